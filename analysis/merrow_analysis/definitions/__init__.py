@@ -1,0 +1,1 @@
+"""What a workflow may use: types, operators, parameters, prompts, front matter."""

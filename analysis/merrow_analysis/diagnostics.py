@@ -1,0 +1,66 @@
+"""What Merrow says about a text: diagnostics, the places related to them, and fixes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum, IntEnum
+
+from merrow_analysis.text import Range, TextEdit
+
+
+class Severity(Enum):
+    """How bad it is. Only errors make a workflow invalid."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    HINT = "hint"
+
+
+class Applicability(IntEnum):
+    """Whether a fix may be applied without a look: ordered, so that "at least safe" is one comparison."""
+
+    UNSAFE = 1
+    SAFE = 2
+
+    @property
+    def label(self) -> str:
+        return self.name.lower()
+
+
+class Tag(Enum):
+    """How an editor may draw the range."""
+
+    UNNECESSARY = "unnecessary"
+    DEPRECATED = "deprecated"
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """Another place that a diagnostic speaks of; ``file`` is None for the file checked, else a path as it was read."""
+
+    range: Range
+    message: str
+    file: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """A remedy: a title in the imperative and minimal edits of the file checked."""
+
+    title: str
+    edits: tuple[TextEdit, ...]
+    applicability: Applicability = Applicability.SAFE
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One finding. ``code`` and ``name`` are those of the rule that made it."""
+
+    code: str
+    name: str
+    severity: Severity
+    message: str
+    range: Range
+    related: tuple[Related, ...] = ()
+    fixes: tuple[Fix, ...] = ()
+    tags: tuple[Tag, ...] = field(default=())

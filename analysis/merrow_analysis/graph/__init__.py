@@ -1,0 +1,1 @@
+"""The flowchart a text draws, and the typed workflow Merrow reads in it."""

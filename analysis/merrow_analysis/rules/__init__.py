@@ -1,0 +1,1 @@
+"""What Merrow checks: one registry, one page per rule."""

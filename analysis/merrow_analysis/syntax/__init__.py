@@ -1,0 +1,1 @@
+"""Mermaid flowchart syntax."""

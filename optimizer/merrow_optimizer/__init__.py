@@ -1,0 +1,1 @@
+"""Better workflows: mutations and search. Nothing here yet: this package is where the optimizer will live."""
