@@ -1,0 +1,54 @@
+"""The nearest known word to a misspelled one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+_LONGEST = 64
+"""Words longer than this are no misspelled names; comparing them would only cost time."""
+
+
+def closest(word: str, candidates: Iterable[str]) -> str | None:
+    """The candidate that ``word`` most likely means, or None where none is near.
+
+    A candidate that differs in case alone wins. Otherwise the smallest edit distance decides (insert, delete, replace, swap
+    neighbours; case does not count), at most a third of the longer word's length; the earlier candidate wins a tie. Takes time
+    proportional to the number of candidates: words over 64 characters are never compared letter by letter.
+    """
+    folded = word.casefold()
+    best: str | None = None
+    limit = max(1, len(folded) // 3)
+    if len(folded) > _LONGEST or not folded:
+        limit = 0
+    best_distance = limit + 1
+    for candidate in candidates:
+        other = candidate.casefold()
+        if other == folded:
+            return candidate
+        if best_distance <= 1 or abs(len(other) - len(folded)) >= best_distance or len(other) > _LONGEST:
+            continue
+        longer = max(len(other), len(folded))
+        allowed = min(best_distance - 1, max(1, longer // 3) if longer > 2 else 0)
+        if allowed < 1:
+            continue
+        found = _distance(folded, other, allowed)
+        if found <= allowed:
+            best, best_distance = candidate, found
+    return best
+
+
+def _distance(a: str, b: str, limit: int) -> int:
+    """Optimal string alignment distance of ``a`` and ``b``, or ``limit + 1`` once it is sure to be above ``limit``."""
+    before: list[int] = []
+    previous = list(range(len(b) + 1))
+    for row, left in enumerate(a, 1):
+        current = [row]
+        for column, right in enumerate(b, 1):
+            cost = min(previous[column] + 1, current[column - 1] + 1, previous[column - 1] + (left != right))
+            if row > 1 and column > 1 and left == b[column - 2] and a[row - 2] == right:
+                cost = min(cost, before[column - 2] + 1)
+            current.append(cost)
+        if min(current) > limit and (not before or min(previous) > limit):
+            return limit + 1
+        before, previous = previous, current
+    return previous[-1]
