@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+")
+_ENDS_A_LINE_FOR_PYTHON_ONLY = "\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 
 
 class Position(NamedTuple):
@@ -37,24 +38,27 @@ class TextEdit(NamedTuple):
 
 def split_lines(text: str) -> list[str]:
     """Cut ``text`` into its lines, each with its own line ending; ``"".join`` of the answer gives ``text`` back."""
-    if "\r" not in text:
-        return text.splitlines(keepends=True) if _only_newlines(text) else _LINE.findall(text)
-    return _LINE.findall(text)
+    for character in _ENDS_A_LINE_FOR_PYTHON_ONLY:  # eight searches in C cost far less than one pass of a regex
+        if character in text:
+            return _LINE.findall(text)
+    return text.splitlines(keepends=True)
 
 
-def _only_newlines(text: str) -> bool:
-    """Whether ``str.splitlines`` would cut at line feeds alone."""
-    return text.isascii() and not any(c in text for c in "\v\f\x1c\x1d\x1e")
+def line_content(line: str) -> str:
+    """A line of `split_lines` without its line ending."""
+    return line.rstrip("\r\n")
 
 
 class OverlappingEdits(ValueError):
-    """Two edits of one list touch the same text."""
+    """Two edits of one list touch the same text, or one ends before it starts."""
 
 
 def apply_edits(text: str, edits: Iterable[TextEdit]) -> str:
     """Apply ``edits``, whose ranges all speak of ``text`` as it is, and return the new text.
 
-    Insertions at one place keep the order of the list. Raises `OverlappingEdits` when two ranges overlap.
+    Insertions at one place keep the order of the list and come before a replacement that starts there. A column beyond the
+    end of its line means the end of that line, a line beyond the last one the end of the text, as in the Language Server
+    Protocol. Raises `OverlappingEdits` when two ranges overlap or a range is reversed.
     """
     ordered = sorted(enumerate(edits), key=lambda pair: (pair[1].range.start, pair[1].range.end, pair[0]))
     if not ordered:
@@ -67,16 +71,15 @@ def apply_edits(text: str, edits: Iterable[TextEdit]) -> str:
     def offset(position: Position) -> int:
         if position.line >= len(lines):
             return len(text)
-        content = len(lines[position.line].rstrip("\r\n"))
-        return starts[position.line] + min(position.column, content)
+        return starts[position.line] + min(position.column, len(line_content(lines[position.line])))
 
     pieces: list[str] = []
     done = 0
     for _, edit in ordered:
         start, end = offset(edit.range.start), offset(edit.range.end)
-        if start < done:
+        if start < done or end < start:
             raise OverlappingEdits(f"edits overlap at line {edit.range.start.line + 1}")
         pieces += (text[done:start], edit.new_text)
-        done = max(end, start)
+        done = end
     pieces.append(text[done:])
     return "".join(pieces)
