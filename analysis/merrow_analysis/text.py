@@ -1,8 +1,8 @@
-"""Places in a text, and edits of it.
+r"""Places in a text, and edits of it.
 
 Everywhere in ``merrow_analysis`` a position counts code points from zero: ``Position(line, column)``. The front doors
-(`merrow_server`) convert to UTF-16 at the rim and nowhere else. Lines end at ``\\n``, ``\\r\\n`` or a lone ``\\r``, as they
-do for Mermaid and for the Language Server Protocol; no other character ends a line.
+(`merrow_server`) convert to UTF-16 at the rim and nowhere else. Lines end at ``\n``, ``\r\n`` or a lone ``\r``, as
+they do for Mermaid and for the Language Server Protocol; no other character ends a line.
 """
 
 from __future__ import annotations
@@ -49,16 +49,16 @@ def line_content(line: str) -> str:
     return line.rstrip("\r\n")
 
 
-class OverlappingEdits(ValueError):
+class OverlappingEditsError(ValueError):
     """Two edits of one list touch the same text, or one ends before it starts."""
 
 
 def apply_edits(text: str, edits: Iterable[TextEdit]) -> str:
     """Apply ``edits``, whose ranges all speak of ``text`` as it is, and return the new text.
 
-    Insertions at one place keep the order of the list and come before a replacement that starts there. A column beyond the
-    end of its line means the end of that line, a line beyond the last one the end of the text, as in the Language Server
-    Protocol. Raises `OverlappingEdits` when two ranges overlap or a range is reversed.
+    Insertions at one place keep the order of the list and come before a replacement that starts there. A column beyond
+    the end of its line means the end of that line, a line beyond the last one the end of the text, as in the Language
+    Server Protocol. Raises `OverlappingEditsError` when two ranges overlap or a range is reversed.
     """
     ordered = sorted(enumerate(edits), key=lambda pair: (pair[1].range.start, pair[1].range.end, pair[0]))
     if not ordered:
@@ -78,7 +78,7 @@ def apply_edits(text: str, edits: Iterable[TextEdit]) -> str:
     for _, edit in ordered:
         start, end = offset(edit.range.start), offset(edit.range.end)
         if start < done or end < start:
-            raise OverlappingEdits(f"edits overlap at line {edit.range.start.line + 1}")
+            raise OverlappingEditsError(f"edits overlap at line {edit.range.start.line + 1}")
         pieces += (text[done:start], edit.new_text)
         done = end
     pieces.append(text[done:])

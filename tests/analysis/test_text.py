@@ -1,4 +1,4 @@
-"""Lines and edits: only ``\\n``, ``\\r\\n`` and ``\\r`` end a line, and edits do what their ranges say."""
+"""Lines and edits: only line feed, carriage return and both together end a line, and edits do what their ranges say."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from merrow_analysis.text import (
-    OverlappingEdits,
+    OverlappingEditsError,
     Position,
     Range,
     TextEdit,
@@ -29,7 +29,7 @@ def edit(start: tuple[int, int], end: tuple[int, int], new_text: str) -> TextEdi
 def test_lines_join_to_the_text_and_end_where_the_protocol_says(text: str) -> None:
     lines = split_lines(text)
     assert "".join(lines) == text
-    assert [line_content(line) for line in lines] == [part for part in _parts(text)]
+    assert [line_content(line) for line in lines] == _parts(text)
     assert all(re.fullmatch(r"[^\r\n]*(\r\n|\n|\r)?", line) for line in lines)
     assert all(line[-1] in "\r\n" for line in lines[:-1])
 
@@ -88,5 +88,5 @@ def test_a_column_or_line_beyond_the_end_means_the_end() -> None:
     ],
 )
 def test_overlapping_or_reversed_edits_are_refused(edits: list[TextEdit]) -> None:
-    with pytest.raises(OverlappingEdits, match="line 1"):
+    with pytest.raises(OverlappingEditsError, match="line 1"):
         apply_edits("abcd", edits)
