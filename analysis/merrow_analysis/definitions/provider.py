@@ -12,8 +12,8 @@ class ResourceError(Exception):
 class Provider(Protocol):
     """Hands out the text of files beside a workflow file.
 
-    Paths are relative to the workflow file and use ``/``. Whoever implements it decides what may be read: nothing outside the
-    workspace, after links are resolved.
+    Paths are relative to the workflow file and use ``/``. Whoever implements it decides what may be read: nothing
+    outside the workspace, after links are resolved.
     """
 
     def read(self, path: str) -> str:
