@@ -1,0 +1,21 @@
+"""The page of each rule: Markdown, packaged beside the code, shown by ``merrow explain`` and run as a test."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+
+_FOLDER = "pages"
+
+
+def page_text(code: str) -> str | None:
+    """The Markdown page of the rule with this code, or None where there is none."""
+    page = files("merrow_analysis.rules").joinpath(_FOLDER, f"{code}.md")
+    return page.read_text("utf-8") if page.is_file() else None
+
+
+def page_codes() -> list[str]:
+    """The codes that have a page, in order."""
+    folder = files("merrow_analysis.rules").joinpath(_FOLDER)
+    if not folder.is_dir():
+        return []
+    return sorted(entry.name.removesuffix(".md") for entry in folder.iterdir() if entry.name.endswith(".md"))

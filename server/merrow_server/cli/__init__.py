@@ -1,0 +1,152 @@
+"""The program ``merrow``: one file for each command, loaded when it is called."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from inspect import cleandoc
+
+import click
+
+OK, NOT_WELL, MISUSED, INTERRUPTED = 0, 1, 2, 130
+
+COMMANDS = {
+    "check": "Find mistakes in workflow files, and repair what is safe.",
+    "explain": "Show the page of a rule: what, why, and how to put it right.",
+    "fmt": "Format workflow files.",
+    "graph": "Print the typed graph of a workflow.",
+    "metrics": "Measure a workflow: parallelism, dependencies, expected completion.",
+    "parse": "Read Mermaid flowcharts as Mermaid does, many in one process.",
+    "rules": "List all rules.",
+}
+
+
+class Command(click.Command):
+    """A command whose ``epilog`` is its examples, printed as they are written."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        write_examples(self.epilog, formatter)
+
+
+def write_examples(examples: str | None, formatter: click.HelpFormatter) -> None:
+    """Write ``examples`` line by line below a heading."""
+    if examples:
+        with formatter.section("Examples"):
+            for line in cleandoc(examples).splitlines():
+                formatter.write(f"{'':>{formatter.current_indent}}{line}\n")
+
+
+class Program(click.Group):
+    """A group that knows its commands by name and imports a command's module only to run it."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in COMMANDS:
+            return None
+        command = importlib.import_module(f"merrow_server.cli.{cmd_name}").command
+        assert isinstance(command, click.Command)  # noqa: S101 - for the type checker
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-"):
+            from merrow_analysis.suggest import closest
+
+            near = closest(name, COMMANDS)
+            hint = f" Did you mean {near}?" if near else ""
+            raise click.UsageError(f"There is no command {name}.{hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Commands"):
+            formatter.write_dl(sorted(COMMANDS.items()))
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        write_examples(self.epilog, formatter)
+
+
+def _print_version(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
+    if wanted and not ctx.resilient_parsing:
+        from importlib.metadata import version
+
+        click.echo(f"merrow {version('merrow')}")
+        ctx.exit()
+
+
+@click.group(
+    cls=Program,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    no_args_is_help=False,
+    epilog="""
+    merrow check flow.mmd        what is wrong, where and why
+    merrow check --fix .         repair what is safe to repair
+    merrow explain MW105         what a rule means
+    """,
+)
+@click.option("--debug", is_flag=True, expose_value=False, help="Show tracebacks; goes with every command.")
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Show the version."
+)
+def program() -> None:
+    """Merrow: agentic workflows written as Mermaid flowcharts."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the program with ``arguments``, those of the process by default, and return its exit code."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    options = given[: given.index("--")] if "--" in given else given
+    debug = "--debug" in options
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            # A name or a message may hold what the terminal's encoding can't carry.
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        code = _run([*(word for word in options if word != "--debug"), *given[len(options) :]])
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read our output has seen enough; what Python still holds goes nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return NOT_WELL
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except Exception as problem:
+        if debug:
+            raise
+        return _complain(f"Merrow failed: {type(problem).__name__}: {problem}. Run it with --debug to see where.")
+    return code
+
+
+def _run(arguments: list[str]) -> int:
+    try:
+        with program.make_context("merrow", arguments) as context:
+            program.invoke(context)
+    except click.exceptions.Exit as end:
+        return end.exit_code
+    except click.exceptions.NoArgsIsHelpError as problem:
+        click.echo(problem.format_message())
+        return MISUSED
+    except click.UsageError as problem:
+        path = problem.ctx.command_path if problem.ctx else "merrow"
+        return _complain(f"{_sentence(problem.format_message())} See {path} --help.")
+    except click.ClickException as problem:
+        return _complain(_sentence(problem.format_message()))
+    except click.Abort:
+        return INTERRUPTED
+    return OK
+
+
+def _sentence(text: str) -> str:
+    """``text`` on one line, with its full stop."""
+    line = " ".join(text.split())
+    return line if line.endswith((".", "?", "!")) else line + "."
+
+
+def _complain(sentence: str) -> int:
+    click.echo(f"{click.style('merrow:', fg='red', bold=True)} {sentence}", err=True)
+    return MISUSED

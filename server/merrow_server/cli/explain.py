@@ -1,0 +1,41 @@
+"""``merrow explain``: the page of one rule."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+import merrow_analysis.rules as _registered  # noqa: F401 - importing it registers every rule
+from merrow_analysis.rules.pages import page_text
+from merrow_analysis.rules.registry import all_rules, find_rule
+from merrow_analysis.suggest import closest
+from merrow_server.cli import Command
+
+
+@click.command(
+    "explain",
+    cls=Command,
+    epilog="""
+    merrow explain MW105
+    merrow explain ensemble-needs-two-sources
+    """,
+)
+@click.argument("rule", metavar="CODE")
+@click.pass_context
+def command(ctx: click.Context, rule: str) -> None:
+    """Show the page of a rule, named by its code or its name: what it does, why, an example wrong and right."""
+    found = find_rule(rule)
+    if found is None:
+        near = closest(rule, [word for each in all_rules() for word in (each.code, each.name)])
+        hint = f"Did you mean {near}?" if near else "merrow rules lists them all."
+        raise click.UsageError(f"There is no rule {rule}. {hint}", ctx)
+    page = page_text(found.code) or f"# {found.code} {found.name}\n\n{found.summary}\n"
+    if not sys.stdout.isatty():
+        click.echo(page, nl=False)
+        return
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    console = Console()
+    console.print(Markdown(page), width=min(console.width, 100))

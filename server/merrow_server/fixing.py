@@ -1,0 +1,100 @@
+"""Repairing a text: fixes applied together where they don't touch, checked again, until none is left."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from merrow_analysis.diagnostics import Applicability, Diagnostic, Fix
+from merrow_analysis.text import TextEdit, apply_edits
+
+MOST_ROUNDS = 100
+"""A bound against fixes that undo one another; real files need two or three rounds."""
+
+Diagnose = Callable[[str], Sequence[Diagnostic]]
+
+
+@dataclass(slots=True)
+class Repaired:
+    """A text after its repair, what is still found in it, and how many findings of each rule were repaired."""
+
+    text: str
+    diagnostics: Sequence[Diagnostic]
+    applied: Counter[str] = field(default_factory=Counter)
+
+
+def repair(text: str, diagnose: Diagnose, least: Applicability) -> Repaired:
+    """Apply the fixes of at least applicability ``least`` to ``text``; ``diagnose`` finds what is wrong with a text.
+
+    A finding with several such fixes gets its first. Fixes that touch the same text are taken in the order of their
+    findings, the later one in the next round, if it is still needed then.
+    """
+    diagnostics = diagnose(text)
+    result = Repaired(text, diagnostics)
+    seen = {text}
+    for _ in range(MOST_ROUNDS):
+        edits, codes = _compatible(result.diagnostics, least)
+        if not edits:
+            break
+        newline = "\r\n" if "\r\n" in result.text else "\n"
+        after = apply_edits(result.text, (_with_newline(edit, newline) for edit in edits))
+        if after in seen:
+            break
+        seen.add(after)
+        result.text = after
+        result.applied.update(codes)
+        result.diagnostics = diagnose(after)
+    return result
+
+
+def _compatible(diagnostics: Iterable[Diagnostic], least: Applicability) -> tuple[list[TextEdit], list[str]]:
+    """The edits of as many fixes as can be applied at once, in the order of the findings, and the codes repaired."""
+    taken = _Taken()
+    codes: list[str] = []
+    chosen: set[tuple[TextEdit, ...]] = set()
+    for diagnostic in sorted(diagnostics, key=lambda diagnostic: diagnostic.range):
+        fix = next((fix for fix in diagnostic.fixes if fix.applicability >= least), None)
+        if fix is None:
+            continue
+        # Two findings with one remedy: one application repairs both.
+        if fix.edits in chosen or taken.add(fix):
+            chosen.add(fix.edits)
+            codes.append(diagnostic.code)
+    return taken.edits, codes
+
+
+class _Taken:
+    """Edits that don't meet, in the order of their places."""
+
+    def __init__(self) -> None:
+        self.edits: list[TextEdit] = []
+
+    def add(self, fix: Fix) -> bool:
+        """Take the edits of ``fix`` unless one of them meets one taken before; whether they were taken."""
+        places = [bisect_left(self.edits, edit) for edit in fix.edits]
+        for edit, place in zip(fix.edits, places, strict=True):
+            if any(_meet(edit, neighbour) for neighbour in self.edits[max(0, place - 1) : place + 1]):
+                return False
+        for edit in fix.edits:
+            insort(self.edits, edit)
+        return True
+
+
+def _meet(a: TextEdit, b: TextEdit) -> bool:
+    """Whether two edits touch the same text; different whole lines inserted at one place don't disturb each other."""
+    if a.range == b.range and _inserts_lines(a) and _inserts_lines(b):
+        return a.new_text == b.new_text
+    return a.range.start <= b.range.end and b.range.start <= a.range.end
+
+
+def _inserts_lines(edit: TextEdit) -> bool:
+    return edit.range.start == edit.range.end and edit.new_text.endswith("\n")
+
+
+def _with_newline(edit: TextEdit, newline: str) -> TextEdit:
+    """``edit`` with the line ending of the file."""
+    if newline == "\n" or "\n" not in edit.new_text:
+        return edit
+    return TextEdit(edit.range, edit.new_text.replace("\r\n", "\n").replace("\n", newline))
