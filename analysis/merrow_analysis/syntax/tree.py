@@ -194,14 +194,14 @@ class FrontMatter:
 class SyntaxProblem:
     """Why a statement can't be read. ``code`` is a rule of the MW0xx group, ``message`` a sentence for the user.
 
-    ``reported_at`` is the offset of the token at which Mermaid itself gives up (its line is what ``parse`` prints), or None
+    ``reported_line`` is the line at which Mermaid itself gives up, counted from the block (what ``parse`` prints), or None
     where Mermaid names no line.
     """
 
     code: str
     message: str
     span: Span
-    reported_at: int | None
+    reported_line: int | None
     kind: Literal["syntax", "lexical", "yaml", "shape", "not-a-diagram", "other"] = "syntax"
     related: tuple[tuple[Span, str], ...] = ()
 

@@ -1,0 +1,503 @@
+"""From the lines of a file to blocks of statements: the fast path where it can, lexer and grammar where it must.
+
+Reading goes block by block. A block begins in the lexer's default mode at the start of a line and ends at the first separator that
+ends a line in that mode, so what a block means depends on its own lines alone (and on whether the next line begins with an
+arrow, which would continue it). A statement that can't be read becomes `Broken`, and reading starts again on the line after it.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from lark import Token, UnexpectedToken
+
+from merrow_analysis.syntax.characters import SPACE, WHITE_CHARACTERS
+from merrow_analysis.syntax.fast import read_line
+from merrow_analysis.syntax.grammar import parse_tokens, statement_grammar
+from merrow_analysis.syntax.lexer import Lexeme, LexicalError, Lexer
+from merrow_analysis.syntax.problems import Failure, explain
+from merrow_analysis.syntax.reduction import Reduction, reduce_text
+from merrow_analysis.syntax.tree import Block, Broken, Comment, FrontMatter, Header, Span, Statement, SyntaxProblem
+from merrow_analysis.text import split_lines
+
+_CONTINUES = re.compile(rf"{SPACE}*(?:[xo<]?(?:--|==|-\.|-?\.+-)|~~~)", re.ASCII)
+_COMMENT = re.compile(rf"{SPACE}*%%(?!\{{)[^\n\r]", re.ASCII)
+_KINDS = re.compile(r"(graph|flowchart)|swimlane-beta\b", re.ASCII)
+_OTHER_KINDS = re.compile(
+    r"(?:C4Context|C4Container|C4Component|C4Dynamic|C4Deployment|agentflow-beta\b|erDiagram|gitGraph|gantt|info|pie|"
+    r"quadrantChart|xychart|requirement|sequenceDiagram|classDiagram|stateDiagram|journey|timeline|mindmap|kanban|sankey|"
+    r"packet|radar-beta|block|treeView-beta|architecture|eventmodeling|(?i:ishikawa)|venn-beta|treemap|usecase-beta|"
+    r"(?i:wardley-beta)|cynefin-beta|(?i:railroad-)|zenuml)",
+    re.ASCII,
+)
+
+
+@dataclass(slots=True, eq=False)
+class Diagram:
+    """A parsed text. ``kind`` is "flowchart", "other" (a known diagram of another kind: not read) or "unknown"."""
+
+    blocks: list[Block] = field(default_factory=list)
+    kind: str = "flowchart"
+    keyword: str = ""
+    header: tuple[Header, Block] | None = None
+    front_matter: tuple[FrontMatter, Block] | None = None
+    line_count: int = 0
+
+    @property
+    def is_flowchart(self) -> bool:
+        return self.kind == "flowchart"
+
+
+def parse_diagram(text: str) -> Diagram:
+    """Parse one diagram. Never raises; what can't be read is `Broken`. Linear in the length of the text."""
+    return parse_lines(split_lines(text), text)
+
+
+def parse_lines(lines: list[str], text: str | None = None) -> Diagram:
+    """`parse_diagram` of a text given as its lines (with their line endings)."""
+    return _FileParser(lines, text).parse()
+
+
+def continues_statement(line: str) -> bool:
+    """Whether a line begins with an arrow, and so goes on with the statement before it."""
+    return _CONTINUES.match(line) is not None
+
+
+class _FileParser:
+    def __init__(self, lines: list[str], text: str | None) -> None:
+        self.lines = lines
+        self._text = text
+        self._reduction: Reduction | None = None
+        self._lexer: Lexer | None = None
+        self._starts: list[int] = []
+        # Work done again after errors is bounded: past this many characters a broken statement is not read beyond its line.
+        self._budget = 0
+        self.diagram = Diagram(line_count=len(lines))
+
+    # The reduced text is made only when a line needs the lexer.
+
+    @property
+    def text(self) -> str:
+        if self._text is None:
+            self._text = "".join(self.lines)
+        return self._text
+
+    @property
+    def reduction(self) -> Reduction:
+        if self._reduction is None:
+            self._reduction = reduce_text(self.text)
+            self._lexer = Lexer(self._reduction.reduced.text)
+            starts = self._starts
+            at = 0
+            for line in self.lines:
+                starts.append(at)
+                at += len(line)
+            self._budget = 16 * len(self.text) + 100_000
+        return self._reduction
+
+    def line_of(self, offset: int) -> int:
+        """The line of a source offset."""
+        return max(bisect_right(self._starts, offset) - 1, 0)
+
+    def parse(self) -> Diagram:
+        diagram = self.diagram
+        line = self._front_matter()
+        line = self._directives_and_comments(line)
+        kind = self._kind(line)
+        diagram.kind, diagram.keyword = kind
+        if not diagram.is_flowchart:
+            return self._not_a_flowchart(line)
+        line = self._header(line)
+        self._body(line)
+        return diagram
+
+    # Before the body
+
+    def _front_matter(self) -> int:
+        lines = self.lines
+        if not lines or not lines[0].lstrip(WHITE_CHARACTERS).startswith("---"):
+            return 0
+        found = self.reduction.front_matter
+        if found is None:
+            return 0
+        length, body_start, body_end = found
+        count = self.line_of(length - 1) + 1 if length else 0
+        span = (0, length)
+        front = FrontMatter(self.text[body_start:body_end], span, (body_start, body_end), self.reduction.indent)
+        block = Block(0, "".join(lines[:count]), (front,), count)
+        self.diagram.blocks.append(block)
+        self.diagram.front_matter = (front, block)
+        return count
+
+    def _directives_and_comments(self, line: int) -> int:
+        """The lines before the first content: each a block."""
+        while line < len(self.lines):
+            taken = self._quiet(line)
+            if taken is None:
+                break
+            self.diagram.blocks.append(taken)
+            line += taken.line_count
+        return line
+
+    def _quiet(self, line: int) -> Block | None:
+        """A block for a blank line, a comment line or a directive that fills its lines; None for anything else."""
+        content = self.lines[line]
+        start = _content_start(content)
+        if start == len(content):
+            return Block(line, content, ())
+        if not content.startswith("%%", start):
+            return None
+        if _COMMENT.match(content):
+            return _comment_block(line, content, start)
+        if content.startswith("%%{", start):
+            return self._directive(line, start)
+        return None
+
+    def _directive(self, line: int, start: int) -> Block | None:
+        directives = self.reduction.directives
+        offset = self._starts[line] + start
+        found = next((span for span in directives if span[0] == offset), None)
+        if found is None:
+            return None
+        end = found[1]
+        last = self.line_of(max(end - 1, offset))
+        line_end = self._starts[last] + len(self.lines[last])
+        if self.text[end:line_end].strip(WHITE_CHARACTERS):
+            return None
+        text = "".join(self.lines[line : last + 1])
+        begin = self._starts[line]
+        body = self.text[offset + 2 : end].removesuffix("%%")
+        return Block(line, text, (Comment(body, (start, end - begin), True),), last - line + 1)
+
+    def _kind(self, line: int) -> tuple[str, str]:
+        """Mermaid's guess at the kind of diagram, from the first word that is neither comment nor directive."""
+        for content in self.lines[line:]:
+            word = content.lstrip(WHITE_CHARACTERS)
+            if word.startswith("%%{") and self._reduction is None:
+                word = self.reduction.reduced.text
+            if not word or (word.startswith("%%") and not word.startswith("%%{")):
+                continue
+            if word.startswith("%%{"):
+                word = self._first_word()
+            if _KINDS.match(word):
+                return "flowchart", word.split(maxsplit=1)[0]
+            if _OTHER_KINDS.match(word):
+                return "other", word.split(maxsplit=1)[0]
+            return "unknown", word.split(maxsplit=1)[0][:40] if word.split() else ""
+        return "unknown", ""
+
+    def _first_word(self) -> str:
+        text = self.reduction.reduced.text
+        position = 0
+        while True:
+            while position < len(text) and text[position] in WHITE_CHARACTERS:
+                position += 1
+            if not text.startswith("%%", position):
+                return text[position : position + 60]
+            end = text.find("\n", position)
+            if end == -1:
+                return ""
+            position = end + 1
+
+    def _not_a_flowchart(self, line: int) -> Diagram:
+        diagram = self.diagram
+        lines = self.lines
+        first = line
+        while first < len(lines) and _content_start(lines[first]) == len(lines[first]):
+            first += 1
+        if diagram.kind == "unknown":
+            block_text = "".join(lines[line:])
+            at = sum(len(x) for x in lines[line:first])
+            span = (at, at + len(lines[first].strip(WHITE_CHARACTERS))) if first < len(lines) else (0, 0)
+            if first < len(lines):
+                start = at + _content_start(lines[first])
+                span = (start, start + len(lines[first].strip(WHITE_CHARACTERS)))
+            if diagram.keyword.startswith("---"):
+                problem = SyntaxProblem(
+                    "MW010",
+                    "This front matter is never closed: close it with a line --- like the first one, and put nothing else on it.",
+                    span,
+                    None,
+                    "other",
+                )
+            else:
+                problem = SyntaxProblem(
+                    "MW011",
+                    "This is no Mermaid diagram: start with the line “flowchart TD”."
+                    if not diagram.keyword
+                    else f"Mermaid knows no diagram called “{diagram.keyword}”: start with the line “flowchart TD”.",
+                    span,
+                    None,
+                    "not-a-diagram",
+                )
+            diagram.blocks.append(Block(line, block_text, (Broken(problem, span),), max(len(lines) - line, 0)))
+        elif line < len(lines):
+            diagram.blocks.append(Block(line, "".join(lines[line:]), (), len(lines) - line))
+        return diagram
+
+    def _header(self, line: int) -> int:
+        reduction = self.reduction
+        position = reduction.reduced.reduced(self._starts[line]) if line < len(self._starts) else 0
+        return self._read(line, position, header=True)
+
+    # The body
+
+    def _body(self, line: int) -> None:
+        lines = self.lines
+        blocks = self.diagram.blocks
+        count = len(lines)
+        memo = _MEMO
+        if len(memo) > _MEMO_SIZE:
+            memo.clear()
+        while line < count:
+            content = lines[line]
+            statements = memo.get(content)
+            if statements is not None:
+                blocks.append(Block(line, content, statements))
+                line += 1
+                continue
+            if content.endswith("\n"):
+                bare = content[:-2] if content.endswith("\r\n") else content[:-1]
+            else:
+                bare = content.removesuffix("\r")
+            statements = read_line(bare)
+            if statements is not None:
+                memo[content] = statements
+                blocks.append(Block(line, content, statements))
+                line += 1
+                continue
+            quiet = self._quiet(line)
+            if quiet is not None:
+                blocks.append(quiet)
+                line += quiet.line_count
+                continue
+            if _CONTINUES.match(content):
+                line = self._step_back(line)
+            line = self._read_from(line)
+
+    def _step_back(self, line: int) -> int:
+        """Give up the blocks from the statement on that a line beginning with an arrow continues."""
+        blocks = self.diagram.blocks
+        index = len(blocks) - 1
+        while index >= 0 and all(isinstance(s, Comment) for s in blocks[index].statements):
+            index -= 1
+        if index < 0 or any(isinstance(s, Broken | Header | FrontMatter) for s in blocks[index].statements):
+            return line
+        line = blocks[index].line
+        del blocks[index:]
+        return line
+
+    def _read_from(self, line: int) -> int:
+        reduced = self.reduction.reduced
+        return self._read(line, reduced.reduced(self._starts[line]))
+
+    def _read(self, line: int, position: int, *, header: bool = False) -> int:
+        """Read one block that begins at ``line`` with the lexer; answer the line after it."""
+        base = self._starts[line] if line < len(self._starts) else len(self.text)
+        reader = _BlockReader(self, position, base)
+        end_line = reader.read(header=header)
+        end_line = max(min(end_line, len(self.lines) - 1), line)
+        self._add(line, end_line, tuple(reader.statements))
+        return end_line + 1
+
+    def _add(self, line: int, last: int, statements: tuple[Statement, ...]) -> None:
+        text = "".join(self.lines[line : last + 1])
+        if last > line and "%%" in text:
+            statements = (*statements, *self._comments_inside(line, last))
+        block = Block(line, text, statements, last - line + 1)
+        self.diagram.blocks.append(block)
+        for statement in statements:
+            if isinstance(statement, Header):
+                self.diagram.header = (statement, block)
+
+    def _comments_inside(self, line: int, last: int) -> Iterator[Comment]:
+        offset = 0
+        for content in self.lines[line : last + 1]:
+            if _COMMENT.match(content):
+                yield _comment(content, offset, _content_start(content))
+            offset += len(content)
+
+    def spend(self, characters: int) -> bool:
+        """Whether reading this far once more is still within the work allowed for the file."""
+        self._budget -= characters
+        return self._budget > 0
+
+
+class _BlockReader:
+    """Reads the statements of one block from the reduced text."""
+
+    def __init__(self, owner: _FileParser, position: int, base: int) -> None:
+        self.owner = owner
+        self.statements: list[Statement] = []
+        self.reduced = owner.reduction.reduced
+        lexer = owner._lexer
+        if lexer is None:
+            raise AssertionError("the lexer is made together with the reduced text")
+        self.lexer = lexer
+        self.position = position
+        self.base = base
+        self._separator: Lexeme | None = None
+
+    def read(self, *, header: bool) -> int:
+        """Read up to the end of the block; the answer is its last line."""
+        _, builder = statement_grammar()
+        builder.place(self.reduced, self.base)
+        tokens = self.lexer.tokens(self.position, header=header)
+        begin = self.position
+        try:
+            if header:
+                begin, done = self._header(tokens)
+                if done is not None:
+                    return done
+            while True:
+                token = self._next(tokens)
+                begin = token.start
+                if token.type in ("NEWLINE", "EOF", "OVER"):
+                    return self._line(token.start)
+                if token.type == "SEMI":
+                    continue
+                done = self._statement(token, tokens)
+                if done is not None:
+                    return done
+        except UnexpectedToken as error:
+            found = self._offending(error)
+            return self._broken(explain(self.lexer, begin, found, None), begin)
+        except LexicalError as error:
+            return self._broken(explain(self.lexer, begin, None, error.offset), begin)
+
+    def _next(self, tokens: Iterator[Lexeme]) -> Lexeme:
+        token = next(tokens)
+        while token.type == "SPACE":
+            token = next(tokens)
+        return token
+
+    def _header(self, tokens: Iterator[Lexeme]) -> tuple[int, int | None]:
+        token = self._next(tokens)
+        while token.type == "NEWLINE":
+            token = self._next(tokens)
+        begin = token.start
+        if token.type != "GRAPH":
+            raise UnexpectedToken(_token(token), {"GRAPH"})
+        after = next(tokens)
+        if after.type not in ("DIR", "NODIR"):
+            raise UnexpectedToken(_token(after), {"DIR", "NODIR"})
+        self.statements.append(parse_tokens([_token(token), _token(after)], "header"))
+        if after.type == "NODIR":
+            return begin, self._line(after.start + after.value.index("\n"))
+        separator = next(tokens)
+        if separator.type == "SPACE":
+            separator = next(tokens)
+            if separator.type == "SEMI":
+                raise UnexpectedToken(_token(separator), {"NEWLINE"})
+        if separator.type == "NEWLINE":
+            return begin, self._line(separator.start)
+        if separator.type != "SEMI":
+            raise UnexpectedToken(_token(separator), {"NEWLINE", "SEMI"})
+        return begin, None
+
+    def _statement(self, first: Lexeme, tokens: Iterator[Lexeme]) -> int | None:
+        """Read one statement; the answer is the block's last line when it ends here."""
+        whole = _WHOLE.get(first.type)
+        if whole is not None:
+            parts = [first, *(next(tokens) for _ in range(whole - 1))]
+            self.statements.append(parse_tokens([_token(part) for part in parts], "statement"))
+            if first.type == "END":
+                newline = first.value.find("\n")
+                if newline != -1:
+                    return self._line(first.start + newline)
+            return None
+        self._separator = None
+        self.statements.append(parse_tokens(self._until_separator(first, tokens), "statement"))
+        separator = self._separator
+        if separator is None or separator.type != "SEMI":
+            return self._line(separator.start if separator else self.lexer_end())
+        return None
+
+    def lexer_end(self) -> int:
+        return len(self.lexer.text)
+
+    def _until_separator(self, first: Lexeme, tokens: Iterator[Lexeme]) -> Iterator[Token]:
+        yield _token(first)
+        for lexeme in tokens:
+            if lexeme.type in _SEPARATORS:
+                self._separator = lexeme
+                return
+            yield _token(lexeme)
+
+    def _offending(self, error: UnexpectedToken) -> Lexeme:
+        token: Token = error.token
+        if token.type == "$END" and self._separator is not None:
+            return self._separator
+        return Lexeme(token.type, str(token), token.start_pos or 0, token.end_pos or 0)
+
+    def _line(self, offset: int) -> int:
+        """The source line of a character of the reduced text."""
+        return self.owner.line_of(self.reduced.source(offset))
+
+    def _broken(self, failure: Failure, begin: int) -> int:
+        text = self.lexer.text
+        begin_line = self.owner.line_of(self.base)
+        self.owner.spend(failure.reported - begin)
+        last = self._line(min(failure.resume_after, len(text) - 1))
+        start, end = self._span(failure.start, failure.end)
+        reported = self._reported_line(failure.reported) - begin_line
+        problem = SyntaxProblem(failure.code, failure.message, (start, end), reported, failure.kind)
+        self.statements.append(Broken(problem, (self._span(begin, begin + 1)[0], end)))
+        return max(last, begin_line)
+
+    def _span(self, start: int, end: int) -> Span:
+        length = len(self.lexer.text)
+        return (
+            self.reduced.source(min(start, length - 1)) - self.base,
+            max(self.reduced.source_end(min(end, length)), self.reduced.source(min(start, length - 1))) - self.base,
+        )
+
+    def _reported_line(self, offset: int) -> int:
+        """The line that Mermaid names: of the first kept character of the reduced line."""
+        text = self.lexer.text
+        if offset >= len(text):
+            return self._last_line()
+        line_start = text.rfind("\n", 0, offset) + 1
+        return min(self._line(line_start), self._last_line())
+
+    def _last_line(self) -> int:
+        lines = self.owner.lines
+        last = len(lines) - 1
+        while last > 0 and not lines[last].rstrip("\r\n"):
+            last -= 1
+        return max(last, 0)
+
+
+_SEPARATORS = frozenset(("NEWLINE", "SEMI", "EOF"))
+_WHOLE = {
+    "END": 1,
+    "ACC_TITLE": 2,
+    "ACC_DESCR": 2,
+    "ACC_DESCR_BLOCK": 1,
+    **dict.fromkeys(("DIRECTION_TB", "DIRECTION_BT", "DIRECTION_RL", "DIRECTION_LR", "DIRECTION_TD"), 1),
+}
+"""Statements that need no separator after them, by their first token, with how many tokens they take."""
+
+_MEMO_SIZE = 50_000
+_MEMO: dict[str, tuple[Statement, ...]] = {}
+"""Statements of lines that the fast path has read: pure values, so sharing them between texts is safe."""
+
+
+def _token(lexeme: Lexeme) -> Token:
+    return Token(lexeme.type, lexeme.value, lexeme.start, end_pos=lexeme.end)
+
+
+def _content_start(line: str) -> int:
+    return len(line) - len(line.lstrip(WHITE_CHARACTERS))
+
+
+def _comment_block(line: int, content: str, start: int) -> Block:
+    return Block(line, content, (_comment(content, 0, start),))
+
+
+def _comment(content: str, offset: int, start: int) -> Comment:
+    text = content.rstrip("\r\n")
+    return Comment(text[start + 2 :].strip(WHITE_CHARACTERS), (offset + start, offset + len(text)))

@@ -1,0 +1,156 @@
+"""From the place where the grammar gives up to a sentence at the place where the mistake is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from merrow_analysis.syntax.lexer import Delimiter, Lexeme, Lexer
+
+_CLOSERS = {
+    "[": "]",
+    "[[": "]]",
+    "[(": ")]",
+    "[/": "/] or \\]",
+    "[\\": "\\] or /]",
+    "(": ")",
+    "((": "))",
+    "(((": ")))",
+    "([": "])",
+    "(-": "-)",
+    "{": "}",
+    "{{": "}}",
+    ">": "]",
+    "|": "|",
+    '"': '"',
+    '"`': '`"',
+    "@{": "}",
+}
+
+
+@dataclass(slots=True)
+class Failure:
+    """Where a statement failed, in offsets of the reduced text; ``resume_after`` is on the last line that belongs to it."""
+
+    code: str
+    message: str
+    start: int
+    end: int
+    reported: int
+    resume_after: int
+    kind: Literal["syntax", "lexical"]
+
+
+def explain(lexer: Lexer, begin: int, found: Lexeme | None, lexical_at: int | None) -> Failure:
+    """Say what is wrong with the statement that begins at ``begin``.
+
+    ``found`` is the token that does not fit; None with ``lexical_at`` where no token can be read.
+    """
+    text = lexer.text
+    at = found.start if found is not None else lexical_at if lexical_at is not None else len(text)
+    end = found.end if found is not None else min(at + 1, len(text))
+    kind: Literal["syntax", "lexical"] = "lexical" if found is None else "syntax"
+    cause = _never_closed(lexer, found, at)
+    if cause is not None:
+        start, stop = cause.start, cause.start + len(cause.text)
+        closer = _CLOSERS.get(cause.text, "")
+        if cause.text.startswith('"'):
+            message = f'This quote is never closed: add {closer} at the end of the text.'
+            return Failure("MW003", message, start, stop, at, stop, kind)
+        message = f"This {cause.text} is never closed: add {closer} at the end of the text."
+        return Failure("MW002", message, start, stop, at, stop, kind)
+    line_start = text.rfind("\n", 0, begin) + 1
+    comment = text.find("%%", begin, max(end, begin))
+    if comment > line_start and "\n" not in text[begin:comment]:
+        line_end = _line_end(text, comment)
+        message = "A comment needs a line of its own: Mermaid reads what follows %% here as part of the statement."
+        return Failure("MW004", message, comment, line_end, at, line_end, kind)
+    code, message = _describe(lexer, begin, found, at)
+    resume = max(at, begin)
+    if lexer.modes and lexer.modes[-1] in ("shape_data", "shape_data_string"):
+        close = text.find("}", at)
+        if close != -1:
+            resume = close
+    start, stop = _visible(text, at, end, begin)
+    return Failure(code, message, start, stop, at, resume, kind)
+
+
+def _never_closed(lexer: Lexer, found: Lexeme | None, at: int) -> Delimiter | None:
+    """The bracket or quote that was never closed, where that is why the token at ``at`` does not fit."""
+    text = lexer.text
+    if lexer.long_strings:
+        return lexer.long_strings[0]
+    for delimiter in lexer.open:
+        if delimiter.start >= at and found is not None:
+            break
+        if delimiter.text not in _CLOSERS:
+            continue
+        runs_on = found is None or found.type == "OVER" or "\n" in text[delimiter.start : at]
+        if runs_on and (found is not None or delimiter.text != "@{"):
+            return delimiter
+    return None
+
+
+def _describe(lexer: Lexer, begin: int, found: Lexeme | None, at: int) -> tuple[str, str]:
+    text = lexer.text
+    shown = _shown(text, at, found)
+    if found is None:
+        inside = lexer.modes[-1] if lexer.modes else "initial"
+        if inside == "shape_data":
+            return "MW001", f"{shown} can't stand in a metadata block outside double quotes: put the value in quotes."
+        if inside == "direction":
+            return "MW001", f"{shown} is no direction: write TB, TD, BT, LR or RL after the diagram's keyword."
+        if inside.endswith("edge_text"):
+            return "MW001", f"{shown} can't stand in the text on an arrow: put the text in quotes or between | and |."
+        return "MW001", f"{shown} has no meaning here: put text in quotes, and use letters, digits and _ in ids."
+    if found.type == "END":
+        return "MW005", "The word end closes a subgraph, so it can't be a node's id: choose another id, such as End_ or finish."
+    opened = [d for d in lexer.open if d.text in _CLOSERS and d.start < at]
+    if opened and not found.type.endswith(("END", "STOP")) and found.type not in ("PE", "SQE"):
+        if text[at : at + 1] in "[](){}|" or text[at : at + 1] == '"':
+            return "MW006", f"{shown} can't stand in a label without quotes: write the whole label in double quotes."
+    if opened or found.type in ("PE", "SQE", "DIAMOND_STOP", "STADIUM_END", "SUBROUTINE_END", "CYLINDER_END"):
+        last = opened[-1] if opened else None
+        if last is not None:
+            return "MW006", f"{shown} does not close {last.text}: write {_CLOSERS[last.text]}, or put the label in quotes."
+        return "MW006", f"{shown} closes nothing: remove it, or put the label in double quotes."
+    if found.type in ("NEWLINE", "EOF", "SEMI"):
+        before = text[begin:at].rstrip()
+        return "MW001", f"The statement ends too early after {_quote(before[-20:])}: something must follow."
+    if found.type in ("LINK", "START_LINK"):
+        if not text[begin:at].strip():
+            return "MW001", f"An arrow needs a node before it: write the source before {shown}."
+        return "MW001", f"An arrow can't stand here: {shown} needs a node before and after it."
+    if found.type in ("STYLE", "CLASS", "CLASSDEF", "CLICK", "SUBGRAPH", "LINKSTYLE", "GRAPH", "INTERPOLATE"):
+        return "MW005", f"The word {shown} has a meaning of its own here: choose another id, or put the text in quotes."
+    return "MW001", f"{shown} can't stand here after {_quote(text[begin:at].strip()[-20:])}."
+
+
+def _visible(text: str, start: int, end: int, begin: int) -> tuple[int, int]:
+    """A span a person can see: without white space at the ends, never empty where there is text."""
+    while start < end and text[start].isspace():
+        start += 1
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    if start < end:
+        line_end = _line_end(text, start)
+        return start, min(end, line_end)
+    last = start
+    while last > begin and text[last - 1].isspace():
+        last -= 1
+    return max(last - 1, begin), max(last, begin)
+
+
+def _line_end(text: str, at: int) -> int:
+    end = text.find("\n", at)
+    return len(text) if end == -1 else end
+
+
+def _shown(text: str, at: int, found: Lexeme | None) -> str:
+    if found is None:
+        return _quote(text[at : at + 1])
+    return _quote(text[found.start : found.end].strip()[:30])
+
+
+def _quote(text: str) -> str:
+    return f"“{text}”" if text else "the end of the line"
