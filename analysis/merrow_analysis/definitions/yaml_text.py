@@ -46,7 +46,7 @@ class YamlResult:
     _places: dict[tuple[int, str | int], Mark] | None = field(default=None, repr=False)
 
     def place(self, container: object, key: str | int) -> tuple[Span, Span] | None:
-        """The spans of key and value of an entry of ``container``, a part of ``value``; in a list both are the value's."""
+        """The spans of key and value of an entry of ``container``, a part of ``value``; in a list both are equal."""
         if self._places is None:
             self._places = {(id(mark.container), mark.key): mark for mark in self.marks}
         mark = self._places.get((id(container), key))
