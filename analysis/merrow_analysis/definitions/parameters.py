@@ -133,12 +133,10 @@ class _LabelReader:
             if key is None:
                 end = self._value_end(position)
                 piece = text[position:end].strip()
-                self._problems.append(
-                    LabelProblem(
-                        f"`{_shortened(piece)}` is no parameter; write `key: value`, with quotes around a value that
-                        has" " commas or parentheses.", (position, position + len(piece)),
-                    )
+                message = (
+                    f"`{_shortened(piece)}` is no parameter; write `key: value`, and quotes around a value with commas."
                 )
+                self._problems.append(LabelProblem(message, (position, position + len(piece))))
                 position = max(end, position + 1)
             else:
                 position = self._parameter(key)
@@ -159,7 +157,7 @@ class _LabelReader:
         return end
 
     def _quoted(self, start: int) -> tuple[str, int] | None:
-        """The inside of a quoted value and its end: the next such quote that a comma, parenthesis or the end follows."""
+        """The inside of a quoted value and its end: the next such quote before a comma, a parenthesis or the end."""
         text = self._text
         opening = _QUOTE.match(text, start)
         if opening is None or start >= self._no_quote_after:
@@ -177,7 +175,7 @@ class _LabelReader:
         return None
 
     def _value_end(self, start: int) -> int:
-        """Where an unquoted value ends: at a comma before another parameter, or at the parenthesis that closes the group."""
+        """Where an unquoted value ends: at a comma before another parameter, or at the group's parenthesis."""
         text = self._text
         depth = 0
         for stop in _STOP.finditer(text, start):
