@@ -20,7 +20,7 @@ from merrow_analysis.syntax.grammar import parse_tokens, statement_grammar
 from merrow_analysis.syntax.lexer import Lexeme, LexicalError, Lexer
 from merrow_analysis.syntax.problems import Failure, explain
 from merrow_analysis.syntax.reduction import Reduction, reduce_text
-from merrow_analysis.syntax.tree import Block, Broken, Comment, FrontMatter, Header, Span, Statement, SyntaxProblem
+from merrow_analysis.syntax.tree import Block, Broken, Comment, EmptyStatement, FrontMatter, Header, Span, Statement, SyntaxProblem
 from merrow_analysis.text import split_lines
 
 _CONTINUES = re.compile(rf"{SPACE}*(?:[xo<]?(?:--|==|-\.|-?\.+-)|~~~)", re.ASCII)
@@ -358,6 +358,7 @@ class _BlockReader:
                 if token.type in ("NEWLINE", "EOF", "OVER"):
                     return self._line(token.start)
                 if token.type == "SEMI":
+                    self.statements.append(EmptyStatement(self._span(token.start, token.end)))
                     continue
                 done = self._statement(token, tokens)
                 if done is not None:

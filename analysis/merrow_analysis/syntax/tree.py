@@ -160,6 +160,13 @@ class Direction:
 
 
 @dataclass(slots=True)
+class EmptyStatement:
+    """A ``;`` with no statement before it."""
+
+    span: Span
+
+
+@dataclass(slots=True)
 class AccTitle:
     text: str
     span: Span
@@ -225,6 +232,7 @@ Statement = (
     | SubgraphStart
     | SubgraphEnd
     | Direction
+    | EmptyStatement
     | AccTitle
     | AccDescription
     | Comment
