@@ -1,0 +1,269 @@
+"""What the ``workflow:`` block and the metadata of nodes and edges may say: JSON Schema, draft 2020-12, as data.
+
+`schema` is published for editors; the same fragments are what `definitions.validation` checks values against, so that
+the two can't disagree. Every fragment has a ``description`` for completion and hover.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+Fragment = Mapping[str, Any]
+
+DRAFT = "https://json-schema.org/draft/2020-12/schema"
+
+_MEMORY: Fragment = {
+    "description": "What a node knows of what ran before it: none, all, the last n outputs, n tokens of them, a summary.",
+    "default": "none",
+    "anyOf": [
+        {"enum": ["none", "all", "summary"]},
+        {
+            "type": "object",
+            "properties": {
+                "last": {"type": "integer", "minimum": 1, "description": "How many outputs, the latest ones."}
+            },
+            "required": ["last"],
+            "additionalProperties": False,
+        },
+        {
+            "type": "object",
+            "properties": {
+                "tokens": {"type": "integer", "minimum": 1, "description": "How many tokens, the latest ones."}
+            },
+            "required": ["tokens"],
+            "additionalProperties": False,
+        },
+    ],
+}
+
+CALL_KEYS: Mapping[str, Fragment] = {
+    "model": {"type": "string", "minLength": 1, "description": "The model that answers, such as gpt-4o-mini."},
+    "temperature": {
+        "type": "number",
+        "minimum": 0,
+        "maximum": 2,
+        "default": 0,
+        "description": "How much answers vary: 0 is always the likeliest one.",
+    },
+    "max_tokens": {"type": "integer", "minimum": 1, "description": "The longest answer, in tokens."},
+    "seed": {"type": "integer", "description": "Asks the model for the same answer to the same question."},
+    "timeout": {"type": "number", "exclusiveMinimum": 0, "description": "Seconds after which a call is given up."},
+    "retries": {"type": "integer", "minimum": 0, "description": "How often a failed call is tried again."},
+    "on_error": {
+        "enum": ["fail", "skip", "default"],
+        "default": "fail",
+        "description": "When the node fails: the run fails, the node is skipped, or `default` is its output.",
+    },
+    "memory": _MEMORY,
+}
+"""Keys that a workflow sets for all its nodes and a node for itself."""
+
+NODE_KEYS: Mapping[str, Fragment] = {
+    "op": {"type": "string", "minLength": 1, "description": "The node's operator, such as Custom."},
+    "role": {"type": "string", "minLength": 1, "description": "The name of the node's prompt; case does not count."},
+    "prompt": {"type": "string", "minLength": 1, "description": "The node's prompt itself; it goes before a role's."},
+    **CALL_KEYS,
+    "default": {
+        "description": "The output when the node fails and `on_error` is default; an input's value when none is given."
+    },
+    "samples": {
+        "type": "integer",
+        "minimum": 1,
+        "description": "Runs the node so many times; its outputs become lists.",
+    },
+    "returns": {
+        "type": "string",
+        "minLength": 1,
+        "description": "The type that the answer is promised to be, such as Plan.",
+    },
+    "format": {
+        "anyOf": [{"enum": ["text", "json", "xml", "code"]}, {"type": "object"}],
+        "description": "How the model is to answer: text, json, xml, code, or a JSON schema.",
+    },
+}
+"""Keys of every node."""
+
+OPERATOR_KEYS: Mapping[str, Fragment] = {
+    "instruction": {"type": "string", "minLength": 1, "description": "The name of the prompt, as `role` is elsewhere."},
+    "analysis": {"type": "string", "description": "An analysis to work by, in place of one that arrives by an edge."},
+    "if": {"type": ["string", "boolean"], "description": "What decides: an expression over the named inputs."},
+    "tests": {
+        "anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}],
+        "description": "Visible tests, in place of those that arrive by an edge.",
+    },
+    "on_no_tests": {
+        "enum": ["fail", "pass"],
+        "default": "fail",
+        "description": "The result when there is no test at all.",
+    },
+}
+"""Keys that single operators have beyond those of every node."""
+
+INTERFACE_KEYS: Mapping[str, Fragment] = {
+    "op": NODE_KEYS["op"],
+    "type": {
+        "type": "string",
+        "minLength": 1,
+        "description": "The type of what an input gives; Text where none is said.",
+    },
+    "default": NODE_KEYS["default"],
+}
+"""Keys of input and output nodes."""
+
+_TEXT: Fragment = {"type": "string"}
+_SIZE: Fragment = {"type": ["number", "string"]}
+
+MERMAID_NODE_KEYS: Mapping[str, Fragment] = {
+    "shape": {**_TEXT, "description": "Mermaid: the node's shape."},
+    "label": {"description": "Mermaid: the node's label."},
+    "labelType": {**_TEXT, "description": "Mermaid: text, string or markdown."},
+    "icon": {**_TEXT, "description": "Mermaid: an icon in place of the shape."},
+    "form": {**_TEXT, "description": "Mermaid: the frame of an icon."},
+    "pos": {**_TEXT, "description": "Mermaid: where the label of an icon or image stands."},
+    "img": {**_TEXT, "description": "Mermaid: the address of an image in place of the shape."},
+    "w": {**_SIZE, "description": "Mermaid: the width of an image or icon."},
+    "h": {**_SIZE, "description": "Mermaid: the height of an image or icon."},
+    "constraint": {"description": "Mermaid: whether an image keeps its proportions."},
+    "laneRole": {"description": "Mermaid: used by its layout."},
+    "laneIndex": {"description": "Mermaid: used by its layout."},
+    "drawnExtent": {"description": "Mermaid: used by its layout."},
+}
+"""Keys of nodes that Mermaid itself reads; Merrow leaves them alone."""
+
+EDGE_KEYS: Mapping[str, Fragment] = {
+    "animate": {"description": "Mermaid: whether the edge moves."},
+    "animation": {"description": "Mermaid: how fast the edge moves."},
+    "curve": {"description": "Mermaid: how the edge bends."},
+    "step": {"description": "Mermaid: the number of the edge in a sequence."},
+    "label": {"description": "Mermaid: the label of the edge."},
+    "labelType": MERMAID_NODE_KEYS["labelType"],
+}
+"""Keys of an edge's metadata (``e1@{ animate: true }``): all of them Mermaid's."""
+
+_NAMES: Fragment = {
+    "anyOf": [{"type": "string", "minLength": 1}, {"type": "array", "items": {"type": "string", "minLength": 1}}]
+}
+_PORTS: Fragment = {
+    "type": "object",
+    "additionalProperties": {
+        "anyOf": [
+            {"type": "string", "minLength": 1},
+            {
+                "type": "object",
+                "properties": {
+                    "type": {"type": "string", "minLength": 1},
+                    "required": {"type": "boolean", "default": True},
+                    "many": {"type": "boolean", "default": False},
+                },
+                "required": ["type"],
+                "additionalProperties": False,
+            },
+        ]
+    },
+}
+OPERATORS: Fragment = {
+    "type": "object",
+    "description": "Operators of this workflow, by name.",
+    "additionalProperties": {
+        "type": "object",
+        "properties": {
+            "inputs": {**_PORTS, "description": "Input ports and their types; `name?` for one that may stay empty."},
+            "outputs": {**_PORTS, "description": "Output ports and their types; the first is the default one."},
+            "prompt": {"type": "string", "description": "The prompt of nodes with this operator."},
+            "note": {"type": "string", "description": "What the operator does, in a sentence."},
+        },
+        "required": ["outputs"],
+        "additionalProperties": False,
+    },
+}
+TYPES: Fragment = {
+    "type": "object",
+    "description": "Types of this workflow: `Draft: Text` is a kind of Text, `Route: [math, code]` a choice of words.",
+    "additionalProperties": {
+        "anyOf": [
+            {"type": "string", "minLength": 1},
+            {"type": "array", "items": {"type": ["string", "number"]}, "minItems": 1},
+        ]
+    },
+}
+
+WORKFLOW_KEYS: Mapping[str, Fragment] = {
+    **CALL_KEYS,
+    "budget": {
+        "type": "object",
+        "description": "What a run may cost at most; it ends when one of these is used up.",
+        "properties": {
+            "usd": {"type": "number", "exclusiveMinimum": 0, "description": "US dollars."},
+            "tokens": {"type": "integer", "minimum": 1, "description": "Tokens, of questions and answers."},
+            "seconds": {"type": "number", "exclusiveMinimum": 0, "description": "Seconds from start to end."},
+        },
+        "additionalProperties": False,
+    },
+    "inputs": {**_NAMES, "description": "The ids of the input nodes, in place of PROBLEM and ENTRY_POINT."},
+    "outputs": {**_NAMES, "description": "The ids of the output nodes, in place of RETURN."},
+    "types": TYPES,
+    "prompts": {
+        "description": "Prompts by name, or the path of a YAML file that has them.",
+        "anyOf": [
+            {"type": "string", "minLength": 1},
+            {"type": "object", "additionalProperties": {"type": "string"}},
+        ],
+    },
+    "operators": OPERATORS,
+    "libraries": {**_NAMES, "description": "Paths of YAML files with further operators and types."},
+}
+"""Keys of the ``workflow:`` block."""
+
+WORKFLOW: Fragment = {
+    "type": "object",
+    "properties": WORKFLOW_KEYS,
+    "additionalProperties": False,
+    "description": "Makes this flowchart a Merrow workflow and says how it runs.",
+}
+
+FRONT_MATTER: Fragment = {
+    "type": "object",
+    "properties": {
+        "title": {"description": "Mermaid: the title above the drawing."},
+        "config": {"description": "Mermaid: how the flowchart is drawn."},
+        "displayMode": {"description": "Mermaid: for Gantt charts."},
+        "workflow": {
+            "description": "Makes this flowchart a Merrow workflow and says how it runs; `false` says that it is none.",
+            "anyOf": [WORKFLOW, {"type": "null"}, {"type": "boolean"}],
+        },
+    },
+}
+
+_PARTS: Mapping[str, Fragment] = {
+    "front-matter": FRONT_MATTER,
+    "node": {"type": "object", "properties": {**MERMAID_NODE_KEYS, **NODE_KEYS, **OPERATOR_KEYS, **INTERFACE_KEYS}},
+    "edge": {"type": "object", "properties": EDGE_KEYS},
+    "library": {
+        "type": "object",
+        "properties": {"types": TYPES, "operators": OPERATORS},
+        "additionalProperties": False,
+    },
+}
+
+
+def schema(part: str = "front-matter") -> dict[str, Any]:
+    """The JSON Schema of a part of a workflow file, as dicts: ``front-matter``, ``node``, ``edge`` or ``library``.
+
+    Raises KeyError for another word.
+    """
+    titles = {
+        "front-matter": "Front matter of a Merrow workflow",
+        "node": "Metadata of a node",
+        "edge": "Metadata of an edge",
+        "library": "A library of operators and types",
+    }
+    return {"$schema": DRAFT, "title": titles[part], **_plain(_PARTS[part])}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _plain(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_plain(part) for part in value]
+    return value

@@ -1,0 +1,192 @@
+"""Checks values against the fragments of `definitions.schema`, and says in plain words what is wanted.
+
+It looks only as deep as the schema goes and at each value once, so a text whose aliases make it endless costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from merrow_analysis.definitions.schema import Fragment
+
+Path = tuple[str | int, ...]
+
+_SHOWN = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """One thing that a fragment does not allow.
+
+    ``path`` leads to it. ``kind`` is ``unknown`` for a key that is not among ``known``, else ``wrong``; then
+    ``wanted`` says what is.
+    """
+
+    kind: Literal["unknown", "wrong"]
+    path: Path
+    wanted: str = ""
+    known: tuple[str, ...] = ()
+
+
+def violations(fragment: Fragment, value: object, path: Path = ()) -> list[Violation]:
+    """What ``fragment`` does not allow in ``value``, in the order of the text."""
+    found: list[Violation] = []
+    _check(fragment, value, path, found, set())
+    return found
+
+
+def _check(fragment: Fragment, value: object, path: Path, found: list[Violation], seen: set[tuple[int, int]]) -> None:
+    if isinstance(value, (dict, list)):
+        pair = (id(fragment), id(value))
+        if pair in seen:
+            return
+        seen.add(pair)
+    if not _fits_itself(fragment, value):
+        found.append(Violation("wrong", path, wanted(fragment)))
+        return
+    options = fragment.get("anyOf")
+    if options is not None:
+        fitting = [option for option in options if _fits_itself(option, value)]
+        if not fitting:
+            found.append(Violation("wrong", path, wanted(fragment)))
+            return
+        best: list[Violation] | None = None
+        for option in fitting:
+            problems: list[Violation] = []
+            _check(option, value, path, problems, set() if len(fitting) > 1 else seen)
+            if best is None or not problems:
+                best = problems
+        if best and len(fitting) > 1:
+            best = [Violation("wrong", path, wanted(fragment))]
+        found += best or []
+    elif isinstance(value, dict):
+        _check_entries(fragment, value, path, found, seen)
+    elif isinstance(value, list) and "items" in fragment:
+        for index, item in enumerate(value):
+            _check(fragment["items"], item, (*path, index), found, seen)
+
+
+def _check_entries(
+    fragment: Fragment, value: dict[str, object], path: Path, found: list[Violation], seen: set[tuple[int, int]]
+) -> None:
+    properties: Mapping[str, Fragment] = fragment.get("properties", {})
+    others = fragment.get("additionalProperties", True)
+    for key, part in value.items():
+        if key in properties:
+            _check(properties[key], part, (*path, key), found, seen)
+        elif others is False:
+            found.append(Violation("unknown", (*path, key), known=tuple(properties)))
+        elif isinstance(others, Mapping):
+            _check(others, part, (*path, key), found, seen)
+    if any(key not in value for key in fragment.get("required", ())):
+        found.append(Violation("wrong", path, wanted(fragment)))
+
+
+def _fits_itself(fragment: Fragment, value: object) -> bool:
+    """Whether the value is of the fragment's type and range, whatever its parts are."""
+    if "enum" in fragment:
+        return isinstance(value, str) and any(value == word for word in fragment["enum"])
+    types = fragment.get("type")
+    if types is None:
+        return True
+    names = [types] if isinstance(types, str) else types
+    if not any(_is_a(value, name) for name in names):
+        return False
+    if isinstance(value, str):
+        return len(value.strip()) >= int(fragment.get("minLength", 0))
+    if isinstance(value, list):
+        return len(value) >= int(fragment.get("minItems", 0))
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return _in_range(fragment, value)
+    return True
+
+
+def _is_a(value: object, name: str) -> bool:
+    if name == "number":
+        return isinstance(value, (int, float)) and not isinstance(value, bool) and value == value
+    if name == "integer":
+        return isinstance(value, (int, float)) and not isinstance(value, bool) and value % 1 == 0
+    kinds: dict[str, type] = {"string": str, "boolean": bool, "object": dict, "array": list, "null": type(None)}
+    return isinstance(value, kinds[name])
+
+
+def _in_range(fragment: Fragment, value: float) -> bool:
+    return (
+        value >= fragment.get("minimum", value)
+        and value <= fragment.get("maximum", value)
+        and not ("exclusiveMinimum" in fragment and value <= fragment["exclusiveMinimum"])
+    )
+
+
+_WORDS = {
+    "string": "text",
+    "number": "a number",
+    "integer": "a whole number",
+    "boolean": "true or false",
+    "object": "a mapping of keys to values",
+    "array": "a list",
+    "null": "nothing",
+}
+
+
+def wanted(fragment: Fragment) -> str:
+    """What a fragment allows, as a phrase: "a number from 0 to 2", "fail, skip or default"."""
+    if "anyOf" in fragment:
+        return _either(wanted(option) for option in fragment["anyOf"])
+    if "enum" in fragment:
+        return _either(fragment["enum"])
+    types = fragment.get("type")
+    if types is None:
+        return "any value"
+    if not isinstance(types, str):
+        return _either(_WORDS[name] for name in types)
+    if types == "object" and fragment.get("required"):
+        keys = ", ".join(f"{key}: {_example(fragment['properties'].get(key, {}))}" for key in fragment["required"])
+        return "{" + keys + "}"
+    if types == "array" and "items" in fragment:
+        return f"a list of {wanted(fragment['items']).removeprefix('a ')}"
+    return _WORDS[types] + _range(fragment)
+
+
+def _range(fragment: Fragment) -> str:
+    if "minLength" in fragment:
+        return " that is not empty"
+    if "minimum" in fragment and "maximum" in fragment:
+        return f" from {fragment['minimum']} to {fragment['maximum']}"
+    if "minimum" in fragment:
+        return f" of at least {fragment['minimum']}"
+    if "exclusiveMinimum" in fragment:
+        return f" above {fragment['exclusiveMinimum']}"
+    return ""
+
+
+def _example(fragment: Fragment) -> str:
+    kind = fragment.get("type")
+    return "n" if kind in ("integer", "number") else "{...}" if kind == "object" else "..."
+
+
+def _either(parts: Iterable[str]) -> str:
+    words = list(dict.fromkeys(parts))
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
+
+
+def shown(value: Any) -> str:
+    """A value as a message names it: short, and never the whole of a large one."""
+    if value is None:
+        return "nothing"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, dict):
+        return "a mapping"
+    if isinstance(value, list):
+        return "a list"
+    text = str(value) if isinstance(value, str) else f"{value:g}" if isinstance(value, float) else _whole(value)
+    text = " ".join(text.split()) if len(text) <= 10 * _SHOWN else text
+    text = text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+    return f"`{text}`" if text else "an empty text"
+
+
+def _whole(value: int) -> str:
+    return str(value) if abs(value) < 10**21 else f"{float(value):g}"
