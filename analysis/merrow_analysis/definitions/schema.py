@@ -14,7 +14,7 @@ Fragment = Mapping[str, Any]
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
 _MEMORY: Fragment = {
-    "description": "What a node knows of what ran before it: none, all, the last n outputs, n tokens of them, a summary.",
+    "description": "What a node knows of what ran before it: none, all, the last n outputs, n tokens, a summary.",
     "default": "none",
     "anyOf": [
         {"enum": ["none", "all", "summary"]},

@@ -134,7 +134,10 @@ _WORDS = {
 def wanted(fragment: Fragment) -> str:
     """What a fragment allows, as a phrase: "a number from 0 to 2", "fail, skip or default"."""
     if "anyOf" in fragment:
-        return _either(wanted(option) for option in fragment["anyOf"])
+        parts: list[str] = []
+        for option in fragment["anyOf"]:
+            parts += option.get("enum") or [wanted(option)]
+        return _either(parts)
     if "enum" in fragment:
         return _either(fragment["enum"])
     types = fragment.get("type")

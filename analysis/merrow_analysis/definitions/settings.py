@@ -1,0 +1,179 @@
+"""The settings of a workflow: the ``workflow:`` block of its front matter as plain objects, with its mistakes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, Literal, cast
+
+from merrow_analysis.definitions.front_matter import EMPTY, FrontMatterDoc, read_front_matter
+from merrow_analysis.definitions.schema import WORKFLOW_KEYS
+from merrow_analysis.definitions.validation import Path, Violation, violations
+
+MemoryKind = Literal["none", "all", "last", "tokens", "summary"]
+
+MACHINE_KEYS = frozenset(
+    {
+        "api_base",
+        "api_key",
+        "base_url",
+        "http_proxy",
+        "https_proxy",
+        "interpreter",
+        "key",
+        "openai_api_key",
+        "openai_base_url",
+        "organization",
+        "proxies",
+        "proxy",
+        "python",
+    }
+)
+"""Keys that say where a machine sends its requests or what it executes: never taken from a file that can be shared."""
+
+_OWN_CHECKS = frozenset({"types", "operators"})
+"""Blocks whose entries are checked where they are declared (`declare_types`, `declare_operators`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """How much of what ran before it a node is told; ``amount`` counts outputs (last) or tokens (tokens)."""
+
+    kind: MemoryKind = "none"
+    amount: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What a run may use at most; None is without a limit."""
+
+    usd: float | None = None
+    tokens: int | None = None
+    seconds: float | None = None
+
+
+@dataclass(slots=True, eq=False)
+class WorkflowSettings:
+    """What the front matter says about the workflow. Values that are wrong are left out and told in ``violations``.
+
+    ``declared`` says that there is a ``workflow:`` block, ``opted_out`` that it is ``false``. ``types``,
+    ``operators`` and ``prompts`` are as written. ``document`` has the places. Shared between equal front matters:
+    don't change it.
+    """
+
+    document: FrontMatterDoc = EMPTY
+    declared: bool = False
+    opted_out: bool = False
+    model: str | None = None
+    temperature: float | None = None
+    max_tokens: int | None = None
+    seed: int | None = None
+    timeout: float | None = None
+    retries: int | None = None
+    on_error: str | None = None
+    memory: Memory = Memory()
+    budget: Budget = Budget()
+    inputs: list[str] | None = None
+    outputs: list[str] | None = None
+    types: dict[str, Any] = field(default_factory=dict)
+    operators: dict[str, Any] = field(default_factory=dict)
+    prompts: dict[str, str] = field(default_factory=dict)
+    prompt_file: str | None = None
+    libraries: tuple[str, ...] = ()
+    violations: tuple[Violation, ...] = ()
+    machine_keys: tuple[str, ...] = ()
+
+
+NO_SETTINGS = WorkflowSettings()
+"""The settings of a file without front matter."""
+
+
+def read_settings(body: str, indent: str = "") -> WorkflowSettings:
+    """Read the front matter of a file, given as the text between its fences. Never raises."""
+    return _settings(read_front_matter(body, indent))
+
+
+@lru_cache(maxsize=64)
+def _settings(document: FrontMatterDoc) -> WorkflowSettings:
+    if "workflow" not in document.values:
+        return WorkflowSettings(document)
+    block = document.values["workflow"]
+    if block is False:
+        return WorkflowSettings(document, opted_out=True)
+    settings = WorkflowSettings(document, declared=True)
+    if block is None or block is True:
+        return settings
+    if not isinstance(block, dict):
+        wrong = Violation(
+            "wrong", ("workflow",), "a mapping of keys to values, or false for a flowchart that is no workflow"
+        )
+        settings.violations = (wrong,)
+        return settings
+    _fill(settings, block)
+    return settings
+
+
+def _fill(settings: WorkflowSettings, block: dict[str, object]) -> None:
+    problems: list[Violation] = []
+    good: dict[str, Any] = {}
+    machine: list[str] = []
+    for key, value in block.items():
+        path: Path = ("workflow", key)
+        if key.casefold() in MACHINE_KEYS:
+            machine.append(key)
+        elif key not in WORKFLOW_KEYS:
+            problems.append(Violation("unknown", path, known=tuple(WORKFLOW_KEYS)))
+        elif key in _OWN_CHECKS:
+            if isinstance(value, dict):
+                good[key] = value
+            elif value is not None:
+                problems.append(Violation("wrong", path, "a mapping of names to what they mean"))
+        elif value is not None:
+            found = violations(WORKFLOW_KEYS[key], value, path)
+            problems += found
+            if not found or isinstance(value, dict):
+                good[key] = value
+    settings.violations = tuple(problems)
+    settings.machine_keys = tuple(machine)
+    _assign(settings, good, {problem.path for problem in problems})
+
+
+def _assign(settings: WorkflowSettings, good: Mapping[str, Any], wrong: set[Path]) -> None:
+    for name in ("model", "temperature", "timeout", "on_error"):
+        setattr(settings, name, good.get(name))
+    for name in ("max_tokens", "seed", "retries"):
+        setattr(settings, name, _whole(good.get(name)))
+    settings.types, settings.operators = good.get("types", {}), good.get("operators", {})
+    settings.inputs, settings.outputs = _names(good.get("inputs")), _names(good.get("outputs"))
+    settings.libraries = tuple(_names(good.get("libraries")) or ())
+    if ("workflow", "memory") not in wrong:
+        settings.memory = read_memory(good.get("memory"))
+    budget = good.get("budget", {})
+    amounts = {
+        name: budget.get(name) for name in ("usd", "tokens", "seconds") if ("workflow", "budget", name) not in wrong
+    }
+    settings.budget = Budget(amounts.get("usd"), _whole(amounts.get("tokens")), amounts.get("seconds"))
+    prompts = good.get("prompts", {})
+    if isinstance(prompts, dict):
+        settings.prompts = {name: text for name, text in prompts.items() if isinstance(text, str)}
+    else:
+        settings.prompt_file = prompts
+
+
+def read_memory(value: object) -> Memory:
+    """A ``memory:`` value that fits the schema; None is the default, none."""
+    if isinstance(value, dict):
+        last, tokens = _whole(value.get("last")), _whole(value.get("tokens"))
+        return Memory("tokens", tokens) if last is None else Memory("last", last)
+    return Memory(cast("MemoryKind", value)) if isinstance(value, str) else Memory()
+
+
+def _whole(value: object) -> int | None:
+    return int(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+
+def _names(value: object) -> list[str] | None:
+    if value is None:
+        return None
+    return [value] if isinstance(value, str) else [str(name) for name in cast("list[object]", value)]
