@@ -34,8 +34,23 @@ _PORT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _OPERATOR_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 COMMON_PARAMETERS = frozenset(
-    ("op", "role", "prompt", "model", "temperature", "max_tokens", "seed", "timeout", "retries", "on_error", "default")
-    + ("samples", "memory", "returns", "format")
+    {
+        "op",
+        "role",
+        "prompt",
+        "model",
+        "temperature",
+        "max_tokens",
+        "seed",
+        "timeout",
+        "retries",
+        "on_error",
+        "default",
+        "samples",
+        "memory",
+        "returns",
+        "format",
+    }
 )
 """Keys that every node may have, in its label or its metadata."""
 
@@ -355,7 +370,9 @@ def _declare_one(
         problems.append(DefinitionProblem(path, f"Operator `{name}` is {what}; choose another name."))
         return None
     if not isinstance(body, Mapping):
-        message = f"Operator `{name}` needs its ports: `{name}: {{inputs: {{problem: Problem}}, outputs: {{plan: Plan}}}}`."
+        message = (
+            f"Operator `{name}` needs its ports: `{name}: {{inputs: {{problem: Problem}}, outputs: {{plan: Plan}}}}`."
+        )
         problems.append(DefinitionProblem(path, message))
         return None
     for key in body:
@@ -388,8 +405,8 @@ def _entries(
     if ports is None and side == "inputs":
         return []
     if not isinstance(ports, Mapping) or (side == "outputs" and not ports):
-        message = f"Operator `{name}` needs {side} as a mapping of port to type: `{side}: {{text: Text}}`."
-        problems.append(DefinitionProblem(("operators", name, side), message))
+        needed = f"Operator `{name}` needs {side} as a mapping of port to type: `{side}: {{text: Text}}`."
+        problems.append(DefinitionProblem(("operators", name, side), needed))
         return []
     found: list[tuple[str, str, bool, object]] = []
     seen: set[str] = set()
@@ -397,7 +414,7 @@ def _entries(
         written = str(key)
         optional = written.endswith("?")
         port = written.removesuffix("?").strip()
-        message = None
+        message: str | None = None
         if not _PORT_NAME.fullmatch(port):
             message = f"`{written}` can't name a port of operator `{name}`: use letters, digits and `_`."
         elif optional and side == "outputs":
@@ -458,9 +475,8 @@ def _output_ports(
 
 
 def _innermost(type_: Type) -> Type:
-    while (inner := item_of(type_)) is not None:
-        type_ = inner
-    return type_
+    inner = item_of(type_)
+    return type_ if inner is None else _innermost(inner)
 
 
 def _port_type(

@@ -234,9 +234,7 @@ def _enumeration_problem(name: str, meaning: list[Any] | tuple[Any, ...]) -> str
 
 
 def _add_kinds(pending: dict[str, str], parents: dict[str, Type | None], problems: list[DefinitionProblem]) -> None:
-    """Give each type of ``pending`` its parent, in an order of its own: a kind may be declared before what it is a
-    kind of.
-    """
+    """Give each type of ``pending`` its parent; a kind may be declared before what it is a kind of."""
     for name in pending:
         path: dict[str, None] = {}
         current = name

@@ -1,0 +1,169 @@
+"""How a Decision chooses among the labels of its outgoing edges, and what is wrong with those labels.
+
+What decides is an ``if:`` expression's truth; else a Bool ``when``, against truthy and falsy labels; else the value
+of ``when`` against the labels, trimmed and regardless of case. ``else`` takes what no other case takes.
+"""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+from simpleeval import SimpleEval  # type: ignore[import-untyped]
+
+TRUTHY = frozenset({"yes", "true", "pass", "passed", "ok"})
+FALSY = frozenset({"no", "false", "fail", "failed"})
+ELSE = "else"
+
+FUNCTIONS = ("float", "int", "len", "str")
+"""Functions that an ``if:`` expression may call."""
+
+_LONGEST_EXPRESSION = 2_000
+
+DecidedBy = Literal["truth", "words", "text", "unknown"]
+"""A Bool or an expression; an enumeration; any other value; something whose type isn't known."""
+
+
+@dataclass(frozen=True, slots=True)
+class CaseProblem:
+    """What is wrong with a Decision's cases: ``kind`` of it, the outgoing edge (or None for the whole), and the
+    words it is about.
+    """
+
+    kind: Literal["unlabelled", "unknown", "uncovered", "covered"]
+    edge: int | None
+    words: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Cases:
+    """The cases of a Decision: ``labels`` as first written, ``keys`` as compared, ``of_edge`` the case number of
+    each edge.
+    """
+
+    decided_by: DecidedBy
+    keys: tuple[str, ...]
+    labels: tuple[str, ...]
+    of_edge: tuple[int | None, ...]
+    problems: tuple[CaseProblem, ...]
+
+    def choose(self, value: object) -> int | None:
+        """The number of the case that takes ``value`` (of ``when``, or of the ``if:`` expression), or None where
+        none does.
+        """
+        if self.decided_by == "truth" or isinstance(value, bool):
+            key = "true" if value else "false"
+            if key in self.keys:
+                return self.keys.index(key)
+            words = TRUTHY if value else FALSY
+            return next((n for n, k in enumerate(self.keys) if k in words), self._otherwise())
+        key = str(value).strip().casefold()
+        return self.keys.index(key) if key in self.keys and key != ELSE else self._otherwise()
+
+    def _otherwise(self) -> int | None:
+        return self.keys.index(ELSE) if ELSE in self.keys else None
+
+
+def case_key(label: str, decided_by: DecidedBy) -> str:
+    """The form in which a case's label is compared; truthy words are one case of a Bool, falsy ones the other."""
+    folded = label.strip().casefold()
+    if decided_by == "truth":
+        return "true" if folded in TRUTHY else "false" if folded in FALSY else folded
+    return folded
+
+
+@lru_cache(maxsize=4096)
+def read_cases(labels: tuple[str | None, ...], decided_by: DecidedBy, words: tuple[str, ...] = ()) -> Cases:
+    """The cases of a Decision whose outgoing edges have these case labels; ``words`` are those of the enumeration
+    it reads.
+    """
+    numbers: dict[str, int] = {}
+    first: list[str] = []
+    of_edge: list[int | None] = []
+    problems: list[CaseProblem] = []
+    takes = {"truth": ("true", "false"), "words": tuple(word.casefold() for word in words)}.get(decided_by)
+    for edge, label in enumerate(labels):
+        if label is None:
+            of_edge.append(None)
+            problems.append(CaseProblem("unlabelled", edge))
+            continue
+        key = case_key(label, decided_by)
+        if key not in numbers:
+            numbers[key] = len(first)
+            first.append(label)
+            if takes is not None and key not in takes and key != ELSE:
+                problems.append(CaseProblem("unknown", edge, words if decided_by == "words" else ("yes", "no")))
+        of_edge.append(numbers[key])
+    problems += _coverage(numbers, of_edge, takes, decided_by, words)
+    return Cases(decided_by, tuple(numbers), tuple(first), tuple(of_edge), tuple(problems))
+
+
+def _coverage(
+    numbers: dict[str, int],
+    of_edge: Sequence[int | None],
+    takes: tuple[str, ...] | None,
+    decided_by: DecidedBy,
+    words: tuple[str, ...],
+) -> list[CaseProblem]:
+    if decided_by == "unknown" or not of_edge or None in of_edge:
+        return []
+    if takes is None:
+        return [] if ELSE in numbers else [CaseProblem("uncovered", None, (ELSE,))]
+    missing = [index for index, key in enumerate(takes) if key not in numbers]
+    if ELSE in numbers:
+        edge = of_edge.index(numbers[ELSE])
+        return [] if missing else [CaseProblem("covered", edge, words)]
+    if not missing:
+        return []
+    spelled = words if decided_by == "words" else ("yes", "no")
+    return [CaseProblem("uncovered", None, tuple(spelled[index] for index in missing))]
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """An ``if:`` expression: the names it reads, or in ``problem`` a sentence that says why it can't be used."""
+
+    names: tuple[str, ...] = ()
+    problem: str | None = None
+
+
+_SYNTAX = (ast.Expression, ast.Load, ast.operator, ast.unaryop, ast.boolop, ast.cmpop)
+"""Parts of a tree that carry no node kind of their own."""
+
+_ALLOWED = (*(kind for kind in SimpleEval().nodes if issubclass(kind, (ast.expr, ast.keyword, ast.Slice))), *_SYNTAX)
+
+
+@lru_cache(maxsize=1024)
+def read_expression(text: str) -> Expression:
+    """Check the syntax of an ``if:`` expression and list the inputs it names, in the order of their first
+    appearance.
+    """
+    if len(text) > _LONGEST_EXPRESSION:
+        return Expression(problem=f"The `if:` expression is longer than {_LONGEST_EXPRESSION} characters; shorten it.")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(text.strip(), mode="eval")
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return Expression(problem=f"`{_short(text)}` is no expression; write one such as `score > 3`.")
+    names: dict[str, None] = {}
+    called: set[int] = set()
+    for node in ast.walk(tree):
+        if not isinstance(node, _ALLOWED):
+            return Expression(problem=f"`{_short(text)}` uses what an `if:` expression can't; compare values only.")
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            called.add(id(node.func))
+            if node.func.id not in FUNCTIONS:
+                known = ", ".join(FUNCTIONS)
+                return Expression(problem=f"There is no function `{node.func.id}` in `if:`; there are {known}.")
+        elif isinstance(node, ast.Name) and id(node) not in called:
+            names[node.id] = None
+    return Expression(tuple(names))
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 60 else text[:57] + "..."

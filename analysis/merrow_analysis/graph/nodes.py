@@ -1,0 +1,189 @@
+"""The nodes and edges of a typed graph: what a flowchart means, as every other part of Merrow reads it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Protocol
+
+from merrow_analysis.definitions.operators import (
+    INTERFACE_CLASS,
+    OUTPUT_PORT,
+    InputPort,
+    OperatorSpec,
+    OperatorTable,
+)
+from merrow_analysis.definitions.types import ANY, DefinitionProblem, Type, TypeTable
+from merrow_analysis.graph.decisions import Cases
+from merrow_analysis.graph.flow import Flow, FlowEdge, FlowNode, Mention
+from merrow_analysis.graph.plan import Combinations, combinations
+from merrow_analysis.graph.ports import PlacedEdge, Placement, PortFeed
+from merrow_analysis.graph.resolve import NodeKind, Resolution
+
+
+class Settings(Protocol):
+    """What the typed graph reads of a workflow's settings; ``workflow`` is None where the front matter doesn't say."""
+
+    @property
+    def workflow(self) -> bool | None: ...
+
+    @property
+    def types(self) -> dict[str, Any]: ...
+
+    @property
+    def operators(self) -> dict[str, Any]: ...
+
+    @property
+    def inputs(self) -> list[str] | None: ...
+
+    @property
+    def outputs(self) -> list[str] | None: ...
+
+
+@dataclass(slots=True, eq=False)
+class TypedNode:
+    """A node with its operator: ``resolution`` says how it was said, ``placement`` where its edges go and what it
+    gives.
+
+    ``conflicting`` are declarations that contradict each other; such a node's ``kind`` is unknown.
+    """
+
+    flow: FlowNode
+    index: int
+    resolution: Resolution
+    placement: Placement
+    conflicting: tuple[Mention, ...] = ()
+    incoming: list[TypedEdge] = field(default_factory=list)
+    outgoing: list[TypedEdge] = field(default_factory=list)
+    cases: Cases | None = None
+
+    @property
+    def id(self) -> str:
+        return self.flow.id
+
+    @property
+    def kind(self) -> NodeKind:
+        return self.resolution.kind
+
+    @property
+    def spec(self) -> OperatorSpec | None:
+        """The operator; None for input, output and unknown nodes."""
+        return self.resolution.spec
+
+    @property
+    def operator(self) -> str | None:
+        """The operator's name; ``Interface`` for input and output nodes, None where it is not known."""
+        if self.resolution.spec is not None:
+            return self.resolution.spec.name
+        return None if self.kind == "unknown" else INTERFACE_CLASS
+
+    @property
+    def input_ports(self) -> tuple[InputPort, ...]:
+        """The ports of its operator, and those that labels on edges into a Decision add."""
+        if self.kind == "output":
+            wanted = self.resolution.declared
+            return (OUTPUT_PORT if wanted is None else InputPort(OUTPUT_PORT.name, wanted),)
+        if self.spec is None:
+            return ()
+        ports = dict(self.spec.ports)
+        if self.kind == "decision":
+            for edge in self.incoming:
+                for feed in edge.feeds:
+                    ports.setdefault(feed.port, InputPort(feed.port, ANY))
+        return tuple(ports.values())
+
+    @property
+    def outputs(self) -> dict[str, Type | None]:
+        """Its outputs with their types (None: not known), default first; those of a Decision are its cases."""
+        if self.cases is not None:
+            return dict.fromkeys(self.cases.labels, self.placement.signature.value)
+        return dict(self.placement.signature.outputs)
+
+    def sources(self, port: str) -> list[TypedEdge]:
+        """The edges that feed a port, in prompt order."""
+        return [edge for edge in self.incoming if any(feed.port == port for feed in edge.feeds)]
+
+
+@dataclass(slots=True, eq=False)
+class TypedEdge:
+    """An edge with the ports it joins. Most edges have one feed, order-only ones none, one into a Decision up to
+    two.
+    """
+
+    flow: FlowEdge
+    source: TypedNode
+    target: TypedNode
+    placed: PlacedEdge
+    case: int | None = None
+
+    @property
+    def feeds(self) -> tuple[PortFeed, ...]:
+        return self.placed.feeds
+
+    @property
+    def output(self) -> str | None:
+        """The output it starts at; None out of a Decision and where that isn't known."""
+        return self.placed.feeds[0].output if self.placed.feeds else self.placed.label.output
+
+    @property
+    def port(self) -> str | None:
+        """The port it feeds; None for an edge of order alone, or one that finds no port."""
+        return self.placed.feeds[0].port if self.placed.feeds else None
+
+    @property
+    def type(self) -> Type | None:
+        return self.placed.feeds[0].type if self.placed.feeds else None
+
+    @property
+    def inferred(self) -> bool:
+        """Whether Merrow chose the port, as against a label that says it."""
+        return self.placed.inferred
+
+    @property
+    def order_only(self) -> bool:
+        """A case edge that brings no value."""
+        return not self.placed.feeds and self.source.kind == "decision"
+
+    @property
+    def case_label(self) -> str | None:
+        """Out of a Decision, the case as this edge's label writes it."""
+        return self.placed.label.case
+
+
+@dataclass(eq=False)
+class TypedGraph:
+    """The meaning of one flowchart. ``nodes`` are in the order of their first mention, ``order`` is topological.
+
+    ``order`` has every node; edges inside one of the ``cycles`` and edges that may not be (into input nodes, out of
+    output nodes) don't count for it. ``problems`` are those of the front matter's types and operators.
+    """
+
+    flow: Flow
+    settings: Settings
+    types: TypeTable
+    operators: OperatorTable
+    problems: tuple[DefinitionProblem, ...]
+    nodes: list[TypedNode]
+    edges: list[TypedEdge]
+    order: list[int]
+    cycles: list[list[int]]
+    inputs: list[TypedNode]
+    outputs: list[TypedNode]
+
+    @cached_property
+    def by_id(self) -> dict[str, TypedNode]:
+        return {node.id: node for node in self.nodes}
+
+    @property
+    def promises(self) -> list[TypedNode]:
+        """Nodes whose author signs for their answer's type with ``returns:``."""
+        return [node for node in self.nodes if node.kind == "operator" and node.resolution.declared is not None]
+
+    @cached_property
+    def combinations(self) -> Combinations:
+        """What runs under which cases; see `merrow_analysis.graph.plan`."""
+        return combinations(self)
+
+    @property
+    def decisions(self) -> list[TypedNode]:
+        return [node for node in self.nodes if node.cases is not None]

@@ -1,0 +1,140 @@
+"""What a typed graph's nodes wait for, and what follows for every combination of cases.
+
+The plan is made together with the symbolic answer, for which edges count as the other branches of a merge depends
+on which can be live together with a case (`LiveNode.others`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from merrow_analysis.graph.conditions import ALWAYS, LARGEST, NEVER, Condition, TooManyCombinationsError
+from merrow_analysis.graph.liveness import AllCases, Chosen, Feed, Liveness, LiveNode, spread
+
+if TYPE_CHECKING:
+    from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
+
+
+@dataclass(slots=True, eq=False)
+class Combinations:
+    """What runs under which cases. ``undecided`` is the index of the node at which the cases became too many, else
+    None.
+
+    ``live`` is None in a graph without Decisions, where every node always runs, and where there are too many cases.
+    """
+
+    plan: list[LiveNode] = field(default_factory=list)
+    cases: AllCases | None = None
+    live: Liveness[Condition] | None = None
+    undecided: int | None = None
+
+    def runs(self, node: TypedNode) -> Condition:
+        return ALWAYS if self.live is None else self.live.runs.get(node.index, ALWAYS)
+
+    def brings(self, edge: TypedEdge, port: str) -> Condition:
+        """When an edge brings a value to a port of its target. Raises `TooManyCombinationsError`."""
+        return ALWAYS if self.live is None else self.live.alive(feed_of(edge, port))
+
+    def together(self, first: Condition, second: Condition) -> bool:
+        """Whether both can hold at once. Raises `TooManyCombinationsError`."""
+        if self.cases is None:
+            return first != NEVER and second != NEVER
+        return self.cases.both(first, second) != NEVER
+
+    def either(self, first: Condition, second: Condition) -> Condition:
+        return max(first, second) if self.cases is None else self.cases.either(first, second)
+
+
+def feed_of(edge: TypedEdge, port: str | None) -> Feed:
+    """What an edge brings to a port; to none, it brings order alone."""
+    if edge.source.kind != "decision":
+        return Feed(edge.source.index)
+    return Feed(edge.source.index, edge.case, carries=port is not None)
+
+
+def _feeds(node: TypedNode, port: str) -> tuple[Feed, ...]:
+    return tuple(feed_of(edge, port) for edge in node.sources(port))
+
+
+def _waiting(node: TypedNode) -> LiveNode:
+    """What ``node`` waits for, without the other branches of a merge."""
+    if node.kind == "input":
+        return LiveNode(node.index)
+    gates = tuple(feed_of(edge, None) for edge in node.incoming if edge.source.kind == "decision")
+    if node.kind == "unknown":
+        plain = tuple(feed_of(edge, None) for edge in node.incoming if edge.source.kind != "decision")
+        return LiveNode(node.index, (plain,) if plain and not gates else (), gates)
+    # A port that nothing feeds has an error of its own, or a parameter's value.
+    required = tuple(feeds for port in node.placement.required if (feeds := _feeds(node, port)))
+    if node.cases is None:
+        return LiveNode(node.index, required, gates)
+    return LiveNode(node.index, required, gates, value=_feeds(node, "value"), cases=len(node.cases.keys))
+
+
+def combinations(graph: TypedGraph, largest: int = LARGEST) -> Combinations:
+    """Work out what runs under which cases, for all combinations at once. Never raises."""
+    decisions = {
+        index: len(cases.keys)
+        for index in graph.order
+        if (cases := graph.nodes[index].cases) is not None and cases.keys
+    }
+    if not decisions:
+        return Combinations()
+    algebra = AllCases(decisions, largest)
+    live: Liveness[Condition] = Liveness(algebra, {}, {})
+    plan: list[LiveNode] = []
+    for index in graph.order:
+        try:
+            node = _waiting(graph.nodes[index])
+            if node.gates:
+                node = _with_others(graph.nodes[index], node, live)
+            live.settle(node)
+        except TooManyCombinationsError:
+            return Combinations(undecided=index)
+        plan.append(node)
+    return Combinations(plan, algebra, live)
+
+
+def _with_others(node: TypedNode, waiting: LiveNode, live: Liveness[Condition]) -> LiveNode:
+    taken = live.any_taken(waiting.gates)
+    others = tuple(
+        feed
+        for edge in node.incoming
+        if edge.source.kind != "decision" and edge.source.index in live.runs
+        for feed in (feed_of(edge, None),)
+        if live.algebra.both(live.alive(feed), taken) == NEVER
+    )
+    return LiveNode(waiting.index, waiting.required, waiting.gates, others, waiting.value, waiting.cases)
+
+
+@dataclass(slots=True, eq=False)
+class LiveState:
+    """Where one run stands, given what its Decisions have chosen so far."""
+
+    graph: TypedGraph
+    _live: Liveness[bool | None]
+
+    def runs(self, node: TypedNode) -> bool | None:
+        """True: it runs or ran; False: it is skipped; None: some Decision before it hasn't chosen yet."""
+        return self._live.runs.get(node.index, True)
+
+    def sources(self, node: TypedNode, port: str) -> Iterator[TypedEdge]:
+        """The edges whose values are for this port, in prompt order; only to be asked when nothing before ``node``
+        is open.
+        """
+        return (edge for edge in node.sources(port) if self._live.alive(feed_of(edge, port)))
+
+
+def live_state(graph: TypedGraph, chosen: Mapping[str, int], skipped: Collection[str] = ()) -> LiveState:
+    """Say what runs and what is skipped, for a scheduler.
+
+    ``chosen`` has the case number (`Cases.choose`) of each Decision that has chosen, by node id; ``skipped`` the
+    ids of nodes that failed and count as skipped (``on_error: skip``). A run asks again whenever one of them grows.
+    Only for graphs without errors.
+    """
+    plan = graph.combinations.plan or [_waiting(graph.nodes[index]) for index in graph.order]
+    by_id = graph.by_id
+    cases = {by_id[node].index: case for node, case in chosen.items()}
+    return LiveState(graph, spread(plan, Chosen(cases, {by_id[node].index for node in skipped})))

@@ -1,0 +1,470 @@
+"""Which port each edge feeds, with what type, and what a node gives: a pure function of one node's facts.
+
+`place` looks at a node's operator and parameters and at its incoming edges (their labels, and what their sources
+give), and at nothing else; so its answer can be remembered by value, and one changed node only disturbs those that
+consume its types. Labelled edges are placed first, then unlabelled ones in order, at last case edges that name no port.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from merrow_analysis.definitions.operators import OUTPUT_PORT, InputPort, OperatorSpec
+from merrow_analysis.definitions.types import (
+    ANY,
+    BOOL,
+    FEEDBACK,
+    PROBLEM,
+    TEXT,
+    Type,
+    TypeTable,
+    is_variable,
+    item_of,
+    list_of,
+)
+from merrow_analysis.graph.decisions import DecidedBy, read_expression
+from merrow_analysis.graph.notation import EdgeLabel, read_label
+from merrow_analysis.graph.resolve import NodeKind
+from merrow_analysis.suggest import closest
+
+INPUT_OUTPUT = "value"
+"""The name of the one output of an input node."""
+
+_FAR = 99
+"""Any type fits a type variable, but every named type is nearer."""
+
+
+class Signature(NamedTuple):
+    """What a node gives: outputs with their types (None: not known), default first; or, for a Decision, its value."""
+
+    outputs: tuple[tuple[str, Type | None], ...] = ()
+    decision: bool = False
+    has_value: bool = False
+    value: Type | None = None
+    known: bool = True
+
+
+UNKNOWN = Signature(known=False)
+"""What can't be told of a node; nothing is said against its edges."""
+
+
+class Facts(NamedTuple):
+    """What `place` needs to know of a node itself. ``wanted`` is the type of an output node's port."""
+
+    kind: NodeKind
+    spec: OperatorSpec | None = None
+    declared: Type | None = None
+    declared_badly: bool = False
+    samples: bool = False
+    literals: frozenset[str] = frozenset()
+    expression: str | None = None
+    default_type: Type = TEXT
+
+
+class PortFeed(NamedTuple):
+    """One value on an edge: from an output (None for a Decision's value) into a port; the type is None if not known."""
+
+    output: str | None
+    port: str
+    type: Type | None
+
+
+class PlacedEdge(NamedTuple):
+    """What an edge brings: nothing at all (order only), one value, or two into a Decision."""
+
+    feeds: tuple[PortFeed, ...]
+    inferred: bool
+    label: EdgeLabel
+
+
+FindingKind = Literal[
+    "unknown-port",
+    "unknown-output",
+    "missing-label",
+    "ambiguous",
+    "mismatch",
+    "port-variant",
+    "no-value",
+    "odd-result",
+    "missing-input",
+    "unknown-name",
+    "bad-expression",
+]
+
+
+class Finding(NamedTuple):
+    """Something to say about a node or its incoming edge number ``edge``; which of the rest is set depends on
+    ``kind``.
+    """
+
+    kind: FindingKind
+    edge: int | None
+    port: str | None = None
+    given: Type | None = None
+    wanted: Type | None = None
+    names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Placement:
+    """The answer of `place`. ``crowded`` are ports for one value with several edges; whether that is wrong liveness
+    says.
+
+    ``required`` are the ports that must have a live source; ``unfed`` those of them that no edge and no parameter
+    feeds.
+    """
+
+    edges: tuple[PlacedEdge, ...]
+    signature: Signature
+    findings: tuple[Finding, ...]
+    crowded: tuple[str, ...] = ()
+    required: tuple[str, ...] = ()
+    decided_by: DecidedBy = "unknown"
+    when: Type | None = None
+
+
+def place(facts: Facts, incoming: tuple[tuple[str | None, Signature], ...], types: TypeTable) -> Placement:
+    """Place the edges that enter a node and say what the node gives. Never raises."""
+    if facts.kind == "input":
+        outputs = ((INPUT_OUTPUT, None if facts.declared_badly else facts.declared or facts.default_type),)
+        return Placement(_unplaced(incoming), Signature(outputs), ())
+    if facts.kind == "unknown":
+        return Placement(_unplaced(incoming), UNKNOWN, ())
+    return _Placer(facts, incoming, types).placement()
+
+
+def _unplaced(incoming: tuple[tuple[str | None, Signature], ...]) -> tuple[PlacedEdge, ...]:
+    return tuple(PlacedEdge((), False, read_label(text, from_decision=sig.decision)) for text, sig in incoming)
+
+
+class _Placer:
+    """The work of `place` for one node that has ports."""
+
+    def __init__(self, facts: Facts, incoming: tuple[tuple[str | None, Signature], ...], types: TypeTable) -> None:
+        self.facts = facts
+        self.types = types
+        self.spec = facts.spec
+        self.sources = [signature for _, signature in incoming]
+        self.labels = [read_label(text, from_decision=signature.decision) for text, signature in incoming]
+        self.feeds: list[list[PortFeed]] = [[] for _ in incoming]
+        self.inferred = [True] * len(incoming)
+        self.by_plain: dict[str, int] = {}
+        self.by_case: dict[str, int] = {}
+        self.lost: list[Type | None] = []
+        self.findings: list[Finding] = []
+        if facts.spec is None:
+            port = OUTPUT_PORT if facts.declared is None else InputPort(OUTPUT_PORT.name, facts.declared)
+            self.ports = {port.name: port}
+            self.bulk: str | None = port.name
+        else:
+            self.ports = dict(facts.spec.ports)
+            self.bulk = facts.spec.bulk
+        self.is_decision = facts.kind == "decision"
+
+    def placement(self) -> Placement:
+        edges = range(len(self.sources))
+        for edge in edges:
+            if self.labels[edge].port is not None:
+                self._labelled(edge)
+        for edge in edges:
+            if self.labels[edge].port is None and not self.sources[edge].decision:
+                self._unlabelled(edge)
+        for edge in edges:
+            if self.labels[edge].port is None and self.sources[edge].decision:
+                self._case_edge(edge)
+        when = self._when()
+        required = self._required()
+        self._missing(required)
+        if self.facts.kind == "output":
+            self._odd_results()
+        crowded = [
+            name
+            for name in {**self.by_plain, **self.by_case}
+            if self.by_plain.get(name, 0) + self.by_case.get(name, 0) > 1 and not self._port(name).many
+        ]
+        return Placement(
+            tuple(
+                PlacedEdge(tuple(feeds), inferred, label)
+                for feeds, inferred, label in zip(self.feeds, self.inferred, self.labels, strict=True)
+            ),
+            self._signature(),
+            tuple(self.findings),
+            tuple(crowded),
+            tuple(required),
+            self._decided_by(when),
+            when,
+        )
+
+    # Edges, one by one
+
+    def _labelled(self, edge: int) -> None:
+        label, source = self.labels[edge], self.sources[edge]
+        written = label.port or ""
+        self.inferred[edge] = False
+        output = self._output(edge)
+        port = self.ports.get(written)
+        if port is None:
+            port = next((port for port in self.ports.values() if written in port.variants), None)
+            if port is not None:
+                self.findings.append(Finding("port-variant", edge, port.name, names=(written,)))
+        if port is None and self.is_decision and not source.decision and self.facts.expression is not None:
+            port = InputPort(written, ANY)
+            self.ports[written] = port
+        if port is None:
+            near = closest(written, self.ports)
+            given = output[1] if output is not None else None
+            names = (written,) if near is None else (written, near)
+            self.findings.append(Finding("unknown-port", edge, written, given, names=names))
+            self.lost.append(given)
+        elif source.decision and not source.has_value and source.known:
+            self.findings.append(Finding("no-value", edge, port.name))
+            self._feed(edge, None, port, None)
+        else:
+            self._feed(edge, output[0] if output else None, port, output[1] if output else None)
+
+    def _unlabelled(self, edge: int) -> None:
+        output = self._output(edge)
+        name, given = output if output is not None else (None, None)
+        if self.is_decision:
+            self._into_decision(edge, name, given)
+            return
+        if self.bulk is not None:
+            aside = self.ports.get("problem")
+            to_problem = self.bulk != "problem" and aside is not None and given is not None
+            if (
+                to_problem
+                and self.facts.spec
+                and self.facts.spec.is_ensemble
+                and self.types.fits(given or ANY, PROBLEM)
+            ):
+                self._feed(edge, name, self.ports["problem"], given)
+            else:
+                self._feed(edge, name, self.ports[self.bulk], given)
+            return
+        self._by_type(edge, name, given)
+
+    def _into_decision(self, edge: int, name: str | None, given: Type | None) -> None:
+        source = self.sources[edge]
+        if self.labels[edge].output is None and source.known:
+            bools = [out for out in source.outputs if out[1] is not None and self.types.fits(out[1], BOOL)]
+            if len(bools) == 1:
+                self._feed(edge, bools[0][0], self.ports["when"], bools[0][1])
+                labelled = any(label.port == "value" for label in self.labels)
+                if bools[0] != source.outputs[0] and not labelled:
+                    self._feed(edge, name, self.ports["value"], given)
+                return
+        self._feed(edge, name, self.ports["when"], given)
+
+    def _by_type(self, edge: int, name: str | None, given: Type | None) -> None:
+        """To the open port of the nearest type, with a word about it; a tie is for the author to settle."""
+        open_ports = [port for port in self.ports.values() if port.many or not self._is_fed(port)]
+        if given is None:
+            needed = [port for port in open_ports if port.required]
+            if len(needed) == 1:
+                self._feed(edge, name, needed[0], given)
+            else:
+                self.lost.append(None)
+            return
+        best = self._nearest(given, open_ports)
+        if len(best) > 1:
+            names = tuple(port.name for port in best)
+            self.findings.append(Finding("ambiguous", edge, None, given, names=names))
+            self.lost.append(given)
+            return
+        if not best:
+            needed = [port for port in open_ports if port.required]
+            if not needed:
+                best = self._nearest(given, self.ports.values())[:1]
+            best = best or needed[:1] or open_ports[:1] or list(self.ports.values())[:1]
+        if not best:
+            self.findings.append(Finding("unknown-port", edge, None, given))
+            return
+        if self._feed(edge, name, best[0], given):
+            self.findings.append(Finding("missing-label", edge, best[0].name, given, names=(name or "",)))
+
+    def _case_edge(self, edge: int) -> None:
+        """A Decision's value goes to the target's only open port that fits, needed ports first; else nowhere."""
+        source = self.sources[edge]
+        if self.labels[edge].after or not source.has_value:
+            return
+        if self.bulk is not None:
+            open_ports = [self.ports[self.bulk]]
+            problem = self.ports.get("problem")
+            if problem and self.bulk != "problem" and source.value and self.types.fits(source.value, PROBLEM):
+                open_ports = [problem]
+        else:
+            open_ports = [port for port in self.ports.values() if port.many or port.name not in self.by_plain]
+        fitting = [port for port in open_ports if source.value is None or self._steps(source.value, port) is not None]
+        choice = [port for port in fitting if port.required] or fitting
+        if len(choice) == 1:
+            self._feed(edge, None, choice[0], source.value)
+
+    # What a node gives
+
+    def _signature(self) -> Signature:
+        if self.is_decision:
+            values = [feed.type for feeds in self.feeds for feed in feeds if feed.port == "value"]
+            known = [type_ for type_ in values if type_ is not None]
+            value = self.types.common(known) if known and len(known) == len(values) else None
+            return Signature((), True, bool(values), value)
+        if self.spec is None:
+            return UNKNOWN
+        bound = self._variables()
+        outputs: list[tuple[str, Type | None]] = []
+        for number, port in enumerate(self.spec.outputs):
+            type_ = _substitute(port.type, bound)
+            if number == 0 and self.facts.declared_badly:
+                type_ = None
+            elif number == 0 and self.facts.declared is not None:
+                type_ = self.facts.declared
+            outputs.append((port.name, list_of(type_) if self.facts.samples and type_ is not None else type_))
+        return Signature(tuple(outputs))
+
+    def _variables(self) -> dict[Type, Type | None]:
+        """What each type variable of the operator stands for at this node."""
+        seen: dict[Type, list[Type | None]] = {}
+        for feeds in self.feeds:
+            for feed in feeds:
+                port = self.ports[feed.port]
+                given, wanted = feed.type, port.type
+                if given is not None and port.many and item_of(wanted) is not None and item_of(given) is None:
+                    wanted = port.item
+                elif given is not None and port.many and item_of(wanted) is None and item_of(given) is not None:
+                    given = item_of(given)
+                while given is not None and item_of(wanted) is not None:
+                    given, wanted = item_of(given), item_of(wanted) or wanted
+                while item_of(wanted) is not None:
+                    wanted = item_of(wanted) or wanted
+                if is_variable(wanted):
+                    seen.setdefault(wanted, []).append(given)
+        return {
+            name: None if None in found else self.types.common(type_ for type_ in found if type_ is not None)
+            for name, found in seen.items()
+        }
+
+    def _when(self) -> Type | None:
+        types = [feed.type for feeds in self.feeds for feed in feeds if feed.port == "when"]
+        known = [type_ for type_ in types if type_ is not None]
+        return self.types.common(known) if known and len(known) == len(types) else None
+
+    def _decided_by(self, when: Type | None) -> DecidedBy:
+        if self.facts.expression is not None:
+            return "truth"
+        if when is None:
+            return "unknown"
+        if self.types.fits(when, BOOL):
+            return "truth"
+        return "words" if self.types.words_of(when) is not None else "text"
+
+    # Ports
+
+    def _required(self) -> list[str]:
+        if not self.is_decision or self.facts.expression is None:
+            return [name for name, port in self.ports.items() if port.required and name not in self.facts.literals]
+        expression = read_expression(self.facts.expression)
+        if expression.problem is not None:
+            self.findings.append(Finding("bad-expression", None, names=(expression.problem,)))
+            return []
+        fed = {feed.port for feeds in self.feeds for feed in feeds}
+        for name in expression.names:
+            if name not in fed and not self.lost:
+                near = closest(name, fed)
+                self.findings.append(Finding("unknown-name", None, names=(name,) if near is None else (name, near)))
+        return [name for name in expression.names if name in fed]
+
+    def _missing(self, required: Iterable[str]) -> None:
+        """Tell of required ports without an edge, as far as edges that found no port could not be meant for them."""
+        if not self.sources:
+            return
+        first = self.spec.through if self.spec is not None and self.spec.is_ensemble else None
+        missing = [self.ports[name] for name in required if not self._is_fed(self.ports[name])]
+        for given in self.lost:
+            meant = self._nearest(given, missing) if given is not None else []
+            for port in meant[:1] or missing[:1]:
+                missing.remove(port)
+        for port in missing:
+            if first is None or port.name != first.name:
+                self.findings.append(Finding("missing-input", None, port.name, wanted=port.type))
+
+    def _odd_results(self) -> None:
+        for edge, feeds in enumerate(self.feeds):
+            for feed in feeds:
+                given = feed.type
+                if given is not None and any(self.types.fits(given, odd) for odd in (BOOL, FEEDBACK)):
+                    self.findings.append(Finding("odd-result", edge, feed.port, given, names=(feed.output or "",)))
+
+    def _output(self, edge: int) -> tuple[str, Type | None] | None:
+        """The output that an edge starts at, told about where the source has none of that name."""
+        label, source = self.labels[edge], self.sources[edge]
+        if source.decision:
+            return None if not source.has_value else ("", source.value)
+        if not source.known:
+            return None
+        if label.output is None:
+            return source.outputs[0] if source.outputs else None
+        for output in source.outputs:
+            if output[0] == label.output:
+                return output
+        near = closest(label.output, (name for name, _ in source.outputs))
+        self.findings.append(
+            Finding("unknown-output", edge, names=(label.output,) if near is None else (label.output, near))
+        )
+        return None
+
+    def _feed(self, edge: int, output: str | None, port: InputPort, given: Type | None) -> bool:
+        """Let an edge feed a port; False, with a finding, where the type doesn't fit."""
+        self.feeds[edge].append(PortFeed(output or None, port.name, given))
+        counts = self.by_case if self.sources[edge].decision else self.by_plain
+        counts[port.name] = counts.get(port.name, 0) + 1
+        if given is not None and self._steps(given, port) is None:
+            names = tuple(
+                name
+                for name, type_ in self.sources[edge].outputs
+                if type_ is not None and self._steps(type_, port) is not None
+            )
+            self.findings.append(Finding("mismatch", edge, port.name, given, port.type, names))
+            return False
+        return True
+
+    def _steps(self, given: Type, port: InputPort) -> int | None:
+        """How far ``given`` is from what a port takes, or None where it doesn't fit; wrapping into a list is a step."""
+        item = item_of(given)
+        if port.many and item is not None:
+            wanted = port.item
+            steps = _FAR if is_variable(wanted) else self.types.distance(item, wanted)
+            if steps is not None:
+                return steps
+        wanted = port.item if port.many else port.type
+        if is_variable(wanted):
+            return _FAR
+        if item_of(wanted) is not None and is_variable(item_of(wanted) or ""):
+            return None if item is None else _FAR
+        steps = self.types.distance(given, wanted)
+        return None if steps is None else steps + (port.many and item_of(port.type) is not None)
+
+    def _nearest(self, given: Type, ports: Iterable[InputPort]) -> list[InputPort]:
+        """The ports of the nearest type; of equally near ones those that must be fed."""
+        steps = [(distance, port) for port in ports if (distance := self._steps(given, port)) is not None]
+        if not steps:
+            return []
+        least = min(distance for distance, _ in steps)
+        best = [port for distance, port in steps if distance == least]
+        return [port for port in best if port.required] or best
+
+    def _is_fed(self, port: InputPort) -> bool:
+        return port.name in self.by_plain or port.name in self.by_case
+
+    def _port(self, name: str) -> InputPort:
+        return self.ports[name]
+
+
+def _substitute(type_: Type, bound: dict[Type, Type | None]) -> Type | None:
+    if is_variable(type_):
+        return bound.get(type_)
+    item = item_of(type_)
+    if item is None:
+        return type_
+    inner = _substitute(item, bound)
+    return None if inner is None else list_of(inner)
