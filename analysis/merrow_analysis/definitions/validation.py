@@ -149,7 +149,8 @@ def wanted(fragment: Fragment) -> str:
         keys = ", ".join(f"{key}: {_example(fragment['properties'].get(key, {}))}" for key in fragment["required"])
         return "{" + keys + "}"
     if types == "array" and "items" in fragment:
-        return f"a list of {wanted(fragment['items']).removeprefix('a ')}"
+        item = fragment["items"]
+        return "a list of texts" if item.get("type") == "string" else f"a list of {wanted(item).removeprefix('a ')}"
     return _WORDS[types] + _range(fragment)
 
 

@@ -1,0 +1,286 @@
+"""What ``merrow.toml`` (or ``[tool.merrow]`` of ``pyproject.toml``) says: which rules count, how much and where.
+
+`SETTINGS` is the one table of settings: reading, the documentation and the server's own settings all come from it.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Any
+
+from merrow_analysis.definitions.schema import Fragment
+from merrow_analysis.definitions.settings import MACHINE_KEYS
+from merrow_analysis.definitions.validation import shown, violations, wanted
+from merrow_analysis.diagnostics import Diagnostic, Severity
+from merrow_analysis.rules.registry import Rule, all_rules, find_rule
+from merrow_analysis.suggest import closest
+
+OFF = "off"
+ALL = "ALL"
+
+_RULES: Fragment = {"type": "array", "items": {"type": "string", "minLength": 1}}
+_TOML_PLACE = re.compile(r"\s*\(at line (\d+), column \d+\)")
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One setting: its name, the JSON Schema of its value, what holds without it, and a sentence of help."""
+
+    name: str
+    schema: Fragment
+    default: Any
+    help: str
+
+
+SETTINGS: tuple[Setting, ...] = (
+    Setting(
+        "select",
+        _RULES,
+        [ALL],
+        "The rules that count: codes (`MW402`), beginnings of codes (`MW4`), names, or `ALL`.",
+    ),
+    Setting("ignore", _RULES, [], "Rules that don't count, written as in `select`; goes before `select`."),
+    Setting(
+        "severity",
+        {"type": "object", "additionalProperties": {"enum": [*(level.value for level in Severity), OFF]}},
+        {},
+        'How much a rule counts: `MW402 = "error"`, `MW4 = "off"`; an exact code or name goes before a beginning.',
+    ),
+    Setting(
+        "per-path",
+        {"type": "object", "additionalProperties": _RULES},
+        {},
+        'Rules that don\'t count in some files: `"drafts/**" = ["MW3"]`; patterns as in `.gitignore`, from the'
+        " settings file's folder.",
+    ),
+    Setting(
+        "libraries",
+        {"type": "array", "items": {"type": "string", "minLength": 1}},
+        [],
+        "YAML files of operators and types for all workflows, from the settings file's folder.",
+    ),
+)
+"""Every setting, in the order of the documentation."""
+
+_BY_NAME = {setting.name: setting for setting in SETTINGS}
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigProblem:
+    """What is wrong with a configuration: a sentence, and the line (from zero) that it is about."""
+
+    message: str
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """A configuration as read; what was wrong is left out and told in ``problems``. ``Config()`` changes nothing."""
+
+    select: tuple[str, ...] = (ALL,)
+    ignore: tuple[str, ...] = ()
+    severity: Mapping[str, str] = field(default_factory=dict)
+    per_path: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    libraries: tuple[str, ...] = ()
+    problems: tuple[ConfigProblem, ...] = ()
+
+    def with_selection(self, select: Iterable[str] = (), ignore: Iterable[str] = ()) -> Config:
+        """This configuration with other rules selected (where any are given) and further ones ignored."""
+        return replace(self, select=tuple(select) or self.select, ignore=(*self.ignore, *ignore))
+
+    def severity_of(self, rule: Rule, path: str | None = None) -> Severity | None:
+        """How much a rule counts in a file (``/``-separated path from the settings' folder); None where it doesn't."""
+        if not any(_selects(selector, rule) for selector in self.select):
+            return None
+        ignored = [*self.ignore]
+        if path is not None:
+            for pattern, selectors in self.per_path.items():
+                if path_matches(pattern, path):
+                    ignored += selectors
+        if any(_selects(selector, rule) for selector in ignored):
+            return None
+        level = rule.severity.value
+        longest = -1
+        for selector, value in self.severity.items():
+            length = 1000 if selector == rule.name else len(selector)
+            if length > longest and _selects(selector, rule):
+                level, longest = value, length
+        return None if level == OFF else Severity(level)
+
+    def apply(self, diagnostics: Iterable[Diagnostic], path: str | None = None) -> list[Diagnostic]:
+        """The diagnostics that count in a file, with the severities that they have there."""
+        if self.select == (ALL,) and not self.ignore and not self.severity and not self.per_path:
+            return list(diagnostics)
+        levels: dict[str, Severity | None] = {}
+        kept: list[Diagnostic] = []
+        for diagnostic in diagnostics:
+            if diagnostic.code not in levels:
+                rule = find_rule(diagnostic.code)
+                levels[diagnostic.code] = diagnostic.severity if rule is None else self.severity_of(rule, path)
+            level = levels[diagnostic.code]
+            if level is not None:
+                kept.append(diagnostic if level is diagnostic.severity else replace(diagnostic, severity=level))
+        return kept
+
+
+DEFAULT = Config()
+
+
+def parse_configuration(text: str, *, in_pyproject: bool = False) -> Config:
+    """Read the text of a ``merrow.toml``, or of a ``pyproject.toml`` whose ``[tool.merrow]`` counts. Never raises."""
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        return Config(problems=(_toml_problem(str(error), text),))
+    except (RecursionError, ValueError):
+        return Config(problems=(ConfigProblem("This TOML can't be read; it nests or counts too far."),))
+    if in_pyproject:
+        tool = document.get("tool", {})
+        document = tool.get("merrow", {}) if isinstance(tool, dict) else {}
+        if not isinstance(document, dict):
+            return Config(
+                problems=(ConfigProblem("[tool.merrow] must be a table of settings.", _line(text, "merrow")),)
+            )
+    return _read(document, text)
+
+
+def _toml_problem(message: str, text: str) -> ConfigProblem:
+    place = _TOML_PLACE.search(message)
+    line = int(place[1]) - 1 if place else text.count("\n")
+    what = _TOML_PLACE.sub("", message).removesuffix("(at end of document)").strip().rstrip(".")
+    return ConfigProblem(f"This is no TOML: {what[:1].lower() + what[1:]}.", line)
+
+
+def _read(document: dict[str, Any], text: str) -> Config:
+    problems: list[ConfigProblem] = []
+    good: dict[str, Any] = {}
+    for key, value in document.items():
+        setting = _BY_NAME.get(key)
+        if setting is None:
+            problems.append(ConfigProblem(_unknown(key), _line(text, key)))
+            continue
+        bad: set[str | int] = set()
+        for wrong in violations(setting.schema, value):
+            inner = str(wrong.path[0]) if isinstance(value, dict) else key
+            what = f"`{key}` must be {wanted(setting.schema)}"
+            if isinstance(value, dict):
+                what = f"`{inner}` in `{key}` must be {wanted(setting.schema['additionalProperties'])}"
+            problems.append(ConfigProblem(f"{what}, not {shown(_at(value, wrong.path))}.", _line(text, inner, key)))
+            bad.update(wrong.path[:1] or (key,))
+        if isinstance(value, dict):
+            good[key] = {name: part for name, part in value.items() if name not in bad}
+        elif not bad:
+            good[key] = value
+    select = _selectors(good.get("select", [ALL]), text, "select", problems)
+    if not select and good.get("select"):
+        select = (ALL,)
+    ignore = _selectors(good.get("ignore", []), text, "ignore", problems)
+    severity = {
+        name: level
+        for name, level in good.get("severity", {}).items()
+        if _selectors([name], text, "severity", problems)
+    }
+    per_path = {
+        pattern: _selectors(names, text, pattern, problems) for pattern, names in good.get("per-path", {}).items()
+    }
+    return Config(select, ignore, severity, per_path, tuple(good.get("libraries", ())), tuple(problems))
+
+
+def _at(value: Any, path: tuple[str | int, ...]) -> Any:
+    for key in path:
+        value = value[key]
+    return value
+
+
+def _unknown(key: str) -> str:
+    if key.casefold().replace("-", "_") in MACHINE_KEYS:
+        return (
+            f"`{key}` is ignored in a file that can be shared: give it by the environment, your own editor settings or"
+            " the command line."
+        )
+    near = closest(key, _BY_NAME)
+    return f"There is no setting `{key}`; " + (f"did you mean `{near}`?" if near else f"the settings are {_names()}.")
+
+
+def _names() -> str:
+    return ", ".join(f"`{name}`" for name in _BY_NAME)
+
+
+def _selectors(names: Iterable[str], text: str, key: str, problems: list[ConfigProblem]) -> tuple[str, ...]:
+    """The selectors that select something; the others are told."""
+    kept: list[str] = []
+    for name in names:
+        if selected_rules(name):
+            kept.append(name)
+            continue
+        near = closest(name, [ALL, *(word for rule in all_rules() for word in (rule.code, rule.name))])
+        hint = f"did you mean `{near}`?" if near else "`merrow rules` lists them."
+        problems.append(ConfigProblem(f"`{name}` selects no rule; {hint}", _line(text, name, key)))
+    return tuple(kept)
+
+
+def selected_rules(selector: str) -> list[Rule]:
+    """The rules that a code, the beginning of one, a name or ``ALL`` stands for; none for anything else."""
+    return [rule for rule in all_rules() if _selects(selector, rule)]
+
+
+def _selects(selector: str, rule: Rule) -> bool:
+    upper = selector.upper()
+    return upper == ALL or selector == rule.name or (upper.startswith("MW") and rule.code.startswith(upper))
+
+
+def _line(text: str, *words: str) -> int:
+    """The line of the first of ``words`` that stands in the text as a word of its own, or the first line."""
+    for word in words:
+        found = re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", text)
+        if found is not None:
+            return text.count("\n", 0, found.start())
+    return 0
+
+
+def path_matches(pattern: str, path: str) -> bool:
+    """Whether a ``.gitignore``-like pattern takes in a path: ``*`` and ``?`` stay in a folder, ``**`` doesn't.
+
+    A pattern without a slash (but at its end) speaks of files and folders at any depth, else from the top; a folder
+    takes in all that it holds.
+    """
+    return _path_pattern(pattern).fullmatch(path.removeprefix("./")) is not None
+
+
+@lru_cache(maxsize=256)
+def _path_pattern(pattern: str) -> re.Pattern[str]:
+    body = pattern.strip().removesuffix("/")
+    anchored = "/" in body
+    pieces: list[str] = [] if anchored else ["(?:.*/)?"]
+    for token in re.findall(r"/?\*\*/?|\*|\?|[^*?/]+|/", body.removeprefix("/")):
+        if "**" in token:
+            both = token.startswith("/") and token.endswith("/")
+            pieces.append(
+                "/(?:.*/)?" if both else "(?:.*/)?" if token.endswith("/") else "/.*" if token[0] == "/" else ".*"
+            )
+        else:
+            pieces.append({"*": "[^/]*", "?": "[^/]"}.get(token) or re.escape(token))
+    return re.compile("".join(pieces) + "(?:/.*)?", re.DOTALL)
+
+
+def settings_table() -> str:
+    """The settings as a Markdown table, as the documentation has it."""
+    rows = ["| setting | value | default | what it does |", "|---|---|---|---|"]
+    for setting in SETTINGS:
+        value = wanted(setting.schema)
+        if setting.schema["type"] == "object":
+            value = f"a table; each value {wanted(setting.schema['additionalProperties'])}"
+        rows.append(f"| `{setting.name}` | {value} | `{_toml(setting.default)}` | {setting.help} |")
+    return "\n".join(rows) + "\n"
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key} = {_toml(part)}" for key, part in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(_toml(part) for part in value) + "]"
+    return f'"{value}"'
