@@ -1,0 +1,108 @@
+"""Our parser against the real Mermaid, on texts made up on the spot; Hypothesis shrinks what they disagree on.
+
+``MERROW_DIFFERENTIAL_EXAMPLES=20000`` makes a longer run, with texts that nobody has seen before.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from scripts.conformance import OUTSIDE, disagreement
+from tests.judge import Mermaid, mermaid
+from tests.strategies import broken_flowcharts, flowcharts
+
+from merrow_analysis.syntax.sanitise import sanitise_label
+from merrow_analysis.syntax.structure import parse_record
+
+EXAMPLES = int(os.environ.get("MERROW_DIFFERENTIAL_EXAMPLES", "0"))
+# The same texts every time unless a longer run is asked for: a change is judged by what it changes, not by luck.
+compared = settings(
+    max_examples=EXAMPLES or 300,
+    derandomize=not EXAMPLES,
+    database=None,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example],
+)
+
+
+@pytest.fixture(scope="module")
+def judge() -> Iterator[Mermaid]:
+    with mermaid() as process:
+        yield process
+
+
+def assert_same_reading(judge: Mermaid, text: str) -> None:
+    expected = judge.judge(text)
+    if expected["kind"] in OUTSIDE:
+        return
+    differs = disagreement(text, expected, parse_record(text))
+    assert differs is None, f"{differs.aspect}: expected {differs.expected}, got {differs.got}"
+
+
+@given(text=flowcharts())
+@compared
+def test_flowcharts_are_read_as_mermaid_reads_them(judge: Mermaid, text: str) -> None:
+    assert_same_reading(judge, text)
+
+
+@given(text=broken_flowcharts())
+@compared
+def test_broken_flowcharts_are_refused_where_mermaid_refuses_them(judge: Mermaid, text: str) -> None:
+    assert_same_reading(judge, text)
+
+
+PIECES = [
+    *("<br/>", "<br>", "</br>", "<b>", "</b>", "<i>", "<p>", "</p>", "<div>", "</div>", "<ul><li>", "</ul>", "a", "b "),
+    *(
+        " & ",
+        "&amp;",
+        "&lt;",
+        "<",
+        ">",
+        "x<y",
+        '"',
+        "'",
+        "<!-- c -->",
+        "<script>x</script>",
+        "<foo>",
+        "</foo>",
+        "<int>",
+    ),
+    *(
+        "<a href='http://x.y/?a=b&c=d'>",
+        "</a>",
+        "<a href='javascript:x'>",
+        "<a target=_blank href=x>",
+        "<i class='fa'>",
+    ),
+    *(
+        "<img src='x.png'/>",
+        "<img src='x' onerror='y'>",
+        "<span style='color:red'>",
+        "</span>",
+        "#quot;",
+        "&nbsp;",
+        "<-",
+    ),
+    *(
+        "<sub>2</sub>",
+        "<code>",
+        "<T>",
+        "List<int>",
+        "<style>b{}</style>",
+        "<table><tr><td>",
+        "</table>",
+        "<hr>",
+        "\u00a0",
+    ),
+]
+
+
+@given(label=st.lists(st.sampled_from(PIECES), min_size=1, max_size=4).map("".join).map(str.strip))
+@compared
+def test_labels_are_sanitised_as_mermaid_sanitises_them(judge: Mermaid, label: str) -> None:
+    assert sanitise_label(label) == judge.sanitise(label)
