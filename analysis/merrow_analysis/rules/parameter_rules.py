@@ -1,0 +1,216 @@
+"""What is wrong with the parameters of nodes: keys, values, label against metadata."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from merrow_analysis.definitions.metadata import MetaDoc, parse_metadata
+from merrow_analysis.definitions.parameters import LabelParameter, LabelParts
+from merrow_analysis.definitions.schema import (
+    EDGE_KEYS,
+    INTERFACE_KEYS,
+    MERMAID_NODE_KEYS,
+    NODE_KEYS,
+    OPERATOR_KEYS,
+    Fragment,
+)
+from merrow_analysis.definitions.settings import MACHINE_KEYS
+from merrow_analysis.definitions.validation import Path, shown, violations
+from merrow_analysis.diagnostics import Diagnostic, Fix, Related, Severity
+from merrow_analysis.graph.nodes import TypedGraph, TypedNode
+from merrow_analysis.graph.resolve import Resolution
+from merrow_analysis.rules.configuration_rules import MACHINE_SETTING, machine_setting_message
+from merrow_analysis.rules.node_places import label_range, metadata_key_range, metadata_value_range
+from merrow_analysis.rules.registry import Rule, register
+from merrow_analysis.rules.reporting import fix, named, report
+from merrow_analysis.suggest import closest
+from merrow_analysis.text import Range, TextEdit
+
+UNKNOWN_KEY = register(
+    "MW304", "unknown-parameter", "A node or edge has a key that means nothing.", Severity.ERROR, fix="sometimes"
+)
+WRONG_VALUE = register(
+    "MW305", "wrong-parameter-value", "A parameter's value is of the wrong kind or out of range.", Severity.ERROR
+)
+CONFLICT = register(
+    "MW306",
+    "parameter-conflict",
+    "A node's label and its metadata give a parameter different values.",
+    Severity.WARNING,
+    fix="sometimes",
+)
+REPEATED = register("MW307", "repeated-parameter", "A label gives a parameter twice.", Severity.ERROR)
+MALFORMED = register(
+    "MW308", "malformed-parameters", "The parameters in a node's label can't be read.", Severity.WARNING
+)
+
+_FRAGMENTS: Mapping[str, Fragment] = {**NODE_KEYS, **OPERATOR_KEYS}
+_REMEMBERED = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Finding:
+    """Something wrong, without its place. ``block`` counts the node's metadata blocks; None is the label.
+
+    ``path`` leads to the place in the metadata, ``span`` is it in the label; ``on_key`` marks the key, not the value.
+    ``other`` is the metadata block that says otherwise, ``near`` the word that replaces the marked one.
+    """
+
+    rule: Rule
+    message: str
+    block: int | None
+    path: Path = ()
+    span: tuple[int, int] = (0, 0)
+    on_key: bool = False
+    other: int | None = None
+    near: str | None = None
+    safe: bool = False
+
+
+_FOUND: dict[int, tuple[Resolution, tuple[_Finding, ...]]] = {}
+"""What was found for each resolution, which nodes that say the same share; kept alive so that ids stay theirs."""
+
+
+def check(graph: TypedGraph) -> Iterator[Diagnostic]:
+    """Findings about the parameters of all nodes whose operator is known, and about the keys of edges."""
+    for node in graph.nodes:
+        resolution = node.resolution
+        if resolution.kind == "unknown" or not (resolution.parameters or resolution.label_parts):
+            continue
+        known = _FOUND.get(id(resolution))
+        if known is None:
+            if len(_FOUND) > _REMEMBERED:
+                _FOUND.clear()
+            docs = [parse_metadata(metadata.body) for metadata, _ in node.flow.metadata]
+            known = _FOUND[id(resolution)] = (resolution, tuple(_find(resolution, docs)))
+        for finding in known[1]:
+            yield _diagnostic(node, finding)
+    for use in graph.flow.edge_metadata:
+        name = use.metadata
+        for key in parse_metadata(name.body).values:
+            if key not in EDGE_KEYS:
+                place = metadata_key_range(name, use.block, key)
+                message = f"An edge has no key `{key}`; {_hint(key, EDGE_KEYS)}"
+                yield report(UNKNOWN_KEY, place, message, fixes=_rename(place, closest(key, EDGE_KEYS), safe=False))
+
+
+def _find(resolution: Resolution, docs: list[MetaDoc]) -> Iterator[_Finding]:
+    if resolution.kind in ("input", "output"):
+        allowed: Mapping[str, Fragment] = INTERFACE_KEYS
+        what = f"an {resolution.kind} node"
+    else:
+        spec = resolution.spec
+        keys = spec.allowed_parameters() if spec is not None else frozenset(NODE_KEYS)
+        allowed = {
+            key: _FRAGMENTS.get(key, {}) for key in (*NODE_KEYS, *sorted(keys - NODE_KEYS.keys())) if key in keys
+        }
+        what = spec.name if spec is not None else "a node"
+    for index, doc in enumerate(docs):
+        yield from _metadata_findings(doc, index, allowed, what)
+    parts = resolution.label_parts
+    if parts is not None and resolution.kind == "operator":
+        yield from _label_findings(parts, allowed, what)
+        yield from _conflicts(parts, docs, allowed)
+
+
+def _metadata_findings(doc: MetaDoc, index: int, allowed: Mapping[str, Fragment], what: str) -> Iterator[_Finding]:
+    for key, value in doc.values.items():
+        if key in allowed:
+            for wrong in violations(allowed[key], value, (key,)):
+                yield _Finding(WRONG_VALUE, _wrong(key, wrong.path, wrong.wanted, value), index, wrong.path)
+        elif key in MERMAID_NODE_KEYS:
+            continue
+        elif key.casefold() in MACHINE_KEYS:
+            yield _Finding(MACHINE_SETTING, machine_setting_message(key), index, (key,), on_key=True)
+        else:
+            near = closest(key, [*allowed, *MERMAID_NODE_KEYS])
+            yield _Finding(UNKNOWN_KEY, _unknown(key, what, allowed), index, (key,), on_key=True, near=near)
+
+
+def _label_findings(parts: LabelParts, allowed: Mapping[str, Fragment], what: str) -> Iterator[_Finding]:
+    for problem in parts.problems:
+        yield _Finding(MALFORMED, problem.message, None, span=problem.span)
+    for again in parts.repeated:
+        message = f"`{again.key}` stands in this label twice; keep one of them."
+        yield _Finding(REPEATED, message, None, span=again.key_span)
+    for key, parameter in parts.parameters.items():
+        if key in allowed:
+            value = _label_value(parameter, allowed[key])
+            for wrong in violations(allowed[key], value, (key,)):
+                span = parameter.value_span if parameter.text else parameter.key_span
+                yield _Finding(WRONG_VALUE, _wrong(key, wrong.path, wrong.wanted, value), None, span=span)
+        elif key.casefold() in MACHINE_KEYS:
+            yield _Finding(MACHINE_SETTING, machine_setting_message(key), None, span=parameter.key_span)
+        else:
+            near = closest(key, allowed)
+            yield _Finding(UNKNOWN_KEY, _unknown(key, what, allowed), None, span=parameter.key_span, near=near)
+
+
+def _conflicts(parts: LabelParts, docs: list[MetaDoc], allowed: Mapping[str, Fragment]) -> Iterator[_Finding]:
+    for key, parameter in parts.parameters.items():
+        index = next((n for n in reversed(range(len(docs))) if key in docs[n].values), None)
+        if index is None or key not in allowed:
+            continue
+        value = docs[index].values[key]
+        if value == _label_value(parameter, allowed[key]):
+            continue
+        message = f"The label says `{key}: {parameter.text}`, the metadata {shown(value)}; the metadata counts."
+        near = str(value) if isinstance(value, (str, int, float)) and _is_plain(str(value)) else None
+        span = parameter.value_span if parameter.text else parameter.key_span
+        yield _Finding(
+            CONFLICT, message, None, (key,), span, other=index, near=near if parameter.text else None, safe=True
+        )
+
+
+def _is_plain(text: str) -> bool:
+    return text.isascii() and text.replace("_", "").replace("-", "").replace(".", "").replace(" ", "").isalnum()
+
+
+def _label_value(parameter: LabelParameter, fragment: Fragment) -> object:
+    """A label's value as its key wants it: text for a key that is text, else what the text means."""
+    return parameter.text if fragment.get("type") == "string" or "enum" in fragment else parameter.value
+
+
+def _wrong(key: str, path: Path, wanted: str, value: object) -> str:
+    for step in path[1:]:
+        value = value[step]  # type: ignore[index]
+    name = ".".join(str(step) for step in path) if len(path) > 1 else key
+    if isinstance(value, str) and not value.strip():
+        return f"`{name}` is empty; it must be {wanted}."
+    return f"`{name}` must be {wanted}, not {shown(value)}."
+
+
+def _unknown(key: str, what: str, allowed: Mapping[str, Fragment]) -> str:
+    if key in _FRAGMENTS or key in INTERFACE_KEYS:
+        return f"`{key}` means nothing at {what}; its keys are {_listed(allowed)}."
+    article = what if what.startswith(("a ", "an ")) else f"operator {what}"
+    return f"{article[:1].upper() + article[1:]} has no key `{key}`; {_hint(key, allowed)}"
+
+
+def _hint(key: str, allowed: Mapping[str, Fragment]) -> str:
+    near = closest(key, allowed)
+    return f"did you mean `{near}`?" if near else f"the keys are {_listed(allowed)}."
+
+
+def _listed(allowed: Mapping[str, Fragment]) -> str:
+    return ", ".join(f"`{key}`" for key in allowed)
+
+
+def _diagnostic(node: TypedNode, finding: _Finding) -> Diagnostic:
+    message = f"{named(node)}: {finding.message}"
+    related: tuple[Related, ...] = ()
+    if finding.block is None:
+        place = label_range(node.flow, finding.span)
+        if finding.other is not None:
+            metadata, block = node.flow.metadata[finding.other]
+            related = (Related(metadata_value_range(metadata, block, *finding.path), "the metadata says this"),)
+    else:
+        metadata, block = node.flow.metadata[finding.block]
+        where = metadata_key_range if finding.on_key else metadata_value_range
+        place = where(metadata, block, *finding.path)
+    return report(finding.rule, place, message, related=related, fixes=_rename(place, finding.near, safe=finding.safe))
+
+
+def _rename(place: Range, near: str | None, *, safe: bool) -> tuple[Fix, ...]:
+    return () if near is None else (fix(f"Write {near}", [TextEdit(place, near)], safe=safe),)

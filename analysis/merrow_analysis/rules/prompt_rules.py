@@ -1,0 +1,170 @@
+"""Prompts and the nodes that name them: roles without a prompt, prompts without a role."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from merrow_analysis.definitions.prompts import MODULE, PromptBook
+from merrow_analysis.definitions.settings import WorkflowSettings
+from merrow_analysis.diagnostics import Diagnostic, Fix, Related, Severity, Tag
+from merrow_analysis.graph.nodes import TypedGraph, TypedNode
+from merrow_analysis.graph.resolve import Parameter
+from merrow_analysis.rules.node_places import label_range, metadata_value_range
+from merrow_analysis.rules.registry import register
+from merrow_analysis.rules.reporting import fix, named, report
+from merrow_analysis.suggest import closest
+from merrow_analysis.syntax.tree import Block, FrontMatter
+from merrow_analysis.text import Position, Range, TextEdit
+
+ROLE_WITHOUT_PROMPT = register(
+    "MW301", "role-without-prompt", "A node's role names a prompt that does not exist.", Severity.ERROR, fix="sometimes"
+)
+NO_PROMPTS = register("MW302", "no-prompts", "Nodes have roles, but no prompts are given anywhere.", Severity.HINT)
+UNUSED_PROMPT = register(
+    "MW303", "unused-prompt", "No node uses a prompt of the front matter.", Severity.WARNING, fix="always"
+)
+NO_INSTRUCTION = register(
+    "MW309", "node-without-prompt", "A node that is one model call has neither a role nor a prompt.", Severity.HINT
+)
+
+
+def check(
+    graph: TypedGraph, settings: WorkflowSettings, book: PromptBook, front: tuple[FrontMatter, Block] | None
+) -> Iterator[Diagnostic]:
+    """Findings about prompts. ``front`` is the front matter with its block, as the parser gives them."""
+    used: set[str] = set()
+    first: tuple[TypedNode, str] | None = None
+    for node in graph.nodes:
+        parameters = node.resolution.parameters
+        if not parameters and (node.spec is None or node.spec.instruction_key is None):
+            continue
+        named_by = _role(node, parameters)
+        if named_by is None:
+            if _needs_prompt(node, parameters):
+                yield _without_instruction(node)
+            continue
+        key, role = named_by
+        used.add(role.strip().casefold())
+        if node.kind != "operator" or _has_text(parameters.get("prompt")):
+            continue
+        if book.find(role) is not None:
+            continue
+        if book.declared:
+            if not book.problems:
+                yield _missing(node, key, role, book)
+        elif first is None:
+            first = (node, key)
+    if first is not None:
+        yield _no_prompts(*first)
+    if front is not None and settings.prompts:
+        yield from _unused(settings, used, front)
+
+
+def _role(node: TypedNode, parameters: dict[str, Parameter]) -> tuple[str, str] | None:
+    """The key and the value of the node's role; CustomCodeGenerate's is its ``instruction``."""
+    own = node.spec.instruction_key if node.spec is not None else None
+    for key in ("role",) if own is None or own == "role" else (own, "role"):
+        parameter = parameters.get(key)
+        if parameter is not None and _has_text(parameter):
+            return key, str(parameter.value)
+    return None
+
+
+def _has_text(parameter: Parameter | None) -> bool:
+    return parameter is not None and isinstance(parameter.value, str) and bool(parameter.value.strip())
+
+
+def _needs_prompt(node: TypedNode, parameters: dict[str, Parameter]) -> bool:
+    spec = node.spec
+    if node.kind != "operator" or spec is None or spec.instruction_key is None or spec.prompt is not None:
+        return False
+    return not {"prompt", "role", spec.instruction_key} & parameters.keys()
+
+
+def _role_range(node: TypedNode, key: str) -> Range:
+    parameter = node.resolution.parameters[key]
+    parts = node.resolution.label_parts
+    if parameter.block is not None:
+        metadata, block = node.flow.metadata[parameter.block]
+        return metadata_value_range(metadata, block, key)
+    if parts is not None and key in parts.parameters:
+        return label_range(node.flow, parts.parameters[key].value_span)
+    return node.flow.range
+
+
+def _missing(node: TypedNode, key: str, role: str, book: PromptBook) -> Diagnostic:
+    place = _role_range(node, key)
+    reason = book.unusable.get(role.strip().casefold())
+    if reason is not None:
+        message = f"{named(node)}: {reason}; write it as a text in quotes, so that {key} `{role}` has its prompt."
+        return report(ROLE_WITHOUT_PROMPT, place, message)
+    near = closest(role.strip(), (prompt.name for prompt in book.prompts.values()))
+    hint = f"add one named `{role.strip()}`." if near is None else f"did you mean `{near}`?"
+    related: list[Related] = []
+    fixes: list[Fix] = []
+    if near is not None:
+        prompt = book.prompts[near.strip().casefold()]
+        if prompt.file is not None and prompt.range is not None:
+            related.append(Related(prompt.range, f"prompt `{near}`", prompt.file))
+        written = near.lower() if role == role.lower() else near
+        fixes.append(fix(f"Write {written}", [TextEdit(place, written)], safe=False))
+    message = f"{named(node)}: there is no prompt for {key} `{role.strip()}`; {hint}"
+    return report(ROLE_WITHOUT_PROMPT, place, message, related=related, fixes=fixes)
+
+
+def _no_prompts(node: TypedNode, key: str) -> Diagnostic:
+    message = (
+        f"{named(node)}: no prompts are given, so each {key} runs on a sentence made of its words; write them below"
+        f" `workflow: prompts:` in the front matter, or in a {MODULE} beside this file."
+    )
+    return report(NO_PROMPTS, _role_range(node, key), message)
+
+
+def _without_instruction(node: TypedNode) -> Diagnostic:
+    key = node.spec.instruction_key if node.spec is not None else "role"
+    message = f"{named(node)}: the model is told nothing but the inputs; give the node a `{key}` or a `prompt`."
+    return report(NO_INSTRUCTION, node.flow.range, message)
+
+
+def _unused(settings: WorkflowSettings, used: set[str], front: tuple[FrontMatter, Block]) -> Iterator[Diagnostic]:
+    matter, block = front
+    start = matter.body_span[0]
+    for name in settings.prompts:
+        if name.strip().casefold() in used:
+            continue
+        places = settings.document.places("workflow", "prompts", name)
+        if places is None:
+            continue
+        key, value = places
+        place = block.range((start + key[0], start + key[1]))
+        fixes = _removal(block, (start + key[0], start + value[1]), name)
+        message = f"No node has the role `{name}`; remove this prompt, or give it to a node."
+        yield report(UNUSED_PROMPT, place, message, fixes=fixes, tags=(Tag.UNNECESSARY,))
+
+
+def _removal(block: Block, span: tuple[int, int], name: str) -> list[Fix]:
+    """Take out an entry that has its lines to itself; one of an inline mapping goes with its comma."""
+    text = block.text
+    before = text.rfind("\n", 0, span[0]) + 1
+    after = text.find("\n", span[1])
+    after = len(text) if after == -1 else after
+    if not text[before : span[0]].strip() and not text[span[1] : after].strip():
+        edit = TextEdit(Range(Position(block.position(before).line, 0), _line_after(block, after)), "")
+        return [fix(f"Remove prompt {name}", [edit], safe=False)]
+    end = span[1]
+    while end < len(text) and text[end] in " \t":
+        end += 1
+    if text[end : end + 1] == ",":
+        end += 1
+        while end < len(text) and text[end] in " \t":
+            end += 1
+        return [fix(f"Remove prompt {name}", [TextEdit(block.range((span[0], end)), "")], safe=False)]
+    begin = span[0]
+    while begin > 0 and text[begin - 1] in " \t":
+        begin -= 1
+    begin = begin - 1 if text[begin - 1 : begin] == "," else span[0]
+    return [fix(f"Remove prompt {name}", [TextEdit(block.range((begin, span[1])), "")], safe=False)]
+
+
+def _line_after(block: Block, end: int) -> Position:
+    return Position(block.position(end).line + 1, 0)
