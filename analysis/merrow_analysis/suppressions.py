@@ -133,10 +133,15 @@ def _find(blocks: Sequence[Block]) -> _Found:
     found = _Found()
     for index, block in enumerate(blocks):
         for statement in block.statements:
-            if isinstance(statement, Comment) and not statement.directive and _MARK.match(statement.text):
+            # Runs over every statement at each keystroke, so the cheapest test comes first.
+            if statement.__class__ is Comment and _is_suppression(statement):
                 _read(block, statement, blocks, index, found)
     found.single.sort(key=lambda suppression: suppression.last)
     return found
+
+
+def _is_suppression(comment: Comment) -> bool:
+    return not comment.directive and _MARK.match(comment.text) is not None
 
 
 def _read(block: Block, comment: Comment, blocks: Sequence[Block], index: int, found: _Found) -> None:

@@ -110,7 +110,8 @@ def _find(resolution: Resolution, docs: list[MetaDoc]) -> Iterator[_Finding]:
         yield from _metadata_findings(doc, index, allowed, what)
     parts = resolution.label_parts
     if parts is not None and resolution.kind == "operator":
-        yield from _label_findings(parts, allowed, what)
+        overruled = {key for doc in docs for key in doc.values}
+        yield from _label_findings(parts, allowed, what, overruled)
         yield from _conflicts(parts, docs, allowed)
 
 
@@ -128,13 +129,17 @@ def _metadata_findings(doc: MetaDoc, index: int, allowed: Mapping[str, Fragment]
             yield _Finding(UNKNOWN_KEY, _unknown(key, what, allowed), index, (key,), on_key=True, near=near)
 
 
-def _label_findings(parts: LabelParts, allowed: Mapping[str, Fragment], what: str) -> Iterator[_Finding]:
+def _label_findings(
+    parts: LabelParts, allowed: Mapping[str, Fragment], what: str, overruled: set[str]
+) -> Iterator[_Finding]:
     for problem in parts.problems:
         yield _Finding(MALFORMED, problem.message, None, span=problem.span)
     for again in parts.repeated:
         message = f"`{again.key}` stands in this label twice; keep one of them."
         yield _Finding(REPEATED, message, None, span=again.key_span)
     for key, parameter in parts.parameters.items():
+        if key in overruled:
+            continue
         if key in allowed:
             value = _label_value(parameter, allowed[key])
             for wrong in violations(allowed[key], value, (key,)):

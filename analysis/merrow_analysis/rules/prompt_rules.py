@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from merrow_analysis.definitions.prompts import MODULE, PromptBook
 from merrow_analysis.definitions.settings import WorkflowSettings
 from merrow_analysis.diagnostics import Diagnostic, Fix, Related, Severity, Tag
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
-from merrow_analysis.graph.resolve import Parameter
+from merrow_analysis.graph.resolve import Parameter, Resolution
 from merrow_analysis.rules.node_places import label_range, metadata_value_range
 from merrow_analysis.rules.registry import register
 from merrow_analysis.rules.reporting import fix, named, report
@@ -33,52 +34,78 @@ def check(
 ) -> Iterator[Diagnostic]:
     """Findings about prompts. ``front`` is the front matter with its block, as the parser gives them."""
     used: set[str] = set()
-    first: tuple[TypedNode, str] | None = None
+    first: _Need | None = None
+    first_node: TypedNode | None = None
+    prompts = book.prompts
     for node in graph.nodes:
-        parameters = node.resolution.parameters
-        if not parameters and (node.spec is None or node.spec.instruction_key is None):
+        resolution = node.resolution
+        known = _NEEDS.get(id(resolution))
+        need = known[1] if known is not None else _need(resolution)
+        if need is None:
             continue
-        named_by = _role(node, parameters)
-        if named_by is None:
-            if _needs_prompt(node, parameters):
-                yield _without_instruction(node)
+        if need.key is None:
+            yield _without_instruction(node)
             continue
-        key, role = named_by
-        used.add(role.strip().casefold())
-        if node.kind != "operator" or _has_text(parameters.get("prompt")):
+        used.add(need.name)
+        if not need.wanted or need.name in prompts:
             continue
-        if book.find(role) is not None:
-            continue
-        if book.declared:
-            if not book.problems:
-                yield _missing(node, key, role, book)
-        elif first is None:
-            first = (node, key)
-    if first is not None:
-        yield _no_prompts(*first)
+        if not book.declared:
+            if first is None:
+                first, first_node = need, node
+        elif not book.problems:
+            near = closest(need.role, (prompt.name for prompt in prompts.values()))
+            # The prompt that was probably meant is not unused as well.
+            used.add((near or "").strip().casefold())
+            yield _missing(node, need.key, need.role, near, book)
+    if first is not None and first_node is not None and first.key is not None:
+        yield _no_prompts(first_node, first.key)
     if front is not None and settings.prompts:
         yield from _unused(settings, used, front)
 
 
-def _role(node: TypedNode, parameters: dict[str, Parameter]) -> tuple[str, str] | None:
-    """The key and the value of the node's role; CustomCodeGenerate's is its ``instruction``."""
-    own = node.spec.instruction_key if node.spec is not None else None
+@dataclass(frozen=True, slots=True)
+class _Need:
+    """What a node asks of the prompts: its role (``name``: casefolded) and the key that says it, None for no role.
+
+    ``wanted`` is false where the node's own prompt goes before the role's.
+    """
+
+    key: str | None
+    role: str = ""
+    name: str = ""
+    wanted: bool = False
+
+
+_REMEMBERED = 20_000
+_NEEDS: dict[int, tuple[Resolution, _Need | None]] = {}
+"""What was found for each resolution, which nodes that say the same share; kept alive so that ids stay theirs."""
+
+
+def _need(resolution: Resolution) -> _Need | None:
+    if len(_NEEDS) > _REMEMBERED:
+        _NEEDS.clear()
+    need = _find_need(resolution)
+    _NEEDS[id(resolution)] = (resolution, need)
+    return need
+
+
+def _find_need(resolution: Resolution) -> _Need | None:
+    """What a node needs; CustomCodeGenerate's role is its ``instruction``."""
+    parameters, spec = resolution.parameters, resolution.spec
+    own = spec.instruction_key if spec is not None else None
     for key in ("role",) if own is None or own == "role" else (own, "role"):
         parameter = parameters.get(key)
-        if parameter is not None and _has_text(parameter):
-            return key, str(parameter.value)
-    return None
+        if _has_text(parameter):
+            role = str(parameters[key].value).strip()
+            wanted = resolution.kind == "operator" and not _has_text(parameters.get("prompt"))
+            return _Need(key, role, role.casefold(), wanted)
+    if resolution.kind != "operator" or spec is None or own is None or spec.prompt is not None:
+        return None
+    return None if {"prompt", "role", own} & parameters.keys() else _Need(None)
 
 
 def _has_text(parameter: Parameter | None) -> bool:
     return parameter is not None and isinstance(parameter.value, str) and bool(parameter.value.strip())
-
-
-def _needs_prompt(node: TypedNode, parameters: dict[str, Parameter]) -> bool:
-    spec = node.spec
-    if node.kind != "operator" or spec is None or spec.instruction_key is None or spec.prompt is not None:
-        return False
-    return not {"prompt", "role", spec.instruction_key} & parameters.keys()
 
 
 def _role_range(node: TypedNode, key: str) -> Range:
@@ -92,13 +119,12 @@ def _role_range(node: TypedNode, key: str) -> Range:
     return node.flow.range
 
 
-def _missing(node: TypedNode, key: str, role: str, book: PromptBook) -> Diagnostic:
+def _missing(node: TypedNode, key: str, role: str, near: str | None, book: PromptBook) -> Diagnostic:
     place = _role_range(node, key)
     reason = book.unusable.get(role.strip().casefold())
     if reason is not None:
         message = f"{named(node)}: {reason}; write it as a text in quotes, so that {key} `{role}` has its prompt."
         return report(ROLE_WITHOUT_PROMPT, place, message)
-    near = closest(role.strip(), (prompt.name for prompt in book.prompts.values()))
     hint = f"add one named `{role.strip()}`." if near is None else f"did you mean `{near}`?"
     related: list[Related] = []
     fixes: list[Fix] = []
