@@ -2,6 +2,106 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
 
-from merrow_analysis.check import analyse
+from merrow_analysis.check import Analysis, analyse
+
+from merrow_analysis.definitions.provider import ResourceError
+from merrow_analysis.diagnostics import Diagnostic
+from merrow_analysis.markdown import Fence, find_fences
+from merrow_analysis.text import split_lines
+from merrow_server.errors import InputError
+from merrow_server.files import Target
+from merrow_server.report import FileReport, OtherFile
+from merrow_server.settings import Settings
+from merrow_server.workspace import FileProvider
+
+
+class Checker:
+    """Checks targets with the settings and the files that surround each of them."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    def analyse(self, target: Target, text: str) -> Analysis:
+        """The analysis of the one diagram with this ``text`` in ``target``."""
+        return analyse(
+            text,
+            path=self._settings.relative_path(target),
+            provider=self._provider(target),
+            config=self._settings.config(target),
+        )
+
+    def diagnose(self, target: Target, text: str) -> list[Diagnostic]:
+        """What is wrong with ``target`` whose file has this ``text``; places and fixes speak of the file."""
+        if not target.is_markdown:
+            return list(self.analyse(target, text).diagnostics)
+        return [
+            _in_file(diagnostic, fence)
+            for fence in diagrams(target, text)
+            for diagnostic in self.analyse(target, fence.text).diagnostics
+        ]
+
+    def report(self, target: Target, text: str, diagnostics: Sequence[Diagnostic]) -> FileReport:
+        """``diagnostics`` of ``target`` with the lines that they speak of."""
+        if not diagnostics:
+            return FileReport(target.name)
+        named = {related.file for diagnostic in diagnostics for related in diagnostic.related if related.file}
+        others = dict(_others(target, named, self._provider(target)))
+        ordered = sorted(diagnostics, key=lambda diagnostic: (diagnostic.range, diagnostic.code))
+        return FileReport(target.name, split_lines(text), ordered, others)
+
+    def _provider(self, target: Target) -> FileProvider:
+        return self._settings.surroundings.provider(target.base)
+
+
+def diagrams(target: Target, text: str) -> list[Fence]:
+    """The mermaid blocks of a Markdown file, or the one that is meant. Raises `InputError` where that is not there."""
+    fences = find_fences(text)
+    if target.block is None:
+        return fences
+    if target.block > len(fences):
+        have = {0: "no mermaid block", 1: "one mermaid block"}.get(len(fences), f"{len(fences)} mermaid blocks")
+        raise InputError(f"{target.name} has {have}, so there is no block {target.block}.")
+    return [fences[target.block - 1]]
+
+
+def the_diagram(target: Target, text: str) -> tuple[str, Fence | None]:
+    """The one diagram that ``target`` stands for, and its place in Markdown.
+
+    Raises `InputError` for a Markdown file that has none, or several of which none is named.
+    """
+    if not target.is_markdown:
+        return text, None
+    fences = diagrams(target, text)
+    if not fences:
+        raise InputError(f"{target.name} has no mermaid block.")
+    if len(fences) > 1:
+        raise InputError(f"{target.name} has {len(fences)} mermaid blocks; name one, such as {target.name}#1.")
+    return fences[0].text, fences[0]
+
+
+def _in_file(diagnostic: Diagnostic, fence: Fence) -> Diagnostic:
+    """``diagnostic`` of a block, placed in the Markdown file around it."""
+    return replace(
+        diagnostic,
+        range=fence.range_to_host(diagnostic.range),
+        related=tuple(
+            related if related.file is not None else replace(related, range=fence.range_to_host(related.range))
+            for related in diagnostic.related
+        ),
+        fixes=tuple(replace(fix, edits=tuple(fence.edits_to_host(fix.edits))) for fix in diagnostic.fixes),
+    )
+
+
+def _others(target: Target, files: Iterable[str], provider: FileProvider) -> Iterable[tuple[str, OtherFile]]:
+    """The files that related places name, as the user would name them."""
+    for file in files:
+        try:
+            lines = split_lines(provider.read(file))
+        except ResourceError:
+            lines = []
+        yield file, OtherFile(os.path.normpath(Path(target.name).parent / file), lines)

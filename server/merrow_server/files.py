@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from merrow_analysis.suggest import closest
+from merrow_server.errors import InputError
 from merrow_server.ignore import Ignore
 
 DIAGRAM_SUFFIXES = (".mmd", ".mermaid")
@@ -19,10 +20,6 @@ MARKDOWN_SUFFIXES = (".md", ".markdown")
 ALWAYS_SKIPPED = frozenset({".git", ".hg", ".svn", "node_modules", ".venv", "__pycache__"})
 STDIN_NAME = "<stdin>"
 _BOM = "\ufeff"
-
-
-class InputError(Exception):
-    """A file or folder can't be used; ``str()`` of it is one sentence for the user."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +211,7 @@ def decode(data: bytes, name: str) -> Source:
 def write(path: Path, source: Source) -> None:
     """Replace the file at ``path`` in one step, keeping its mode; a link stays a link. Raises `InputError`."""
     final = Path(os.path.realpath(path))
-    data = ((_BOM if source.bom else "") + source.text).encode("utf-8", "surrogatepass")
+    data = _encoded(source)
     temporary: str | None = None
     try:
         mode = stat.S_IMODE(final.stat().st_mode)
@@ -231,6 +228,17 @@ def write(path: Path, source: Source) -> None:
         if temporary is not None:
             with contextlib.suppress(OSError):
                 Path(temporary).unlink()
+
+
+def write_stdout(source: Source) -> None:
+    """Write the text to standard output, byte for byte as a file would have it."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(_encoded(source))
+    sys.stdout.buffer.flush()
+
+
+def _encoded(source: Source) -> bytes:
+    return ((_BOM if source.bom else "") + source.text).encode("utf-8", "surrogatepass")
 
 
 def _reason(problem: OSError | ValueError) -> str:

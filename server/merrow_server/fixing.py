@@ -18,9 +18,10 @@ Diagnose = Callable[[str], Sequence[Diagnostic]]
 
 @dataclass(slots=True)
 class Repaired:
-    """A text after its repair, what is still found in it, and how many findings of each rule were repaired."""
+    """A text after its repair, what was found in it before and is still found, and how many findings were repaired."""
 
     text: str
+    before: Sequence[Diagnostic]
     diagnostics: Sequence[Diagnostic]
     applied: Counter[str] = field(default_factory=Counter)
 
@@ -32,7 +33,7 @@ def repair(text: str, diagnose: Diagnose, least: Applicability) -> Repaired:
     findings, the later one in the next round, if it is still needed then.
     """
     diagnostics = diagnose(text)
-    result = Repaired(text, diagnostics)
+    result = Repaired(text, diagnostics, diagnostics)
     seen = {text}
     for _ in range(MOST_ROUNDS):
         edits, codes = _compatible(result.diagnostics, least)

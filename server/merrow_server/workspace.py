@@ -6,7 +6,8 @@ import tomllib
 from pathlib import Path
 
 from merrow_analysis.definitions.provider import ResourceError
-from merrow_server.files import InputError, read_path
+from merrow_server.errors import InputError
+from merrow_server.files import read_path
 
 LARGEST_RESOURCE = 10_000_000
 """Prompt files and operator libraries are text written by people; more bytes than this are refused."""

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from merrow_server.files import InputError, Source, Target, decode, discover, read, write
+from merrow_server.errors import InputError
+from merrow_server.files import Source, Target, decode, discover, read, write
 
 
 @pytest.fixture(autouse=True)
@@ -41,7 +42,9 @@ def test_a_file_named_outright_is_taken_whatever_its_name_and_each_once() -> Non
 def test_a_block_of_a_markdown_file() -> None:
     make("x.md", "y.mmd", "odd#2")
     assert found("x.md#2", "odd#2") == ["x.md#2", "odd#2"]
-    assert discover(["x.md#0"]).problems == ["x.md#0 names no block: write the number of the block after the #, from 1 on."]
+    assert discover(["x.md#0"]).problems == [
+        "x.md#0 names no block: write the number of the block after the #, from 1 on."
+    ]
     assert "not a Markdown file" in discover(["y.mmd#1"]).problems[0]
 
 

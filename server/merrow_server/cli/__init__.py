@@ -10,6 +10,8 @@ from inspect import cleandoc
 
 import click
 
+from merrow_server.errors import InputError
+
 OK, NOT_WELL, MISUSED, INTERRUPTED = 0, 1, 2, 130
 
 COMMANDS = {
@@ -124,7 +126,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(arguments: list[str]) -> int:
     try:
-        with program.make_context("merrow", arguments) as context:
+        with program.make_context("merrow", arguments, color=_colour()) as context:
             program.invoke(context)
     except click.exceptions.Exit as end:
         return end.exit_code
@@ -138,7 +140,16 @@ def _run(arguments: list[str]) -> int:
         return _complain(_sentence(problem.format_message()))
     except click.Abort:
         return INTERRUPTED
+    except InputError as problem:
+        return _complain(str(problem))
     return OK
+
+
+def _colour() -> bool | None:
+    """Whether to colour: as NO_COLOR and FORCE_COLOR say, else (None) where a terminal reads."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    return True if os.environ.get("FORCE_COLOR") else None
 
 
 def _sentence(text: str) -> str:
@@ -148,5 +159,5 @@ def _sentence(text: str) -> str:
 
 
 def _complain(sentence: str) -> int:
-    click.echo(f"{click.style('merrow:', fg='red', bold=True)} {sentence}", err=True)
+    click.echo(f"{click.style('merrow:', fg='red', bold=True)} {sentence}", err=True, color=_colour())
     return MISUSED

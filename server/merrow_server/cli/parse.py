@@ -7,8 +7,8 @@ import sys
 from typing import Any, BinaryIO
 
 import click
-from merrow_analysis.syntax.structure import parse_record
 
+from merrow_analysis.syntax.structure import parse_record
 from merrow_server.cli import MISUSED, Command
 
 
@@ -41,7 +41,7 @@ def _answer_all(questions: BinaryIO, answers: BinaryIO) -> bool:
         if not line.strip():
             continue
         answer = _answer(line, number)
-        understood = understood and answer.pop("understood", True)
+        understood &= answer.pop("understood", True)
         answers.write(json.dumps(answer).encode("ascii") + b"\n")
         # Whoever asks one question at a time waits for its answer.
         answers.flush()

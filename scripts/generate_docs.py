@@ -1,0 +1,101 @@
+"""Write the documentation that the code knows best: docs/rules.md, docs/settings.md and docs/operators.md.
+
+python scripts/generate_docs.py            write what has changed
+python scripts/generate_docs.py --check    say what is out of date, and fail if anything is
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import merrow_analysis.rules as _registered  # noqa: F401 - importing it registers every rule
+from merrow_analysis.definitions.configuration import settings_table
+from merrow_analysis.definitions.operators import BUILT_IN_TABLE, InputPort
+from merrow_analysis.rules.registry import all_rules
+
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+GROUPS = {
+    "0": "Syntax",
+    "1": "The graph",
+    "2": "Types and ports",
+    "3": "Prompts, parameters and front matter",
+    "4": "Style and performance",
+    "5": "Resources and configuration",
+}
+NOTICE = "<!-- Written by scripts/generate_docs.py; change the code and run `make docs`. -->\n\n"
+
+
+def rules() -> str:
+    """All rules by group, each with a link to its page."""
+    text = "# Rules\n\n" + NOTICE
+    text += "`merrow explain CODE` shows a rule's page. *Fix*: whether `--fix` or an editor can repair it.\n"
+    for digit, subject in GROUPS.items():
+        group = [rule for rule in all_rules() if rule.code[2] == digit]
+        if not group:
+            continue
+        text += (
+            f"\n## MW{digit}xx: {subject}\n\n| code | name | severity | fix | what it says |\n|---|---|---|---|---|\n"
+        )
+        for rule in group:
+            page = f"../analysis/merrow_analysis/rules/pages/{rule.code}.md"
+            fix = "" if rule.fix == "none" else rule.fix
+            summary = rule.summary.replace("|", "\\|")
+            text += f"| [{rule.code}]({page}) | {rule.name} | {rule.severity.value} | {fix} | {summary} |\n"
+    return text
+
+
+def settings() -> str:
+    """The table of settings."""
+    text = "# Settings\n\n" + NOTICE
+    text += "In `merrow.toml`, or below `[tool.merrow]` in `pyproject.toml`. The file nearest to a workflow, upwards, counts;\n"
+    text += "`--config FILE` names another, `--no-config` none.\n\n"
+    return text + settings_table()
+
+
+def operators() -> str:
+    """The built-in operators with their ports."""
+    text = "# Operators\n\n" + NOTICE
+    text += "The built-in ones; `*` marks a required input. An unlabelled edge goes to the input in bold without a word.\n\n"
+    text += "| operator | class | inputs | outputs |\n|---|---|---|---|\n"
+    for spec in BUILT_IN_TABLE.specs.values():
+        inputs = ", ".join(_input(port, spec.bulk) for port in spec.inputs)
+        outputs = ", ".join(f"{port.name}: {port.type}" for port in spec.outputs)
+        text += f"| {spec.name} | `{spec.class_spelling or spec.name + 'Op'}` | {inputs} | {outputs} |\n"
+    return text
+
+
+def _input(port: InputPort, bulk: str | None) -> str:
+    name = f"**{port.name}**" if port.name == bulk else port.name
+    many = ", one or more" if port.many else ""
+    return f"{name}{'*' if port.required else ''}: {port.type}{many}"
+
+
+PAGES: dict[str, Callable[[], str]] = {"rules.md": rules, "settings.md": settings, "operators.md": operators}
+
+
+def stale() -> list[str]:
+    """The names of the pages that are not as the code would write them."""
+    return [
+        name
+        for name, write in PAGES.items()
+        if not (DOCS / name).is_file() or (DOCS / name).read_text("utf-8") != write()
+    ]
+
+
+def main() -> int:
+    """Write or check; the exit code."""
+    changed = stale()
+    if "--check" in sys.argv[1:]:
+        for name in changed:
+            sys.stderr.write(f"docs/{name} is out of date; run: make docs\n")
+        return int(bool(changed))
+    for name in changed:
+        (DOCS / name).write_text(PAGES[name](), "utf-8")
+        sys.stdout.write(f"docs/{name} written\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

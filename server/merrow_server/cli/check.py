@@ -1,0 +1,185 @@
+"""``merrow check``: what is wrong in workflow files, and its repair."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Sequence
+
+import click
+
+from merrow_analysis.diagnostics import Applicability, Severity
+from merrow_server.checking import Checker, diagrams
+from merrow_server.cli import MISUSED, NOT_WELL, Command
+from merrow_server.cli.options import INPUT_OPTIONS, paths_argument, with_options
+from merrow_server.cli.output import complain, print_diff, progress
+from merrow_server.errors import InputError
+from merrow_server.files import Source, Target, discover, no_workflows, read, write, write_stdout
+from merrow_server.fixing import repair
+from merrow_server.rendering.text import counted, render_file, summary
+from merrow_server.report import Report
+from merrow_server.settings import Settings
+
+
+@click.command(
+    "check",
+    cls=Command,
+    epilog="""
+    merrow check flow.mmd                       one file
+    merrow check .                              all workflow files below this folder
+    merrow check README.md#2                    the second mermaid block of a Markdown file
+    merrow check --diff flow.mmd                what --fix would change
+    merrow check --fix --ignore MW4 flow.mmd    repair, without hints about style
+    cat flow.mmd | merrow check - --stdin-filename flow.mmd
+    merrow check --format sarif . > merrow.sarif
+    """,
+)
+@paths_argument
+@click.option(
+    "--format",
+    "output",
+    type=click.Choice(["text", "json", "sarif", "github"]),
+    default="text",
+    show_default=True,
+    help="How to print the findings.",
+)
+@click.option("--select", multiple=True, metavar="RULES", help="Only these rules: codes, names or MW1 for a group.")
+@click.option("--ignore", multiple=True, metavar="RULES", help="Not these rules.")
+@click.option("--fix", is_flag=True, help="Repair what is safe to repair, and print what is left.")
+@click.option("--unsafe-fixes", is_flag=True, help="With --fix or --diff: also repairs that may change the meaning.")
+@click.option("--diff", is_flag=True, help="Print what --fix would change, and change nothing.")
+@with_options(INPUT_OPTIONS)
+@click.pass_context
+def command(
+    ctx: click.Context,
+    paths: tuple[str, ...],
+    output: str,
+    select: tuple[str, ...],
+    ignore: tuple[str, ...],
+    fix: bool,
+    unsafe_fixes: bool,
+    diff: bool,
+    stdin_filename: str | None,
+    config: str | None,
+    no_config: bool,
+) -> None:
+    """Check workflow files, and the mermaid blocks of Markdown files, below PATHS (this folder by default).
+
+    The exit code is 0 when there are no errors, 1 when there are, 2 when a file could not be read.
+    """
+    if unsafe_fixes and not (fix or diff):
+        raise click.UsageError("--unsafe-fixes needs --fix to write the repairs or --diff to look at them.", ctx)
+    if diff and output != "text":
+        raise click.UsageError(f"--diff prints a diff; leave out --format {output}.", ctx)
+    settings = Settings(config, use_files=not no_config, select=select, ignore=ignore)
+    least = Applicability.UNSAFE if unsafe_fixes else Applicability.SAFE
+    run = _Run(Checker(settings), least if fix or diff else None, diff=diff)
+    report = run.check(paths, stdin_filename)
+    report.problems += settings.problems
+    report.files += settings.reports
+    for problem in report.problems:
+        complain(problem)
+    if diff:
+        _say_what_a_fix_would_do(run)
+    else:
+        _print(report, output, run)
+    if report.problems:
+        ctx.exit(MISUSED)
+    if report.count()[Severity.ERROR]:
+        ctx.exit(NOT_WELL)
+
+
+class _Run:
+    """One run over all targets. ``least`` is None unless fixes are wanted; ``diff`` says not to write them."""
+
+    def __init__(self, checker: Checker, least: Applicability | None, *, diff: bool) -> None:
+        self._checker = checker
+        self._least = least
+        self._diff = diff
+        self.report = Report()
+        self.applied: Counter[str] = Counter()
+        self.repaired_files = 0
+        self.wrote_to_stdout = False
+
+    def check(self, paths: Sequence[str], stdin_name: str | None) -> Report:
+        found = discover(paths, stdin_name)
+        self.report.problems += found.problems
+        # A folder in which nothing was there to check is a mistake of whoever named it.
+        barren = {target.folder for target in found.targets if target.folder is not None}
+        for target in progress(found.targets, "Checking"):
+            try:
+                if self._check(target):
+                    barren.discard(target.folder or "")
+            except InputError as problem:
+                self.report.problems.append(str(problem))
+                barren.discard(target.folder or "")
+        self.report.problems += map(no_workflows, sorted(barren))
+        return self.report
+
+    def _check(self, target: Target) -> bool:
+        """Check ``target``; whether it has a diagram at all. Raises `InputError`."""
+        source = read(target)
+        text = source.text
+        if target.is_markdown and not diagrams(target, text):
+            return False
+        if self._least is None:
+            diagnostics = self._checker.diagnose(target, text)
+        else:
+            result = repair(text, lambda edited: self._checker.diagnose(target, edited), self._least)
+            diagnostics = list(result.diagnostics)
+            if self._diff:
+                diagnostics = list(result.before)
+                print_diff(target.name, text, result.text)
+            else:
+                text = result.text
+                self._write(target, Source(text, source.bom), changed=bool(result.applied))
+            self.applied += result.applied
+            self.repaired_files += bool(result.applied)
+        self.report.files.append(self._checker.report(target, text, diagnostics))
+        return True
+
+    def _write(self, target: Target, source: Source, *, changed: bool) -> None:
+        if target.path is None:
+            self.wrote_to_stdout = True
+            write_stdout(source)
+        elif changed:
+            write(target.path, source)
+
+
+def _print(report: Report, output: str, run: _Run) -> None:
+    # A repaired text on standard output has it for itself.
+    aside = run.wrote_to_stdout
+    if run.applied:
+        click.echo(_repaired(run, "Repaired"), err=aside or output != "text")
+    if output == "text":
+        for file in report.files:
+            if file.diagnostics:
+                click.echo(render_file(file), err=aside)
+        line = summary(report)
+        if line:
+            click.echo(line, err=aside)
+        elif sys.stdout.isatty() and not report.problems and not aside:
+            click.echo(click.style("All checks passed", fg="green") + f": {counted(len(report.files), 'file')}.")
+        return
+    if output == "json":
+        from merrow_server.rendering.json import render
+    elif output == "sarif":
+        from merrow_server.rendering.sarif import render
+    else:
+        from merrow_server.rendering.github import render
+    rendered = render(report)
+    if rendered:
+        click.echo(rendered, err=aside)
+
+
+def _say_what_a_fix_would_do(run: _Run) -> None:
+    if run.applied:
+        click.echo(_repaired(run, "Would repair"), err=True)
+    elif not run.report.problems:
+        click.echo("There is nothing to repair.", err=True)
+
+
+def _repaired(run: _Run, verb: str) -> str:
+    """A line such as: Repaired 3 findings in 2 files: 2 x MW103, MW204."""
+    each = ", ".join(code if number == 1 else f"{number} x {code}" for code, number in sorted(run.applied.items()))
+    return f"{verb} {counted(run.applied.total(), 'finding')} in {counted(run.repaired_files, 'file')}: {each}."

@@ -1,0 +1,59 @@
+"""``merrow graph``: what a workflow means, as a typed graph."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from merrow_analysis.text import Range, split_lines
+from merrow_server.cli import NOT_WELL, Command
+from merrow_server.cli.options import CONFIG_OPTIONS, diagram_argument, with_options
+from merrow_server.cli.output import complain
+from merrow_server.opening import open_diagram
+from merrow_server.positions import WireRange, wire_range
+from merrow_server.rendering.graph import graph_object, graph_text
+
+
+@click.command(
+    "graph",
+    cls=Command,
+    epilog="""
+    merrow graph flow.mmd                   JSON: nodes with operators and ports, edges with types
+    merrow graph --format text flow.mmd     for reading
+    merrow graph README.md#2 | jq '.nodes[].operator'
+    """,
+)
+@diagram_argument
+@click.option(
+    "--format",
+    "output",
+    type=click.Choice(["json", "text"]),
+    default="json",
+    show_default=True,
+    help="How to print the graph.",
+)
+@with_options(CONFIG_OPTIONS)
+@click.pass_context
+def command(ctx: click.Context, file: str, output: str, config: str | None, no_config: bool) -> None:
+    """Print the typed graph of the workflow in FILE: operators, ports, types, cases, order.
+
+    The exit code is 1 when the workflow has errors; the graph is printed all the same.
+    """
+    opened = open_diagram(file, config, use_files=not no_config)
+    graph = opened.analysis.typed
+    lines = split_lines(opened.text)
+
+    def place(span: Range) -> WireRange:
+        return wire_range(lines, opened.in_file(span))
+
+    if output == "json":
+        is_workflow = opened.analysis.is_workflow
+        found = graph_object(graph, opened.target.name, place, is_workflow=is_workflow, errors=opened.errors)
+        click.echo(json.dumps(found, indent=2))
+    else:
+        for line in graph_text(graph):
+            click.echo(line)
+    if opened.errors:
+        complain(opened.warning)
+        ctx.exit(NOT_WELL)

@@ -1,0 +1,36 @@
+"""Arguments and options that several commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import click
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+paths_argument = click.argument("paths", nargs=-1, metavar="[PATHS]...", callback=lambda _c, _p, value: value or (".",))
+"""Files, folders, ``FILE.md#2``, or ``-``; this folder where there are none."""
+
+diagram_argument = click.argument("file", metavar="FILE")
+"""One diagram: a file, ``FILE.md#2``, or ``-`` for standard input."""
+
+CONFIG_OPTIONS = (
+    click.option("--config", metavar="FILE", help="Settings from this file, not from the nearest merrow.toml."),
+    click.option("--no-config", is_flag=True, help="No settings from any file."),
+)
+INPUT_OPTIONS = (
+    click.option("--stdin-filename", metavar="NAME", help="The name that standard input (-) goes by."),
+    *CONFIG_OPTIONS,
+)
+
+
+def with_options(options: Sequence[Callable[[_Function], _Function]]) -> Callable[[_Function], _Function]:
+    """Several options as one decorator, listed by ``--help`` in the order given."""
+
+    def decorate(function: _Function) -> _Function:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return decorate

@@ -1,0 +1,45 @@
+"""What several commands write: complaints, differences, progress."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
+
+import click
+
+from merrow_analysis.text import split_lines
+
+_Item = TypeVar("_Item")
+MANY = 50
+"""Below so many files there is nothing to wait for."""
+_DIFF_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
+
+
+def complain(sentence: str) -> None:
+    """One sentence about an input that can't be used, on standard error."""
+    click.echo(f"{click.style('merrow:', fg='red', bold=True)} {sentence}", err=True)
+
+
+def print_diff(name: str, before: str, after: str) -> bool:
+    """Print the unified diff of two versions of a file, as ``patch`` and ``git apply`` read it; whether they differ."""
+    if before == after:
+        return False
+    import difflib
+
+    lines = difflib.unified_diff(split_lines(before), split_lines(after), f"a/{name}", f"b/{name}")
+    for number, line in enumerate(lines):
+        bold = number < 2
+        ended = line if line.endswith("\n") else line + "\n\\ No newline at end of file\n"
+        click.echo(click.style(ended, fg=None if bold else _DIFF_COLOURS.get(line[0]), bold=bold or None), nl=False)
+    return True
+
+
+def progress(items: Sequence[_Item], verb: str) -> Iterable[_Item]:
+    """``items`` with a progress bar on standard error where a person waits for many of them."""
+    if len(items) < MANY or not sys.stderr.isatty():
+        return items
+    from rich.console import Console
+    from rich.progress import track
+
+    return track(items, verb, console=Console(stderr=True), transient=True)

@@ -1,0 +1,57 @@
+"""One diagram opened for a command that looks at a single one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from merrow_analysis.check import Analysis
+
+from merrow_analysis.diagnostics import Severity
+from merrow_analysis.markdown import Fence
+from merrow_analysis.text import Range
+from merrow_server.checking import Checker, the_diagram
+from merrow_server.errors import InputError
+from merrow_server.files import Target, discover, read
+from merrow_server.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A diagram with its analysis; ``text`` is that of the whole file, ``fence`` its place in Markdown."""
+
+    target: Target
+    text: str
+    fence: Fence | None
+    analysis: Analysis
+
+    @property
+    def errors(self) -> int:
+        """How many errors the diagram has."""
+        return sum(diagnostic.severity is Severity.ERROR for diagnostic in self.analysis.diagnostics)
+
+    @property
+    def warning(self) -> str:
+        """The sentence that says that there are errors."""
+        errors = "an error" if self.errors == 1 else f"{self.errors} errors"
+        return f"{self.target.name} has {errors}; merrow check {self.target.name} shows what is wrong."
+
+    def in_file(self, span: Range) -> Range:
+        """A range of the diagram as one of the file."""
+        return span if self.fence is None else self.fence.range_to_host(span)
+
+
+def open_diagram(name: str, config: str | None, *, use_files: bool) -> Opened:
+    """Read and analyse the one diagram that ``name`` stands for. Raises `InputError`."""
+    settings = Settings(config, use_files=use_files)
+    found = discover([name])
+    for problem in found.problems:
+        raise InputError(problem)
+    if len(found.targets) != 1 or found.targets[0].folder is not None:
+        raise InputError(f"{name} is a folder; name one file.")
+    target = found.targets[0]
+    source = read(target)
+    text, fence = the_diagram(target, source.text)
+    analysis = Checker(settings).analyse(target, text)
+    if settings.problems:
+        raise InputError(settings.problems[0])
+    return Opened(target, source.text, fence, analysis)

@@ -1,0 +1,109 @@
+"""The typed graph of a workflow for machines (``docs/graph-format.md``) and for people."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
+from merrow_analysis.text import Range
+from merrow_server.positions import WireRange
+from merrow_server.rendering.snippet import visible
+
+SCHEMA_VERSION = 1
+Place = Callable[[Range], WireRange]
+
+
+def graph_object(graph: TypedGraph, file: str, place: Place, *, is_workflow: bool, errors: int) -> dict[str, Any]:
+    """The graph as an object for JSON; ``place`` turns a range of the diagram into one of the file, in UTF-16."""
+    index = {id(edge): number for number, edge in enumerate(graph.edges)}
+    return {
+        "schema": SCHEMA_VERSION,
+        "file": file,
+        "workflow": is_workflow,
+        "errors": errors,
+        "direction": graph.flow.direction,
+        "inputs": [node.id for node in graph.inputs],
+        "outputs": [node.id for node in graph.outputs],
+        "nodes": [_node(node, index, place) for node in graph.nodes],
+        "edges": [_edge(edge, place) for edge in graph.edges],
+        "order": [graph.nodes[number].id for number in graph.order],
+        "cycles": [[graph.nodes[number].id for number in cycle] for cycle in graph.cycles],
+    }
+
+
+def _node(node: TypedNode, index: dict[int, int], place: Place) -> dict[str, Any]:
+    written = {
+        "id": node.id,
+        "kind": node.kind,
+        "operator": node.operator,
+        "how": [claim.place for claim in node.resolution.claims],
+        "label": node.flow.label.text if node.flow.label is not None else None,
+        "parameters": {name: _plain(parameter.value) for name, parameter in node.resolution.parameters.items()},
+        "inputs": [
+            {
+                "name": port.name,
+                "type": port.type,
+                "required": port.required,
+                "edges": [index[id(edge)] for edge in node.sources(port.name)],
+            }
+            for port in node.input_ports
+        ],
+        "outputs": [{"name": name, "type": type_} for name, type_ in node.outputs.items()],
+        "range": place(node.flow.range),
+    }
+    if node.cases is not None:
+        written["cases"] = list(node.cases.labels)
+    return written
+
+
+def _edge(edge: TypedEdge, place: Place) -> dict[str, Any]:
+    label = edge.flow.arrow.label
+    return {
+        "source": edge.source.id,
+        "target": edge.target.id,
+        "label": label.text if label is not None else None,
+        "output": edge.output,
+        "port": edge.port,
+        "type": edge.type,
+        "feeds": [{"output": feed.output, "port": feed.port, "type": feed.type} for feed in edge.feeds],
+        "case": edge.case_label,
+        "order_only": edge.order_only,
+        "inferred": edge.inferred,
+        "range": place(edge.flow.range),
+    }
+
+
+def _plain(value: object) -> object:
+    """``value`` where JSON can hold it, else its text."""
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError):
+        return str(value)
+    return value
+
+
+def graph_text(graph: TypedGraph) -> Iterator[str]:
+    """The graph in lines: the nodes in the order they run, each with what enters it and what it gives."""
+    for number in graph.order:
+        node = graph.nodes[number]
+        yield f"{visible(node.id)}: {node.operator or 'unknown'}{_signature(node)}"
+        for edge in node.incoming:
+            yield f"  <- {visible(edge.source.id)}{_carried(edge)}"
+
+
+def _signature(node: TypedNode) -> str:
+    outputs = ", ".join(f"{visible(name)}: {type_}" if type_ else visible(name) for name, type_ in node.outputs.items())
+    return f" -> {outputs}" if outputs else ""
+
+
+def _carried(edge: TypedEdge) -> str:
+    """How an edge is described behind the name of its source: ``.code -> solution: Code``."""
+    case = f" [{visible(edge.case_label)}]" if edge.case_label else ""
+    if not edge.feeds:
+        return f"{case} (order only)" if edge.order_only else f"{case} (no port)"
+    feeds = ", ".join(
+        f"{'.' + feed.output if feed.output else ''} -> {visible(feed.port)}: {feed.type or '?'}" for feed in edge.feeds
+    )
+    return f"{case}{feeds}{' (inferred)' if edge.inferred else ''}"

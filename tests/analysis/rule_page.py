@@ -1,0 +1,97 @@
+"""Rule pages read as tests: the examples of a page, the files beside them, and what is expected of each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from markdown_it import MarkdownIt
+
+SECTIONS = ["What it does", "Why is this bad", "Wrong", "Right", "How to configure"]
+_EXPECT = re.compile(r"^\s*%%\s*expect(?P<file>-file)?:\s*(?P<codes>MW\d{3}(?:\s*,\s*MW\d{3})*)\s*$")
+
+
+@dataclass
+class Example:
+    """A mermaid block of a page. ``expected`` has (line, code) pairs, ``anywhere`` codes that the file must have."""
+
+    section: str
+    number: int
+    text: str
+    files: dict[str, str]
+    expected: set[tuple[int, str]] = field(default_factory=set)
+    anywhere: set[str] = field(default_factory=set)
+
+
+@dataclass
+class Page:
+    title: str
+    summary: str
+    sections: list[str]
+    examples: list[Example]
+
+    def of(self, section: str) -> list[Example]:
+        return [example for example in self.examples if example.section == section]
+
+
+def read_page(markdown: str) -> Page:
+    tokens = MarkdownIt().parse(markdown)
+    headings: list[tuple[str, str]] = []
+    summary, section = "", ""
+    examples: list[Example] = []
+    files: dict[str, str] = {}
+    for before, token in zip([None, *tokens], tokens, strict=False):
+        if token.type == "inline" and before is not None and before.type == "heading_open":
+            headings.append((before.tag, token.content))
+            if before.tag == "h2":
+                section, files = token.content, {}
+        elif token.type == "inline" and not summary and not section:
+            summary = token.content
+        elif token.type == "fence":
+            language, _, name = token.info.strip().partition(" ")
+            if language == "mermaid":
+                examples.append(_example(section, len(examples) + 1, token.content, dict(files)))
+            elif name:
+                files[name.strip()] = token.content
+    [title] = [text for tag, text in headings if tag == "h1"]
+    return Page(title, summary, [text for tag, text in headings if tag == "h2"], examples)
+
+
+def _example(section: str, number: int, content: str, files: dict[str, str]) -> Example:
+    example = Example(section, number, "", files)
+    lines = content.split("\n")
+    for line_number, line in enumerate(lines):
+        match = _EXPECT.match(line)
+        if match is None:
+            continue
+        codes = re.findall(r"MW\d{3}", match["codes"])
+        if match["file"]:
+            example.anywhere.update(codes)
+        else:
+            above = next(number for number in range(line_number - 1, -1, -1) if not _EXPECT.match(lines[number]))
+            example.expected.update((above, code) for code in codes)
+    example.text = "\n".join("" if _EXPECT.match(line) else line for line in lines)
+    return example
+
+
+class GivenFiles:
+    """A provider of the files that stand in a page."""
+
+    def __init__(self, files: dict[str, str]) -> None:
+        self._files = files
+
+    def read(self, path: str) -> str:
+        from merrow_analysis.definitions.provider import ResourceError
+
+        try:
+            return self._files[path.removeprefix("./")]
+        except KeyError:
+            raise ResourceError(f"There is no file {path}.") from None
+
+    def exists(self, path: str) -> bool:
+        return path.removeprefix("./") in self._files
+
+
+def unexpected(found: Iterator[tuple[int, str]], example: Example) -> set[tuple[int, str]]:
+    return {(line, code) for line, code in found if code not in example.anywhere} - example.expected
