@@ -35,8 +35,8 @@ RESERVED = frozenset(
 """Words that are tokens of their own: a node id that equals one is left to the grammar."""
 
 _DIGITS = "0123456789"
-_TEXT = r'[^\[\](){}|"~\r\n]+'
-_QUOTED = r'"(?!`)[^"\r\n]+"'
+_TEXT = r'[^\[\](){}|"~\r\n]++'
+_QUOTED = r'"(?!`)[^"\r\n]++"'
 _LABEL = f"(?:{_QUOTED}|{_TEXT})"
 # One alternative a shape; group 1 the id, the last groups the class. Brackets that could open another shape are left out by
 # the label's own pattern, which holds no bracket outside quotes.
@@ -57,7 +57,7 @@ _VERTEX = re.compile(
     + "|".join(f"{opening}({_LABEL}){closing}" for _, opening, closing in _SHAPES)
     + r"|(?=[\s&;:@<=.-]|$))"
     + r"(?::::([A-Za-z_][A-Za-z0-9_]*))?"
-    + r'(?:(@\{)((?:[^}^"\r\n]+|"[^"\r\n]*")*)\})?',
+    + r'(?:(@\{)((?:[^}^"\r\n]++|"[^"\r\n]*+")*+)\})?',
     re.ASCII,
 )
 _FIRST_SHAPE, _CLASS = 2, 2 + len(_SHAPES)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from lark import Token, UnexpectedToken
@@ -19,7 +19,7 @@ from merrow_analysis.syntax.fast import read_line
 from merrow_analysis.syntax.grammar import parse_tokens, statement_grammar
 from merrow_analysis.syntax.lexer import Lexeme, LexicalError, Lexer
 from merrow_analysis.syntax.problems import Failure, explain
-from merrow_analysis.syntax.reduction import Reduction, reduce_text
+from merrow_analysis.syntax.reduction import Reduction, match_front_matter, reduce_text
 from merrow_analysis.syntax.tree import Block, Broken, Comment, EmptyStatement, FrontMatter, Header, Span, Statement, SyntaxProblem
 from merrow_analysis.text import split_lines
 
@@ -45,6 +45,10 @@ class Diagram:
     header: tuple[Header, Block] | None = None
     front_matter: tuple[FrontMatter, Block] | None = None
     line_count: int = 0
+    far: list[Block] = field(default_factory=list)
+    """The blocks whose reading depends on lines after them."""
+    whole: bool = False
+    """Whether an edit needs the file read anew: there are directives or tags, which may change lines far away."""
 
     @property
     def is_flowchart(self) -> bool:
@@ -61,6 +65,18 @@ def parse_lines(lines: list[str], text: str | None = None) -> Diagram:
     return _FileParser(lines, text).parse()
 
 
+def parse_body(lines: list[str], before: list[Block], line: int, stop: Callable[[int], bool]) -> tuple[Diagram, int]:
+    """Read on from ``line``, which begins a block after those in ``before``, until ``stop`` says so at a block's end.
+
+    The answer is a diagram of which only ``blocks`` (those of ``before`` that still hold, and the new ones), ``far`` (of the new
+    ones) and ``whole`` are set, and the line where reading stopped. For `Document`, which keeps the blocks around an edit.
+    """
+    parser = _FileParser(lines, None)
+    parser.diagram.blocks = before
+    reached = parser.body(line, stop)
+    return parser.diagram, reached
+
+
 def continues_statement(line: str) -> bool:
     """Whether a line begins with an arrow, and so goes on with the statement before it."""
     return _CONTINUES.match(line) is not None
@@ -73,8 +89,8 @@ class _FileParser:
         self._reduction: Reduction | None = None
         self._lexer: Lexer | None = None
         self._starts: list[int] = []
-        # Work done again after errors is bounded: past this many characters a broken statement is not read beyond its line.
-        self._budget = 0
+        # Work done again after errors is bounded: once this many characters were read in vain, each line is read by itself.
+        self._budget = 1
         self.diagram = Diagram(line_count=len(lines))
 
     # The reduced text is made only when a line needs the lexer.
@@ -96,6 +112,7 @@ class _FileParser:
                 starts.append(at)
                 at += len(line)
             self._budget = 16 * len(self.text) + 100_000
+            self.diagram.whole = bool(self._reduction.directives) or ('="' in self.text and "<" in self.text)
         return self._reduction
 
     def line_of(self, offset: int) -> int:
@@ -111,7 +128,7 @@ class _FileParser:
         if not diagram.is_flowchart:
             return self._not_a_flowchart(line)
         line = self._header(line)
-        self._body(line)
+        self.body(line)
         return diagram
 
     # Before the body
@@ -176,11 +193,9 @@ class _FileParser:
         """Mermaid's guess at the kind of diagram, from the first word that is neither comment nor directive."""
         for content in self.lines[line:]:
             word = content.lstrip(WHITE_CHARACTERS)
-            if word.startswith("%%{") and self._reduction is None:
-                word = self.reduction.reduced.text
             if not word or (word.startswith("%%") and not word.startswith("%%{")):
                 continue
-            if word.startswith("%%{"):
+            if word.startswith(("%%{", "---")):
                 word = self._first_word()
             if _KINDS.match(word):
                 return "flowchart", word.split(maxsplit=1)[0]
@@ -191,7 +206,9 @@ class _FileParser:
 
     def _first_word(self) -> str:
         text = self.reduction.reduced.text
-        position = 0
+        # Mermaid looks past front matter once more here, though its parser then refuses it.
+        again = match_front_matter(text)
+        position = again[0] if again else 0
         while True:
             while position < len(text) and text[position] in WHITE_CHARACTERS:
                 position += 1
@@ -245,7 +262,8 @@ class _FileParser:
 
     # The body
 
-    def _body(self, line: int) -> None:
+    def body(self, line: int, stop: Callable[[int], bool] | None = None) -> int:
+        """Read blocks from ``line`` on, to the end or until ``stop`` says so; answer the line reached."""
         lines = self.lines
         blocks = self.diagram.blocks
         count = len(lines)
@@ -253,6 +271,8 @@ class _FileParser:
         if len(memo) > _MEMO_SIZE:
             memo.clear()
         while line < count:
+            if stop is not None and stop(line):
+                break
             content = lines[line]
             statements = memo.get(content)
             if statements is not None:
@@ -274,9 +294,8 @@ class _FileParser:
                 blocks.append(quiet)
                 line += quiet.line_count
                 continue
-            if _CONTINUES.match(content):
-                line = self._step_back(line)
             line = self._read_from(line)
+        return line
 
     def _step_back(self, line: int) -> int:
         """Give up the blocks from the statement on that a line beginning with an arrow continues."""
@@ -292,7 +311,23 @@ class _FileParser:
 
     def _read_from(self, line: int) -> int:
         reduced = self.reduction.reduced
-        return self._read(line, reduced.reduced(self._starts[line]))
+        if self._budget <= 0:
+            return self._read_alone(line)
+        position = reduced.reduced(self._starts[line])
+        if _CONTINUES.match(reduced.text, position):
+            line = self._step_back(line)
+            position = reduced.reduced(self._starts[line])
+        return self._read(line, position)
+
+    def _read_alone(self, line: int) -> int:
+        """Read one line as if nothing followed it: the work for this file's broken statements is used up."""
+        self.diagram.whole = True
+        alone = _FileParser([self.lines[line]], None)
+        alone.body(0)
+        for block in alone.diagram.blocks:
+            block.line += line
+            self.diagram.blocks.append(block)
+        return line + 1
 
     def _read(self, line: int, position: int, *, header: bool = False) -> int:
         """Read one block that begins at ``line`` with the lexer; answer the line after it."""
@@ -300,14 +335,17 @@ class _FileParser:
         reader = _BlockReader(self, position, base)
         end_line = reader.read(header=header)
         end_line = max(min(end_line, len(self.lines) - 1), line)
-        self._add(line, end_line, tuple(reader.statements))
+        self._add(line, end_line, tuple(reader.statements), reader.reach)
         return end_line + 1
 
-    def _add(self, line: int, last: int, statements: tuple[Statement, ...]) -> None:
+    def _add(self, line: int, last: int, statements: tuple[Statement, ...], reach: int) -> None:
         text = "".join(self.lines[line : last + 1])
         if last > line and "%%" in text:
             statements = (*statements, *self._comments_inside(line, last))
         block = Block(line, text, statements, last - line + 1)
+        if reach > block.line_count:
+            block.reach = reach
+            self.diagram.far.append(block)
         self.diagram.blocks.append(block)
         for statement in statements:
             if isinstance(statement, Header):
@@ -320,10 +358,17 @@ class _FileParser:
                 yield _comment(content, offset, _content_start(content))
             offset += len(content)
 
-    def spend(self, characters: int) -> bool:
-        """Whether reading this far once more is still within the work allowed for the file."""
+    def spend(self, characters: int) -> None:
+        """Count characters that were read in vain."""
         self._budget -= characters
-        return self._budget > 0
+
+
+class _FrontMatterError(Exception):
+    """Front matter stands where Mermaid no longer reads it."""
+
+    def __init__(self, token: Lexeme) -> None:
+        super().__init__()
+        self.token = token
 
 
 class _BlockReader:
@@ -332,6 +377,7 @@ class _BlockReader:
     def __init__(self, owner: _FileParser, position: int, base: int) -> None:
         self.owner = owner
         self.statements: list[Statement] = []
+        self.reach = 0
         self.reduced = owner.reduction.reduced
         lexer = owner._lexer
         if lexer is None:
@@ -368,6 +414,10 @@ class _BlockReader:
             return self._broken(explain(self.lexer, begin, found, None), begin)
         except LexicalError as error:
             return self._broken(explain(self.lexer, begin, None, error.offset), begin)
+        except _FrontMatterError as error:
+            at = error.token.start
+            message = "Front matter must begin on the very first line, without a space before ---, and stand there once."
+            return self._broken(Failure("MW010", message, at, at + 3, at, at, "syntax"), begin)
 
     def _next(self, tokens: Iterator[Lexeme]) -> Lexeme:
         token = next(tokens)
@@ -381,6 +431,8 @@ class _BlockReader:
             token = self._next(tokens)
         begin = token.start
         if token.type != "GRAPH":
+            if token.value.startswith("---"):
+                raise _FrontMatterError(token)
             raise UnexpectedToken(_token(token), {"GRAPH"})
         after = next(tokens)
         if after.type not in ("DIR", "NODIR"):
@@ -445,6 +497,7 @@ class _BlockReader:
         last = self._line(min(failure.resume_after, len(text) - 1))
         start, end = self._span(failure.start, failure.end)
         reported = self._reported_line(failure.reported) - begin_line
+        self.reach = reported + 1 if failure.closed else len(self.owner.lines)
         problem = SyntaxProblem(failure.code, failure.message, (start, end), reported, failure.kind)
         self.statements.append(Broken(problem, (self._span(begin, begin + 1)[0], end)))
         return max(last, begin_line)

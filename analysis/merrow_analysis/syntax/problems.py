@@ -39,6 +39,8 @@ class Failure:
     reported: int
     resume_after: int
     kind: Literal["syntax", "lexical"]
+    closed: bool = True
+    """False where what is looked for to read on was not found in the whole rest of the text."""
 
 
 def explain(lexer: Lexer, begin: int, found: Lexeme | None, lexical_at: int | None) -> Failure:
@@ -67,12 +69,17 @@ def explain(lexer: Lexer, begin: int, found: Lexeme | None, lexical_at: int | No
         return Failure("MW004", message, comment, line_end, at, line_end, kind)
     code, message = _describe(lexer, begin, found, at)
     resume = max(at, begin)
+    closed = True
     if lexer.modes and lexer.modes[-1] in ("shape_data", "shape_data_string"):
         close = text.find("}", at)
-        if close != -1:
+        closed = close != -1
+        if closed:
             resume = close
+    elif lexer.modes and lexer.modes[-1].startswith("callback"):
+        # A callback's name and arguments run on to the next parenthesis, however far away.
+        resume = begin
     start, stop = _visible(text, at, end, begin)
-    return Failure(code, message, start, stop, at, resume, kind)
+    return Failure(code, message, start, stop, at, resume, kind, closed)
 
 
 def _never_closed(lexer: Lexer, found: Lexeme | None, at: int) -> Delimiter | None:

@@ -243,12 +243,16 @@ Statement = (
 
 @dataclass(slots=True, eq=False)
 class Block:
-    """Some whole lines of a file, from ``line`` on, and the statements they hold. Blocks live on across edits: only ``line`` moves."""
+    """Some whole lines of a file, from ``line`` on, and the statements they hold. Blocks live on across edits: only ``line`` moves.
+
+    ``reach`` is how many lines from its first on were looked at to read a broken statement, where that is more than its own.
+    """
 
     line: int
     text: str
     statements: tuple[Statement, ...]
     line_count: int = 1
+    reach: int = 0
     _starts: list[int] | None = field(default=None, repr=False)
 
     def position(self, offset: int) -> Position:
