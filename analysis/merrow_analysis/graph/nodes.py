@@ -22,22 +22,14 @@ from merrow_analysis.graph.resolve import NodeKind, Resolution
 
 
 class Settings(Protocol):
-    """What the typed graph reads of a workflow's settings; ``workflow`` is None where the front matter doesn't say."""
+    """What the typed graph reads of a workflow's settings; `WorkflowSettings` is one."""
 
-    @property
-    def workflow(self) -> bool | None: ...
-
-    @property
-    def types(self) -> dict[str, Any]: ...
-
-    @property
-    def operators(self) -> dict[str, Any]: ...
-
-    @property
-    def inputs(self) -> list[str] | None: ...
-
-    @property
-    def outputs(self) -> list[str] | None: ...
+    declared: bool
+    opted_out: bool
+    types: dict[str, Any]
+    operators: dict[str, Any]
+    inputs: list[str] | None
+    outputs: list[str] | None
 
 
 @dataclass(slots=True, eq=False)

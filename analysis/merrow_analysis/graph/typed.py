@@ -41,7 +41,7 @@ RETURN_ID = "RETURN"
 
 _INPUT_TYPES = {PROBLEM_ID: PROBLEM, ENTRY_POINT_ID: ENTRY_POINT}
 _INTERFACE = INTERFACE_CLASS.casefold()
-_DIAMONDS = frozenset({"diamond", "question", "decision", "diam"})
+_DIAMONDS = frozenset({"diamond", "diam", "decision", "question"})
 _REMEMBERED = 20_000
 """Answers kept for nodes; beyond that all are forgotten, which costs one cold pass."""
 
@@ -84,9 +84,8 @@ class TypedCache:
 
 def is_workflow(flow: Flow, settings: Settings) -> bool:
     """Whether a flowchart is a workflow, as the language defines it; any other one gets syntax diagnostics only."""
-    declared = settings.workflow
-    if declared is not None:
-        return declared
+    if settings.declared or settings.opted_out:
+        return not settings.opted_out
     nodes = flow.nodes
     problem, result = nodes.get(PROBLEM_ID), nodes.get(RETURN_ID)
     if problem is not None and result is not None:

@@ -1,0 +1,118 @@
+"""Classes as such: given without a definition, given to nothing, defined for nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from merrow_analysis.definitions.operators import INTERFACE_CLASS, INTERFACE_STYLE
+from merrow_analysis.diagnostics import Diagnostic, Related, Severity, Tag
+from merrow_analysis.graph.flow import ClassUse, Flow
+from merrow_analysis.graph.nodes import TypedGraph
+from merrow_analysis.rules.operator_rules import define_class
+from merrow_analysis.rules.registry import register
+from merrow_analysis.rules.reporting import fix, insert_line_after, listed, report
+from merrow_analysis.suggest import closest
+from merrow_analysis.syntax.tree import Name
+from merrow_analysis.text import Range, TextEdit
+
+UNDEFINED_CLASS = register(
+    "MW114", "undefined-class", "A class is used without a classDef.", Severity.WARNING, fix="always"
+)
+CLASS_ON_NOTHING = register(
+    "MW115",
+    "class-on-nothing",
+    "A class is given to a node that isn't there, or not yet there.",
+    Severity.WARNING,
+    fix="sometimes",
+)
+UNUSED_CLASS = register("MW404", "unused-class", "A classDef defines a class that nothing has.", Severity.HINT)
+
+_PLAIN_STYLE = "fill:#eeeeee,stroke:#888888,stroke-width:1px"
+_EVERYWHERE = "default"
+"""A class that Mermaid gives to every node by itself."""
+
+
+def check_classes(graph: TypedGraph) -> Iterator[Diagnostic]:
+    """Findings about classes; unknown operators' classes are reported as such and not again here."""
+    flow = graph.flow
+    used: dict[str, ClassUse] = {}
+    for node in flow.nodes.values():
+        for use in node.classes:
+            used.setdefault(use.name.text, use)
+    for subgraph in flow.subgraphs.values():
+        for use in subgraph.classes:
+            used.setdefault(use.name.text, use)
+    for name, use in used.items():
+        if name not in flow.class_defs and name != _EVERYWHERE and not _is_reported(name, graph):
+            yield _undefined(name, use, graph)
+    yield from _on_nothing(flow)
+    assigned = {assign.class_name.text for assign, _ in flow.class_assigns}
+    for name, definitions in flow.class_defs.items():
+        if name not in used and name not in assigned and name != _EVERYWHERE:
+            message = f"Class `{name}` is defined, but nothing has it."
+            yield report(UNUSED_CLASS, definitions[-1].range, message, tags=(Tag.UNNECESSARY,))
+
+
+def _is_reported(name: str, graph: TypedGraph) -> bool:
+    """Whether a class has a finding of its own, so that defining it would not help: no operator, or an unusual
+    spelling.
+    """
+    found = graph.operators.by_class(name)
+    if found is not None:
+        return found.variant
+    return name.endswith("Op") and len(name) > 2
+
+
+def _undefined(name: str, use: ClassUse, graph: TypedGraph) -> Diagnostic:
+    flow = graph.flow
+    other = next((known for known in flow.class_defs if known.casefold() == name.casefold()), None)
+    found = graph.operators.by_class(name)
+    style = found.spec.style if found is not None else INTERFACE_STYLE if name == INTERFACE_CLASS else _PLAIN_STYLE
+    beside = insert_line_after(use.block, "")
+    fixes = [fix(f"Define class {name}", [define_class(name, style, flow, beside)])]
+    near = other or (None if found is not None or name == INTERFACE_CLASS else closest(name, flow.class_defs))
+    message = f"Class `{name}` is used but not defined; add `classDef {name} {style};`."
+    if near is not None:
+        message = f"Class `{name}` is used but not defined; did you mean `{near}`?"
+        edits = [TextEdit(place, near) for place in _places(name, flow)]
+        fixes.append(fix(f"Write {near}", edits, safe=False))
+    return report(UNDEFINED_CLASS, use.range, message, fixes=fixes)
+
+
+def _places(name: str, flow: Flow) -> list[Range]:
+    uses = [use for node in flow.nodes.values() for use in node.classes]
+    uses += [use for subgraph in flow.subgraphs.values() for use in subgraph.classes]
+    return sorted({use.range for use in uses if use.name.text == name})
+
+
+def _on_nothing(flow: Flow) -> Iterator[Diagnostic]:
+    edge_ids: set[str] | None = None
+    for assign, block in flow.class_assigns:
+        for name in assign.ids:
+            node = flow.nodes.get(name.text)
+            if node is not None:
+                first = node.mentions[0]
+                if first.block.line > block.line:
+                    message = (
+                        f"Class `{assign.class_name.text}` is given to {name.text} before {name.text} is mentioned, "
+                        "and Mermaid forgets it; move this line below the node."
+                    )
+                    related = [Related(first.range, f"{name.text} is first mentioned here")]
+                    yield report(CLASS_ON_NOTHING, block.range(name.span), message, related=related)
+                continue
+            if name.text in flow.subgraphs:
+                continue
+            if edge_ids is None:
+                edge_ids = {edge.arrow.edge_id.text for edge in flow.edges if edge.arrow.edge_id is not None}
+            if name.text not in edge_ids:
+                yield _to_no_node(name, block.range(name.span), flow)
+
+
+def _to_no_node(name: Name, place: Range, flow: Flow) -> Diagnostic:
+    bare = [node.id for node in flow.nodes.values() if not node.classes]
+    near = closest(name.text, bare) or closest(name.text, flow.nodes)
+    if near is None:
+        message = f"There is no node {name.text} to give a class to; the nodes are {listed(flow.nodes)}."
+        return report(CLASS_ON_NOTHING, place, message)
+    message = f"There is no node {name.text} to give a class to; did you mean {near}?"
+    return report(CLASS_ON_NOTHING, place, message, fixes=[fix(f"Write {near}", [TextEdit(place, near)], safe=False)])

@@ -1,0 +1,131 @@
+"""Decisions: their cases, and the expressions that decide."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from merrow_analysis.definitions.types import BOOL
+from merrow_analysis.diagnostics import Diagnostic, Fix, Severity
+from merrow_analysis.graph.decisions import ELSE, FALSY, TRUTHY, CaseProblem
+from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
+from merrow_analysis.rules.registry import register
+from merrow_analysis.rules.reporting import (
+    edges_of_arrow,
+    fix,
+    label_range,
+    listed,
+    parameter_range,
+    report,
+    write_label,
+)
+from merrow_analysis.suggest import closest
+
+EDGE_WITHOUT_CASE = register(
+    "MW210", "edge-without-case", "An edge out of a Decision doesn't say for which case it is.", Severity.ERROR
+)
+UNKNOWN_CASE = register(
+    "MW211",
+    "unknown-case",
+    "A Decision has a case that its value can never be.",
+    Severity.ERROR,
+    fix="sometimes",
+)
+UNCOVERED_CASE = register("MW212", "uncovered-case", "A Decision's cases leave a value out.", Severity.ERROR)
+UNREACHABLE_CASE = register(
+    "MW213", "unreachable-case", "A Decision has an `else` although its other cases take every value.", Severity.WARNING
+)
+DECISION_EXPRESSION = register(
+    "MW214", "decision-expression", "The `if:` of a Decision is no expression over its inputs.", Severity.ERROR
+)
+
+
+def check_decisions(graph: TypedGraph) -> Iterator[Diagnostic]:
+    """Findings about Decisions. One that nothing follows is a dead end and not looked at here."""
+    for node in graph.nodes:
+        if node.cases is None:
+            continue
+        for finding in node.placement.findings:
+            if finding.kind == "bad-expression":
+                yield report(DECISION_EXPRESSION, parameter_range(node, "if"), f"{node.id}: {finding.names[0]}")
+            elif finding.kind == "unknown-name":
+                yield _unknown_name(node, finding.names)
+        if node.outgoing:
+            for problem in node.cases.problems:
+                yield _TELL[problem.kind](graph, node, problem)
+
+
+def _unknown_name(node: TypedNode, names: tuple[str, ...]) -> Diagnostic:
+    name, *near = names
+    fed = list(dict.fromkeys(feed.port for edge in node.incoming for feed in edge.feeds))
+    hint = f"did you mean `{near[0]}`?" if near else f"its inputs are {listed(f'`{port}`' for port in fed)}."
+    message = f"The `if:` of {node.id} names `{name}`, but no edge into {node.id} brings it; {hint}"
+    return report(DECISION_EXPRESSION, parameter_range(node, "if"), message)
+
+
+def _without_case(graph: TypedGraph, node: TypedNode, problem: CaseProblem) -> Diagnostic:
+    del graph
+    edge = node.outgoing[problem.edge or 0]
+    example = "Passed" if node.placement.decided_by == "truth" else ELSE
+    message = (
+        f"The edge from {node.id} to {edge.target.id} doesn't say for which case it is; write it on the edge, such as "
+        f"`{node.id} -- {example} --> {edge.target.id}`."
+    )
+    return report(EDGE_WITHOUT_CASE, edge.flow.range, message)
+
+
+def _unknown_case(graph: TypedGraph, node: TypedNode, problem: CaseProblem) -> Diagnostic:
+    edge = node.outgoing[problem.edge or 0]
+    case = edge.case_label or ""
+    if node.placement.decided_by == "truth":
+        known = sorted(TRUTHY | FALSY)
+        what = "decides on true or false"
+        hint = f"write one of {listed(['yes', 'no', 'passed', 'failed', ELSE], 'or')}."
+    else:
+        known = [*problem.words, ELSE]
+        what = f"decides on a {node.placement.when}"
+        hint = f"its words are {listed(problem.words, most=10)}."
+    near = closest(case, known)
+    fixes: list[Fix] = []
+    if near is not None:
+        hint = f"did you mean `{near}`?"
+        if len(edges_of_arrow(edge, graph.edges)) == 1:
+            fixes = [fix(f"Write {near}", [write_label(edge, _with_case(edge, near))], safe=False)]
+    message = f"{node.id} {what}, which is never `{case}`; {hint}"
+    return report(UNKNOWN_CASE, label_range(edge), message, fixes=fixes)
+
+
+def _with_case(edge: TypedEdge, case: str) -> str:
+    label = edge.placed.label
+    rest = "after" if label.after else label.port
+    return f"{case}:{rest}" if rest else case
+
+
+def _uncovered(graph: TypedGraph, node: TypedNode, problem: CaseProblem) -> Diagnostic:
+    words = listed([f"`{word}`" for word in problem.words], "or")
+    if node.placement.decided_by != "text":
+        message = f"{node.id} has no case for {words}; draw an edge for it, or one labelled `{ELSE}`."
+        return report(UNCOVERED_CASE, node.flow.range, message)
+    message = f"{node.id} decides on a {node.placement.when}, which can be anything; draw an edge labelled `{ELSE}`."
+    for edge in node.incoming:
+        bools = [
+            name for name, type_ in edge.source.outputs.items() if type_ is not None and graph.types.fits(type_, BOOL)
+        ]
+        if edge.source.kind == "operator" and len(bools) == 1 and any(feed.port == "when" for feed in edge.feeds):
+            message += f" If {bools[0]} of {edge.source.id} should decide, write `{bools[0]}:when` on its edge."
+            break
+    return report(UNCOVERED_CASE, node.flow.range, message)
+
+
+def _covered(graph: TypedGraph, node: TypedNode, problem: CaseProblem) -> Diagnostic:
+    del graph
+    edge = node.outgoing[problem.edge or 0]
+    message = f"`{ELSE}` of {node.id} is never chosen, for its other cases take every value; remove this edge."
+    return report(UNREACHABLE_CASE, label_range(edge), message)
+
+
+_TELL = {
+    "unlabelled": _without_case,
+    "unknown": _unknown_case,
+    "uncovered": _uncovered,
+    "covered": _covered,
+}

@@ -1,0 +1,83 @@
+"""All checks of the typed graph: what `merrow_analysis.check` calls for a workflow."""
+
+from __future__ import annotations
+
+from merrow_analysis.definitions.front_matter import EMPTY, FrontMatterDoc
+from merrow_analysis.definitions.types import ENTRY_POINT, PROBLEM, Type
+from merrow_analysis.diagnostics import Diagnostic
+from merrow_analysis.graph.nodes import TypedGraph
+from merrow_analysis.graph.typed import ENTRY_POINT_ID, PROBLEM_ID
+from merrow_analysis.rules.class_rules import check_classes
+from merrow_analysis.rules.decision_rules import check_decisions
+from merrow_analysis.rules.definition_rules import PlaceOf, check_definitions
+from merrow_analysis.rules.hint_rules import check_hints
+from merrow_analysis.rules.liveness_rules import check_liveness
+from merrow_analysis.rules.operator_rules import check_operators
+from merrow_analysis.rules.path_rules import Rims, check_cycles, check_edges, check_paths, check_rims, find_rims
+from merrow_analysis.rules.port_rules import check_ports
+from merrow_analysis.syntax.tree import Block, FrontMatter, Header
+from merrow_analysis.text import Position, Range
+
+_TOP = Range(Position(0, 0), Position(0, 0))
+
+
+def check(
+    graph: TypedGraph,
+    *,
+    header: tuple[Header, Block] | None = None,
+    front_matter: tuple[FrontMatter, Block] | None = None,
+    document: FrontMatterDoc = EMPTY,
+) -> list[Diagnostic]:
+    """Everything that is to say about the meaning of a workflow's graph, in no particular order. Never raises.
+
+    ``header`` and ``front_matter`` are those of the diagram, ``document`` is what the settings were read from; they
+    only say where findings about the whole file, and about its front matter, are shown.
+    """
+    top = _TOP if header is None else header[1].range(header[0].span)
+
+    def place_of(path: tuple[str | int, ...]) -> Range | None:
+        places = document.places("workflow", *path)
+        if front_matter is None or places is None:
+            return None
+        statement, block = front_matter
+        shift = statement.body_span[0]
+        (start, end), value = places
+        if isinstance(path[-1], int):
+            start, end = value
+        return block.range((start + shift, end + shift))
+
+    rims = find_rims(graph)
+    found = list(check_definitions(graph, place_of, top))
+    found += check_rims(graph, rims, _named_places(graph, place_of), top)
+    found += check_operators(graph, rims.stand_in_ids)
+    found += check_classes(graph)
+    found += check_edges(graph)
+    found += check_cycles(graph)
+    found += check_paths(graph, rims)
+    found += check_ports(graph, _excused(graph, rims))
+    found += check_decisions(graph)
+    found += check_liveness(graph)
+    found += check_hints(graph)
+    return found
+
+
+def _named_places(graph: TypedGraph, place_of: PlaceOf) -> dict[str, Range]:
+    """Where the front matter names inputs and outputs."""
+    places: dict[str, Range] = {}
+    for side, names in (("inputs", graph.settings.inputs), ("outputs", graph.settings.outputs)):
+        for number, name in enumerate(names or ()):
+            place = place_of((side, number)) or place_of((side,))
+            if place is not None:
+                places.setdefault(name, place)
+    return places
+
+
+def _excused(graph: TypedGraph, rims: Rims) -> frozenset[Type]:
+    """Types whose lack at a port follows from a missing, or unconnected, input node that is reported itself."""
+    excused: set[Type] = set()
+    if PROBLEM_ID in rims.missing and PROBLEM_ID not in rims.stand_ins:
+        excused.add(PROBLEM)
+    for node in graph.inputs:
+        if node.id == ENTRY_POINT_ID and not node.outgoing:
+            excused.add(ENTRY_POINT)
+    return frozenset(excused)

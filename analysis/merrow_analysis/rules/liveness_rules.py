@@ -1,0 +1,176 @@
+"""What must hold whatever the Decisions choose: one value a port, two voices an ensemble, a result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from merrow_analysis.diagnostics import Diagnostic, Related, Severity
+from merrow_analysis.graph.conditions import NEVER, Condition, TooManyCombinationsError
+from merrow_analysis.graph.liveness import Chosen, spread
+from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
+from merrow_analysis.graph.plan import Combinations
+from merrow_analysis.graph.reach import reach
+from merrow_analysis.rules.registry import register
+from merrow_analysis.rules.reporting import listed, named, report
+
+ENSEMBLE_NEEDS_TWO_SOURCES = register(
+    "MW105",
+    "ensemble-needs-two-sources",
+    "An ensemble has fewer than two different sources that can be there together.",
+    Severity.ERROR,
+)
+PORT_FED_TWICE = register(
+    "MW205", "port-fed-twice", "A port for one value is fed by several edges at once.", Severity.ERROR
+)
+OUTPUT_LEFT_EMPTY = register(
+    "MW216", "output-left-empty", "Some combination of cases leaves an output without a value.", Severity.ERROR
+)
+NEVER_RUNS = register("MW217", "never-runs", "A node is skipped whatever the Decisions choose.", Severity.ERROR)
+TOO_MANY_COMBINATIONS = register(
+    "MW218", "too-many-combinations", "The Decisions combine in too many ways to be checked.", Severity.ERROR
+)
+
+
+def check_liveness(graph: TypedGraph) -> Iterator[Diagnostic]:
+    """Findings about what is live together. Never raises."""
+    combinations = graph.combinations
+    undecided = combinations.undecided
+    found: list[Diagnostic] = []
+    if undecided is None:
+        for node in graph.nodes:
+            if not node.placement.crowded and (node.spec is None or node.spec.sources < 2):
+                continue
+            try:
+                found += _node(graph, node, combinations)
+            except TooManyCombinationsError:
+                undecided = node.index
+                break
+    yield from found
+    if undecided is not None:
+        node = graph.nodes[undecided]
+        message = (
+            f"The Decisions before {node.id} combine in too many ways to be checked; split the workflow, or join "
+            "branches before the next Decision."
+        )
+        yield report(TOO_MANY_COMBINATIONS, node.flow.range, message)
+    elif combinations.live is not None:
+        yield from _skipped(graph, combinations)
+
+
+def _node(graph: TypedGraph, node: TypedNode, combinations: Combinations) -> Iterator[Diagnostic]:
+    crowded = [found for port in node.placement.crowded if (found := _crowded(graph, node, port, combinations))]
+    yield from crowded
+    if node.spec is not None and node.spec.is_ensemble and node.incoming:
+        ensemble = _ensemble(node, combinations)
+        if ensemble is not None and not crowded:
+            yield ensemble
+
+
+def _crowded(graph: TypedGraph, node: TypedNode, port: str, combinations: Combinations) -> Diagnostic | None:
+    """The first edge that can bring a second value to a port for one."""
+    before: list[TypedEdge] = []
+    so_far: Condition = NEVER
+    for edge in node.sources(port):
+        brings = combinations.brings(edge, port)
+        if before and combinations.together(so_far, brings):
+            other = next(one for one in before if combinations.together(combinations.brings(one, port), brings))
+            when = ""
+            if combinations.cases is not None:
+                both = combinations.cases.both(combinations.brings(other, port), brings)
+                when = _choices(graph, combinations, combinations.cases.holding(both) or {}, " when ")
+            sources = f"{other.source.id} and {edge.source.id}" if other.source is not edge.source else "two edges"
+            message = (
+                f"Port `{port}` of {named(node)} takes one value, but {sources} feed it at once{when}; keep one, or "
+                "let the cases of a Decision keep them apart."
+            )
+            related = [Related(other.flow.range, f"`{port}` is fed here already")]
+            return report(PORT_FED_TWICE, edge.flow.range, message, related=related)
+        before.append(edge)
+        so_far = combinations.either(so_far, brings)
+    return None
+
+
+def _ensemble(node: TypedNode, combinations: Combinations) -> Diagnostic | None:
+    port = node.spec.inputs[0].name if node.spec is not None else ""
+    if any(finding.kind in ("unknown-port", "ambiguous") for finding in node.placement.findings):
+        return None
+    conditions: dict[TypedNode, Condition] = {}
+    for edge in node.sources(port):
+        feed = next(feed for feed in edge.feeds if feed.port == port)
+        if feed.type is not None and feed.type.startswith("list["):
+            return None
+        if feed.type is None and "samples" in edge.source.resolution.parameters:
+            return None
+        brings = combinations.brings(edge, port)
+        conditions[edge.source] = combinations.either(conditions.get(edge.source, NEVER), brings)
+    so_far: Condition = NEVER
+    for condition in conditions.values():
+        if combinations.together(so_far, condition):
+            return None
+        so_far = combinations.either(so_far, condition)
+    names = [source.id for source in conditions]
+    if len(names) > 1:
+        message = (
+            f"{named(node)} needs two sources that can be there together, but {listed(names)} never are: each runs "
+            "only where the others don't. Connect them to what follows directly, or add a source that always runs."
+        )
+    elif names:
+        message = (
+            f"{named(node)} needs two different sources for `{port}` but has only {names[0]}; draw an edge from a "
+            f"second one, or give {names[0]} `samples: 3`."
+        )
+    else:
+        message = f"{named(node)} needs two different sources for `{port}` but has none; draw edges from them."
+    related = [Related(edge.flow.range, f"{edge.source.id} feeds `{port}`") for edge in node.sources(port)]
+    return report(ENSEMBLE_NEEDS_TWO_SOURCES, node.flow.range, message, related=related)
+
+
+def _skipped(graph: TypedGraph, combinations: Combinations) -> Iterator[Diagnostic]:
+    """Nodes that never run, and outputs that some choices leave empty, unless that follows from such a node."""
+    stuck = [node for node in graph.nodes if combinations.runs(node) == NEVER]
+    first = [node for node in stuck if node.kind != "output" and not any(e.source in stuck for e in node.incoming)]
+    for node in first:
+        ports = [port for port in node.placement.required if node.sources(port)]
+        needs = f"its inputs ({listed([f'`{port}`' for port in ports])}) " if len(ports) > 1 else "what it needs "
+        deciders = {edge.source.id for edge in node.incoming if edge.source.kind == "decision"}
+        gate = f" while the edge from {listed(sorted(deciders))} lets it run" if deciders else ""
+        message = (
+            f"{named(node)} never runs: no combination of cases brings {needs}together{gate}. Connect it to nodes that "
+            "run in the same case, or label the case edge with the port it should feed."
+        )
+        yield report(NEVER_RUNS, node.flow.range, message)
+    following = [[edge.target.index for edge in node.outgoing] for node in graph.nodes]
+    behind = reach(following, [node.index for node in first])
+    for node in graph.outputs:
+        if behind[node.index] or not node.incoming or combinations.cases is None:
+            continue
+        choices = combinations.cases.failing(combinations.runs(node))
+        if choices is not None:
+            yield _left_empty(graph, node, combinations, choices)
+
+
+def _left_empty(
+    graph: TypedGraph, node: TypedNode, combinations: Combinations, choices: Mapping[int, int]
+) -> Diagnostic:
+    message = (
+        f"{node.id} stays empty{_choices(graph, combinations, choices, ' when ')}; lead that case to {node.id} as well."
+    )
+    related = [
+        Related(edge.flow.range, f"{graph.nodes[index].id} chooses `{edge.case_label}` here")
+        for index, case in choices.items()
+        for edge in graph.nodes[index].outgoing
+        if edge.case == case
+    ]
+    return report(OUTPUT_LEFT_EMPTY, node.flow.range, message, related=related[:5])
+
+
+def _choices(graph: TypedGraph, combinations: Combinations, choices: Mapping[int, int], before: str) -> str:
+    """The combination in words: `` when CHECK chooses `Failed` and GATE chooses `no```; of Decisions that run only."""
+    live = spread(combinations.plan, Chosen(choices))
+    place = {node.index: number for number, node in enumerate(combinations.plan)}
+    parts = []
+    for index in sorted(choices, key=place.__getitem__):
+        cases = graph.nodes[index].cases
+        if live.runs.get(index) is not False and cases is not None:
+            parts.append(f"{graph.nodes[index].id} chooses `{cases.labels[choices[index]]}`")
+    return before + listed(parts) if parts else ""

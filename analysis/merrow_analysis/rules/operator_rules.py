@@ -1,0 +1,297 @@
+"""What nodes say of their operators: unknown ones, contradictions, spellings, interface classes, double
+declarations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from merrow_analysis.definitions.operators import INTERFACE_CLASS, INTERFACE_STYLE, OperatorSpec
+from merrow_analysis.diagnostics import Diagnostic, Fix, Related, Severity
+from merrow_analysis.graph.flow import Flow, FlowNode
+from merrow_analysis.graph.nodes import TypedGraph, TypedNode
+from merrow_analysis.graph.resolve import Claim, NodeProblem
+from merrow_analysis.rules.registry import register
+from merrow_analysis.rules.reporting import (
+    claim_range,
+    fix,
+    insert_line_after,
+    listed,
+    metadata_value_span,
+    parameter_range,
+    report,
+)
+from merrow_analysis.syntax.tree import Block
+from merrow_analysis.text import TextEdit
+
+WRONG_INTERFACE_CLASS = register(
+    "MW103",
+    "wrong-interface-class",
+    "An input or output node has the class of an operator, or an Interface node is neither input nor output.",
+    Severity.ERROR,
+)
+UNKNOWN_OPERATOR = register(
+    "MW104",
+    "unknown-operator",
+    "A node names an operator that doesn't exist, or none.",
+    Severity.ERROR,
+    fix="sometimes",
+)
+MISSING_INTERFACE_CLASS = register(
+    "MW106",
+    "missing-interface-class",
+    "An input or output node lacks the class Interface.",
+    Severity.WARNING,
+    fix="always",
+)
+OPERATOR_DISAGREEMENT = register(
+    "MW107",
+    "operator-disagreement",
+    "A node's metadata, class and label name different operators.",
+    Severity.ERROR,
+)
+OPERATOR_SPELLING = register(
+    "MW108",
+    "operator-spelling",
+    "An operator is named by an unusual spelling that published files use.",
+    Severity.WARNING,
+    fix="sometimes",
+)
+CONFLICTING_DECLARATION = register(
+    "MW109", "conflicting-declaration", "A node is declared twice with different labels.", Severity.ERROR
+)
+UNKNOWN_TYPE = register("MW219", "unknown-type", "A node names a type that doesn't exist.", Severity.ERROR)
+
+
+def check_operators(graph: TypedGraph, stand_ins: frozenset[str]) -> Iterator[Diagnostic]:
+    """Findings about single nodes. ``stand_ins`` are nodes already reported as a misnamed PROBLEM or RETURN."""
+    spelled: dict[str, list[tuple[TypedNode, Claim]]] = {}
+    unknown: dict[str, list[tuple[TypedNode, NodeProblem]]] = {}
+    for node in graph.nodes:
+        if node.conflicting:
+            yield _conflict(node)
+        for problem in node.resolution.problems:
+            if problem.kind == "variant":
+                yield from _spelling(node, problem.claims[0], graph, spelled)
+            elif problem.kind in ("unknown", "none"):
+                if node.id not in stand_ins:
+                    yield from _unknown(node, problem, graph, unknown)
+            elif problem.kind == "disagreement":
+                yield _disagreement(node, problem)
+            elif problem.kind == "wrong-class":
+                yield _wrong_interface_class(node, problem)
+            elif problem.kind == "no-class":
+                if node.id not in stand_ins:
+                    yield _missing_interface_class(node, graph)
+            else:
+                message = f"`{problem.key}` of {node.id}: {problem.message}"
+                yield report(UNKNOWN_TYPE, parameter_range(node, problem.key), message)
+    for word, uses in spelled.items():
+        yield _class_spelling(word, uses, graph)
+    for word, found in unknown.items():
+        yield _unknown_class(word, found, graph)
+
+
+def _conflict(node: TypedNode) -> Diagnostic:
+    *earlier, last = node.conflicting
+    labels = list(dict.fromkeys(m.vertex.label.text if m.vertex.label else "" for m in node.conflicting))
+    shown = listed([f"`{_shortened(label)}`" for label in labels])
+    message = (
+        f"{node.id} is declared {len(node.conflicting)} times with different labels, {shown}; only the last counts. "
+        "Give each node an id of its own, or keep one declaration."
+    )
+    related = [Related(mention.range, f"{node.id} is declared here too") for mention in earlier]
+    return report(CONFLICTING_DECLARATION, last.range, message, related=related)
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= 60 else text[:59] + "…"
+
+
+_PLACES = {"op": "its metadata", "class": "its class", "label": "its label"}
+
+
+def _disagreement(node: TypedNode, problem: NodeProblem) -> Diagnostic:
+    parts = [f"{_PLACES[claim.place]} says {_name(claim)}" for claim in problem.claims]
+    message = f"It is not clear which operator {node.id} has: {listed(parts)}. Make them agree."
+    first, *others = problem.claims
+    related = [
+        Related(claim_range(node.flow, claim), f"{_PLACES[claim.place]} says {_name(claim)}") for claim in others
+    ]
+    return report(OPERATOR_DISAGREEMENT, claim_range(node.flow, first), message, related=related)
+
+
+def _name(claim: Claim) -> str:
+    return claim.spec.name if claim.spec is not None else claim.word
+
+
+def _wrong_interface_class(node: TypedNode, problem: NodeProblem) -> Diagnostic:
+    if not problem.claims:
+        message = (
+            f"{node.id} has class Interface, but edges go into it and out of it: an interface node is an input or an "
+            "output. Give it the class of its operator, or remove the edges on one side."
+        )
+        use = next((use for use in node.flow.classes if use.name.text.casefold() == "interface"), None)
+        return report(WRONG_INTERFACE_CLASS, use.range if use is not None else node.flow.range, message)
+    claim = problem.claims[0]
+    side = "an input" if node.kind == "input" else "an output"
+    how = f"class {claim.word}" if claim.place == "class" else f"`op: {claim.word}`"
+    message = f"{node.id} is {side} of the workflow but has {how}; give it class Interface instead."
+    related = [Related(claim_range(node.flow, other), f"also {other.word}") for other in problem.claims[1:]]
+    return report(WRONG_INTERFACE_CLASS, claim_range(node.flow, claim), message, related=related)
+
+
+def _missing_interface_class(node: TypedNode, graph: TypedGraph) -> Diagnostic:
+    flow = graph.flow
+    side = "input" if node.kind == "input" else "output"
+    message = f"{node.id} is an {side} node without class Interface; add `class {node.id} {INTERFACE_CLASS}`."
+    edits = [insert_line_after(_class_anchor(node.flow, flow), f"class {node.id} {INTERFACE_CLASS}")]
+    if INTERFACE_CLASS not in flow.class_defs:
+        edits.insert(0, define_class(INTERFACE_CLASS, INTERFACE_STYLE, flow, edits[0]))
+    remedy = fix(f"Give {node.id} class Interface", edits)
+    return report(MISSING_INTERFACE_CLASS, node.flow.range, message, fixes=[remedy])
+
+
+def _class_anchor(node: FlowNode, flow: Flow) -> Block:
+    """The block below which a class line for ``node`` may stand: Mermaid forgets classes of nodes not yet mentioned."""
+    first = node.mentions[0].block
+    if flow.class_assigns and flow.class_assigns[-1][1].line >= first.line:
+        return flow.class_assigns[-1][1]
+    return next((mention.block for mention in node.mentions if mention.declares), first)
+
+
+def define_class(name: str, style: str, flow: Flow, beside: TextEdit) -> TextEdit:
+    """An edit that adds a ``classDef`` line below the last one, or where ``beside`` adds its line."""
+    line = f"classDef {name} {style};"
+    last = max((uses[-1].block for uses in flow.class_defs.values()), key=lambda block: block.line, default=None)
+    if last is not None:
+        return insert_line_after(last, line)
+    indent = beside.new_text[: len(beside.new_text) - len(beside.new_text.lstrip())]
+    if indent.startswith("\n"):
+        return TextEdit(beside.range, indent + line)
+    return TextEdit(beside.range, indent + line + "\n")
+
+
+def _spelling(
+    node: TypedNode, claim: Claim, graph: TypedGraph, spelled: dict[str, list[tuple[TypedNode, Claim]]]
+) -> Iterator[Diagnostic]:
+    """Report a spelling in metadata or a label; those of classes are collected, for one class is renamed everywhere."""
+    del graph
+    if claim.place == "class":
+        spelled.setdefault(claim.word, []).append((node, claim))
+        return
+    name = _name(claim)
+    message = f"`{claim.word}` at {node.id} is an unusual spelling of operator {name}; write `{name}`."
+    edit = _operator_word_edit(node.flow, claim, name)
+    fixes = [fix(f"Write {name}", [edit])] if edit is not None else []
+    yield report(OPERATOR_SPELLING, claim_range(node.flow, claim), message, fixes=fixes)
+
+
+def _operator_word_edit(node: FlowNode, claim: Claim, name: str) -> TextEdit | None:
+    if claim.place == "op":
+        metadata, block = node.metadata[claim.index]
+        span = metadata_value_span(metadata, "op")
+        return None if span is None else TextEdit(block.range(span), name)
+    if node.label is None or node.label_block is None:
+        return None
+    place = claim_range(node, claim)
+    whole = node.label_block.range(node.label.span)
+    return None if place == whole and node.label.text != claim.word else TextEdit(place, name)
+
+
+def _class_spelling(word: str, uses: list[tuple[TypedNode, Claim]], graph: TypedGraph) -> Diagnostic:
+    node, claim = uses[0]
+    right = class_for(claim.spec, graph.flow)
+    ids = listed([used.id for used, _ in uses])
+    message = f"Class `{word}` of {ids} is an unusual spelling of operator {_name(claim)}; write `{right}`."
+    return report(
+        OPERATOR_SPELLING,
+        claim_range(node.flow, claim),
+        message,
+        related=_other_uses(uses),
+        fixes=[rename_class(word, right, graph.flow)],
+    )
+
+
+def _other_uses(uses: list[tuple[TypedNode, Claim]]) -> list[Related]:
+    places = {claim_range(node.flow, claim): node for node, claim in uses}
+    return [Related(place, f"{node.id} has it too") for place, node in list(places.items())[1:]]
+
+
+def class_for(spec: OperatorSpec | None, flow: Flow) -> str:
+    """The class of an operator as this file defines it, else as published files spell it."""
+    if spec is None:
+        return INTERFACE_CLASS
+    wanted = f"{spec.name}Op".casefold()
+    return next((name for name in flow.class_defs if name.casefold() == wanted), spec.class_name)
+
+
+def rename_class(word: str, right: str, flow: Flow, *, safe: bool = True) -> Fix:
+    """Write class ``word`` as ``right`` wherever it is given or defined."""
+    given = [use for node in flow.nodes.values() for use in node.classes]
+    given += [use for subgraph in flow.subgraphs.values() for use in subgraph.classes]
+    places = [use.range for use in given if use.name.text == word]
+    places += [
+        block.range(assign.class_name.span) for assign, block in flow.class_assigns if assign.class_name.text == word
+    ]
+    places += [definition.range for definition in flow.class_defs.get(word, ())]
+    edits = [TextEdit(place, right) for place in sorted(set(places))]
+    return fix(f"Write {right} for {word}", edits, safe=safe)
+
+
+def _unknown(
+    node: TypedNode,
+    problem: NodeProblem,
+    graph: TypedGraph,
+    collected: dict[str, list[tuple[TypedNode, NodeProblem]]],
+) -> Iterator[Diagnostic]:
+    names = ", ".join(graph.operators.names())
+    if problem.kind == "none":
+        message = (
+            f"{node.id} has no operator: begin its label with one, or give it an operator's class. "
+            f"The operators are {names}."
+        )
+        yield report(UNKNOWN_OPERATOR, node.flow.range, message)
+        return
+    claim = problem.claims[0]
+    if claim.place == "class":
+        collected.setdefault(claim.word, []).append((node, problem))
+        return
+    if (
+        claim.place == "label"
+        and problem.near is not None
+        and problem.near.is_decision
+        and node.flow.shape == "diamond"
+    ):
+        message = f"{node.id} looks like a Decision but doesn't say so; give it class {problem.near.class_name}."
+        yield report(UNKNOWN_OPERATOR, node.flow.range, message)
+        return
+    hint = f"did you mean {problem.near.name}?" if problem.near is not None else f"the operators are {names}."
+    message = f"{node.id} names operator `{_shortened(claim.word)}`, which doesn't exist; {hint}"
+    edit = _operator_word_edit(node.flow, claim, problem.near.name) if problem.near is not None else None
+    fixes = [fix(f"Write {problem.near.name}", [edit], safe=False)] if edit is not None and problem.near else []
+    yield report(UNKNOWN_OPERATOR, claim_range(node.flow, claim), message, fixes=fixes)
+
+
+def _unknown_class(word: str, found: list[tuple[TypedNode, NodeProblem]], graph: TypedGraph) -> Diagnostic:
+    """One finding for an unknown class, wherever it is given. Safe to repair where the labels say the same operator."""
+    node, problem = found[0]
+    claim, near = problem.claims[0], problem.near
+    ids = listed([used.id for used, _ in found])
+    verb = "have" if len(found) > 1 else "has"
+    if near is None:
+        hint = f"the operators are {', '.join(graph.operators.names())}; declare others under `operators:`."
+    else:
+        hint = f"did you mean `{class_for(near, graph.flow)}`, the class of {near.name}?"
+    message = f"{ids} {verb} class `{word}`, which is no operator's; {hint}"
+    uses = [(used, other.claims[0]) for used, other in found]
+    fixes = []
+    if near is not None:
+        confirmed = all(_confirms(used, near) for used, _ in found)
+        fixes = [rename_class(word, class_for(near, graph.flow), graph.flow, safe=confirmed)]
+    return report(UNKNOWN_OPERATOR, claim_range(node.flow, claim), message, related=_other_uses(uses), fixes=fixes)
+
+
+def _confirms(node: TypedNode, near: OperatorSpec) -> bool:
+    others = [claim.spec for claim in node.resolution.claims if claim.spec is not None]
+    return bool(others) and all(spec is near for spec in others)

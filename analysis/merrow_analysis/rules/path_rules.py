@@ -1,0 +1,285 @@
+"""The shape of the graph: inputs and outputs, paths between them, cycles, edges where none may be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from merrow_analysis.diagnostics import Diagnostic, Fix, Related, Severity
+from merrow_analysis.graph.flow import Flow
+from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
+from merrow_analysis.graph.reach import reach, shortest_cycle
+from merrow_analysis.graph.typed import ENTRY_POINT_ID, PROBLEM_ID, RETURN_ID
+from merrow_analysis.rules.registry import register
+from merrow_analysis.rules.reporting import fix, listed, report
+from merrow_analysis.suggest import closest
+from merrow_analysis.text import Range, TextEdit
+
+MISSING_INPUT_OR_OUTPUT = register(
+    "MW101",
+    "missing-input-or-output",
+    "PROBLEM or RETURN, or a node that the front matter names in their place, is missing.",
+    Severity.ERROR,
+    fix="sometimes",
+)
+OFF_PATH = register("MW102", "off-path", "A node lies on no path from an input to an output.", Severity.ERROR)
+CYCLE = register("MW110", "cycle", "Nodes wait for each other in a circle.", Severity.ERROR)
+SELF_LOOP = register("MW111", "self-loop", "An edge leads from a node to itself.", Severity.ERROR)
+EDGE_INTO_INPUT = register("MW112", "edge-into-input", "An edge leads into an input node.", Severity.ERROR)
+EDGE_OUT_OF_OUTPUT = register("MW113", "edge-out-of-output", "An edge leads out of an output node.", Severity.ERROR)
+REPEATED_EDGE = register("MW117", "repeated-edge", "Two edges bring the same to the same port.", Severity.WARNING)
+
+_START_WORDS = frozenset({"start", "begin", "input", "question", "task", "in", "query"})
+_END_WORDS = frozenset({"end_", "finish", "output", "result", "answer", "done", "out", "stop", "response"})
+
+
+@dataclass(frozen=True, slots=True)
+class Rims:
+    """Where a workflow begins and ends. ``missing`` are the ids that should be there; ``stand_ins`` maps some to
+    the nodes that are probably meant to be them. ``starts`` and ``ends`` are indices, empty where nothing may be
+    said of paths.
+    """
+
+    missing: tuple[str, ...]
+    stand_ins: dict[str, TypedNode]
+    starts: list[int]
+    ends: list[int]
+
+    @property
+    def stand_in_ids(self) -> frozenset[str]:
+        return frozenset(node.id for node in self.stand_ins.values())
+
+    @property
+    def lacks_input(self) -> bool:
+        return not self.starts
+
+
+def find_rims(graph: TypedGraph) -> Rims:
+    """Find the inputs and outputs, and what is missing of them."""
+    settings, nodes = graph.settings, graph.flow.nodes
+    wanted_inputs = [PROBLEM_ID] if settings.inputs is None else settings.inputs
+    wanted_outputs = [RETURN_ID] if settings.outputs is None else settings.outputs
+    lost_inputs = [name for name in wanted_inputs if name not in nodes]
+    lost_outputs = [name for name in wanted_outputs if name not in nodes]
+    stand_ins: dict[str, TypedNode] = {}
+    if lost_inputs:
+        first = _stand_in(lost_inputs[0], [n for n in graph.nodes if not n.incoming], "input", _START_WORDS)
+        if first is not None:
+            stand_ins[lost_inputs[0]] = first
+    if lost_outputs:
+        taken = set(stand_ins.values())
+        last = [node for node in graph.nodes if not node.outgoing and node not in taken]
+        found = _stand_in(lost_outputs[0], last, "output", _END_WORDS)
+        if found is not None:
+            stand_ins[lost_outputs[0]] = found
+    starts = [node.index for node in graph.inputs]
+    ends = [node.index for node in graph.outputs]
+    for name, node in stand_ins.items():
+        (starts if name in lost_inputs else ends).append(node.index)
+    if any(name not in stand_ins for name in lost_inputs):
+        starts = []
+    if any(name not in stand_ins for name in lost_outputs):
+        ends = []
+    return Rims((*lost_inputs, *lost_outputs), stand_ins, starts, ends)
+
+
+def _stand_in(name: str, candidates: Iterable[TypedNode], kind: str, words: frozenset[str]) -> TypedNode | None:
+    """The node that was probably meant to be called ``name``: an Interface node on that side, or one named like it."""
+    known = [node for node in candidates if node.id not in (PROBLEM_ID, ENTRY_POINT_ID, RETURN_ID)]
+    interface = [node for node in known if node.kind == kind]
+    if interface:
+        near = closest(name, [node.id for node in interface])
+        return next((node for node in interface if node.id == near), interface[0])
+    unclear = [node for node in known if node.kind == "unknown" and node.incoming + node.outgoing]
+    near = closest(name, [node.id for node in unclear])
+    return next((node for node in unclear if node.id == near or node.id.casefold() in words), None)
+
+
+def check_rims(graph: TypedGraph, rims: Rims, places: dict[str, Range], header: Range) -> Iterator[Diagnostic]:
+    """Missing inputs and outputs. ``places`` says where the front matter names a node, ``header`` where the chart
+    begins.
+    """
+    for name in rims.missing:
+        what = {PROBLEM_ID: "the task to solve", RETURN_ID: "the result"}.get(name)
+        named = f", {what}" if what is not None else ", which the front matter names"
+        side = "an input" if name == PROBLEM_ID or name in (graph.settings.inputs or ()) else "an output"
+        stand_in = rims.stand_ins.get(name)
+        if stand_in is None:
+            message = f"There is no node {name}{named}; declare it (`{name}([...])`, class Interface) and connect it."
+            yield report(MISSING_INPUT_OR_OUTPUT, places.get(name, header), message)
+            continue
+        message = f"There is no node {name}{named}; {stand_in.id} looks like {side}: rename it to {name}."
+        place = stand_in.flow.range
+        yield report(MISSING_INPUT_OR_OUTPUT, place, message, fixes=[_rename(stand_in, name, graph.flow)])
+
+
+def _rename(node: TypedNode, name: str, flow: Flow) -> Fix:
+    places = {mention.range for mention in node.flow.mentions}
+    for assign, block in flow.class_assigns:
+        places.update(block.range(written.span) for written in assign.ids if written.text == node.id)
+    edits = [TextEdit(place, name) for place in sorted(places)]
+    return fix(f"Rename {node.id} to {name}", edits, safe=False)
+
+
+def check_edges(graph: TypedGraph) -> Iterator[Diagnostic]:
+    """Edges where none may be: to the same node, into inputs, out of outputs, and ones that repeat another."""
+    for edge in graph.edges:
+        source, target = edge.source, edge.target
+        if source is target:
+            message = f"The edge from {source.id} to itself can never be followed; remove it or name another node."
+            yield report(SELF_LOOP, edge.flow.range, message)
+        elif target.kind == "input":
+            message = f"{target.id} is an input and takes no edges, but {source.id} leads into it; turn the edge round."
+            yield report(EDGE_INTO_INPUT, edge.flow.range, message)
+        elif source.kind == "output":
+            message = (
+                f"{source.id} is an output and nothing follows it, but an edge leads on to {target.id}; remove it."
+            )
+            yield report(EDGE_OUT_OF_OUTPUT, edge.flow.range, message)
+    for node in graph.nodes:
+        if len(node.incoming) > 1:
+            yield from _repeated(node)
+
+
+def _repeated(node: TypedNode) -> Iterator[Diagnostic]:
+    seen: dict[object, TypedEdge] = {}
+    ports = {port.name: port for port in node.input_ports}
+    for edge in node.incoming:
+        if not edge.feeds and not edge.order_only:
+            continue
+        key = (edge.source.index, edge.case, edge.feeds)
+        first = seen.setdefault(key, edge)
+        # A port for one value says that it is fed twice.
+        if first is edge or any(feed.port in ports and not ports[feed.port].many for feed in edge.feeds):
+            continue
+        where = f"port `{edge.port}` of {node.id}" if edge.port is not None else node.id
+        message = f"{edge.source.id} already leads to {where} by another edge; remove one of them."
+        yield report(
+            REPEATED_EDGE, edge.flow.range, message, related=[Related(first.flow.range, "the edge that it repeats")]
+        )
+
+
+def check_cycles(graph: TypedGraph) -> Iterator[Diagnostic]:
+    """One finding for each knot of nodes that wait for each other, with the edges of one circle through it."""
+    if not graph.cycles:
+        return
+    successors = [[edge.target.index for edge in node.outgoing] for node in graph.nodes]
+    for component in graph.cycles:
+        circle = shortest_cycle(successors, component)
+        edges = _edges_along(graph, circle)
+        path = " -> ".join(graph.nodes[index].id for index in (*circle, circle[0]))
+        more = len(component) - len(circle)
+        knot = (
+            f" ({more} more nodes are tied into it)" if more > 1 else " (one more node is tied into it)" if more else ""
+        )
+        message = f"{path} is a circle{knot}: each waits for the other, so none can run. Remove one of these edges."
+        last = max(edges, key=lambda edge: edge.flow.index)
+        related = [
+            Related(edge.flow.range, f"{edge.source.id} leads to {edge.target.id}")
+            for edge in edges
+            if edge is not last
+        ]
+        yield report(CYCLE, last.flow.range, message, related=related)
+
+
+def _edges_along(graph: TypedGraph, circle: Sequence[int]) -> list[TypedEdge]:
+    found: list[TypedEdge] = []
+    for index, following in zip(circle, (*circle[1:], circle[0]), strict=True):
+        found.append(next(edge for edge in graph.nodes[index].outgoing if edge.target.index == following))
+    return found
+
+
+def check_paths(graph: TypedGraph, rims: Rims) -> Iterator[Diagnostic]:
+    """Nodes on no path from an input to an output; of several in a row only the one where the path is broken."""
+    following = [[edge.target.index for edge in node.outgoing] for node in graph.nodes]
+    before = [[edge.source.index for edge in node.incoming] for node in graph.nodes]
+    from_input = reach(following, rims.starts)
+    to_output = reach(before, rims.ends)
+    unreached = [
+        node
+        for node in graph.nodes
+        if not from_input[node.index] and not node.incoming and rims.starts and node.index not in rims.ends
+    ]
+    stuck = [
+        node
+        for node in graph.nodes
+        if not to_output[node.index]
+        and not node.outgoing
+        and rims.ends
+        and node.index not in rims.starts
+        and (from_input[node.index] or not rims.starts)
+    ]
+    idle = [node for index in rims.starts if not (node := graph.nodes[index]).outgoing] if rims.ends else []
+    unfed = [node for index in rims.ends if not (node := graph.nodes[index]).incoming] if rims.starts else []
+    yield from _broken_beginnings(graph, unreached, idle)
+    yield from _broken_ends(stuck, unfed)
+
+
+def _broken_beginnings(graph: TypedGraph, unreached: list[TypedNode], idle: list[TypedNode]) -> Iterator[Diagnostic]:
+    lonely = [node for node in unreached if not node.outgoing]
+    roots = [node for node in unreached if node.outgoing]
+    for node in lonely:
+        message = f"{node.id} has no edges, so it takes no part in the workflow; connect it or remove it."
+        yield report(OFF_PATH, node.flow.range, message)
+    if len(roots) > 1 and len(idle) == 1 and idle[0].id == PROBLEM_ID:
+        # One cause: the input was never connected.
+        names = listed(node.id for node in roots)
+        message = f"{PROBLEM_ID} feeds nothing, and {names} get nothing; draw edges from {PROBLEM_ID} to them."
+        related = [Related(node.flow.range, f"nothing leads to {node.id}") for node in roots]
+        yield report(OFF_PATH, idle[0].flow.range, message, related=related)
+        return
+    for node in roots:
+        source = idle[0].id if idle else next((entry.id for entry in graph.inputs), PROBLEM_ID)
+        message = (
+            f"Nothing leads to {node.id} from an input, so it never gets anything to work on; draw an edge into it, "
+            f"such as `{_arrow(source, node)}`, or remove it."
+        )
+        yield report(OFF_PATH, node.flow.range, message)
+    for node in idle:
+        if roots and node.id == PROBLEM_ID:
+            continue
+        takers = [other for other in graph.nodes if _has_open(other, node)]
+        hint = f"connect it (`{_arrow(node.id, takers[0], node)}`)" if takers else "connect it to a node that needs it"
+        message = f"{node.id} is an input that feeds nothing, so it lies on no path to an output; {hint} or remove it."
+        related = [Related(other.flow.range, f"{other.id} could take it") for other in takers[:3]]
+        yield report(OFF_PATH, node.flow.range, message, related=related)
+
+
+def _broken_ends(stuck: list[TypedNode], unfed: list[TypedNode]) -> Iterator[Diagnostic]:
+    result = next((node for node in unfed if node.id == RETURN_ID), None)
+    if len(stuck) > 1 and result is not None:
+        names = listed(node.id for node in stuck)
+        message = f"Nothing leads to {RETURN_ID}, and {names} lead nowhere; draw an edge to {RETURN_ID}."
+        related = [Related(node.flow.range, f"{node.id} leads nowhere") for node in stuck]
+        yield report(OFF_PATH, result.flow.range, message, related=related)
+        return
+    for node in stuck:
+        outputs = listed([f"`{name}`" for name in node.outputs], "or")
+        what = f"its {outputs}" if outputs else "what it gives"
+        target = result.id if result is not None else "X"
+        how = f"draw an edge from it (`{node.id} --> {target}`)" if result is not None else "connect it"
+        message = f"Nothing follows {node.id}, so {what} never reaches an output; {how} or remove it."
+        yield report(OFF_PATH, node.flow.range, message)
+    for node in unfed:
+        if stuck and node is result:
+            continue
+        message = f"{node.id} is an output that nothing leads to; draw an edge into it, such as `X --> {node.id}`."
+        yield report(OFF_PATH, node.flow.range, message)
+
+
+def _arrow(source: str, target: TypedNode, giver: TypedNode | None = None) -> str:
+    """An edge to suggest, with the port where one must be named."""
+    open_ports = _open_ports(target, giver) if giver is not None else [p.name for p in target.input_ports if p.required]
+    bulk = target.spec is None or target.spec.bulk is not None
+    label = "" if bulk or not open_ports else f"|{open_ports[0]}|"
+    return f"{source} -->{label} {target.id}"
+
+
+def _open_ports(node: TypedNode, giver: TypedNode) -> list[str]:
+    given = next(iter(giver.outputs.values()), None)
+    fed = {feed.port for edge in node.incoming for feed in edge.feeds}
+    return [port.name for port in node.input_ports if port.name not in fed and port.type == given]
+
+
+def _has_open(node: TypedNode, giver: TypedNode) -> bool:
+    return node is not giver and node.kind == "operator" and bool(_open_ports(node, giver))

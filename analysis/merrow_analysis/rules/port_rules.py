@@ -1,0 +1,270 @@
+"""Ports and types: what `merrow_analysis.graph.ports` found when it placed the edges of each node."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from merrow_analysis.definitions.types import CODE, ENTRY_POINT, PROBLEM, TEXT, Type
+from merrow_analysis.diagnostics import Diagnostic, Fix, Severity
+from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
+from merrow_analysis.graph.ports import Finding
+from merrow_analysis.rules.registry import register
+from merrow_analysis.rules.reporting import edges_of_arrow, fix, label_range, listed, named, report, write_label
+
+UNKNOWN_PORT = register(
+    "MW201", "unknown-port", "An edge names a port that its target doesn't have.", Severity.ERROR, fix="sometimes"
+)
+MISSING_PORT_LABEL = register(
+    "MW202",
+    "missing-port-label",
+    "An edge into an operator with several ports doesn't say which one it feeds.",
+    Severity.WARNING,
+    fix="sometimes",
+)
+AMBIGUOUS_PORT = register(
+    "MW203",
+    "ambiguous-port",
+    "An edge without a label fits several ports of its target equally well.",
+    Severity.ERROR,
+    fix="sometimes",
+)
+MISSING_REQUIRED_INPUT = register(
+    "MW204", "missing-required-input", "No edge feeds a port that a node needs.", Severity.ERROR
+)
+TYPE_MISMATCH = register(
+    "MW206",
+    "type-mismatch",
+    "An edge brings a value of a type that its port doesn't take.",
+    Severity.ERROR,
+    fix="sometimes",
+)
+UNKNOWN_OUTPUT = register(
+    "MW207", "unknown-output", "An edge names an output that its source doesn't have.", Severity.ERROR, fix="sometimes"
+)
+PORT_SPELLING = register(
+    "MW208",
+    "port-spelling",
+    "A port is named by another spelling that published files use.",
+    Severity.WARNING,
+    fix="sometimes",
+)
+ODD_RESULT = register(
+    "MW209", "odd-result", "An output of the workflow receives a verdict or feedback, no result.", Severity.WARNING
+)
+CASE_WITHOUT_VALUE = register(
+    "MW215",
+    "case-without-value",
+    "A case edge names a port, but its Decision has no value to carry.",
+    Severity.ERROR,
+    fix="sometimes",
+)
+
+
+def check_ports(graph: TypedGraph, excused: frozenset[Type]) -> Iterator[Diagnostic]:
+    """Findings about ports. Open ports of a type in ``excused`` follow from a missing or unconnected input node."""
+    for node in graph.nodes:
+        for finding in node.placement.findings:
+            if finding.kind == "missing-input":
+                if not _is_excused(finding.wanted, excused, graph):
+                    yield _missing_input(node, finding, graph)
+                continue
+            tell = _TELL.get(finding.kind)
+            if tell is not None and finding.edge is not None:
+                yield tell(graph, node, node.incoming[finding.edge], finding)
+
+
+def _is_excused(wanted: Type | None, excused: frozenset[Type], graph: TypedGraph) -> bool:
+    return wanted is not None and any(graph.types.fits(given, wanted) for given in excused)
+
+
+def _port(node: TypedNode, name: str | None) -> str:
+    """A port as messages call it."""
+    return f"port `{name}` of {named(node)}"
+
+
+def _labelled(edge: TypedEdge, port: str, output: str | None = None) -> str:
+    """The label that sends this edge to ``port``, keeping what its label says besides."""
+    label = edge.placed.label
+    if edge.source.kind == "decision":
+        return f"{label.case}:{port}"
+    start = label.output if output is None else output
+    return f"{start}:{port}" if start else port
+
+
+def _label_fix(graph: TypedGraph, edge: TypedEdge, port: str, *, safe: bool, output: str | None = None) -> list[Fix]:
+    """A fix that writes the label for ``port``; none where other edges that share the arrow are meant for other
+    ports.
+    """
+    text = _labelled(edge, port, output)
+    for other in edges_of_arrow(edge, graph.edges):
+        if other is not edge and (other.port != port or not other.inferred or _labelled(other, port, output) != text):
+            return []
+    return [fix(f"Write |{text}|", [write_label(edge, text)], safe=safe)]
+
+
+def _unknown_port(graph: TypedGraph, node: TypedNode, edge: TypedEdge, finding: Finding) -> Diagnostic:
+    if finding.port is None:
+        message = f"{named(node)} takes no inputs, but {edge.source.id} leads into it; remove the edge."
+        return report(UNKNOWN_PORT, edge.flow.range, message)
+    ports = listed([f"`{port.name}`" for port in node.input_ports], most=8)
+    written, *near = finding.names
+    message = f"{named(node)} has no port `{written}`"
+    fixes: list[Fix] = []
+    outputs = [name for name in edge.source.outputs if name == written] if edge.source.kind != "decision" else []
+    if near:
+        message += f"; did you mean `{near[0]}`? Its ports are {ports}."
+        slip = near[0].casefold() == written.casefold()
+        fixes = _rewritten(graph, edge, _labelled(edge, near[0]), safe=slip)
+    elif outputs:
+        message += f": `{written}` is an output of {edge.source.id}. Write `{written}:port`; its ports are {ports}."
+    elif finding.given is not None and len(fitting := _fitting(graph, node, finding.given)) == 1:
+        message += f"; `{fitting[0]}` takes what {edge.source.id} gives ({finding.given}). Its ports are {ports}."
+        fixes = _rewritten(graph, edge, _labelled(edge, fitting[0]), safe=False)
+    else:
+        message += f"; its ports are {ports}."
+    return report(UNKNOWN_PORT, label_range(edge), message, fixes=fixes)
+
+
+def _rewritten(graph: TypedGraph, edge: TypedEdge, text: str, *, safe: bool) -> list[Fix]:
+    """A fix that replaces an edge's label, where no other edge shares it."""
+    if len(edges_of_arrow(edge, graph.edges)) > 1:
+        return []
+    return [fix(f"Write |{text}|", [write_label(edge, text)], safe=safe)]
+
+
+def _fitting(graph: TypedGraph, node: TypedNode, given: Type) -> list[str]:
+    """Ports that nothing feeds yet and that take a value of this type (no lists): the nearest ones, needed ones first."""
+    open_ports = [port for port in node.input_ports if port.type == port.item]
+    open_ports = [port for port in open_ports if port.many or not node.sources(port.name)]
+    steps = {port: graph.types.distance(given, port.type) for port in open_ports}
+    near = min((distance for distance in steps.values() if distance is not None), default=None)
+    best = [port for port, distance in steps.items() if distance is not None and distance == near]
+    return [port.name for port in best if port.required] or [port.name for port in best]
+
+
+def _missing_label(graph: TypedGraph, node: TypedNode, edge: TypedEdge, finding: Finding) -> Diagnostic:
+    port = finding.port or ""
+    text = _labelled(edge, port)
+    message = f"The edge from {edge.source.id} names no port of {named(node)}; it goes to `{port}`: write `|{text}|`."
+    return report(MISSING_PORT_LABEL, edge.flow.range, message, fixes=_label_fix(graph, edge, port, safe=True))
+
+
+def _ambiguous(graph: TypedGraph, node: TypedNode, edge: TypedEdge, finding: Finding) -> Diagnostic:
+    ports = listed([f"`{name}`" for name in finding.names], "or")
+    message = f"What {edge.source.id} gives ({finding.given}) fits {ports} of {named(node)}; write which on the edge."
+    fixes = [made for name in finding.names for made in _rewritten(graph, edge, _labelled(edge, name), safe=False)]
+    return report(AMBIGUOUS_PORT, edge.flow.range, message, fixes=fixes)
+
+
+def _missing_input(node: TypedNode, finding: Finding, graph: TypedGraph) -> Diagnostic:
+    port, wanted = finding.port or "", finding.wanted or TEXT
+    carrying = [edge for edge in node.incoming if edge.order_only and edge.source.placement.signature.has_value]
+    case_edge = next((edge for edge in carrying if not edge.placed.label.after), None)
+    if case_edge is not None:
+        how = f"{case_edge.source.id} carries a value: write `{case_edge.case_label}:{port}` on its edge."
+    else:
+        how = f"draw an edge into it, such as `{_giver(graph, node, wanted)} -->|{port}| {node.id}`."
+    message = f"{named(node)} needs its port `{port}` ({wanted}), but nothing feeds it; {how}"
+    return report(MISSING_REQUIRED_INPUT, node.flow.range, message)
+
+
+def _giver(graph: TypedGraph, node: TypedNode, wanted: Type) -> str:
+    """A node to suggest as a source: the input whose type is nearest to the wanted one."""
+    near: list[tuple[int, str]] = []
+    for giver in graph.inputs:
+        given = next(iter(giver.outputs.values()), None)
+        steps = None if given is None or giver is node else graph.types.distance(given, wanted)
+        if steps is not None and (given != ENTRY_POINT or wanted == ENTRY_POINT):
+            near.append((steps, giver.id))
+    return min(near)[1] if near else "X"
+
+
+def _mismatch(graph: TypedGraph, node: TypedNode, edge: TypedEdge, finding: Finding) -> Diagnostic:
+    source, given, port = edge.source, finding.given or TEXT, finding.port or ""
+    feed = next((feed for feed in edge.feeds if feed.port == port), None)
+    what = f"`{feed.output}` ({given})" if feed is not None and feed.output and source.kind == "operator" else given
+    fixes: list[Fix] = []
+    if finding.names and source.kind != "decision":
+        right = finding.names[0]
+        how = f"its output `{right}` would fit: write `{right}:{port}`."
+        fixes = _rewritten(graph, edge, _labelled(edge, port, right), safe=False)
+    elif others := [name for name in _fitting(graph, node, given) if name != port]:
+        how = f"port `{others[0]}` would take it{_promise(source, finding.wanted, ', or ')}."
+        fixes = _rewritten(graph, edge, _labelled(edge, others[0]), safe=False)
+    else:
+        how = _remedy(source, finding.wanted)
+    message = f"{source.id} gives {what}, but {_port(node, port)} takes {finding.wanted}; {how}"
+    return report(TYPE_MISMATCH, label_range(edge), message, fixes=fixes)
+
+
+def _remedy(source: TypedNode, wanted: Type | None) -> str:
+    if wanted == CODE:
+        return f"let an operator write the code (CustomCodeGenerate){_promise(source, wanted, ', or ')}."
+    if wanted == PROBLEM:
+        return f"feed it from PROBLEM{_promise(source, wanted, ', or ')}."
+    if wanted == ENTRY_POINT:
+        return f"feed it from ENTRY_POINT{_promise(source, wanted, ', or ')}."
+    promise = _promise(source, wanted, "")
+    return f"{promise}." if promise else "connect a node that gives it."
+
+
+def _promise(source: TypedNode, wanted: Type | None, before: str) -> str:
+    """That the author may vouch for the type, where the source is a node that says what its answer is."""
+    if source.spec is None or source.spec.bulk is None or source.spec.is_ensemble or source.resolution.samples:
+        return ""
+    verb = "if it restates the task, " if wanted == PROBLEM else ""
+    return f"{before}{verb}write `returns: {wanted}` at {source.id}"
+
+
+def _unknown_output(graph: TypedGraph, node: TypedNode, edge: TypedEdge, finding: Finding) -> Diagnostic:
+    del node
+    written, *near = finding.names
+    outputs = listed([f"`{name}`" for name in edge.source.outputs])
+    fixes: list[Fix] = []
+    hint = f"its outputs are {outputs}." if outputs else "it has none."
+    if near:
+        hint = f"did you mean `{near[0]}`? Its outputs are {outputs}."
+        label = edge.placed.label
+        fixes = _rewritten(graph, edge, f"{near[0]}:{label.port or ''}", safe=False)
+    message = f"{named(edge.source)} has no output `{written}`; {hint}"
+    return report(UNKNOWN_OUTPUT, label_range(edge), message, fixes=fixes)
+
+
+def _port_spelling(graph: TypedGraph, node: TypedNode, edge: TypedEdge, finding: Finding) -> Diagnostic:
+    port = finding.port or ""
+    message = f"{_port(node, port)} is called `{finding.names[0]}` here; write `{port}`."
+    fixes = _rewritten(graph, edge, _labelled(edge, port), safe=True)
+    return report(PORT_SPELLING, label_range(edge), message[0].upper() + message[1:], fixes=fixes)
+
+
+def _odd_result(graph: TypedGraph, node: TypedNode, edge: TypedEdge, finding: Finding) -> Diagnostic:
+    del graph
+    output = finding.names[0]
+    what = f"`{output}` of {edge.source.id} ({finding.given})" if output else f"{finding.given} from {edge.source.id}"
+    others = [name for name in edge.source.outputs if name != output]
+    hint = f"write `{others[0]}:` on the edge if you mean that." if others and output else "connect a solution instead."
+    message = f"{node.id} receives {what}, which is hardly the workflow's result; {hint}"
+    return report(ODD_RESULT, label_range(edge), message)
+
+
+def _no_value(graph: TypedGraph, node: TypedNode, edge: TypedEdge, finding: Finding) -> Diagnostic:
+    case = edge.case_label or ""
+    message = (
+        f"{edge.source.id} has no value to carry to `{finding.port}` of {named(node)}; feed its port `value`, or "
+        f"connect {node.id} with the node that has the value."
+    )
+    return report(
+        CASE_WITHOUT_VALUE, label_range(edge), message, fixes=_rewritten(graph, edge, case, safe=False) if case else []
+    )
+
+
+_TELL: dict[str, Callable[[TypedGraph, TypedNode, TypedEdge, Finding], Diagnostic]] = {
+    "unknown-port": _unknown_port,
+    "unknown-output": _unknown_output,
+    "missing-label": _missing_label,
+    "ambiguous": _ambiguous,
+    "mismatch": _mismatch,
+    "port-variant": _port_spelling,
+    "odd-result": _odd_result,
+    "no-value": _no_value,
+}

@@ -1,0 +1,145 @@
+"""Making diagnostics and fixes out of places in the graph."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from merrow_analysis.definitions.metadata import parse_metadata
+from merrow_analysis.diagnostics import Applicability, Diagnostic, Fix, Related, Tag
+from merrow_analysis.graph.flow import Flow, FlowEdge, FlowNode
+from merrow_analysis.graph.nodes import TypedEdge, TypedNode
+from merrow_analysis.graph.resolve import Claim
+from merrow_analysis.rules.registry import Rule
+from merrow_analysis.syntax.tree import Block, Metadata, Span
+from merrow_analysis.text import Position, Range, TextEdit
+
+_INDENT = re.compile(r"[ \t]*")
+_BARE_LABEL = re.compile(r"[A-Za-z0-9_-]+(?: ?: ?[A-Za-z0-9_-]*)?")
+
+
+def report(
+    rule: Rule,
+    place: Range,
+    message: str,
+    *,
+    related: Iterable[Related] = (),
+    fixes: Iterable[Fix] = (),
+    tags: tuple[Tag, ...] = (),
+) -> Diagnostic:
+    """A finding of ``rule``."""
+    return Diagnostic(
+        rule.code, rule.name, rule.severity, message, place, related=tuple(related), fixes=tuple(fixes), tags=tags
+    )
+
+
+def fix(title: str, edits: Iterable[TextEdit], *, safe: bool = True) -> Fix:
+    return Fix(title, tuple(edits), Applicability.SAFE if safe else Applicability.UNSAFE)
+
+
+def named(node: TypedNode) -> str:
+    """A node with its operator, as messages call it: ``PY (Programmer)``."""
+    return f"{node.id} ({node.spec.name})" if node.spec is not None else node.id
+
+
+def listed(words: Iterable[str], last: str = "and", most: int = 5) -> str:
+    """``a, b and c``; long lists are cut."""
+    all_words = list(words)
+    if len(all_words) > most:
+        return f"{', '.join(all_words[: most - 1])} {last} {len(all_words) - most + 1} more"
+    if len(all_words) < 2:
+        return "".join(all_words)
+    return f"{', '.join(all_words[:-1])} {last} {all_words[-1]}"
+
+
+def label_range(edge: TypedEdge) -> Range:
+    """The text on an edge, or the arrow where there is none."""
+    label = edge.flow.arrow.label
+    return edge.flow.range if label is None else edge.flow.block.range(label.span)
+
+
+def claim_range(node: FlowNode, claim: Claim) -> Range:
+    """Where an operator is named."""
+    if claim.place == "class":
+        return node.classes[claim.index].range
+    if claim.place == "op":
+        metadata, block = node.metadata[claim.index]
+        return block.range(metadata_value_span(metadata, "op") or metadata.span)
+    if node.label is not None and node.label_block is not None:
+        return node.label_block.range(_word_span(node.label_block, node.label.span, claim.word))
+    return node.range
+
+
+def _word_span(block: Block, span: Span, word: str) -> Span:
+    start = block.text.find(word, span[0], span[1])
+    return (start, start + len(word)) if start >= 0 else span
+
+
+def parameter_range(node: TypedNode, key: str) -> Range:
+    """Where a parameter's value stands."""
+    parameter = node.resolution.parameters.get(key)
+    if parameter is not None and parameter.block is not None:
+        metadata, block = node.flow.metadata[parameter.block]
+        return block.range(metadata_value_span(metadata, key) or metadata.span)
+    if parameter is not None and node.flow.label is not None and node.flow.label_block is not None:
+        return node.flow.label_block.range(
+            _word_span(node.flow.label_block, node.flow.label.span, str(parameter.value))
+        )
+    return node.flow.range
+
+
+def metadata_value_span(metadata: Metadata, key: str) -> Span | None:
+    """The place in its block of a metadata value, or None where the text Mermaid reads is not the text that stands
+    there.
+    """
+    start, end = metadata.body_span
+    if end - start != len(metadata.body):
+        return None
+    value_start, value_end = parse_metadata(metadata.body).value_span(key)
+    return start + value_start, start + value_end
+
+
+def insert_line_after(block: Block, line: str) -> TextEdit:
+    """An edit that adds a line of its own below a block, indented as the block's first line is."""
+    indent = _INDENT.match(block.text)
+    text = (indent.group() if indent else "") + line
+    if block.text.endswith(("\n", "\r")):
+        place = Position(block.line + block.line_count, 0)
+        return TextEdit(Range(place, place), text + "\n")
+    place = block.position(len(block.text))
+    return TextEdit(Range(place, place), "\n" + text)
+
+
+def arrow_is_shared(edge: FlowEdge, flow: Flow) -> bool:
+    """Whether other edges are drawn by the same arrow, as in ``A & B --> C``."""
+    for neighbour in (edge.index - 1, edge.index + 1):
+        if 0 <= neighbour < len(flow.edges):
+            other = flow.edges[neighbour]
+            if other.block is edge.block and other.arrow.span == edge.arrow.span:
+                return True
+    return False
+
+
+def edges_of_arrow(edge: TypedEdge, edges: list[TypedEdge]) -> list[TypedEdge]:
+    """All edges that the arrow of ``edge`` draws. ``edges`` are those of the graph, in the order of the text."""
+    place = next(number for number, other in enumerate(edges) if other is edge)
+
+    def same(other: TypedEdge) -> bool:
+        return other.flow.block is edge.flow.block and other.flow.arrow.span == edge.flow.arrow.span
+
+    first = last = place
+    while first > 0 and same(edges[first - 1]):
+        first -= 1
+    while last + 1 < len(edges) and same(edges[last + 1]):
+        last += 1
+    return edges[first : last + 1]
+
+
+def write_label(edge: TypedEdge, text: str) -> TextEdit:
+    """An edit that gives an edge's arrow this label, in place of the one it has."""
+    label = edge.flow.arrow.label
+    if label is not None:
+        return TextEdit(edge.flow.block.range(label.span), text)
+    end = edge.flow.block.position(edge.flow.arrow.span[1])
+    shown = text if _BARE_LABEL.fullmatch(text) else f'"{text}"'
+    return TextEdit(Range(end, end), f"|{shown}|")
