@@ -91,6 +91,7 @@ class _FileParser:
         self._starts: list[int] = []
         # Work done again after errors is bounded: once this many characters were read in vain, each line is read by itself.
         self._budget = 1
+        self._continued = -1
         self.diagram = Diagram(line_count=len(lines))
 
     # The reduced text is made only when a line needs the lexer.
@@ -298,7 +299,13 @@ class _FileParser:
         return line
 
     def _step_back(self, line: int) -> int:
-        """Give up the blocks from the statement on that a line beginning with an arrow continues."""
+        """Give up the blocks from the statement on that a line beginning with an arrow continues.
+
+        Once for a line: where that statement ends before the arrow after all (``end`` does), the arrow stands alone.
+        """
+        if line == self._continued:
+            return line
+        self._continued = line
         blocks = self.diagram.blocks
         index = len(blocks) - 1
         while index >= 0 and all(isinstance(s, Comment) for s in blocks[index].statements):
