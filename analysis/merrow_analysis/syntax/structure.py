@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from merrow_analysis.definitions.front_matter import read_front_matter
 from merrow_analysis.definitions.metadata import parse_metadata
-from merrow_analysis.definitions.yaml_text import read_yaml
 from merrow_analysis.syntax.characters import trim
 from merrow_analysis.syntax.parser import Diagram, parse_diagram
 from merrow_analysis.syntax.sanitise import sanitise_label
@@ -75,16 +75,8 @@ def read_structure(diagram: Diagram) -> dict[str, Any]:
     return database.finish()
 
 
-def dedent_front_matter(front: FrontMatter) -> str:
-    """The YAML of front matter as Mermaid loads it: without the indentation of its fence, with plain line ends."""
-    body = front.body.replace("\r\n", "\n").replace("\r", "\n")
-    if not front.indent:
-        return body
-    return "\n".join(line.removeprefix(front.indent) for line in body.split("\n"))
-
-
 def _check_front_matter(front: FrontMatter) -> None:
-    problem = read_yaml(dedent_front_matter(front)).error
+    problem = read_front_matter(front.body, front.indent).error
     if problem is not None:
         raise Refused(f"The front matter is no YAML: {problem.message}")
 

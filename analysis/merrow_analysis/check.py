@@ -1,0 +1,154 @@
+"""From a text to its diagnostics: the whole pipeline, once (`analyse`) or kept up to date while the text is edited (`Analyser`)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from merrow_analysis.definitions.configuration import Config
+from merrow_analysis.definitions.front_matter import EMPTY
+from merrow_analysis.definitions.libraries import with_libraries
+from merrow_analysis.definitions.prompts import PromptBook, collect_prompts
+from merrow_analysis.definitions.provider import Provider
+from merrow_analysis.definitions.settings import NO_SETTINGS, WorkflowSettings, read_settings
+from merrow_analysis.diagnostics import Diagnostic, Severity
+from merrow_analysis.document import Document
+from merrow_analysis.graph import typed
+from merrow_analysis.graph.flow import Flow
+from merrow_analysis.graph.fold import fold
+from merrow_analysis.graph.nodes import TypedGraph
+from merrow_analysis.graph.typed import TypedCache
+from merrow_analysis.rules import (
+    configuration_rules,
+    front_matter_rules,
+    graph,
+    parameter_rules,
+    prompt_rules,
+    syntax_rules,
+)
+from merrow_analysis.suppressions import apply as apply_suppressions
+from merrow_analysis.syntax.parser import Diagram
+from merrow_analysis.syntax.tree import Broken
+from merrow_analysis.text import Position, Range, TextEdit
+
+_TOP = Range(Position(0, 0), Position(0, 0))
+_WORD = re.compile(r"\w+")
+_NEED_THE_WHOLE = frozenset({"MW102", "MW105", "MW114", "MW115", "MW203", "MW216", "MW217", "MW322"})
+"""Rules that a statement which can't be read may set off far away, since an edge or a class of the graph is missing."""
+
+
+@dataclass(slots=True, eq=False)
+class Analysis:
+    """What is known about one text. ``typed`` and ``prompts`` are there for a workflow only; diagnostics are in the text's order."""
+
+    diagram: Diagram
+    flow: Flow
+    settings: WorkflowSettings = NO_SETTINGS
+    typed: TypedGraph | None = None
+    prompts: PromptBook = field(default_factory=PromptBook)
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+
+    @property
+    def is_workflow(self) -> bool:
+        return self.typed is not None
+
+    @property
+    def is_valid(self) -> bool:
+        """Q(G): no error is left."""
+        return not any(diagnostic.severity is Severity.ERROR for diagnostic in self.diagnostics)
+
+
+def analyse(
+    text: str, *, path: str | None = None, provider: Provider | None = None, config: Config | None = None
+) -> Analysis:
+    """Check one diagram.
+
+    ``path`` is the file's, relative to the configuration, for its per-path settings; ``provider`` hands out the files
+    that the workflow names. Never raises; takes time linear in the text.
+    """
+    return Analyser(text, path=path, provider=provider, config=config).analysis()
+
+
+class Analyser:
+    """A text with what was worked out for it, kept from one edit to the next."""
+
+    def __init__(
+        self, text: str, *, path: str | None = None, provider: Provider | None = None, config: Config | None = None
+    ) -> None:
+        self.document = Document(text)
+        self.path = path
+        self.provider = provider
+        self.config = config if config is not None else Config()
+        self._cache = TypedCache()
+
+    def edit(self, edit: TextEdit) -> None:
+        """Replace a range of the text."""
+        self.document.edit(edit)
+
+    def analysis(self) -> Analysis:
+        """The analysis of the text as it is now."""
+        diagram = self.document.diagram
+        flow = fold(diagram.blocks)
+        analysis = Analysis(diagram, flow)
+        found: list[Diagnostic] = syntax_rules.check(diagram, flow)
+        if diagram.is_flowchart:
+            meaning = self._meaning(analysis)
+            found += _without_consequences(meaning, diagram) if found else meaning
+        kept, extra = apply_suppressions(diagram.blocks, found, report_unused=analysis.is_workflow)
+        diagnostics = self.config.apply([*kept, *extra], self.path)
+        diagnostics.sort(key=_order)
+        analysis.diagnostics = diagnostics
+        return analysis
+
+    def _meaning(self, analysis: Analysis) -> list[Diagnostic]:
+        diagram, flow = analysis.diagram, analysis.flow
+        front = diagram.front_matter
+        settings = read_settings(front[0].body, front[0].indent) if front is not None else NO_SETTINGS
+        own = settings
+        found = list(front_matter_rules.check(own, front))
+        settings, problems = with_libraries(settings, self.provider, self.config.libraries)
+        analysis.settings = settings
+        if not typed.is_workflow(flow, settings):
+            return found
+        workflow = typed.build(flow, settings, cache=self._cache)
+        book = collect_prompts(settings, self.provider)
+        analysis.typed, analysis.prompts = workflow, book
+        top = _TOP if diagram.header is None else diagram.header[1].range(diagram.header[0].span)
+        found += configuration_rules.check_files(own, front, (*problems, *book.problems), top)
+        document = own.document if front is not None else EMPTY
+        found += graph.check(workflow, header=diagram.header, front_matter=front, document=document)
+        found += prompt_rules.check(workflow, own, book, front)
+        found += parameter_rules.check(workflow)
+        return found
+
+
+def _order(diagnostic: Diagnostic) -> tuple[Range, str, str]:
+    return diagnostic.range, diagnostic.code, diagnostic.message
+
+
+def _without_consequences(found: Iterable[Diagnostic], diagram: Diagram) -> list[Diagnostic]:
+    """The findings about meaning that don't merely follow from a statement that can't be read."""
+    words: set[str] = set()
+    for block in diagram.blocks:
+        if any(type(statement) is Broken for statement in block.statements):
+            words.update(_WORD.findall(block.text))
+    if not words:
+        return list(found)
+    lines = [""] * (diagram.line_count + 1)
+    for block in diagram.blocks:
+        if block.line_count == 1:
+            lines[block.line] = block.text
+    kept: list[Diagnostic] = []
+    for diagnostic in found:
+        if diagnostic.code in _NEED_THE_WHOLE:
+            continue
+        start = diagnostic.range.start
+        here = _WORD.match(lines[start.line], start.column) if start.line < len(lines) else None
+        if diagnostic.code in ("MW101", "MW104") and (words & set(_WORD.findall(diagnostic.message))):
+            continue
+        if diagnostic.severity is Severity.ERROR and here is not None and here[0] in words:
+            continue
+        kept.append(diagnostic)
+    return kept
+

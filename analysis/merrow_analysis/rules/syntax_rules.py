@@ -1,0 +1,265 @@
+"""What Mermaid itself would refuse, or read otherwise than it looks: rules MW0xx, with their fixes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from merrow_analysis.definitions.front_matter import read_front_matter
+from merrow_analysis.definitions.metadata import MetaDoc, parse_metadata
+from merrow_analysis.diagnostics import Applicability, Diagnostic, Fix, Related, Severity
+from merrow_analysis.graph.flow import Flow
+from merrow_analysis.rules.registry import find_rule, register
+from merrow_analysis.rules.reporting import metadata_value_span, report
+from merrow_analysis.rules.syntax_fixes import fixes_for
+from merrow_analysis.suggest import closest
+from merrow_analysis.syntax.parser import Diagram
+from merrow_analysis.syntax.shapes import SHAPES, is_shape
+from merrow_analysis.syntax.tree import (
+    Arrow,
+    Block,
+    Broken,
+    Chain,
+    LinkStyle,
+    Metadata,
+    SubgraphEnd,
+    SubgraphStart,
+    Vertex,
+)
+from merrow_analysis.text import Position, Range, TextEdit
+
+register("MW001", "syntax-error", "A statement is no Mermaid.", Severity.ERROR)
+register("MW002", "unclosed-bracket", "A bracket is never closed.", Severity.ERROR, fix="sometimes")
+register("MW003", "unclosed-quote", "A quote is never closed.", Severity.ERROR, fix="sometimes")
+register("MW004", "comment-after-statement", "A comment stands at the end of a line.", Severity.ERROR, fix="always")
+register("MW005", "reserved-word", "A word of Mermaid's own is used as an id.", Severity.ERROR, fix="sometimes")
+register("MW006", "bracket-in-label", "A label without quotes holds a bracket.", Severity.ERROR, fix="sometimes")
+METADATA = register("MW007", "metadata-not-yaml", "A metadata block is no YAML.", Severity.ERROR)
+FRONT_MATTER = register("MW008", "front-matter-not-yaml", "The front matter is no YAML.", Severity.ERROR)
+SHAPE = register("MW009", "unknown-shape", "Mermaid has no shape of this name.", Severity.ERROR, fix="sometimes")
+register("MW010", "misplaced-front-matter", "Front matter is not closed, or not at the top.", Severity.ERROR)
+register("MW011", "not-a-diagram", "The text does not begin like a Mermaid diagram.", Severity.ERROR, fix="sometimes")
+STRAY_END = register("MW012", "stray-end", "An end closes no subgraph.", Severity.ERROR, fix="always")
+UNCLOSED = register("MW013", "unclosed-subgraph", "A subgraph is never closed.", Severity.ERROR, fix="always")
+LINK_STYLE = register("MW014", "link-style-out-of-range", "linkStyle names an edge that isn't there.", Severity.ERROR)
+TOO_MANY = register(
+    "MW015", "too-many-edges", "The flowchart has more edges than Mermaid draws by default.", Severity.WARNING
+)
+MISREAD = register(
+    "MW016", "misread-id", "Mermaid reads an id otherwise than it looks.", Severity.WARNING, fix="sometimes"
+)
+
+MOST_EDGES = 500
+"""Mermaid's default for its setting maxEdges, which hosts such as GitHub leave alone."""
+
+_HEADS = {"arrow_cross": "x", "arrow_circle": "o", "double_arrow_cross": "x", "double_arrow_circle": "o"}
+_WORD = re.compile(r"\w+")
+
+
+def check(diagram: Diagram, flow: Flow) -> list[Diagnostic]:
+    """Everything about the syntax of a diagram: none for one of another kind. Never raises."""
+    found: list[Diagnostic] = []
+    if diagram.kind == "other":
+        return found
+    if diagram.front_matter is not None:
+        found += _front_matter(diagram)
+    open_subgraphs: list[tuple[SubgraphStart, Block]] = []
+    edges = 0
+    for block in diagram.blocks:
+        for statement in block.statements:
+            kind = type(statement)
+            if kind is Chain:
+                chain: Chain = statement  # type: ignore[assignment]  # narrowed by the exact type above
+                if chain.arrows:
+                    edges += sum(
+                        len(a) * len(b) for a, b in zip(chain.groups, chain.groups[1:], strict=False)
+                    )
+                if _is_odd(chain, block):
+                    found += _chain(chain, block)
+            elif kind is Broken:
+                found.append(_broken(statement, block))  # type: ignore[arg-type]
+            elif kind is SubgraphStart:
+                open_subgraphs.append((statement, block))  # type: ignore[arg-type]
+            elif kind is SubgraphEnd:
+                if open_subgraphs:
+                    open_subgraphs.pop()
+                else:
+                    found.append(_stray_end(statement, block))  # type: ignore[arg-type]
+            elif kind is LinkStyle:
+                found += _link_style(statement, block, edges)  # type: ignore[arg-type]
+    if open_subgraphs:
+        found += _unclosed(open_subgraphs, diagram)
+    if edges > MOST_EDGES:
+        found.append(_too_many(flow, edges, diagram))
+    return found
+
+
+def _broken(statement: Broken, block: Block) -> Diagnostic:
+    problem = statement.problem
+    rule = find_rule(problem.code)
+    if rule is None:
+        raise LookupError(problem.code)
+    related = [Related(block.range(span), text) for span, text in problem.related]
+    return report(rule, block.range(problem.span), problem.message, related=related, fixes=fixes_for(problem, block))
+
+
+def _front_matter(diagram: Diagram) -> Iterator[Diagnostic]:
+    if diagram.front_matter is None:
+        return
+    front, block = diagram.front_matter
+    problem = read_front_matter(front.body, front.indent).error
+    if problem is not None:
+        at = front.body_span[0] + problem.offset
+        yield report(FRONT_MATTER, block.range(_word_at(block.text, at)), f"The front matter is no YAML: {problem.message}")
+
+
+def _word_at(text: str, at: int) -> tuple[int, int]:
+    """A span that can be seen at an offset: the word there, else a character, else the one before."""
+    at = min(max(at, 0), len(text))
+    match = _WORD.match(text, at)
+    if match:
+        return match.span()
+    if at < len(text) and text[at] not in "\r\n":
+        return at, at + 1
+    while at > 0 and text[at - 1] in "\r\n":
+        at -= 1
+    return max(at - 1, 0), at
+
+
+# Nodes
+
+
+def _is_odd(chain: Chain, block: Block) -> bool:
+    """Whether anything in a chain needs a look: metadata, arrows that end in a letter, a comment mark."""
+    for group in chain.groups:
+        for vertex in group:
+            if vertex.metadata is not None:
+                return True
+    return any(arrow.type in _HEADS for arrow in chain.arrows) or "%%" in block.text
+
+
+def _chain(chain: Chain, block: Block) -> Iterator[Diagnostic]:
+    for group in chain.groups:
+        for vertex in group:
+            if vertex.metadata is not None:
+                yield from _metadata(vertex, vertex.metadata, block)
+            comment = vertex.name.text.find("%%")
+            if comment != -1 and vertex.name.text != "%%":
+                yield _comment_in_id(vertex, block)
+    for index, arrow in enumerate(chain.arrows):
+        if arrow.type in _HEADS and arrow.label is None:
+            target = chain.groups[index + 1][0]
+            if arrow.span[1] == target.name.span[0]:
+                yield _misread_arrow(arrow, target, block)
+
+
+def _metadata(vertex: Vertex, metadata: Metadata, block: Block) -> Iterator[Diagnostic]:
+    doc = parse_metadata(metadata.body)
+    name = vertex.name.text
+    if doc.error is not None:
+        span = metadata.body_span
+        if span[1] - span[0] == len(metadata.body):
+            span = _word_at(block.text, span[0] + doc.error.offset)
+        message = f"The metadata of {name} is no YAML: {doc.error.message}"
+        yield report(METADATA, block.range(span), message)
+        return
+    if doc.value is None and not doc.is_empty:
+        yield report(METADATA, block.range(metadata.span), f"The metadata of {name} says nothing: remove it.")
+        return
+    shape = doc.values.get("shape")
+    if shape and not is_shape(shape):
+        yield _unknown_shape(name, shape, doc, metadata, block)
+
+
+def _unknown_shape(name: str, shape: object, doc: MetaDoc, metadata: Metadata, block: Block) -> Diagnostic:
+    span = metadata_value_span(metadata, "shape") or metadata.span
+    near = closest(str(shape), (known for known in SHAPES if is_shape(known)))
+    hint = f"did you mean “{near}”?" if near else "choose one of Mermaid's shapes, such as rect, rounded or diam."
+    fixes = []
+    if near and span is not metadata.span:
+        fixes.append(Fix(f"Write {near}", (TextEdit(block.range(span), near),), Applicability.UNSAFE))
+    return report(SHAPE, block.range(span), f"Mermaid has no shape “{shape}” for {name}: {hint}", fixes=fixes)
+
+
+def _misread_arrow(arrow: Arrow, target: Vertex, block: Block) -> Diagnostic:
+    head = _HEADS[arrow.type]
+    name = target.name.text
+    at = block.position(arrow.span[1])
+    before = block.position(arrow.span[1] - 1)
+    word = "cross" if head == "x" else "circle"
+    message = (
+        f"Mermaid reads the {head} as the arrow's head and the node as {name}: write a space after {head} for a {word},"
+        f" or before it for a node {head}{name}."
+    )
+    line = block.text[arrow.span[0] : arrow.span[1] - 1]
+    # Without its head the arrow is one character shorter than any arrow may be.
+    lengthen = line[-1:] if len(line) < 3 else ""
+    return report(
+        MISREAD,
+        Range(before, block.position(target.name.span[1])),
+        message,
+        fixes=[
+            Fix(f"Keep the {word}: add a space", (TextEdit(Range(at, at), " "),), Applicability.UNSAFE),
+            Fix(
+                f"Name the node {head}{name}",
+                (TextEdit(Range(before, before), f"{lengthen} "),),
+                Applicability.UNSAFE,
+            ),
+        ],
+    )
+
+
+def _comment_in_id(vertex: Vertex, block: Block) -> Diagnostic:
+    message = (
+        f"Mermaid reads “{vertex.name.text}” as one id: a comment needs a line of its own, and %% can't stand in an id"
+        " by intent."
+    )
+    return report(MISREAD, block.range(vertex.name.span), message)
+
+
+# Subgraphs and edges
+
+
+def _stray_end(statement: SubgraphEnd, block: Block) -> Diagnostic:
+    message = "This end closes no subgraph: remove it, or open a subgraph above it."
+    fixes = []
+    if len(block.statements) == 1:
+        whole = Range(Position(block.line, 0), Position(block.line + block.line_count, 0))
+        fixes.append(Fix("Remove this end", (TextEdit(whole, ""),), Applicability.UNSAFE))
+    return report(STRAY_END, block.range(statement.span), message, fixes=fixes)
+
+
+def _unclosed(open_subgraphs: list[tuple[SubgraphStart, Block]], diagram: Diagram) -> Iterator[Diagnostic]:
+    last = diagram.blocks[-1]
+    end = last.position(len(last.text))
+    newline = "" if last.text.endswith(("\n", "\r")) else "\n"
+    for start, block in open_subgraphs:
+        title = start.title.text.strip() if start.title is not None else ""
+        indent = block.text[: len(block.text) - len(block.text.lstrip(" \t"))]
+        message = f"The subgraph {title or 'here'} is never closed: write end after its last line."
+        fix = Fix("Close it at the end", (TextEdit(Range(end, end), f"{newline}{indent}end\n"),), Applicability.UNSAFE)
+        yield report(UNCLOSED, block.range(start.span), message, fixes=[fix])
+
+
+def _link_style(statement: LinkStyle, block: Block, edges: int) -> Iterator[Diagnostic]:
+    for target in statement.targets or ():
+        if target >= edges:
+            known = f"the edges above are 0 to {edges - 1}" if edges else "no edge stands above"
+            message = f"linkStyle names edge {target}, but {known}: edges count from 0, and must stand above the style."
+            yield report(LINK_STYLE, block.range(statement.span), message)
+            return
+
+
+def _too_many(flow: Flow, edges: int, diagram: Diagram) -> Diagnostic:
+    place = Range(Position(0, 0), Position(0, 0))
+    if len(flow.edges) > MOST_EDGES:
+        place = flow.edges[MOST_EDGES].range
+    elif diagram.header is not None:
+        place = diagram.header[1].range(diagram.header[0].span)
+    message = (
+        f"The flowchart has {edges} edges: Mermaid draws at most {MOST_EDGES} unless its setting maxEdges is raised,"
+        " which GitHub does not do."
+    )
+    return report(TOO_MANY, place, message)
+
+
