@@ -121,7 +121,12 @@ def test_patterns(pattern: str, path: str, matches: bool) -> None:
     assert path_matches(pattern, path) is matches
 
 
-@given(st.one_of(st.text(max_size=60), st.sampled_from(["[" * 5_000, "a=" + "[" * 5_000, "a." * 5_000 + "b=1"])))
+@given(
+    st.one_of(
+        st.text(max_size=60),
+        st.sampled_from(["[" * 5_000, "a=" + "[" * 5_000, "a." * 50_000 + "b=1"]),
+    )
+)
 def test_any_text_is_survived(text: str) -> None:
     parse_configuration(text)
     parse_configuration(text, in_pyproject=True)

@@ -69,7 +69,7 @@ def test_a_prompt_of_the_nodes_own_needs_none_elsewhere() -> None:
     own = 'A@{ op: Custom, role: r, prompt: "Do it." }'
     assert said(flow(own)) == []
     assert said(flow(own), {"prompt.py": "OTHER = 'a'"}) == []
-    assert said(flow(own, CUSTOM)) == [("MW302", "simple_solver_1")]
+    assert said(flow(own, CUSTOM.replace("A", "B", 1))) == [("MW302", "simple_solver_1")]
 
 
 def test_a_model_call_without_role_and_prompt_is_a_hint() -> None:

@@ -23,6 +23,7 @@ OFF = "off"
 ALL = "ALL"
 
 _RULES: Fragment = {"type": "array", "items": {"type": "string", "minLength": 1}}
+_LONG_KEY = re.compile(r"^[ \t]*\[{0,2}[ \t]*[\w\"'-]+(?:[ \t]*\.[ \t]*[\w\"'-]+){100}", re.MULTILINE)
 _TOML_PLACE = re.compile(r"\s*\(at line (\d+), column \d+\)")
 
 
@@ -132,6 +133,9 @@ DEFAULT = Config()
 
 def parse_configuration(text: str, *, in_pyproject: bool = False) -> Config:
     """Read the text of a ``merrow.toml``, or of a ``pyproject.toml`` whose ``[tool.merrow]`` counts. Never raises."""
+    if _LONG_KEY.search(text) is not None:
+        # The standard library's reader takes quadratic time for these.
+        return Config(problems=(ConfigProblem("This TOML can't be read; a key has more than 100 parts."),))
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
