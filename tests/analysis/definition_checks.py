@@ -44,7 +44,7 @@ def check(text: str, files: Mapping[str, str] | None = None) -> list[Diagnostic]
     found = [
         *parameter_rules.check(graph),
         *prompt_rules.check(graph, settings, book, front),
-        *front_matter_rules.check(settings, front, graph.problems),
+        *front_matter_rules.check(written, front),
         *configuration_rules.check_files(settings, front, [*problems, *book.problems], top),
     ]
     return sorted(found, key=lambda diagnostic: diagnostic.range)

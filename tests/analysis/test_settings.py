@@ -72,7 +72,6 @@ def test_a_prompt_file_is_named_by_a_path() -> None:
         ("prompts: {a: 3}", "MW311", "3"),
         ("inputs: [A, 3]", "MW311", "3"),
         ("types: [A]", "MW311", "[A]"),
-        ("types: {Draft: Txt}", "MW312", "Draft"),
         ("base_url: http://x", "MW501", "base_url"),
         ("API_KEY: x", "MW501", "API_KEY"),
     ],
@@ -90,7 +89,7 @@ def test_a_misspelled_key_has_a_fix() -> None:
 
 def test_a_misspelled_workflow_key() -> None:
     text = "---\nworklfow:\n  model: x\n---\nflowchart TD\n  PROBLEM --> RETURN\n"
-    assert said(text) == [("MW313", "worklfow")]
+    assert said(text) == [("MW312", "worklfow")]
     assert check(fixed(text, check(text)[0])) == []
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from merrow_analysis.definitions.schema import FRONT_MATTER
 from merrow_analysis.definitions.settings import WorkflowSettings
-from merrow_analysis.definitions.types import DefinitionProblem
 from merrow_analysis.definitions.validation import Path, Violation, shown
 from merrow_analysis.diagnostics import Diagnostic, Severity
 from merrow_analysis.rules.configuration_rules import MACHINE_SETTING, machine_setting_message
@@ -25,14 +24,8 @@ WRONG_VALUE = register(
     "A value in the `workflow:` block is of the wrong kind or out of range.",
     Severity.ERROR,
 )
-WRONG_DECLARATION = register(
-    "MW312",
-    "wrong-declaration",
-    "A type or an operator of the front matter can't be declared like this.",
-    Severity.ERROR,
-)
 MISSPELLED_WORKFLOW = register(
-    "MW313",
+    "MW312",
     "misspelled-workflow-key",
     "A key of the front matter looks like `workflow` misspelled.",
     Severity.WARNING,
@@ -67,10 +60,8 @@ class FrontMatterPlaces:
         return self._block.range(self._matter.span)
 
 
-def check(
-    settings: WorkflowSettings, front: tuple[FrontMatter, Block] | None, declarations: Iterable[DefinitionProblem] = ()
-) -> Iterator[Diagnostic]:
-    """Findings about the front matter; ``declarations`` are those of its types and operators."""
+def check(settings: WorkflowSettings, front: tuple[FrontMatter, Block] | None) -> Iterator[Diagnostic]:
+    """Findings about the front matter, but for its types and operators."""
     if front is None:
         return
     places = FrontMatterPlaces(settings, front)
@@ -78,8 +69,6 @@ def check(
         yield _unknown(violation, places) if violation.kind == "unknown" else _wrong(violation, places, settings)
     for key in settings.machine_keys:
         yield report(MACHINE_SETTING, places.key("workflow", key), machine_setting_message(key))
-    for problem in declarations:
-        yield report(WRONG_DECLARATION, places.key("workflow", *problem.path), problem.message)
     if not settings.declared and not settings.opted_out:
         yield from _misspelled(settings, places)
 

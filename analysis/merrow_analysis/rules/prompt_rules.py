@@ -94,14 +94,24 @@ def _find_need(resolution: Resolution) -> _Need | None:
     parameters, spec = resolution.parameters, resolution.spec
     own = spec.instruction_key if spec is not None else None
     for key in ("role",) if own is None or own == "role" else (own, "role"):
-        parameter = parameters.get(key)
-        if _has_text(parameter):
-            role = str(parameters[key].value).strip()
+        role = _role(resolution, key)
+        if role:
             wanted = resolution.kind == "operator" and not _has_text(parameters.get("prompt"))
             return _Need(key, role, role.casefold(), wanted)
     if resolution.kind != "operator" or spec is None or own is None or spec.prompt is not None:
         return None
     return None if {"prompt", "role", own} & parameters.keys() else _Need(None)
+
+
+def _role(resolution: Resolution, key: str) -> str:
+    """The role as text; one in a label is text whatever it looks like."""
+    parameter, parts = resolution.parameters.get(key), resolution.label_parts
+    if parameter is None:
+        return ""
+    value = parameter.value
+    if parameter.block is None and parts is not None and key in parts.parameters:
+        value = parts.parameters[key].text
+    return value.strip() if isinstance(value, str) else ""
 
 
 def _has_text(parameter: Parameter | None) -> bool:
