@@ -12,7 +12,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from merrow_analysis.diagnostics import Diagnostic, Fix, Severity, Tag
+from merrow_analysis.diagnostics import Applicability, Diagnostic, Fix, Severity, Tag
 from merrow_analysis.rules.registry import Rule, all_rules, find_rule, register
 from merrow_analysis.suggest import closest
 from merrow_analysis.syntax.tree import Block, Comment, Span
@@ -222,7 +222,7 @@ def _diagnostic(
 def _unknown(block: Block, word: str, span: Span) -> Diagnostic:
     near = closest(word, [name for rule in all_rules() for name in (rule.code, rule.name)])
     hint = f"did you mean `{near}`?" if near else "`merrow rules` lists them all."
-    fixes = () if near is None else (Fix(f"Write {near}", (TextEdit(block.range(span), near),)),)
+    fixes = () if near is None else (Fix(f"Write {near}", (TextEdit(block.range(span), near),), Applicability.UNSAFE),)
     return _diagnostic(UNKNOWN_RULE, block, span, f"There is no rule `{word}`; {hint}", fixes)
 
 

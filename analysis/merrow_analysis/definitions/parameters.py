@@ -96,7 +96,9 @@ class _LabelReader:
         text = self._text
         first = _BLANK.match(text).end()  # type: ignore[union-attr]
         position = _FIRST_LINE.match(text, first).end()  # type: ignore[union-attr]
-        word = text[first:position].strip()
+        line = text[first:position]
+        word = line.strip()
+        first += len(line) - len(line.lstrip())
         if text.find("(", position) == -1:
             return LabelParts(word, (first, first + len(word)))
         while position < len(text):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -47,6 +48,7 @@ MALFORMED = register(
 
 _FRAGMENTS: Mapping[str, Fragment] = {**NODE_KEYS, **OPERATOR_KEYS}
 _REMEMBERED = 20_000
+_PLAIN = re.compile(r"[A-Za-z0-9_.-]+(?: [A-Za-z0-9_.-]+)*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,15 +163,21 @@ def _conflicts(parts: LabelParts, docs: list[MetaDoc], allowed: Mapping[str, Fra
         if value == _label_value(parameter, allowed[key]):
             continue
         message = f"The label says `{key}: {parameter.text}`, the metadata {shown(value)}; the metadata counts."
-        near = str(value) if isinstance(value, (str, int, float)) and _is_plain(str(value)) else None
+        near = _as_plain_word(value)
         span = parameter.value_span if parameter.text else parameter.key_span
         yield _Finding(
             CONFLICT, message, None, (key,), span, other=index, near=near if parameter.text else None, safe=True
         )
 
 
-def _is_plain(text: str) -> bool:
-    return text.isascii() and text.replace("_", "").replace("-", "").replace(".", "").replace(" ", "").isalnum()
+def _as_plain_word(value: object) -> str | None:
+    """A value as a label can say it without quotes; None for any other."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if not isinstance(value, (str, int, float)):
+        return None
+    text = str(value)
+    return text if _PLAIN.fullmatch(text) and text not in ("nan", "inf", "-inf") else None
 
 
 def _label_value(parameter: LabelParameter, fragment: Fragment) -> object:
