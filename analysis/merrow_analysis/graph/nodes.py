@@ -14,11 +14,12 @@ from merrow_analysis.definitions.operators import (
     OperatorTable,
 )
 from merrow_analysis.definitions.types import ANY, DefinitionProblem, Type, TypeTable
-from merrow_analysis.graph.decisions import Cases
+from merrow_analysis.graph.decisions import Cases, read_cases
 from merrow_analysis.graph.flow import Flow, FlowEdge, FlowNode, Mention
 from merrow_analysis.graph.plan import Combinations, combinations
 from merrow_analysis.graph.ports import PlacedEdge, Placement, PortFeed
 from merrow_analysis.graph.resolve import NodeKind, Resolution
+from merrow_analysis.graph.shape import Shape
 
 
 class Settings(Protocol):
@@ -144,10 +145,11 @@ class TypedEdge:
 
 @dataclass(eq=False)
 class TypedGraph:
-    """The meaning of one flowchart. ``nodes`` are in the order of their first mention, ``order`` is topological.
+    """The meaning of one flowchart. ``problems`` are those of the front matter's types and operators.
 
-    ``order`` has every node; edges inside one of the ``cycles`` and edges that may not be (into input nodes, out of
-    output nodes) don't count for it. ``problems`` are those of the front matter's types and operators.
+    ``resolutions`` and ``placements`` say by number of a node what it is and how its edges are placed,
+    ``flow_edges`` are the edges that carry something; ``nodes`` and ``edges`` are the same as objects, made when
+    first asked for.
     """
 
     flow: Flow
@@ -155,27 +157,82 @@ class TypedGraph:
     types: TypeTable
     operators: OperatorTable
     problems: tuple[DefinitionProblem, ...]
-    nodes: list[TypedNode]
-    edges: list[TypedEdge]
-    order: list[int]
-    cycles: list[list[int]]
-    inputs: list[TypedNode]
-    outputs: list[TypedNode]
+    shape: Shape
+    flow_nodes: list[FlowNode]
+    flow_edges: list[FlowEdge]
+    resolutions: list[Resolution]
+    placements: list[Placement]
+    conflicts: dict[int, tuple[Mention, ...]]
+
+    @property
+    def order(self) -> list[int]:
+        """Every node's number in topological order, ties by declaration; see `Shape.order`."""
+        return self.shape.order
+
+    @property
+    def cycles(self) -> list[list[int]]:
+        """Nodes that wait for each other."""
+        return self.shape.cycles
+
+    @cached_property
+    def nodes(self) -> list[TypedNode]:
+        """The nodes, in the order of their first mention."""
+        self.edges  # noqa: B018 (nodes and edges are made together)
+        return self._nodes
+
+    @cached_property
+    def edges(self) -> list[TypedEdge]:
+        """The edges, in the order of the text; ``~~~`` is none."""
+        nodes = self._nodes = [
+            TypedNode(node, index, resolution, placement, self.conflicts.get(index, ()))
+            for index, (node, resolution, placement) in enumerate(
+                zip(self.flow_nodes, self.resolutions, self.placements, strict=True)
+            )
+        ]
+        edges: list[TypedEdge] = []
+        for flow_edge in self.flow_edges:
+            source, target = nodes[flow_edge.source.index], nodes[flow_edge.target.index]
+            edge = TypedEdge(flow_edge, source, target, target.placement.edges[len(target.incoming)])
+            source.outgoing.append(edge)
+            target.incoming.append(edge)
+            edges.append(edge)
+        for node in nodes:
+            if node.kind == "decision":
+                self._read_cases(node)
+        return edges
+
+    def _read_cases(self, node: TypedNode) -> None:
+        placement = node.placement
+        words = self.types.words_of(placement.when) if placement.decided_by == "words" and placement.when else None
+        labels = tuple(edge.placed.label.case for edge in node.outgoing)
+        node.cases = read_cases(labels, placement.decided_by, words or ())
+        for edge, case in zip(node.outgoing, node.cases.of_edge, strict=True):
+            edge.case = case
 
     @cached_property
     def by_id(self) -> dict[str, TypedNode]:
         return {node.id: node for node in self.nodes}
 
     @property
+    def inputs(self) -> list[TypedNode]:
+        return [self.nodes[index] for index in self.shape.inputs]
+
+    @property
+    def outputs(self) -> list[TypedNode]:
+        return [self.nodes[index] for index in self.shape.outputs]
+
+    @property
     def promises(self) -> list[TypedNode]:
         """Nodes whose author signs for their answer's type with ``returns:``."""
-        return [node for node in self.nodes if node.kind == "operator" and node.resolution.declared is not None]
+        found = [n for n, what in enumerate(self.resolutions) if what.kind == "operator" and what.declared is not None]
+        return [self.nodes[index] for index in found]
 
     @cached_property
     def combinations(self) -> Combinations:
         """What runs under which cases; see `merrow_analysis.graph.plan`."""
         return combinations(self)
 
-    @property
+    @cached_property
     def decisions(self) -> list[TypedNode]:
-        return [node for node in self.nodes if node.cases is not None]
+        numbers = [index for index, resolution in enumerate(self.resolutions) if resolution.kind == "decision"]
+        return [self.nodes[index] for index in numbers] if numbers else []

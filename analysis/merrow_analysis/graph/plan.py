@@ -75,13 +75,13 @@ def _waiting(node: TypedNode) -> LiveNode:
 
 def combinations(graph: TypedGraph, largest: int = LARGEST) -> Combinations:
     """Work out what runs under which cases, for all combinations at once. Never raises."""
+    if not graph.decisions:
+        return Combinations()
     decisions = {
         index: len(cases.keys)
         for index in graph.order
         if (cases := graph.nodes[index].cases) is not None and cases.keys
     }
-    if not decisions:
-        return Combinations()
     algebra = AllCases(decisions, largest)
     live: Liveness[Condition] = Liveness(algebra, {}, {})
     plan: list[LiveNode] = []

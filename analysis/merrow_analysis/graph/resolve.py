@@ -87,41 +87,65 @@ class Resolution:
     label_parts: LabelParts | None = None
 
 
-def resolve(text: NodeText, table: OperatorTable, types: TypeTable) -> Resolution:
-    """Say what a node is, from what is written at it. Never raises."""
-    claims, is_interface = _written_claims(text, table)
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The operator that a node's words choose, the places that name it, and what is wrong with them."""
+
+    spec: OperatorSpec | None
+    claims: tuple[Claim, ...]
+    problems: tuple[NodeProblem, ...]
+
+
+class Words(NamedTuple):
+    """The words at a node that may name an operator: few nodes have ones of their own."""
+
+    label: str
+    is_diamond: bool
+    classes: tuple[str, ...]
+    op: tuple[str, int] | None
+
+
+def resolve(
+    text: NodeText, table: OperatorTable, types: TypeTable, choices: dict[Words, Choice] | None = None
+) -> Resolution:
+    """Say what a node is, from what is written at it. Never raises. ``choices`` remembers answers for equal words."""
     metadata: dict[str, Parameter] = {}
+    op: tuple[str, int] | None = None
     for index, body in enumerate(text.metadata):
         for key, value in parse_metadata(body).values.items():
             metadata[str(key)] = Parameter(value, index)
+    written = metadata.get("op")
+    if written is not None and written.block is not None and isinstance(written.value, str) and written.value.strip():
+        op = (written.value.strip(), written.block)
     if text.role is not None:
-        return _interface(text, claims, is_interface, metadata, types)
+        return _interface(text, op, metadata, table, types)
     parts = parse_label(text.label) if text.label is not None else None
-    spec, claims, problems = _choose(text, claims, parts, table)
-    if spec is not None and spec.is_decision:
+    words = Words(parts.operator_word.strip() if parts is not None else "", text.is_diamond, text.classes, op)
+    choice = choices.get(words) if choices is not None else None
+    if choice is None:
+        choice = _choose(words, table)
+        if choices is not None:
+            choices[words] = choice
+    if parts is None or not parts.parameters or (choice.spec is not None and choice.spec.is_decision):
         parameters = metadata
     else:
-        parameters = {key: Parameter(value.text, None) for key, value in parts.parameters.items()} if parts else {}
+        parameters = {key: Parameter(value.value, None) for key, value in parts.parameters.items()}
         parameters.update(metadata)
-    return _with_parameters(spec, claims, problems, parameters, parts, types)
+    return _with_parameters(choice, parameters, parts, types)
 
 
-def _written_claims(text: NodeText, table: OperatorTable) -> tuple[list[Claim], bool]:
+def _written_claims(words: Words, table: OperatorTable) -> tuple[list[Claim], bool]:
     """Claims by metadata and classes, in the order in which they count, and whether something says Interface."""
     claims: list[Claim] = []
     is_interface = False
-    for index, body in reversed(list(enumerate(text.metadata))):
-        value = parse_metadata(body).values.get("op")
-        if not isinstance(value, str) or not value.strip():
-            continue
-        word = value.strip()
+    if words.op is not None:
+        word, index = words.op
+        found = table.by_op(word)
         if word.casefold() == INTERFACE_CLASS.casefold():
             is_interface = True
         else:
-            found = table.by_op(word)
             claims.append(Claim("op", word, index, found.spec if found else None, found is not None and found.variant))
-        break
-    for index, word in enumerate(text.classes):
+    for index, word in enumerate(words.classes):
         if word.casefold() == INTERFACE_CLASS.casefold():
             is_interface = True
             continue
@@ -134,8 +158,13 @@ def _written_claims(text: NodeText, table: OperatorTable) -> tuple[list[Claim], 
 
 
 def _interface(
-    text: NodeText, claims: list[Claim], is_interface: bool, metadata: dict[str, Parameter], types: TypeTable
+    text: NodeText,
+    op: tuple[str, int] | None,
+    metadata: dict[str, Parameter],
+    table: OperatorTable,
+    types: TypeTable,
 ) -> Resolution:
+    claims, is_interface = _written_claims(Words("", False, text.classes, op), table)
     problems: list[NodeProblem] = []
     if claims:
         problems.append(NodeProblem("wrong-class", tuple(claims)))
@@ -148,34 +177,29 @@ def _interface(
     return Resolution(kind, None, tuple(claims), tuple(problems), metadata, declared)
 
 
-def _choose(
-    text: NodeText, claims: list[Claim], parts: LabelParts | None, table: OperatorTable
-) -> tuple[OperatorSpec | None, list[Claim], list[NodeProblem]]:
-    word = parts.operator_word.strip() if parts is not None else ""
+def _choose(words: Words, table: OperatorTable) -> Choice:
+    claims, _ = _written_claims(words, table)
+    word = words.label
     known = [claim for claim in claims if claim.spec is not None]
     unknown = [claim for claim in claims if claim.spec is None]
-    problems: list[NodeProblem] = []
     says_decision = any(claim.spec is not None and claim.spec.is_decision for claim in known)
     label = None if says_decision or not word else _label_claim(word, claims, table)
-    said = [*known, label] if label is not None and label.spec is not None else known
-    problems += [NodeProblem("variant", (claim,)) for claim in said if claim.variant]
+    said = known if label is None else [*known, label]
+    problems = [NodeProblem("variant", (claim,)) for claim in said if claim.variant]
     if unknown:
         meant = label.spec if label is not None else None
-        for claim in unknown:
-            problems.append(NodeProblem("unknown", (claim,), meant or table.nearest(claim.word)))
-        return None, [*claims, *([label] if label else [])], problems
+        problems += [NodeProblem("unknown", (claim,), meant or table.nearest(claim.word)) for claim in unknown]
+        return Choice(None, (*claims, *said[len(known) :]), tuple(problems))
     if len({claim.spec.name for claim in said if claim.spec is not None}) > 1:
         problems.append(NodeProblem("disagreement", tuple(said)))
-        return None, said, problems
+        return Choice(None, tuple(said), tuple(problems))
     if said:
-        return said[0].spec, said, problems
+        return Choice(said[0].spec, tuple(said), tuple(problems))
     if not word:
-        problems.append(NodeProblem("none"))
-        return None, [], problems
+        return Choice(None, (), (NodeProblem("none"),))
     claim = Claim("label", word, 0, None)
-    decision = table.named("Decision") if text.is_diamond else None
-    problems.append(NodeProblem("unknown", (claim,), table.nearest(word) or decision))
-    return None, [claim], problems
+    decision = table.named("Decision") if words.is_diamond else None
+    return Choice(None, (claim,), (NodeProblem("unknown", (claim,), table.nearest(word) or decision),))
 
 
 def _label_claim(word: str, others: list[Claim], table: OperatorTable) -> Claim | None:
@@ -209,34 +233,35 @@ def _one_slip(first: str, second: str) -> bool:
 
 
 def _with_parameters(
-    spec: OperatorSpec | None,
-    claims: list[Claim],
-    problems: list[NodeProblem],
-    parameters: dict[str, Parameter],
-    parts: LabelParts | None,
-    types: TypeTable,
+    choice: Choice, parameters: dict[str, Parameter], parts: LabelParts | None, types: TypeTable
 ) -> Resolution:
+    spec, claims, problems = choice.spec, choice.claims, choice.problems
     if spec is None:
-        return Resolution("unknown", None, tuple(claims), tuple(problems), parameters, label_parts=parts)
+        return Resolution("unknown", None, claims, problems, parameters, label_parts=parts)
     if spec.is_decision:
         condition = parameters.get("if")
         expression = str(condition.value) if condition is not None and condition.value is not None else None
-        return Resolution(
-            "decision", spec, tuple(claims), tuple(problems), parameters, expression=expression, label_parts=parts
-        )
-    declared = _read_type("returns", parameters, types, problems)
+        return Resolution("decision", spec, claims, problems, parameters, expression=expression, label_parts=parts)
+    declared = None
+    if "returns" in parameters:
+        found: list[NodeProblem] = []
+        declared = _read_type("returns", parameters, types, found)
+        problems = (*problems, *found)
     samples = parameters.get("samples")
     return Resolution(
         "operator",
         spec,
-        tuple(claims),
-        tuple(problems),
+        claims,
+        problems,
         parameters,
         declared,
         samples is not None and samples.value is not None,
-        frozenset(spec.literals & parameters.keys()),
+        frozenset(spec.literals & parameters.keys()) if spec.literals else _NO_LITERALS,
         label_parts=parts,
     )
+
+
+_NO_LITERALS: frozenset[str] = frozenset()
 
 
 def _read_type(

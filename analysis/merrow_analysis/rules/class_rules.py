@@ -36,9 +36,10 @@ def check_classes(graph: TypedGraph) -> Iterator[Diagnostic]:
     """Findings about classes; unknown operators' classes are reported as such and not again here."""
     flow = graph.flow
     used: dict[str, ClassUse] = {}
-    for node in flow.nodes.values():
+    for node in graph.flow_nodes:
         for use in node.classes:
-            used.setdefault(use.name.text, use)
+            if use.name.text not in used:
+                used[use.name.text] = use
     for subgraph in flow.subgraphs.values():
         for use in subgraph.classes:
             used.setdefault(use.name.text, use)

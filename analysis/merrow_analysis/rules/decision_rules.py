@@ -41,7 +41,7 @@ DECISION_EXPRESSION = register(
 
 def check_decisions(graph: TypedGraph) -> Iterator[Diagnostic]:
     """Findings about Decisions. One that nothing follows is a dead end and not looked at here."""
-    for node in graph.nodes:
+    for node in graph.decisions:
         if node.cases is None:
             continue
         for finding in node.placement.findings:

@@ -27,6 +27,8 @@ def check_definitions(graph: TypedGraph, place_of: PlaceOf, header: Range) -> It
     for problem in graph.problems:
         rule = TYPE_DEFINITION if problem.path[0] == "types" else OPERATOR_DEFINITION
         yield report(rule, _nearest_place(problem.path, place_of) or header, problem.message)
+    if all(spec.built_in for spec in graph.operators.specs.values()):
+        return
     used = {node.spec.name for node in graph.nodes if node.spec is not None and not node.spec.built_in}
     used |= {claim.spec.name for node in graph.nodes for claim in node.resolution.claims if claim.spec is not None}
     for spec in graph.operators.specs.values():

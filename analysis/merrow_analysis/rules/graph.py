@@ -77,7 +77,7 @@ def _excused(graph: TypedGraph, rims: Rims) -> frozenset[Type]:
     excused: set[Type] = set()
     if PROBLEM_ID in rims.missing and PROBLEM_ID not in rims.stand_ins:
         excused.add(PROBLEM)
-    for node in graph.inputs:
-        if node.id == ENTRY_POINT_ID and not node.outgoing:
+    for index in graph.shape.inputs:
+        if graph.flow_nodes[index].id == ENTRY_POINT_ID and not graph.shape.following[index]:
             excused.add(ENTRY_POINT)
     return frozenset(excused)

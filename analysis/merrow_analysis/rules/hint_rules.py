@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import accumulate
 
 from merrow_analysis.diagnostics import Diagnostic, Severity, Tag
 from merrow_analysis.graph.conditions import TooManyCombinationsError
 from merrow_analysis.graph.liveness import LiveNode
-from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
+from merrow_analysis.graph.nodes import TypedEdge, TypedGraph
 from merrow_analysis.graph.plan import feed_of
 from merrow_analysis.graph.reach import reach
 from merrow_analysis.rules.registry import register
@@ -65,39 +64,38 @@ def _is_implied(graph: TypedGraph, edge: TypedEdge, waiting: LiveNode) -> bool:
     same = live.runs.pop(-1) == live.runs[edge.target.index]
     if not same:
         return False
-    following = [[e.target.index for e in node.outgoing if e is not edge] for node in graph.nodes]
+    following = list(graph.shape.following)
+    following[edge.source.index] = [other.target.index for other in edge.source.outgoing if other is not edge]
     return bool(reach(following, [edge.source.index])[edge.target.index])
 
 
 def _bottlenecks(graph: TypedGraph) -> Iterator[Diagnostic]:
-    """Nodes between wide stages that no edge between operators passes by; linear, by counting edges over each place."""
-    place = {index: number for number, index in enumerate(graph.order)}
-    passing = [0] * (len(place) + 1)
-    for edge in graph.edges:
-        if edge.source.kind in ("input", "output") or edge.target.kind in ("input", "output"):
+    """Nodes between wide stages that no edge between operators passes by."""
+    shape = graph.shape
+    rims = {*shape.inputs, *shape.outputs}
+    inner = shape.count - len(rims)
+    earlier = dict(zip(shape.cuts, _earlier(shape.order, rims, shape.cuts), strict=True))
+    for index in shape.cuts:
+        sources = len({source for source in shape.before[index] if source not in rims})
+        targets = len({target for target in shape.following[index] if target not in rims})
+        if sources < _WIDE or targets < _WIDE:
             continue
-        start, end = place[edge.source.index], place[edge.target.index]
-        if end - start > 1:
-            passing[start + 1] += 1
-            passing[end] -= 1
-    inner = [graph.nodes[index].kind not in ("input", "output") for index in graph.order]
-    before = list(accumulate(inner, initial=0))
-    for number, (index, count) in enumerate(zip(graph.order, accumulate(passing), strict=False)):
         node = graph.nodes[index]
-        if count or not inner[number]:
-            continue
-        sources, targets = _wide_sides(node)
-        if sources >= _WIDE and targets >= _WIDE:
-            earlier, later = before[number], before[-1] - before[number + 1]
-            message = (
-                f"All work passes through {named(node)}: {sources} nodes lead into it and {targets} out of it, so "
-                f"none of the {later} later nodes starts before all {earlier} earlier ones have ended. Let later "
-                "nodes take what they need from the earlier ones directly, where they can."
-            )
-            yield report(BOTTLENECK, node.flow.range, message)
+        message = (
+            f"All work passes through {named(node)}: {sources} nodes lead into it and {targets} out of it, so none of "
+            f"the {inner - earlier[index] - 1} later nodes starts before all {earlier[index]} earlier ones have ended. "
+            "Let later nodes take what they need from the earlier ones directly, where they can."
+        )
+        yield report(BOTTLENECK, node.flow.range, message)
 
 
-def _wide_sides(node: TypedNode) -> tuple[int, int]:
-    sources = {edge.source.index for edge in node.incoming if edge.source.kind != "input"}
-    targets = {edge.target.index for edge in node.outgoing if edge.target.kind != "output"}
-    return len(sources), len(targets)
+def _earlier(order: list[int], rims: set[int], cuts: list[int]) -> Iterator[int]:
+    """How many inner nodes come before each of ``cuts``, which are in the same order."""
+    waiting = iter(cuts)
+    following = next(waiting, None)
+    count = 0
+    for node in order:
+        if node == following:
+            yield count
+            following = next(waiting, None)
+        count += node not in rims

@@ -37,9 +37,13 @@ def check_liveness(graph: TypedGraph) -> Iterator[Diagnostic]:
     undecided = combinations.undecided
     found: list[Diagnostic] = []
     if undecided is None:
-        for node in graph.nodes:
-            if not node.placement.crowded and (node.spec is None or node.spec.sources < 2):
+        for index, (resolution, placement) in enumerate(zip(graph.resolutions, graph.placements, strict=True)):
+            spec = resolution.spec
+            if not placement.crowded and (spec is None or spec.sources < 2):
                 continue
+            if not placement.crowded and not graph.decisions and _has_voices(graph, index):
+                continue
+            node = graph.nodes[index]
             try:
                 found += _node(graph, node, combinations)
             except TooManyCombinationsError:
@@ -55,6 +59,16 @@ def check_liveness(graph: TypedGraph) -> Iterator[Diagnostic]:
         yield report(TOO_MANY_COMBINATIONS, node.flow.range, message)
     elif combinations.live is not None:
         yield from _skipped(graph, combinations)
+
+
+def _has_voices(graph: TypedGraph, index: int) -> bool:
+    """Whether an ensemble has enough sources, in a graph where every node runs; without making objects of its edges."""
+    spec = graph.resolutions[index].spec
+    if spec is None:
+        return True
+    port = spec.inputs[0].name
+    placed = zip(graph.shape.before[index], graph.placements[index].edges, strict=True)
+    return len({source for source, edge in placed if any(feed.port == port for feed in edge.feeds)}) >= spec.sources
 
 
 def _node(graph: TypedGraph, node: TypedNode, combinations: Combinations) -> Iterator[Diagnostic]:
@@ -139,8 +153,7 @@ def _skipped(graph: TypedGraph, combinations: Combinations) -> Iterator[Diagnost
             "run in the same case, or label the case edge with the port it should feed."
         )
         yield report(NEVER_RUNS, node.flow.range, message)
-    following = [[edge.target.index for edge in node.outgoing] for node in graph.nodes]
-    behind = reach(following, [node.index for node in first])
+    behind = reach(graph.shape.following, [node.index for node in first])
     for node in graph.outputs:
         if behind[node.index] or not node.incoming or combinations.cases is None:
             continue

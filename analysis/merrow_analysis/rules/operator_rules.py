@@ -67,10 +67,11 @@ def check_operators(graph: TypedGraph, stand_ins: frozenset[str]) -> Iterator[Di
     """Findings about single nodes. ``stand_ins`` are nodes already reported as a misnamed PROBLEM or RETURN."""
     spelled: dict[str, list[tuple[TypedNode, Claim]]] = {}
     unknown: dict[str, list[tuple[TypedNode, NodeProblem]]] = {}
-    for node in graph.nodes:
-        if node.conflicting:
-            yield _conflict(node)
-        for problem in node.resolution.problems:
+    for index in graph.conflicts:
+        yield _conflict(graph.nodes[index])
+    for index, resolution in enumerate(graph.resolutions):
+        for problem in resolution.problems:
+            node = graph.nodes[index]
             if problem.kind == "variant":
                 yield from _spelling(node, problem.claims[0], graph, spelled)
             elif problem.kind in ("unknown", "none"):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from merrow_analysis.diagnostics import Diagnostic, Fix, Related, Severity
 from merrow_analysis.graph.flow import Flow
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
-from merrow_analysis.graph.reach import reach, shortest_cycle
+from merrow_analysis.graph.reach import shortest_cycle
 from merrow_analysis.graph.typed import ENTRY_POINT_ID, PROBLEM_ID, RETURN_ID
 from merrow_analysis.rules.registry import register
 from merrow_analysis.rules.reporting import fix, listed, report
@@ -72,8 +72,7 @@ def find_rims(graph: TypedGraph) -> Rims:
         found = _stand_in(lost_outputs[0], last, "output", _END_WORDS)
         if found is not None:
             stand_ins[lost_outputs[0]] = found
-    starts = [node.index for node in graph.inputs]
-    ends = [node.index for node in graph.outputs]
+    starts, ends = list(graph.shape.inputs), list(graph.shape.outputs)
     for name, node in stand_ins.items():
         (starts if name in lost_inputs else ends).append(node.index)
     if any(name not in stand_ins for name in lost_inputs):
@@ -123,22 +122,27 @@ def _rename(node: TypedNode, name: str, flow: Flow) -> Fix:
 
 def check_edges(graph: TypedGraph) -> Iterator[Diagnostic]:
     """Edges where none may be: to the same node, into inputs, out of outputs, and ones that repeat another."""
-    for edge in graph.edges:
-        source, target = edge.source, edge.target
-        if source is target:
-            message = f"The edge from {source.id} to itself can never be followed; remove it or name another node."
-            yield report(SELF_LOOP, edge.flow.range, message)
-        elif target.kind == "input":
-            message = f"{target.id} is an input and takes no edges, but {source.id} leads into it; turn the edge round."
-            yield report(EDGE_INTO_INPUT, edge.flow.range, message)
-        elif source.kind == "output":
+    shape = graph.shape
+    ends = enumerate(zip(shape.sources, shape.targets, strict=True))
+    wrong = {number for number, (source, target) in ends if source == target}
+    wrong.update(number for index in shape.inputs for number in shape.into[index])
+    wrong.update(number for index in shape.outputs for number in shape.out_of[index])
+    for number in sorted(wrong):
+        edge = graph.flow_edges[number]
+        source_id, target_id = edge.source.id, edge.target.id
+        if edge.source is edge.target:
+            message = f"The edge from {source_id} to itself can never be followed; remove it or name another node."
+            yield report(SELF_LOOP, edge.range, message)
+        elif edge.target.index in shape.inputs:
+            message = f"{target_id} is an input and takes no edges, but {source_id} leads into it; turn the edge round."
+            yield report(EDGE_INTO_INPUT, edge.range, message)
+        else:
             message = (
-                f"{source.id} is an output and nothing follows it, but an edge leads on to {target.id}; remove it."
+                f"{source_id} is an output and nothing follows it, but an edge leads on to {target_id}; remove it."
             )
-            yield report(EDGE_OUT_OF_OUTPUT, edge.flow.range, message)
-    for node in graph.nodes:
-        if len(node.incoming) > 1:
-            yield from _repeated(node)
+            yield report(EDGE_OUT_OF_OUTPUT, edge.range, message)
+    for index in shape.repeated:
+        yield from _repeated(graph.nodes[index])
 
 
 def _repeated(node: TypedNode) -> Iterator[Diagnostic]:
@@ -163,7 +167,7 @@ def check_cycles(graph: TypedGraph) -> Iterator[Diagnostic]:
     """One finding for each knot of nodes that wait for each other, with the edges of one circle through it."""
     if not graph.cycles:
         return
-    successors = [[edge.target.index for edge in node.outgoing] for node in graph.nodes]
+    successors = graph.shape.following
     for component in graph.cycles:
         circle = shortest_cycle(successors, component)
         edges = _edges_along(graph, circle)
@@ -191,28 +195,20 @@ def _edges_along(graph: TypedGraph, circle: Sequence[int]) -> list[TypedEdge]:
 
 def check_paths(graph: TypedGraph, rims: Rims) -> Iterator[Diagnostic]:
     """Nodes on no path from an input to an output; of several in a row only the one where the path is broken."""
-    following = [[edge.target.index for edge in node.outgoing] for node in graph.nodes]
-    before = [[edge.source.index for edge in node.incoming] for node in graph.nodes]
-    from_input = reach(following, rims.starts)
-    to_output = reach(before, rims.ends)
-    unreached = [
-        node
-        for node in graph.nodes
-        if not from_input[node.index] and not node.incoming and rims.starts and node.index not in rims.ends
-    ]
+    shape, starts, ends = graph.shape, rims.starts, rims.ends
+    from_input, to_output = shape.between(starts, ends)
+    unreached = [index for index in shape.roots if not from_input[index] and starts and index not in ends]
     stuck = [
-        node
-        for node in graph.nodes
-        if not to_output[node.index]
-        and not node.outgoing
-        and rims.ends
-        and node.index not in rims.starts
-        and (from_input[node.index] or not rims.starts)
+        index
+        for index in shape.sinks
+        if not to_output[index] and ends and index not in starts and (from_input[index] or not starts)
     ]
-    idle = [node for index in rims.starts if not (node := graph.nodes[index]).outgoing] if rims.ends else []
-    unfed = [node for index in rims.ends if not (node := graph.nodes[index]).incoming] if rims.starts else []
-    yield from _broken_beginnings(graph, unreached, idle)
-    yield from _broken_ends(stuck, unfed)
+    idle = [index for index in starts if not shape.following[index]] if ends else []
+    unfed = [index for index in ends if not shape.before[index]] if starts else []
+    if unreached or idle:
+        yield from _broken_beginnings(graph, [graph.nodes[i] for i in unreached], [graph.nodes[i] for i in idle])
+    if stuck or unfed:
+        yield from _broken_ends([graph.nodes[i] for i in stuck], [graph.nodes[i] for i in unfed])
 
 
 def _broken_beginnings(graph: TypedGraph, unreached: list[TypedNode], idle: list[TypedNode]) -> Iterator[Diagnostic]:

@@ -62,8 +62,9 @@ CASE_WITHOUT_VALUE = register(
 
 def check_ports(graph: TypedGraph, excused: frozenset[Type]) -> Iterator[Diagnostic]:
     """Findings about ports. Open ports of a type in ``excused`` follow from a missing or unconnected input node."""
-    for node in graph.nodes:
-        for finding in node.placement.findings:
+    for index, placement in enumerate(graph.placements):
+        for finding in placement.findings:
+            node = graph.nodes[index]
             if finding.kind == "missing-input":
                 if not _is_excused(finding.wanted, excused, graph):
                     yield _missing_input(node, finding, graph)
@@ -133,7 +134,9 @@ def _rewritten(graph: TypedGraph, edge: TypedEdge, text: str, *, safe: bool) -> 
 
 
 def _fitting(graph: TypedGraph, node: TypedNode, given: Type) -> list[str]:
-    """Ports that nothing feeds yet and that take a value of this type (no lists): the nearest ones, needed ones first."""
+    """Ports that nothing feeds yet and that take a value of this type (no lists): the nearest ones, needed ones
+    first.
+    """
     open_ports = [port for port in node.input_ports if port.type == port.item]
     open_ports = [port for port in open_ports if port.many or not node.sources(port.name)]
     steps = {port: graph.types.distance(given, port.type) for port in open_ports}
