@@ -11,9 +11,9 @@ _LONGEST = 64
 def closest(word: str, candidates: Iterable[str]) -> str | None:
     """The candidate that ``word`` most likely means, or None where none is near.
 
-    A candidate that differs in case alone wins. Otherwise the smallest edit distance decides (insert, delete, replace, swap
-    neighbours; case does not count), at most a third of the longer word's length; the earlier candidate wins a tie. Takes time
-    proportional to the number of candidates: words over 64 characters are never compared letter by letter.
+    A candidate that differs in case alone wins. Otherwise the smallest edit distance decides (insert, delete, replace,
+    swap neighbours; case does not count), at most a third of the longer word's length; the earlier candidate wins a
+    tie. Takes time proportional to the candidates: words over 64 characters are never compared letter by letter.
     """
     folded = word.casefold()
     best: str | None = None

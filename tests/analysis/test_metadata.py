@@ -23,7 +23,14 @@ BODIES = st.tuples(
 ).map("".join)
 
 
-@given(BODIES)
+LINES = st.tuples(
+    st.sampled_from(["\n", " \n", "\n\n", "x: y\n", "\t\n"]),
+    st.lists(st.tuples(st.sampled_from(["  ", "  ", "  ", "   ", ""]), PAIRS).map("".join), max_size=4).map("\n".join),
+    st.sampled_from(["", "\n", "\n  ", " \n", "\n\t", "\n # c", "\r\n"]),
+).map("".join)
+
+
+@given(st.one_of(BODIES, LINES))
 def test_the_short_cut_says_what_the_full_reader_says(body: str) -> None:
     quick, full = parse_metadata(body), read_fully(body)
     assert repr(quick.values) == repr(full.values)

@@ -13,12 +13,10 @@ Span = tuple[int, int]
 
 _CACHED_LENGTH = 1 << 16
 """Bodies longer than this are read anew each time, so that the cache stays small."""
-_PAIR = re.compile(
-    r"""[ \t]*([A-Za-z_][A-Za-z0-9_-]*):[ ]+
-    (?: "([^"\\\x00-\x1f]*)" | ([A-Za-z0-9_][A-Za-z0-9_./()+-]*(?:[ ][A-Za-z0-9_./()+-]+)*) )
-    [ \t]*(?:,|\Z)[ \t]*""",
-    re.VERBOSE,
-)
+_ENTRY = r"""([A-Za-z_][A-Za-z0-9_-]*):[ ]+
+    (?: "([^"\\\x00-\x1f]*)" | ([A-Za-z0-9_][A-Za-z0-9_./()+-]*(?:[ ][A-Za-z0-9_./()+-]+)*) )[ \t]*"""
+_PAIR = re.compile(rf"[ \t]*{_ENTRY}(?:,|\Z)[ \t]*", re.VERBOSE)
+_LINE = re.compile(_ENTRY, re.VERBOSE)
 
 
 @dataclass(slots=True, eq=False)
@@ -74,7 +72,7 @@ def parse_metadata(body: str) -> MetaDoc:
 
 
 def _parse(body: str) -> MetaDoc:
-    simple = _simple(body)
+    simple = _simple_lines(body) if "\n" in body else _simple(body)
     if simple is not None:
         return MetaDoc(body, simple, simple)
     return read_fully(body)
@@ -113,6 +111,29 @@ def _simple(body: str) -> dict[str, object] | None:
         values[str(key)] = quoted if word is None else plain_value(word)
         position = match.end()
     return values
+
+
+def _simple_lines(body: str) -> dict[str, object] | None:
+    """The entries of a body of lines ``key: word`` and ``key: "text"``, all indented alike; None for any other form."""
+    lines = body.split("\n")
+    if lines[0].strip(" "):
+        return None
+    values: dict[str, object] = {}
+    indent: int | None = None
+    for line in lines:
+        content = line.lstrip(" ")
+        if not content:
+            continue
+        match = _LINE.fullmatch(content)
+        depth = len(line) - len(content)
+        if match is None or (indent is not None and depth != indent):
+            return None
+        indent = depth
+        key, quoted, word = match.groups()
+        if key in values or plain_value(key) is not key:
+            return None
+        values[str(key)] = quoted if word is None else plain_value(word)
+    return values or None
 
 
 def _clamp(offset: int, length: int) -> int:

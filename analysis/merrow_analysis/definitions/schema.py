@@ -78,8 +78,8 @@ NODE_KEYS: Mapping[str, Fragment] = {
         "description": "The type that the answer is promised to be, such as Plan.",
     },
     "format": {
-        "anyOf": [{"enum": ["text", "json", "xml", "code"]}, {"type": "object"}],
-        "description": "How the model is to answer: text, json, xml, code, or a JSON schema.",
+        "anyOf": [{"type": "string", "minLength": 1}, {"type": "object"}],
+        "description": "How the model is to answer: a word such as json, or a JSON Schema.",
     },
 }
 """Keys of every node."""
