@@ -57,6 +57,7 @@ def test_a_constant_that_is_no_plain_text_is_said_to_be_none() -> None:
     [diagnostic] = check(flow(CUSTOM), {"prompt.py": "SIMPLE_SOLVER_1 = f'{x}'\nOTHER = 'a'\n"})
     assert diagnostic.code == "MW301"
     assert "is no plain text" in diagnostic.message
+    assert said(flow(CUSTOM), {"prompt.py": "SIMPLE_SOLVER_1 = f'{x}'\n"}) == [("MW301", "simple_solver_1")]
 
 
 def test_without_any_prompts_there_is_one_hint_a_file() -> None:
@@ -70,6 +71,11 @@ def test_a_prompt_of_the_nodes_own_needs_none_elsewhere() -> None:
     assert said(flow(own)) == []
     assert said(flow(own), {"prompt.py": "OTHER = 'a'"}) == []
     assert said(flow(own, CUSTOM.replace("A", "B", 1))) == [("MW302", "simple_solver_1")]
+
+
+def test_an_operator_with_a_prompt_of_its_own_needs_no_role() -> None:
+    front = "workflow:\n  operators: {Judge: {inputs: {text: Text}, outputs: {verdict: Text}, prompt: Judge it.}}\n"
+    assert said(flow("A@{ op: Judge, role: x }", front=front), {"prompt.py": "OTHER = 'a'"}) == []
 
 
 def test_a_model_call_without_role_and_prompt_is_a_hint() -> None:

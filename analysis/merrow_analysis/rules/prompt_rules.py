@@ -49,7 +49,7 @@ def check(
         used.add(need.name)
         if not need.wanted or need.name in prompts:
             continue
-        if not book.declared:
+        if not book.declared and need.name not in book.unusable:
             if first is None:
                 first, first_node = need, node
         elif not book.problems:
@@ -96,7 +96,8 @@ def _find_need(resolution: Resolution) -> _Need | None:
     for key in ("role",) if own is None or own == "role" else (own, "role"):
         role = _role(resolution, key)
         if role:
-            wanted = resolution.kind == "operator" and not _has_text(parameters.get("prompt"))
+            own_text = _has_text(parameters.get("prompt")) or (spec is not None and spec.prompt is not None)
+            wanted = resolution.kind == "operator" and not own_text
             return _Need(key, role, role.casefold(), wanted)
     if resolution.kind != "operator" or spec is None or own is None or spec.prompt is not None:
         return None
