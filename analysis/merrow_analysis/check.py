@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from merrow_analysis.definitions.configuration import Config
@@ -18,6 +18,7 @@ from merrow_analysis.graph import typed
 from merrow_analysis.graph.flow import Flow
 from merrow_analysis.graph.fold import fold
 from merrow_analysis.graph.nodes import TypedGraph
+from merrow_analysis.graph.patch import patch
 from merrow_analysis.graph.typed import TypedCache
 from merrow_analysis.rules import (
     configuration_rules,
@@ -28,8 +29,9 @@ from merrow_analysis.rules import (
     syntax_rules,
 )
 from merrow_analysis.suppressions import apply as apply_suppressions
+from merrow_analysis.suppressions import has_suppression
 from merrow_analysis.syntax.parser import Diagram
-from merrow_analysis.syntax.tree import Broken
+from merrow_analysis.syntax.tree import Block, Broken
 from merrow_analysis.text import Position, Range, TextEdit
 
 _TOP = Range(Position(0, 0), Position(0, 0))
@@ -81,6 +83,9 @@ class Analyser:
         self.provider = provider
         self.config = config if config is not None else Config()
         self._cache = TypedCache()
+        self._flow: Flow | None = None
+        self._notable: list[Block] = []
+        self._suppressing: list[Block] = []
 
     def edit(self, edit: TextEdit) -> None:
         """Replace a range of the text."""
@@ -89,17 +94,41 @@ class Analyser:
     def analysis(self) -> Analysis:
         """The analysis of the text as it is now."""
         diagram = self.document.diagram
-        flow = fold(diagram.blocks)
+        flow = self._update()
         analysis = Analysis(diagram, flow)
-        found: list[Diagnostic] = syntax_rules.check(diagram, flow)
+        found: list[Diagnostic] = syntax_rules.check(diagram, flow, self._notable)
         if diagram.is_flowchart:
             meaning = self._meaning(analysis)
-            found += _without_consequences(meaning, diagram) if found else meaning
-        kept, extra = apply_suppressions(diagram.blocks, found, report_unused=analysis.is_workflow)
-        diagnostics = self.config.apply([*kept, *extra], self.path)
+            found = [*found, *_without_consequences(meaning, diagram, self._notable)]
+        if self._suppressing:
+            kept, extra = apply_suppressions(diagram.blocks, found, report_unused=analysis.is_workflow)
+            found = [*kept, *extra]
+        diagnostics = self.config.apply(found, self.path)
         diagnostics.sort(key=_order)
         analysis.diagnostics = diagnostics
         return analysis
+
+    def _update(self) -> Flow:
+        """The flowchart of the blocks as they are now, and which of them the rules about syntax and suppressions look at."""
+        document = self.document
+        blocks, changes = document.diagram.blocks, document.changes
+        flow = self._flow
+        if flow is None or changes is None:
+            self._notable = [block for block in blocks if syntax_rules.is_notable(block)]
+            self._suppressing = [block for block in blocks if has_suppression(block)]
+            flow = fold(blocks)
+        else:
+            patched = True
+            for old, new in changes:
+                gone = {id(block) for block in old}
+                self._notable = _replaced(self._notable, gone, new, syntax_rules.is_notable)
+                self._suppressing = _replaced(self._suppressing, gone, new, has_suppression)
+                patched = patched and patch(flow, old, new)
+            if not patched:
+                flow = fold(blocks)
+        self._flow = flow
+        document.changes = []
+        return flow
 
     def _meaning(self, analysis: Analysis) -> list[Diagnostic]:
         diagram, flow = analysis.diagram, analysis.flow
@@ -127,14 +156,24 @@ def _order(diagnostic: Diagnostic) -> tuple[Range, str, str]:
     return diagnostic.range, diagnostic.code, diagnostic.message
 
 
-def _without_consequences(found: Iterable[Diagnostic], diagram: Diagram) -> list[Diagnostic]:
+def _replaced(
+    blocks: list[Block], gone: set[int], new: Iterable[Block], wanted: Callable[[Block], bool]
+) -> list[Block]:
+    """The blocks without those that are gone, with those of the new ones that are wanted, in order."""
+    added = [block for block in new if wanted(block)]
+    if not added and not any(id(block) in gone for block in blocks):
+        return blocks
+    return sorted((*(block for block in blocks if id(block) not in gone), *added), key=lambda block: block.line)
+
+
+def _without_consequences(found: list[Diagnostic], diagram: Diagram, notable: Iterable[Block]) -> list[Diagnostic]:
     """The findings about meaning that don't merely follow from a statement that can't be read."""
     words: set[str] = set()
-    for block in diagram.blocks:
+    for block in notable:
         if any(type(statement) is Broken for statement in block.statements):
             words.update(_WORD.findall(block.text))
     if not words:
-        return list(found)
+        return found
     lines = [""] * (diagram.line_count + 1)
     for block in diagram.blocks:
         if block.line_count == 1:

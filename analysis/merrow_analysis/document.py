@@ -8,11 +8,19 @@ may be kept. The outcome is always that of reading the whole text cold.
 from __future__ import annotations
 
 from bisect import bisect_right
+from typing import NamedTuple
 
 from merrow_analysis.syntax.characters import WHITE_CHARACTERS
 from merrow_analysis.syntax.parser import Diagram, continues_statement, parse_body, parse_lines
 from merrow_analysis.syntax.tree import Block, Comment
 from merrow_analysis.text import Position, TextEdit, split_lines
+
+
+class Change(NamedTuple):
+    """Blocks that an edit replaced; equal ones at both ends are not among them."""
+
+    old: list[Block]
+    new: list[Block]
 
 
 class Document:
@@ -21,6 +29,8 @@ class Document:
     def __init__(self, text: str) -> None:
         self.lines = split_lines(text)
         self.diagram: Diagram = parse_lines(self.lines, text)
+        self.changes: list[Change] | None = None
+        """The blocks replaced since this was last emptied, in order; None where the whole text was read."""
 
     @property
     def text(self) -> str:
@@ -96,6 +106,7 @@ class Document:
             block = kept.get(id(block), block)
             diagram.front_matter = (front_matter, block)
         self.diagram = diagram
+        self.changes = None
 
     def _splice(self, first: int, last: int, count: int) -> None:
         """Read anew around lines ``first`` to ``last`` (old numbers), which are now ``count`` lines."""
@@ -127,10 +138,26 @@ class Document:
         if delta:
             for block in tail:
                 block.line += delta
+        kept = min(start, len(partial.blocks))
+        while kept and partial.blocks[kept - 1] is not blocks[kept - 1]:
+            kept -= 1  # an arrow made reading step back over statements before the edit
+        change = Change(blocks[kept:resume], partial.blocks[kept:])
+        for old_block, new_block in zip(change.old, change.new, strict=False):
+            if not _same(old_block, new_block):
+                break
+            old_block.line, old_block.reach = new_block.line, new_block.reach
+            partial.blocks[kept] = old_block
+            kept += 1
+        changed = Change(blocks[kept:resume], partial.blocks[kept:])
+        while changed.old and changed.new and _same(changed.old[-1], changed.new[-1]):
+            old_block, new_block = changed.old.pop(), changed.new.pop()
+            old_block.line, old_block.reach = new_block.line, new_block.reach
+            partial.blocks[kept + len(changed.new)] = old_block
+        if self.changes is not None:
+            self.changes.append(changed)
         diagram.blocks = [*partial.blocks, *tail]
         if diagram.far or partial.far:
-            here = {id(block) for block in diagram.blocks}
-            diagram.far = [block for block in (*diagram.far, *partial.far) if id(block) in here]
+            diagram.far = [block for block in diagram.blocks if block.reach]
 
     def _first_affected(self, first: int) -> int | None:
         """The index of the block from which to read: the statement before the edit, or one that looked as far as it.

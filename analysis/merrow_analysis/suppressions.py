@@ -140,6 +140,11 @@ def _find(blocks: Sequence[Block]) -> _Found:
     return found
 
 
+def has_suppression(block: Block) -> bool:
+    """Whether a block holds a comment that silences rules, or tries to."""
+    return any(statement.__class__ is Comment and _is_suppression(statement) for statement in block.statements)
+
+
 def _is_suppression(comment: Comment) -> bool:
     return not comment.directive and _MARK.match(comment.text) is not None
 

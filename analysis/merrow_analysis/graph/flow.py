@@ -7,7 +7,6 @@ the blocks; the objects here are made anew at each fold, the blocks and syntax o
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from merrow_analysis.syntax.tree import Arrow, Block, ClassAssign, ClassDef, Header, Label, Metadata, Name, Vertex
 from merrow_analysis.text import Range
@@ -138,4 +137,4 @@ class Flow:
     class_assigns: list[tuple[ClassAssign, Block]] = field(default_factory=list)
     subgraphs: dict[str, Subgraph] = field(default_factory=dict)
     edge_metadata: list[EdgeMetadata] = field(default_factory=list)
-    extra: dict[str, Any] = field(default_factory=dict)
+    edge_ids: dict[str, FlowEdge] = field(default_factory=dict)

@@ -47,7 +47,7 @@ class _OpenSubgraph:
 class _Folder:
     def __init__(self) -> None:
         self.flow = Flow()
-        self.edge_ids: dict[str, FlowEdge] = {}
+        self.edge_ids = self.flow.edge_ids
         self.open: list[_OpenSubgraph] = []
         self.claimed: set[str] = set()
         self.closed = 0

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
 
 from merrow_analysis.definitions.front_matter import read_front_matter
 from merrow_analysis.definitions.metadata import MetaDoc, parse_metadata
 from merrow_analysis.diagnostics import Applicability, Diagnostic, Fix, Related, Severity
-from merrow_analysis.graph.flow import Flow
+from merrow_analysis.graph.flow import Flow, FlowEdge
 from merrow_analysis.rules.registry import find_rule, register
 from merrow_analysis.rules.reporting import metadata_value_span, report
 from merrow_analysis.rules.syntax_fixes import fixes_for
@@ -56,42 +57,59 @@ _HEADS = {"arrow_cross": "x", "arrow_circle": "o", "double_arrow_cross": "x", "d
 _WORD = re.compile(r"\w+")
 
 
-def check(diagram: Diagram, flow: Flow) -> list[Diagnostic]:
-    """Everything about the syntax of a diagram: none for one of another kind. Never raises."""
+def is_notable(block: Block) -> bool:
+    """Whether a block has anything that these rules look at; all others need not be given to `check`."""
+    for statement in block.statements:
+        kind = type(statement)
+        if kind is Chain:
+            if _is_odd(statement, block):  # type: ignore[arg-type]  # narrowed by the exact type above
+                return True
+        elif kind in _NOTABLE:
+            return True
+    return False
+
+
+def check(diagram: Diagram, flow: Flow, notable: Iterable[Block] | None = None) -> list[Diagnostic]:
+    """Everything about the syntax of a diagram: none for one of another kind. Never raises.
+
+    ``notable`` are the blocks for which `is_notable` holds, in order, where the caller knows them already.
+    """
     found: list[Diagnostic] = []
     if diagram.kind == "other":
         return found
     if diagram.front_matter is not None:
         found += _front_matter(diagram)
     open_subgraphs: list[tuple[SubgraphStart, Block]] = []
-    edges = 0
-    for block in diagram.blocks:
+    blocks = diagram.blocks if notable is None else notable
+    for block in blocks:
         for statement in block.statements:
-            kind = type(statement)
-            if kind is Chain:
-                chain: Chain = statement  # type: ignore[assignment]  # narrowed by the exact type above
-                if chain.arrows:
-                    edges += sum(
-                        len(a) * len(b) for a, b in zip(chain.groups, chain.groups[1:], strict=False)
-                    )
-                if _is_odd(chain, block):
-                    found += _chain(chain, block)
-            elif kind is Broken:
-                found.append(_broken(statement, block))  # type: ignore[arg-type]
-            elif kind is SubgraphStart:
-                open_subgraphs.append((statement, block))  # type: ignore[arg-type]
-            elif kind is SubgraphEnd:
+            if isinstance(statement, Chain):
+                if _is_odd(statement, block):
+                    found += _chain(statement, block)
+            elif isinstance(statement, Broken):
+                found.append(_broken(statement, block))
+            elif isinstance(statement, SubgraphStart):
+                open_subgraphs.append((statement, block))
+            elif isinstance(statement, SubgraphEnd):
                 if open_subgraphs:
                     open_subgraphs.pop()
                 else:
-                    found.append(_stray_end(statement, block))  # type: ignore[arg-type]
-            elif kind is LinkStyle:
-                found += _link_style(statement, block, edges)  # type: ignore[arg-type]
+                    found.append(_stray_end(statement, block))
+            elif isinstance(statement, LinkStyle):
+                place = (block.line, statement.span[0])
+                found += _link_style(statement, block, bisect_left(flow.edges, place, key=_edge_place))
     if open_subgraphs:
         found += _unclosed(open_subgraphs, diagram)
-    if edges > MOST_EDGES:
-        found.append(_too_many(flow, edges, diagram))
+    if len(flow.edges) > MOST_EDGES:
+        found.append(_too_many(flow))
     return found
+
+
+_NOTABLE = frozenset((Broken, SubgraphStart, SubgraphEnd, LinkStyle))
+
+
+def _edge_place(edge: FlowEdge) -> tuple[int, int]:
+    return edge.block.line, edge.arrow.span[0]
 
 
 def _broken(statement: Broken, block: Block) -> Diagnostic:
@@ -250,16 +268,9 @@ def _link_style(statement: LinkStyle, block: Block, edges: int) -> Iterator[Diag
             return
 
 
-def _too_many(flow: Flow, edges: int, diagram: Diagram) -> Diagnostic:
-    place = Range(Position(0, 0), Position(0, 0))
-    if len(flow.edges) > MOST_EDGES:
-        place = flow.edges[MOST_EDGES].range
-    elif diagram.header is not None:
-        place = diagram.header[1].range(diagram.header[0].span)
+def _too_many(flow: Flow) -> Diagnostic:
     message = (
-        f"The flowchart has {edges} edges: Mermaid draws at most {MOST_EDGES} unless its setting maxEdges is raised,"
-        " which GitHub does not do."
+        f"The flowchart has {len(flow.edges)} edges: Mermaid draws at most {MOST_EDGES} unless its setting maxEdges is"
+        " raised, which GitHub does not do."
     )
-    return report(TOO_MANY, place, message)
-
-
+    return report(TOO_MANY, flow.edges[MOST_EDGES].range, message)
