@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import merrow_analysis.rules as _registered  # noqa: F401 - importing it registers every rule
+import merrow_analysis.check as _registered  # noqa: F401 - importing it registers every rule
 from merrow_analysis.definitions.configuration import settings_table
 from merrow_analysis.definitions.operators import BUILT_IN_TABLE, InputPort
 from merrow_analysis.rules.registry import all_rules
@@ -49,15 +49,15 @@ def rules() -> str:
 def settings() -> str:
     """The table of settings."""
     text = "# Settings\n\n" + NOTICE
-    text += "In `merrow.toml`, or below `[tool.merrow]` in `pyproject.toml`. The file nearest to a workflow, upwards, counts;\n"
-    text += "`--config FILE` names another, `--no-config` none.\n\n"
+    text += "In `merrow.toml`, or below `[tool.merrow]` in `pyproject.toml`. The file nearest to a workflow, upwards,\n"
+    text += "counts; `--config FILE` names another, `--no-config` none.\n\n"
     return text + settings_table()
 
 
 def operators() -> str:
     """The built-in operators with their ports."""
     text = "# Operators\n\n" + NOTICE
-    text += "The built-in ones; `*` marks a required input. An unlabelled edge goes to the input in bold without a word.\n\n"
+    text += "The built-in ones; `*` marks a required input. An unlabelled edge goes to the input in bold.\n\n"
     text += "| operator | class | inputs | outputs |\n|---|---|---|---|\n"
     for spec in BUILT_IN_TABLE.specs.values():
         inputs = ", ".join(_input(port, spec.bulk) for port in spec.inputs)

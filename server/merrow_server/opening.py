@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from merrow_analysis.check import Analysis
-
 from merrow_analysis.diagnostics import Severity
 from merrow_analysis.markdown import Fence
 from merrow_analysis.text import Range

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-import merrow_analysis.rules as _registered  # noqa: F401 - selectors are held against the registered rules
+import merrow_analysis.check as _registered  # noqa: F401 - importing it registers every rule
 from merrow_analysis.definitions.configuration import ALL, DEFAULT, Config, parse_configuration, selected_rules
 from merrow_analysis.rules.configuration_rules import check_configuration
 from merrow_analysis.rules.registry import all_rules

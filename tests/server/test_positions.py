@@ -14,7 +14,7 @@ from merrow_server.positions import (
     wire_range,
 )
 
-LETTERS = st.sampled_from(list("aB\t -é日本") + ["😀", "👩‍💻", "\u200d", "\ud800", "\udc00", "\U0010ffff"])
+LETTERS = st.sampled_from([*"aB\t -é日本", "😀", "👩‍💻", "\u200d", "\ud800", "\udc00", "\U0010ffff"])
 LINES = st.lists(LETTERS, max_size=12).map("".join)
 ENDINGS = st.sampled_from(["\n", "\r\n", "\r"])
 TEXTS = st.lists(st.tuples(LINES, ENDINGS), max_size=6).map(lambda parts: "".join(a + b for a, b in parts))

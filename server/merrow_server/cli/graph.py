@@ -10,6 +10,7 @@ from merrow_analysis.text import Range, split_lines
 from merrow_server.cli import NOT_WELL, Command
 from merrow_server.cli.options import CONFIG_OPTIONS, diagram_argument, with_options
 from merrow_server.cli.output import complain
+from merrow_server.errors import InputError
 from merrow_server.opening import open_diagram
 from merrow_server.positions import WireRange, wire_range
 from merrow_server.rendering.graph import graph_object, graph_text
@@ -42,15 +43,15 @@ def command(ctx: click.Context, file: str, output: str, config: str | None, no_c
     """
     opened = open_diagram(file, config, use_files=not no_config)
     graph = opened.analysis.typed
+    if graph is None:
+        raise InputError(f"{opened.target.name} is no workflow: it has no PROBLEM and RETURN and names no operator.")
     lines = split_lines(opened.text)
 
     def place(span: Range) -> WireRange:
         return wire_range(lines, opened.in_file(span))
 
     if output == "json":
-        is_workflow = opened.analysis.is_workflow
-        found = graph_object(graph, opened.target.name, place, is_workflow=is_workflow, errors=opened.errors)
-        click.echo(json.dumps(found, indent=2))
+        click.echo(json.dumps(graph_object(graph, opened.target.name, place, opened.errors), indent=2))
     else:
         for line in graph_text(graph):
             click.echo(line)

@@ -19,10 +19,10 @@ CONFIG_OPTIONS = (
     click.option("--config", metavar="FILE", help="Settings from this file, not from the nearest merrow.toml."),
     click.option("--no-config", is_flag=True, help="No settings from any file."),
 )
-INPUT_OPTIONS = (
-    click.option("--stdin-filename", metavar="NAME", help="The name that standard input (-) goes by."),
-    *CONFIG_OPTIONS,
+stdin_filename_option = click.option(
+    "--stdin-filename", metavar="NAME", help="The name that standard input (-) goes by."
 )
+INPUT_OPTIONS = (stdin_filename_option, *CONFIG_OPTIONS)
 
 
 def with_options(options: Sequence[Callable[[_Function], _Function]]) -> Callable[[_Function], _Function]:

@@ -15,13 +15,12 @@ SCHEMA_VERSION = 1
 Place = Callable[[Range], WireRange]
 
 
-def graph_object(graph: TypedGraph, file: str, place: Place, *, is_workflow: bool, errors: int) -> dict[str, Any]:
+def graph_object(graph: TypedGraph, file: str, place: Place, errors: int) -> dict[str, Any]:
     """The graph as an object for JSON; ``place`` turns a range of the diagram into one of the file, in UTF-16."""
     index = {id(edge): number for number, edge in enumerate(graph.edges)}
     return {
         "schema": SCHEMA_VERSION,
         "file": file,
-        "workflow": is_workflow,
         "errors": errors,
         "direction": graph.flow.direction,
         "inputs": [node.id for node in graph.inputs],

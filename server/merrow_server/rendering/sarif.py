@@ -45,15 +45,11 @@ def log(report: Report) -> dict[str, Any]:
             {
                 "executionSuccessful": not report.problems,
                 "toolExecutionNotifications": [
-                    {"level": "error", "message": {"text": _printable(problem)}} for problem in report.problems
+                    {"level": "error", "message": {"text": _printable(problem)}} for problem in dict.fromkeys(report.problems)
                 ],
             }
         ],
-        "results": [
-            _result(file, diagnostic, index[diagnostic.code])
-            for file in report.files
-            for diagnostic in file.diagnostics
-        ],
+        "results": [_result(file, diagnostic, index) for file in report.files for diagnostic in file.diagnostics],
     }
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
 
@@ -69,15 +65,16 @@ def _rule(rule: Rule) -> dict[str, Any]:
     }
 
 
-def _result(file: FileReport, diagnostic: Diagnostic, rule_index: int) -> dict[str, Any]:
+def _result(file: FileReport, diagnostic: Diagnostic, rules: dict[str, int]) -> dict[str, Any]:
     here = OtherFile(file.name, file.lines)
     result: dict[str, Any] = {
         "ruleId": diagnostic.code,
-        "ruleIndex": rule_index,
         "level": _LEVEL[diagnostic.severity],
         "message": {"text": _printable(diagnostic.message)},
         "locations": [_location(here, diagnostic.range)],
     }
+    if diagnostic.code in rules:
+        result["ruleIndex"] = rules[diagnostic.code]
     if diagnostic.related:
         result["relatedLocations"] = [
             {
@@ -88,7 +85,8 @@ def _result(file: FileReport, diagnostic: Diagnostic, rule_index: int) -> dict[s
             for number, related in enumerate(diagnostic.related, 1)
         ]
     if diagnostic.fixes:
-        result["fixes"] = [_fix(here, fix) for fix in diagnostic.fixes]
+        # The schema wants each fix once.
+        result["fixes"] = [_fix(here, fix) for fix in dict.fromkeys(diagnostic.fixes)]
     return result
 
 

@@ -1,0 +1,123 @@
+"""``merrow metrics``: the figures of a workflow."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from math import isnan
+
+import click
+
+from merrow_analysis.graph.measures import Measures
+from merrow_analysis.graph.metrics import DEFAULT_FAILURE_PROBABILITY, Metrics, metrics
+from merrow_server.cli import NOT_WELL, Command
+from merrow_server.cli.options import CONFIG_OPTIONS, diagram_argument, with_options
+from merrow_server.cli.output import complain
+from merrow_server.opening import open_diagram
+from merrow_server.rendering.snippet import cells, visible
+
+_LONGEST_PATH = 6
+
+
+@click.command(
+    "metrics",
+    cls=Command,
+    epilog="""
+    merrow metrics flow.mmd
+    merrow metrics --failure-probability 0.2 flow.mmd
+    merrow metrics --format json README.md#1
+    """,
+)
+@diagram_argument
+@click.option(
+    "--format",
+    "output",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="How to print the figures.",
+)
+@click.option(
+    "--failure-probability",
+    type=click.FloatRange(0, 1),
+    default=DEFAULT_FAILURE_PROBABILITY,
+    show_default=True,
+    metavar="P",
+    help="How likely a subtask is to fail, from 0 to 1.",
+)
+@with_options(CONFIG_OPTIONS)
+@click.pass_context
+def command(
+    ctx: click.Context, file: str, output: str, failure_probability: float, config: str | None, no_config: bool
+) -> None:
+    """Measure the workflow in FILE: parallelism, dependency complexity, depth, expected completed subtasks.
+
+    The figures are given for the subtasks alone (without inputs and outputs) and for the whole graph. The exit code is
+    1 when the workflow has errors; the figures are printed all the same.
+    """
+    opened = open_diagram(file, config, use_files=not no_config)
+    analysis = opened.analysis
+    if isnan(failure_probability):
+        raise click.BadParameter("a probability is a number from 0 to 1", ctx, param_hint="--failure-probability")
+    found = metrics(analysis.typed if analysis.typed is not None else analysis.flow, failure_probability)
+    if output == "json":
+        click.echo(json.dumps({"file": opened.target.name, **found.as_json()}, indent=2))
+    else:
+        for line in _table(found):
+            click.echo(line)
+    if opened.errors:
+        complain(opened.warning)
+        ctx.exit(NOT_WELL)
+
+
+def _table(found: Metrics) -> Iterator[str]:
+    columns = [(title, part) for title, part in (("subtasks", found.workflow), ("whole graph", found.graph)) if part]
+    rows = [("", [title for title, _ in columns])]
+    figures = [_figures(part) for _, part in columns]
+    rows += [(name, [column[name] for column in figures]) for name in figures[0]]
+    yield from _aligned(rows)
+    if found.promises:
+        yield f"\n{found.promises} of the types are promises of the author (returns:)."
+    for title, part in columns:
+        if part.critical_path is not None:
+            yield f"\ncritical path ({title}): {_path(part.critical_path)}"
+        if part.undefined is not None:
+            yield f"\n{title}: {part.undefined}"
+
+
+def _figures(part: Measures) -> dict[str, str]:
+    return {
+        "nodes": str(part.nodes),
+        "edges": str(part.edges),
+        "depth": _number(part.depth),
+        "width": _number(part.width),
+        "largest antichain": _number(part.max_antichain),
+        "parallelism P_avg": _number(part.p_avg),
+        "dependency complexity C_dependency": _number(part.c_dependency),
+        "edges beyond the transitive reduction": _number(
+            None if part.transitive_edges is None else len(part.transitive_edges)
+        ),
+        "expected completed, product formula": _number(part.expected_product),
+        "expected completed, exactly": _number(part.expected_exact),
+    }
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return "-"
+    return str(value) if isinstance(value, int) else f"{value:.4g}"
+
+
+def _path(ids: Sequence[str]) -> str:
+    shown = [visible(word) for word in ids]
+    if len(shown) > _LONGEST_PATH:
+        shown = [*shown[:3], f"({len(shown) - 5} more)", *shown[-2:]]
+    return " -> ".join(shown)
+
+
+def _aligned(rows: Sequence[tuple[str, Sequence[str]]]) -> Iterator[str]:
+    first = max(cells(name) for name, _ in rows)
+    widths = [max(cells(values[column]) for _, values in rows) for column in range(len(rows[0][1]))]
+    for name, values in rows:
+        padded = "  ".join(value.rjust(width) for value, width in zip(values, widths, strict=True))
+        yield f"{name.ljust(first)}  {padded}"

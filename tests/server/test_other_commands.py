@@ -1,0 +1,151 @@
+"""``rules``, ``explain``, ``graph``, ``metrics``, and the program itself."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from tests.server.program import GOOD, ONE_VOICE, in_process, markdown, merrow, write
+
+from merrow_analysis.rules.registry import all_rules
+from merrow_server.cli import COMMANDS
+
+Capture = pytest.CaptureFixture[str]
+
+
+def test_the_program_says_its_version_and_its_commands() -> None:
+    assert merrow("--version").out.startswith("merrow ")
+    shown = merrow("--help")
+    assert shown.code == 0
+    assert all(name in shown.out for name in COMMANDS)
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_every_command_helps_with_an_example(name: str, capsys: Capture) -> None:
+    outcome = in_process(capsys, name, "--help")
+    assert outcome.code == 0
+    assert "Examples:" in outcome.out
+    assert f"merrow {name}" in outcome.out
+
+
+def test_help_loads_nothing_of_the_analysis() -> None:
+    script = (
+        "import sys; from merrow_server.cli import main; main(['--help']);"
+        "print([name for name in sys.modules if name.startswith(('merrow_analysis', 'rich', 'lark'))])"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.endswith("[]\n")
+
+
+def test_a_check_loads_no_terminal_or_network_library() -> None:
+    write("good.mmd", GOOD)
+    script = (
+        "import sys; from merrow_server.cli import main; main(['check', 'good.mmd']);"
+        "print([name for name in sys.modules if name in ('rich', 'openai', 'pygls', 'http', 'asyncio', 'pathspec')])"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.endswith("[]\n")
+
+
+def test_rules_are_listed_as_text_and_json(capsys: Capture) -> None:
+    listed = in_process(capsys, "rules", "--format", "json").json
+    assert [rule["code"] for rule in listed] == [rule.code for rule in all_rules()]
+    assert set(listed[0]) == {"code", "name", "summary", "severity", "since", "fix"}
+    text = in_process(capsys, "rules").out
+    assert all(rule.code in text and rule.name in text for rule in all_rules())
+
+
+def test_a_rule_is_explained_by_code_or_name(capsys: Capture) -> None:
+    page = in_process(capsys, "explain", "MW105").out
+    assert page.startswith("# MW105 ensemble-needs-two-sources\n")
+    assert in_process(capsys, "explain", "mw105").out == page
+    assert in_process(capsys, "explain", "ensemble-needs-two-sources").out == page
+    outcome = in_process(capsys, "explain", "ensemble-needs-two-source")
+    assert outcome.code == 2
+    assert "Did you mean ensemble-needs-two-sources?" in outcome.err
+
+
+def test_the_graph_has_operators_ports_and_types(capsys: Capture) -> None:
+    write("good.mmd", GOOD)
+    outcome = in_process(capsys, "graph", "good.mmd")
+    assert outcome.code == 0
+    graph = outcome.json
+    nodes = {node["id"]: node for node in graph["nodes"]}
+    assert nodes["A"]["operator"] == "Custom"
+    assert nodes["A"]["outputs"] == [{"name": "response", "type": "Text"}]
+    assert nodes["A"]["range"]["start"] == {"line": 2, "character": 4}
+    [first, second] = graph["edges"]
+    assert (first["source"], first["target"], first["port"], first["type"]) == ("PROBLEM", "A", "input", "Problem")
+    assert (second["port"], second["inferred"]) == ("result", True)
+    assert graph["order"] == ["PROBLEM", "A", "RETURN"]
+    assert (
+        "A: Custom -> response: Text\n  <- PROBLEM.value -> input: Problem"
+        in in_process(capsys, "graph", "--format", "text", "good.mmd").out
+    )
+
+
+def test_the_graph_of_a_block_has_places_of_the_markdown_file(capsys: Capture) -> None:
+    write("doc.md", markdown(GOOD, ONE_VOICE))
+    graph = in_process(capsys, "graph", "doc.md#1").json
+    assert graph["nodes"][0]["range"]["start"] == {"line": 4, "character": 4}
+    outcome = in_process(capsys, "graph", "doc.md")
+    assert (outcome.code, outcome.err) == (2, "merrow: doc.md has 2 mermaid blocks; name one, such as doc.md#1.\n")
+
+
+def test_a_graph_with_errors_is_printed_with_code_1(capsys: Capture) -> None:
+    write("bad.mmd", ONE_VOICE)
+    outcome = in_process(capsys, "graph", "bad.mmd")
+    assert outcome.code == 1
+    assert outcome.json["errors"] == 1
+    assert outcome.err == "merrow: bad.mmd has an error; merrow check bad.mmd shows what is wrong.\n"
+
+
+def test_metrics_as_text_and_json(capsys: Capture) -> None:
+    write("good.mmd", GOOD)
+    found = in_process(capsys, "metrics", "--format", "json", "good.mmd").json
+    assert found["graph"]["nodes"] == 3
+    assert found["workflow"]["nodes"] == 1
+    assert "critical path (whole graph): PROBLEM -> A -> RETURN" in in_process(capsys, "metrics", "good.mmd").out
+    surer = in_process(capsys, "metrics", "--format", "json", "--failure-probability", "0", "good.mmd").json
+    assert surer["graph"]["expected_completed"]["product_formula"] == 3
+
+
+@pytest.mark.parametrize("command", ["graph", "metrics"])
+@pytest.mark.parametrize("file", [".", "missing.mmd", "no_diagram.md"])
+def test_what_is_no_diagram_is_one_sentence(command: str, file: str, capsys: Capture) -> None:
+    write("no_diagram.md", "# nothing\n")
+    outcome = in_process(capsys, command, file)
+    assert outcome.code == 2
+    assert outcome.err.count("\n") == 1
+
+
+def test_a_failure_probability_is_a_probability(capsys: Capture) -> None:
+    write("good.mmd", GOOD)
+    for value in ("2", "nan", "x"):
+        assert in_process(capsys, "metrics", "--failure-probability", value, "good.mmd").code == 2
+
+
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a terminal")
+@pytest.mark.parametrize("arguments", [["rules"], ["explain", "MW105"], ["check", "good.mmd"]])
+def test_a_terminal_gets_the_pretty_form(arguments: list[str]) -> None:
+    write("good.mmd", GOOD)
+    reader, terminal = os.openpty()
+    environment = {**os.environ, "TERM": "xterm-256color"}
+    program = subprocess.Popen(
+        [sys.executable, "-m", "merrow_server", *arguments], stdout=terminal, stderr=subprocess.PIPE, env=environment
+    )
+    os.close(terminal)
+    shown = b"".join(iter(lambda: _read(reader), b""))
+    os.close(reader)
+    assert program.stderr is not None
+    assert program.stderr.read() == b""
+    assert program.wait(60) == 0
+    assert b"\x1b[" in shown
+
+
+def _read(terminal: int) -> bytes:
+    """What is written to a terminal next; nothing once its writer is gone, which Linux reports as an error."""
+    try:
+        return os.read(terminal, 65536)
+    except OSError:
+        return b""
