@@ -115,13 +115,16 @@ class _Layout:
         """The new text of a block; its own where it is not to be touched. Keeps account of subgraphs in any case."""
         pieces: list[str] = []
         text, done = block.text, 0
-        touchable = True
-        statements = sorted((s for s in block.statements if not isinstance(s, EmptyStatement)), key=lambda s: s.span)
-        for statement in statements:
+        touchable = all(map(_may_be_touched, block.statements))
+        for statement in sorted(block.statements, key=lambda s: s.span):
+            if isinstance(statement, EmptyStatement):
+                # Inside a subgraph Mermaid takes a lone semicolon for a node.
+                touchable = touchable and self.depth == 1
+                continue
             if isinstance(statement, SubgraphEnd):
                 self.depth = max(1, self.depth - 1)
             start, end = statement.span
-            touchable = touchable and _may_be_touched(statement) and _is_between(text[done:start]) and start >= done
+            touchable = touchable and done <= start <= end <= len(text) and _is_between(text[done:start])
             if touchable:
                 piece = _statement(text, statement)
                 touchable = bool(piece) and text[end : end + 1] != "%"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 
 from merrow_analysis.syntax.parser import Diagram, parse_diagram
-from merrow_analysis.syntax.tree import Block, Broken, EmptyStatement, Header, Statement
+from merrow_analysis.syntax.tree import Block, Broken, EmptyStatement, Header, Statement, SubgraphEnd, SubgraphStart
 from merrow_analysis.text import Position, Range, TextEdit, apply_edits
 
 _MOST_ATTEMPTS = 8
@@ -50,9 +50,15 @@ def _harmless_alone(block: Block, edit: TextEdit) -> bool:
 
 def _meaning(diagram: Diagram) -> Iterator[tuple[Statement, int]]:
     """The statements that mean something, each with the number of its block."""
+    depth = 0
     for number, block in enumerate(diagram.blocks):
         for statement in block.statements:
-            if not isinstance(statement, EmptyStatement):
+            if isinstance(statement, SubgraphStart):
+                depth += 1
+            elif isinstance(statement, SubgraphEnd):
+                depth = max(0, depth - 1)
+            # A lone semicolon means nothing, except inside a subgraph, where Mermaid takes it for a node.
+            if depth or not isinstance(statement, EmptyStatement):
                 yield statement, number
 
 

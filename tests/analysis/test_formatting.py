@@ -157,6 +157,11 @@ def test_space_that_means_something_stays() -> None:
     assert format_text(text) == text
 
 
+def test_a_lone_semicolon_in_a_subgraph_is_a_node_and_stays() -> None:
+    text = "flowchart TD\nsubgraph A;;end\n"
+    assert format_text(text) == text
+
+
 def test_a_line_under_a_suppression_stays_one_line() -> None:
     text = "flowchart TD\n    %% merrow: ignore[MW402] said twice\n    A-->B; B-->C\n"
     assert format_text(text) == text
