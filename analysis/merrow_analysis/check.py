@@ -36,7 +36,9 @@ from merrow_analysis.text import Position, Range, TextEdit
 
 _TOP = Range(Position(0, 0), Position(0, 0))
 _WORD = re.compile(r"\w+")
-_NEED_THE_WHOLE = frozenset({"MW102", "MW105", "MW114", "MW115", "MW203", "MW216", "MW217", "MW322"})
+_NEED_THE_WHOLE = frozenset(
+    "MW102 MW105 MW114 MW115 MW204 MW212 MW215 MW216 MW217 MW303 MW401 MW402 MW403 MW404".split()
+)
 """Rules that a statement which can't be read may set off far away, since an edge or a class of the graph is missing."""
 
 

@@ -18,23 +18,28 @@ def patch(flow: Flow, old: list[Block], new: list[Block]) -> bool:
     """Replace what ``old`` blocks gave to ``flow`` by what ``new`` ones give. False, and nothing done, where `fold` must do it."""
     if flow.edge_ids or not (_only_chains(old) and _only_chains(new)):
         return False
-    if flow.subgraphs and _names(old) != _names(new):
+    before, after = _names(old), _names(new)
+    if before != after and not _all_known_above(flow, old, new, {*before, *after}):
         return False
     gone = {id(block) for block in old}
-    touched: Touched = {}
-    for text in (*_names(old), *_names(new)):
-        node = flow.nodes.get(text)
-        # The node must be mentioned above, so that neither its being there nor its place in the order depends on these blocks.
-        if node is None or id(node.mentions[0].block) in gone:
-            return False
-        touched[text] = node
-    first_line = min((block.line for block in (new or old)), default=0)
-    if any(node.mentions[0].block.line >= first_line for node in touched.values()):
-        return False
+    touched = {name: flow.nodes[name] for name in (*before, *after)}
     _replace_edges(flow, new, gone, touched)
     _replace_mentions(new, gone, touched)
     for node in touched.values():
         _settle(node, flow)
+    return True
+
+
+def _all_known_above(flow: Flow, old: list[Block], new: list[Block], names: set[str]) -> bool:
+    """Whether all nodes are mentioned above these blocks, so that neither their being there nor their order depends on them."""
+    if flow.subgraphs:
+        return False  # a subgraph's members are in order of mention, too
+    gone = {id(block) for block in old}
+    first_line = min((block.line for block in (new or old)), default=0)
+    for name in names:
+        node = flow.nodes.get(name)
+        if node is None or id(node.mentions[0].block) in gone or node.mentions[0].block.line >= first_line:
+            return False
     return True
 
 

@@ -40,7 +40,7 @@ FRONT_MATTER = register("MW008", "front-matter-not-yaml", "The front matter is n
 SHAPE = register("MW009", "unknown-shape", "Mermaid has no shape of this name.", Severity.ERROR, fix="sometimes")
 register("MW010", "misplaced-front-matter", "Front matter is not closed, or not at the top.", Severity.ERROR)
 register("MW011", "not-a-diagram", "The text does not begin like a Mermaid diagram.", Severity.ERROR, fix="sometimes")
-STRAY_END = register("MW012", "stray-end", "An end closes no subgraph.", Severity.ERROR, fix="always")
+STRAY_END = register("MW012", "stray-end", "An end closes no subgraph.", Severity.ERROR, fix="sometimes")
 UNCLOSED = register("MW013", "unclosed-subgraph", "A subgraph is never closed.", Severity.ERROR, fix="always")
 LINK_STYLE = register("MW014", "link-style-out-of-range", "linkStyle names an edge that isn't there.", Severity.ERROR)
 TOO_MANY = register(
