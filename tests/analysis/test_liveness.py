@@ -7,11 +7,11 @@ from itertools import product
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.analysis.workflows import diagnose, errors, told, typed, workflow
+
 from merrow_analysis.graph.conditions import ALWAYS, NEVER, Conditions, TooManyCombinationsError
 from merrow_analysis.graph.nodes import TypedGraph
 from merrow_analysis.graph.plan import combinations, live_state
-
-from tests.analysis.workflows import diagnose, errors, told, typed, workflow
 
 
 def holds(store: Conditions, condition: int, choices: tuple[int, ...]) -> bool:
@@ -249,12 +249,16 @@ def test_decisions_side_by_side_stay_cheap() -> None:
 
 
 def test_too_many_combinations_are_an_error_and_not_a_guess() -> None:
+    store = Conditions([2] * 40, 200)
     with pytest.raises(TooManyCombinationsError):
-        store = Conditions([2] * 40, 200)
-        condition = ALWAYS
-        for number in range(20):
-            pair = store.either(store.chosen(number, 0), store.chosen(39 - number, 1))
-            condition = store.both(condition, pair)
+        entangle(store)
+
+
+def entangle(store: Conditions) -> None:
+    condition = ALWAYS
+    for number in range(20):
+        pair = store.either(store.chosen(number, 0), store.chosen(39 - number, 1))
+        condition = store.both(condition, pair)
 
 
 def test_an_output_that_a_case_leaves_empty_names_the_case() -> None:

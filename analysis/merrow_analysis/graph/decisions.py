@@ -15,6 +15,8 @@ from typing import Literal
 
 from simpleeval import SimpleEval  # type: ignore[import-untyped]
 
+from merrow_analysis.suggest import closest
+
 TRUTHY = frozenset({"yes", "true", "pass", "passed", "ok"})
 FALSY = frozenset({"no", "false", "fail", "failed"})
 ELSE = "else"
@@ -114,6 +116,11 @@ def _coverage(
     if takes is None:
         return [] if ELSE in numbers else [CaseProblem("uncovered", None, (ELSE,))]
     missing = [index for index, key in enumerate(takes) if key not in numbers]
+    # A case that is misspelled has a finding of its own; what it was meant for is not missing as well.
+    for key in numbers:
+        if key not in takes and key != ELSE and missing:
+            meant = closest(key, [takes[index] for index in missing])
+            missing.remove(missing[0] if meant is None else takes.index(meant))
     if ELSE in numbers:
         edge = of_edge.index(numbers[ELSE])
         return [] if missing else [CaseProblem("covered", edge, words)]

@@ -51,7 +51,8 @@ def feed_of(edge: TypedEdge, port: str | None) -> Feed:
     """What an edge brings to a port; to none, it brings order alone."""
     if edge.source.kind != "decision":
         return Feed(edge.source.index)
-    return Feed(edge.source.index, edge.case, carries=port is not None)
+    # A port that a Decision without a value should feed has an error of its own, and counts as fed.
+    return Feed(edge.source.index, edge.case, carries=port is not None and edge.source.placement.signature.has_value)
 
 
 def _feeds(node: TypedNode, port: str) -> tuple[Feed, ...]:

@@ -139,6 +139,11 @@ def _unplaced(incoming: tuple[tuple[str | None, Signature], ...]) -> tuple[Place
     return tuple(PlacedEdge((), False, read_label(text, from_decision=sig.decision)) for text, sig in incoming)
 
 
+def is_odd_result(type_: Type, types: TypeTable) -> bool:
+    """Whether a value of this type is hardly what a workflow is for."""
+    return any(types.fits(type_, odd) for odd in (BOOL, FEEDBACK))
+
+
 class _Placer:
     """The work of `place` for one node that has ports."""
 
@@ -392,7 +397,7 @@ class _Placer:
         for edge, feeds in enumerate(self.feeds):
             for feed in feeds:
                 given = feed.type
-                if given is not None and any(self.types.fits(given, odd) for odd in (BOOL, FEEDBACK)):
+                if given is not None and is_odd_result(given, self.types):
                     self.findings.append(Finding("odd-result", edge, feed.port, given, names=(feed.output or "",)))
 
     def _output(self, edge: int) -> tuple[str, Type | None] | None:

@@ -26,13 +26,14 @@ OUTPUT_LEFT_EMPTY = register(
     "MW216", "output-left-empty", "Some combination of cases leaves an output without a value.", Severity.ERROR
 )
 NEVER_RUNS = register("MW217", "never-runs", "A node is skipped whatever the Decisions choose.", Severity.ERROR)
-TOO_MANY_COMBINATIONS = register(
-    "MW218", "too-many-combinations", "The Decisions combine in too many ways to be checked.", Severity.ERROR
-)
 
 
 def check_liveness(graph: TypedGraph) -> Iterator[Diagnostic]:
-    """Findings about what is live together. Never raises."""
+    """Findings about what is live together. Never raises. Nothing is said while an edge out of a Decision has no
+    case.
+    """
+    if any(case is None for node in graph.decisions if node.cases is not None for case in node.cases.of_edge):
+        return
     combinations = graph.combinations
     undecided = combinations.undecided
     found: list[Diagnostic] = []
@@ -53,10 +54,10 @@ def check_liveness(graph: TypedGraph) -> Iterator[Diagnostic]:
     if undecided is not None:
         node = graph.nodes[undecided]
         message = (
-            f"The Decisions before {node.id} combine in too many ways to be checked; split the workflow, or join "
-            "branches before the next Decision."
+            f"The Decisions before {node.id} combine in too many ways to show that nothing is left empty; split the "
+            "workflow, or join branches before the next Decision."
         )
-        yield report(TOO_MANY_COMBINATIONS, node.flow.range, message)
+        yield report(OUTPUT_LEFT_EMPTY, node.flow.range, message)
     elif combinations.live is not None:
         yield from _skipped(graph, combinations)
 

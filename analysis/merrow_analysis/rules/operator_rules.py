@@ -247,6 +247,10 @@ def _unknown(
     collected: dict[str, list[tuple[TypedNode, NodeProblem]]],
 ) -> Iterator[Diagnostic]:
     names = ", ".join(graph.operators.names())
+    if node.id in graph.flow.subgraphs:
+        message = f"{node.id} is a subgraph, which takes no part in the workflow itself; connect the nodes inside it."
+        yield report(UNKNOWN_OPERATOR, node.flow.range, message)
+        return
     if problem.kind == "none":
         message = (
             f"{node.id} has no operator: begin its label with one, or give it an operator's class. "

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from merrow_analysis.definitions.types import CODE, ENTRY_POINT, PROBLEM, TEXT, Type
 from merrow_analysis.diagnostics import Diagnostic, Fix, Severity
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
-from merrow_analysis.graph.ports import Finding
+from merrow_analysis.graph.ports import Finding, is_odd_result
 from merrow_analysis.rules.registry import register
 from merrow_analysis.rules.reporting import edges_of_arrow, fix, label_range, listed, named, report, write_label
 
@@ -241,10 +241,10 @@ def _port_spelling(graph: TypedGraph, node: TypedNode, edge: TypedEdge, finding:
 
 
 def _odd_result(graph: TypedGraph, node: TypedNode, edge: TypedEdge, finding: Finding) -> Diagnostic:
-    del graph
     output = finding.names[0]
     what = f"`{output}` of {edge.source.id} ({finding.given})" if output else f"{finding.given} from {edge.source.id}"
-    others = [name for name in edge.source.outputs if name != output]
+    outputs = edge.source.outputs.items()
+    others = [name for name, type_ in outputs if type_ is not None and not is_odd_result(type_, graph.types)]
     hint = f"write `{others[0]}:` on the edge if you mean that." if others and output else "connect a solution instead."
     message = f"{node.id} receives {what}, which is hardly the workflow's result; {hint}"
     return report(ODD_RESULT, label_range(edge), message)
