@@ -45,6 +45,8 @@ _AMPERSAND = re.compile(r"[ \t]+&[ \t]+")
 _WORDS = re.compile(r"[ \t]+")
 _LINE_END = re.compile(r"[ \t]*(?=[\r\n]|$)")
 _SUPPRESSION = "merrow:"
+_DEEPEST = 40
+"""Levels beyond this are not indented further, so that the text grows by no more than a factor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +130,7 @@ class _Layout:
             if touchable:
                 piece = _statement(text, statement)
                 touchable = bool(piece) and text[end : end + 1] != "%"
-                depth = 0 if isinstance(statement, Header) else self.depth
+                depth = 0 if isinstance(statement, Header) else min(self.depth, _DEEPEST)
                 pieces.append(" " * (depth * self.options.indent_width) + piece)
                 if self.options.keep_semicolons and text[end:].lstrip(" \t").startswith(";"):
                     pieces[-1] += ";"

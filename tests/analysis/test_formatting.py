@@ -123,6 +123,11 @@ def test_subgraphs_are_indented_one_in_another() -> None:
     )
 
 
+def test_very_deep_nesting_does_not_blow_up_the_text() -> None:
+    text = "flowchart TD\n" + "subgraph a\n" * 3000 + "end\n" * 3000
+    assert len(format_text(text)) < 50 * len(text)
+
+
 def test_blank_lines_are_kept_but_not_in_runs_and_not_at_the_end() -> None:
     text = "flowchart TD\n\n\n \t\nA\n\n%% b\n\n\nB\n\n\n"
     assert format_text(text) == "flowchart TD\n\n    A\n\n    %% b\n\n    B\n"
