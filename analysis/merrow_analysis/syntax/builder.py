@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 from lark import Token, Transformer
@@ -62,6 +63,14 @@ def split_names(text: str, start: int) -> tuple[Name, ...]:
         names.append(Name(show_entities(part), (start, start + len(part))))
         start += len(part) + 1
     return tuple(names)
+
+
+@dataclass(slots=True)
+class _ChainDraft:
+    """A chain that may go on."""
+
+    groups: list[list[Vertex]] = field(default_factory=list)
+    arrows: list[Arrow] = field(default_factory=list)
 
 
 class StatementBuilder(Transformer[Token, Statement]):
@@ -146,21 +155,25 @@ class StatementBuilder(Transformer[Token, Statement]):
                 group.append(child)
         return group
 
-    def chain(self, children: list[Any]) -> Chain:
+    def chain(self, children: list[Any]) -> _ChainDraft:
         first = children[0]
-        if isinstance(first, Chain):
-            chain, group = first, children[2]
-            chain.arrows = (*chain.arrows, children[1])
-            chain.groups = (*chain.groups, tuple(group))
+        if isinstance(first, _ChainDraft):
+            draft, group = first, children[2]
+            draft.arrows.append(children[1])
         else:
-            group = first
-            chain = Chain((tuple(group),), (), (group[0].span[0], 0))
+            draft, group = _ChainDraft(), first
+        draft.groups.append(group)
         for child in children[1:]:
             if isinstance(child, Metadata):
                 group[-1].metadata = child
-        last: Vertex = group[-1]
-        chain.span = (chain.span[0], last.metadata.span[1] if last.metadata else last.span[1])
-        return chain
+        return draft
+
+    def whole_chain(self, children: list[Any]) -> Chain:
+        draft: _ChainDraft = children[0]
+        last = draft.groups[-1][-1]
+        end = last.metadata.span[1] if last.metadata else last.span[1]
+        groups = tuple(tuple(group) for group in draft.groups)
+        return Chain(groups, tuple(draft.arrows), (groups[0][0].span[0], end))
 
     # Links
 

@@ -35,6 +35,7 @@ RESERVED = frozenset(
 """Words that are tokens of their own: a node id that equals one is left to the grammar."""
 
 _DIGITS = "0123456789"
+_ARROW_BODY = frozenset("-=.")
 _TEXT = r'[^\[\](){}|"~\r\n]++'
 _QUOTED = r'"(?!`)[^"\r\n]++"'
 _LABEL = f"(?:{_QUOTED}|{_TEXT})"
@@ -88,6 +89,8 @@ def read_line(line: str) -> tuple[Statement, ...] | None:
     if start == len(line):
         return ()
     if "direction" in line or "~~~" in line or "%%" in line:
+        return None
+    if line[start] in "xo" and line[start + 1 : start + 2] in _ARROW_BODY:
         return None
     special = _KEYWORDS.get(line[start : start + 3])
     if special is not None:

@@ -46,7 +46,7 @@ _TAG_NAME = re.compile(r"(</?)([A-Za-z][^\s/><]*)")
 
 # What a browser drops, or puts into the document's head, as long as the body has not begun.
 _BEFORE_BODY = re.compile(
-    r"(?:[ \t\n\f]+|</(?!br\b)[a-z][^>]*>|<!--.*?-->|<(?:!(?!--)|\?)[^>]*>"
+    r"(?:[ \t\n\f]+|</(?!br\b)[a-z][^>]*>|<!--(?:-?>|.*?--!?>)|<(?:!(?!--)|\?)[^>]*>"
     r"|<(title|noscript|noframes|script|style)\b[^>]*>.*?</\1\s*>|<(?:base|link|meta)\b[^>]*>)+",
     re.IGNORECASE | re.DOTALL,
 )
