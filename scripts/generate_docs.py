@@ -12,7 +12,7 @@ from pathlib import Path
 
 import merrow_analysis.check as _registered  # noqa: F401 - importing it registers every rule
 from merrow_analysis.definitions.configuration import settings_table
-from merrow_analysis.definitions.operators import BUILT_IN_TABLE, InputPort
+from merrow_analysis.definitions.operators import BUILT_IN_TABLE, InputPort, OperatorSpec
 from merrow_analysis.rules.registry import all_rules
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
@@ -60,16 +60,21 @@ def operators() -> str:
     text += "The built-in ones; `*` marks a required input. An unlabelled edge goes to the input in bold.\n\n"
     text += "| operator | class | inputs | outputs |\n|---|---|---|---|\n"
     for spec in BUILT_IN_TABLE.specs.values():
-        inputs = ", ".join(_input(port, spec.bulk) for port in spec.inputs)
+        inputs = ", ".join(_input(port, spec) for port in spec.inputs)
         outputs = ", ".join(f"{port.name}: {port.type}" for port in spec.outputs)
         text += f"| {spec.name} | `{spec.class_spelling or spec.name + 'Op'}` | {inputs} | {outputs} |\n"
     return text
 
 
-def _input(port: InputPort, bulk: str | None) -> str:
-    name = f"**{port.name}**" if port.name == bulk else port.name
-    many = ", one or more" if port.many else ""
-    return f"{name}{'*' if port.required else ''}: {port.type}{many}"
+def _input(port: InputPort, spec: OperatorSpec) -> str:
+    name = f"**{port.name}**" if port.name == spec.bulk else port.name
+    if not port.many:
+        number = ""
+    elif not port.required:
+        number = " (any number)"
+    else:
+        number = " (two or more)" if spec.sources == 2 and port == spec.through else " (one or more)"
+    return f"{name}{'*' if port.required else ''}: {port.type}{number}"
 
 
 PAGES: dict[str, Callable[[], str]] = {"rules.md": rules, "settings.md": settings, "operators.md": operators}

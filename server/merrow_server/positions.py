@@ -6,7 +6,7 @@ Inside Merrow a column counts code points. Outside, a character of the astral pl
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypedDict
+from typing import Literal, TypedDict
 
 from merrow_analysis.text import Position, Range
 
@@ -75,3 +75,46 @@ def position_from_wire(lines: Sequence[str], wire: WirePosition) -> Position:
 def range_from_wire(lines: Sequence[str], wire: WireRange) -> Range:
     """The range in the text made of ``lines`` that LSP writes as ``wire``."""
     return Range(position_from_wire(lines, wire["start"]), position_from_wire(lines, wire["end"]))
+
+
+Encoding = Literal["utf-8", "utf-16", "utf-32"]
+"""How a client counts the characters of a line; LSP's own name for each."""
+
+
+def units(text: str, encoding: Encoding) -> int:
+    """How many code units ``text`` takes."""
+    if encoding == "utf-32" or text.isascii():
+        return len(text)
+    return utf16_length(text) if encoding == "utf-16" else len(text.encode("utf-8", "surrogatepass"))
+
+
+def column_from_units(line: str, character: int, encoding: Encoding) -> int:
+    """The code point offset of the offset ``character``, counted in code units, in ``line``.
+
+    An offset within a character means its beginning; one beyond the line is its end.
+    """
+    if encoding == "utf-32" or line.isascii():
+        return min(character, len(line))
+    if encoding == "utf-16":
+        return from_utf16(line, character)
+    counted = 0
+    for column, letter in enumerate(line):
+        counted += units(letter, encoding)
+        if counted > character:
+            return column
+    return len(line)
+
+
+def character_at(lines: Sequence[str], position: Position, encoding: Encoding) -> int:
+    """``position.column`` of the text made of ``lines``, in code units; beyond the line it is the line's end."""
+    return units(_content(lines, position.line)[: position.column], encoding)
+
+
+def position_at(lines: Sequence[str], line: int, character: int, encoding: Encoding) -> Position:
+    """The position of a client's ``line`` and ``character``; beyond the text it is the text's end."""
+    if line >= len(lines):
+        last = len(lines) - 1
+        if not lines or lines[last].endswith(("\n", "\r")):
+            return Position(len(lines), 0)
+        return Position(last, len(lines[last]))
+    return Position(line, column_from_units(_content(lines, line), character, encoding))

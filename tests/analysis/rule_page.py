@@ -8,19 +8,25 @@ from dataclasses import dataclass, field
 
 from markdown_it import MarkdownIt
 
+SETTINGS_FILE = "merrow.toml"
 SECTIONS = ["What it does", "Why is this bad", "Wrong", "Right", "How to configure"]
-_EXPECT = re.compile(r"^\s*%%\s*expect(?P<file>-file)?:\s*(?P<codes>MW\d{3}(?:\s*,\s*MW\d{3})*)\s*$")
+_EXPECT = re.compile(r"^\s*(?:%%|#)\s*expect(?P<file>-file)?:\s*(?P<codes>MW\d{3}(?:\s*,\s*MW\d{3})*)\s*$")
 
 
 @dataclass
 class Example:
-    """A mermaid block of a page. ``expected`` has (line, code) pairs, ``anywhere`` codes that the file must have."""
+    """A mermaid block of a page, and the files that stand before it in its section.
+
+    ``expected`` has (line, code) pairs, ``in_settings`` those in merrow.toml, ``anywhere`` codes that the diagram must
+    have somewhere.
+    """
 
     section: str
     number: int
     text: str
     files: dict[str, str]
     expected: set[tuple[int, str]] = field(default_factory=set)
+    in_settings: set[tuple[int, str]] = field(default_factory=set)
     anywhere: set[str] = field(default_factory=set)
 
 
@@ -59,20 +65,27 @@ def read_page(markdown: str) -> Page:
 
 
 def _example(section: str, number: int, content: str, files: dict[str, str]) -> Example:
-    example = Example(section, number, "", files)
     lines = content.split("\n")
-    for line_number, line in enumerate(lines):
-        match = _EXPECT.match(line)
-        if match is None:
-            continue
-        codes = re.findall(r"MW\d{3}", match["codes"])
-        if match["file"]:
-            example.anywhere.update(codes)
+    text = "\n".join("" if _EXPECT.match(line) else line for line in lines)
+    example = Example(section, number, text, files)
+    for above, code in _expectations(lines):
+        if above is None:
+            example.anywhere.add(code)
         else:
-            above = next(number for number in range(line_number - 1, -1, -1) if not _EXPECT.match(lines[number]))
-            example.expected.update((above, code) for code in codes)
-    example.text = "\n".join("" if _EXPECT.match(line) else line for line in lines)
+            example.expected.add((above, code))
+    settings = files.get(SETTINGS_FILE, "").split("\n")
+    example.in_settings = {(above, code) for above, code in _expectations(settings) if above is not None}
     return example
+
+
+def _expectations(lines: list[str]) -> Iterator[tuple[int | None, str]]:
+    """The codes that comments among ``lines`` expect, each with the line that it speaks of; None for anywhere."""
+    for number, line in enumerate(lines):
+        match = _EXPECT.match(line)
+        if match is not None:
+            above = next(each for each in range(number - 1, -1, -1) if not _EXPECT.match(lines[each]))
+            for code in re.findall(r"MW\d{3}", match["codes"]):
+                yield None if match["file"] else above, code
 
 
 class GivenFiles:
@@ -91,7 +104,3 @@ class GivenFiles:
 
     def exists(self, path: str) -> bool:
         return path.removeprefix("./") in self._files
-
-
-def unexpected(found: Iterator[tuple[int, str]], example: Example) -> set[tuple[int, str]]:
-    return {(line, code) for line, code in found if code not in example.anywhere} - example.expected

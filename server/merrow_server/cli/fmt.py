@@ -75,8 +75,8 @@ def command(
             changed.append(target.name)
             if check and not diff:
                 click.echo(f"{target.name} is not formatted.")
-    for problem in problems:
-        complain(problem)
+    for sentence in problems:
+        complain(sentence)
     dry = check or diff
     if changed and (dry or found.targets[0].path is not None):
         would = "would be" if dry else "were" if len(changed) > 1 else "was"

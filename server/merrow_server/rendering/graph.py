@@ -33,7 +33,7 @@ def graph_object(graph: TypedGraph, file: str, place: Place, errors: int) -> dic
 
 
 def _node(node: TypedNode, index: dict[int, int], place: Place) -> dict[str, Any]:
-    written = {
+    written: dict[str, Any] = {
         "id": node.id,
         "kind": node.kind,
         "operator": node.operator,

@@ -45,7 +45,7 @@ def log(report: Report) -> dict[str, Any]:
             {
                 "executionSuccessful": not report.problems,
                 "toolExecutionNotifications": [
-                    {"level": "error", "message": {"text": _printable(problem)}} for problem in dict.fromkeys(report.problems)
+                    {"level": "error", "message": {"text": _printable(problem)}} for problem in report.problems
                 ],
             }
         ],
@@ -85,8 +85,9 @@ def _result(file: FileReport, diagnostic: Diagnostic, rules: dict[str, int]) -> 
             for number, related in enumerate(diagnostic.related, 1)
         ]
     if diagnostic.fixes:
+        fixes = [_fix(here, fix) for fix in diagnostic.fixes]
         # The schema wants each fix once.
-        result["fixes"] = [_fix(here, fix) for fix in dict.fromkeys(diagnostic.fixes)]
+        result["fixes"] = [fix for number, fix in enumerate(fixes) if fix not in fixes[:number]]
     return result
 
 

@@ -1,0 +1,275 @@
+"""Open documents: their lines, spliced by each change, and the diagrams in them with what is known about each.
+
+A diagram's analyser lives as long as the diagram does, so that an edit costs what it touches. In Markdown the fences are found
+anew after a change and matched with the old ones; only those whose text differs are analysed again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+from urllib.parse import unquote
+
+from lsprotocol import types
+
+from merrow_analysis.markdown import Fence, find_fences
+from merrow_analysis.text import Position, Range, TextEdit, line_content, split_lines
+from merrow_server.files import DIAGRAM_SUFFIXES, MARKDOWN_SUFFIXES
+from merrow_server.lsp.lines import difference, splice
+from merrow_server.positions import Encoding, character_at, position_at
+
+if TYPE_CHECKING:
+    from merrow_analysis.check import Analyser, Analysis
+    from merrow_analysis.definitions.configuration import Config
+    from merrow_analysis.definitions.provider import Provider
+
+Kind = Literal["diagram", "markdown", "other"]
+DIAGRAM_LANGUAGES = frozenset({"mermaid", "mmd", "merrow"})
+MARKDOWN_LANGUAGES = frozenset({"markdown", "gfm", "mdx", "quarto", "rmd"})
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What surrounds a document: its path for per-path settings, the files it may read, its configuration."""
+
+    path: str | None = None
+    provider: Provider | None = None
+    config: Config | None = None
+
+
+class OpenDiagram:
+    """One diagram of an open document: all of it, or one fence of a Markdown file."""
+
+    def __init__(self, document: OpenDocument, text: str, fence: Fence | None = None) -> None:
+        self.document = document
+        self.fence = fence
+        self._text: str | None = text
+        self._analyser: Analyser | None = None
+        self._analysis: Analysis | None = None
+
+    @property
+    def analyser(self) -> Analyser:
+        """The analyser of the diagram's text, made when it is first asked for."""
+        if self._analyser is None:
+            from merrow_analysis.check import Analyser
+
+            context = self.document.context
+            assert self._text is not None  # noqa: S101 - it is there until there is an analyser
+            self._analyser = Analyser(
+                self._text, path=context.path, provider=context.provider, config=context.config
+            )
+            self._text = None
+        return self._analyser
+
+    @property
+    def analysis(self) -> Analysis:
+        """What is known about the diagram as it is now; worked out at most once for each state of the text."""
+        if self._analysis is None:
+            self._analysis = self.analyser.analysis()
+        return self._analysis
+
+    @property
+    def is_analysed(self) -> bool:
+        """Whether the analysis of the present text is already there."""
+        return self._analysis is not None
+
+    @property
+    def lines(self) -> Sequence[str]:
+        """The lines of the diagram, each with its ending; not to be changed."""
+        return self.analyser.document.lines
+
+    @property
+    def text(self) -> str:
+        return self._text if self._text is not None else self.analyser.document.text
+
+    def edit(self, edit: TextEdit) -> None:
+        """Change the diagram's text; positions are those in the diagram."""
+        self._analysis = None
+        self.analyser.edit(edit)
+
+    def refresh(self) -> None:
+        """Take over the document's context; what is known is worked out again when it is asked for."""
+        self._analysis = None
+        if self._analyser is not None:
+            self._text, self._analyser = self.text, None
+
+    def position_from_lsp(self, position: types.Position) -> Position | None:
+        """The place in the diagram of a place in the document; None outside the diagram."""
+        place = self.document.position_from_lsp(position)
+        return place if self.fence is None else self.fence.from_host(place)
+
+    def range_from_lsp(self, place: types.Range) -> Range | None:
+        """The part of a range of the document that lies in the diagram; None where they don't touch."""
+        start, end = self.document.range_from_lsp(place)
+        if self.fence is None:
+            return Range(start, end)
+        first, last = self.fence.line, self.fence.line + len(self.lines)
+        if end.line < first or start.line > last:
+            return None
+        inner_start = self.fence.from_host(start) or Position(0 if start.line < first else len(self.lines), 0)
+        inner_end = self.fence.from_host(end) or Position(len(self.lines), 0)
+        return Range(inner_start, inner_end)
+
+    def to_lsp(self, place: Range) -> types.Range:
+        """A range of the diagram as the client counts it in the document."""
+        return self.document.to_lsp(place if self.fence is None else self.fence.range_to_host(place))
+
+    def position_to_lsp(self, position: Position) -> types.Position:
+        """A position of the diagram as the client counts it in the document."""
+        return self.document.position_to_lsp(position if self.fence is None else self.fence.to_host(position))
+
+    def edits_to_lsp(self, edits: Iterable[TextEdit]) -> list[types.TextEdit]:
+        """Edits of the diagram as edits of the document."""
+        if self.fence is not None:
+            edits = self.fence.edits_to_host(edits)
+        return [types.TextEdit(self.document.to_lsp(edit.range), edit.new_text) for edit in edits]
+
+
+class OpenDocument:
+    """A document that the client has open. ``version`` is the client's, None where it gives none."""
+
+    def __init__(
+        self,
+        uri: str,
+        text: str,
+        *,
+        version: int | None = None,
+        language_id: str = "",
+        encoding: Encoding = "utf-16",
+        path: Path | None = None,
+        context: Context | None = None,
+    ) -> None:
+        self.uri = uri
+        self.version = version
+        self.language_id = language_id
+        self.encoding: Encoding = encoding
+        self.path = path
+        self.kind: Kind = kind_of(uri, language_id)
+        self.context = context if context is not None else Context()
+        self._lines = [] if self.kind == "diagram" else split_lines(text)
+        self._diagrams = [OpenDiagram(self, text)] if self.kind == "diagram" else []
+        self._outdated = self.kind == "markdown"
+
+    @property
+    def lines(self) -> Sequence[str]:
+        """The lines of the document, each with its ending; not to be changed."""
+        return self._diagrams[0].lines if self.kind == "diagram" else self._lines
+
+    @property
+    def text(self) -> str:
+        return self._diagrams[0].text if self.kind == "diagram" else "".join(self._lines)
+
+    @property
+    def diagrams(self) -> list[OpenDiagram]:
+        """The diagrams of the document as it is now, in order."""
+        if self._outdated:
+            self._match(find_fences("".join(self._lines)))
+            self._outdated = False
+        return self._diagrams
+
+    def diagram_at(self, position: types.Position) -> tuple[OpenDiagram, Position] | None:
+        """The diagram at a place of the document, and the place in it."""
+        for diagram in self.diagrams:
+            place = diagram.position_from_lsp(position)
+            if place is not None:
+                return diagram, place
+        return None
+
+    def change(self, changes: Iterable[types.TextDocumentContentChangeEvent]) -> None:
+        """Apply the client's changes, one after the other."""
+        for change in changes:
+            if isinstance(change, types.TextDocumentContentChangePartial):
+                self.edit(TextEdit(self.range_from_lsp(change.range), change.text))
+            else:
+                self.replace(change.text)
+
+    def edit(self, edit: TextEdit) -> None:
+        """Replace a range of the document."""
+        if self.kind == "diagram":
+            self._diagrams[0].edit(edit)
+        else:
+            splice(self._lines, edit)
+            self._outdated = self.kind == "markdown"
+
+    def replace(self, text: str) -> None:
+        """Make ``text`` the document's text; what is known about lines that stay is kept."""
+        edit = difference(self.lines, split_lines(text))
+        if edit is not None:
+            self.edit(edit)
+
+    def refresh(self, context: Context) -> None:
+        """Give the document another context."""
+        self.context = context
+        for diagram in self._diagrams:
+            diagram.refresh()
+
+    def position_from_lsp(self, position: types.Position) -> Position:
+        """The client's position in code points; beyond the text it is the text's end."""
+        return position_at(self.lines, position.line, position.character, self.encoding)
+
+    def range_from_lsp(self, place: types.Range) -> Range:
+        start, end = self.position_from_lsp(place.start), self.position_from_lsp(place.end)
+        return Range(min(start, end), end)
+
+    def position_to_lsp(self, position: Position) -> types.Position:
+        return types.Position(position.line, character_at(self.lines, position, self.encoding))
+
+    def to_lsp(self, place: Range) -> types.Range:
+        return types.Range(self.position_to_lsp(place.start), self.position_to_lsp(place.end))
+
+    @property
+    def end(self) -> Position:
+        """Where the text ends."""
+        lines = self.lines
+        if not lines or lines[-1] != line_content(lines[-1]):
+            return Position(len(lines), 0)
+        return Position(len(lines) - 1, len(lines[-1]))
+
+    def _match(self, fences: list[Fence]) -> None:
+        """Give each fence the diagram that stood for it before, edited where its text differs."""
+        old = self._diagrams
+        shared = min(len(old), len(fences))
+        front = 0
+        while front < shared and old[front].text == fences[front].text:
+            front += 1
+        back = 0
+        while back < shared - front and old[-1 - back].text == fences[-1 - back].text:
+            back += 1
+        middle = iter(old[front : len(old) - back])
+        diagrams: list[OpenDiagram] = []
+        for index, fence in enumerate(fences):
+            if index < front:
+                diagram: OpenDiagram | None = old[index]
+            elif index >= len(fences) - back:
+                diagram = old[index - len(fences)]
+            else:
+                diagram = next(middle, None)
+            if diagram is None:
+                diagram = OpenDiagram(self, fence.text, fence)
+            elif diagram.text != fence.text:
+                edit = difference(diagram.lines, split_lines(fence.text))
+                if edit is not None:
+                    diagram.edit(edit)
+            diagram.fence = fence
+            diagrams.append(diagram)
+        self._diagrams = diagrams
+
+
+def kind_of(uri: str, language_id: str = "") -> Kind:
+    """What a document holds, by its language and else by its name."""
+    language, name = language_id.lower(), unquote(uri).lower()
+    if language in DIAGRAM_LANGUAGES:
+        return "diagram"
+    if language in MARKDOWN_LANGUAGES:
+        return "markdown"
+    if name.endswith(DIAGRAM_SUFFIXES):
+        return "diagram"
+    return "markdown" if name.endswith(MARKDOWN_SUFFIXES) else "other"
+
+
+def all_diagrams(documents: Iterable[OpenDocument]) -> Iterator[OpenDiagram]:
+    """The diagrams of several documents."""
+    for document in documents:
+        yield from document.diagrams

@@ -1,0 +1,145 @@
+"""What surrounds open documents: settings files, prompt files and libraries on disk or, where they are open, in the editor."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from merrow_analysis.definitions.provider import ResourceError
+from merrow_server.lsp.documents import Context
+from merrow_server.workspace import LARGEST_RESOURCE, PROJECT_FILE, SETTINGS_FILE, FileProvider, Surroundings
+
+if TYPE_CHECKING:
+    from merrow_analysis.definitions.configuration import Config
+    from merrow_server.lsp.settings import EditorSettings
+
+Buffers = Callable[[Path], str | None]
+"""The text of a file that is open in the editor; None for any other."""
+
+
+class Resources:
+    """The files beside a workflow file as the editor has them; remembers which it was asked for."""
+
+    def __init__(self, files: FileProvider, buffers: Buffers) -> None:
+        self._files = files
+        self._buffers = buffers
+        self.asked: set[Path] = set()
+        """Absolute paths on which an analysis depends, whether or not there is such a file."""
+
+    @property
+    def folder(self) -> Path:
+        return self._files.folder
+
+    def read(self, path: str) -> str:
+        """The text of the file at ``path``. Raises `ResourceError`."""
+        buffer = self._buffer(path)
+        if buffer is None:
+            return self._files.read(path)
+        # What is open in the editor is still to lie inside the workspace; its presence on disk doesn't matter.
+        self._files.check_inside(path)
+        return buffer
+
+    def exists(self, path: str) -> bool:
+        """Whether there is such a file inside the workspace."""
+        if self._buffer(path) is None:
+            return self._files.exists(path)
+        try:
+            self._files.check_inside(path)
+        except ResourceError:
+            return False
+        return True
+
+    def _buffer(self, path: str) -> str | None:
+        try:
+            absolute = absolute_path(self._files.folder / path)
+        except ValueError:
+            return None
+        self.asked.add(absolute)
+        return self._buffers(absolute)
+
+
+def absolute_path(path: Path) -> Path:
+    """``path`` without ``..`` and symbolic links, as two paths are compared. Raises ValueError for no path at all."""
+    try:
+        return Path(os.path.realpath(path))
+    except OSError:
+        return Path(os.path.abspath(path))  # noqa: PTH100 - pathlib has nothing that removes .. without looking
+
+
+class Contexts:
+    """Hands out the contexts of documents. One object serves until something on disk or in the settings changes."""
+
+    def __init__(self, buffers: Buffers, settings: Callable[[Path | None], EditorSettings]) -> None:
+        """``settings`` gives the editor's settings for a file."""
+        self._buffers = buffers
+        self._settings = settings
+        self.problems: list[str] = []
+        self._configs: dict[Path, Config] = {}
+        self._surroundings = Surroundings()
+
+    def forget(self) -> None:
+        """Look at the disk again from now on."""
+        self._surroundings = Surroundings()
+        self._configs.clear()
+        self.problems.clear()
+
+    def context(self, path: Path | None, folder: Path | None = None) -> Context:
+        """The context of the file at ``path``; for an untitled document of one in ``folder`` (or none at all)."""
+        own = self._settings(path if path is not None else folder)
+        base = path.parent if path is not None else folder
+        if base is None:
+            return Context(config=own.apply(None))
+        settings_file = own.configuration_file(base) or self._surroundings.settings_file(base)
+        config = own.apply(None if settings_file is None else self._config(settings_file))
+        root = self._surroundings.root(base) if settings_file is None else settings_file.parent
+        beside = root if settings_file is None else settings_file.parent
+        if config.libraries:
+            relative = tuple(os.path.relpath(beside / library, base) for library in config.libraries)
+            config = replace(config, libraries=tuple(Path(library).as_posix() for library in relative))
+        name = None if path is None else Path(os.path.relpath(path, beside)).as_posix()
+        files = FileProvider(base, self._surroundings.root(base))
+        return Context(name, Resources(files, self._buffers), config)
+
+    def settings_file(self, path: Path) -> Path | None:
+        """The settings file that a file at ``path`` obeys."""
+        own = self._settings(path)
+        return own.configuration_file(path.parent) or self._surroundings.settings_file(path.parent)
+
+    def _config(self, file: Path) -> Config:
+        if file not in self._configs:
+            self._configs[file] = self._read(file)
+        return self._configs[file]
+
+    def _read(self, file: Path) -> Config:
+        from merrow_analysis.definitions.configuration import DEFAULT, parse_configuration
+        from merrow_server.errors import InputError
+        from merrow_server.files import read_path
+
+        text = self._buffers(absolute_path(file))
+        if text is None:
+            try:
+                text = read_path(file, str(file), LARGEST_RESOURCE).text
+            except InputError as problem:
+                self.problems.append(str(problem))
+                return DEFAULT
+        config = parse_configuration(text, in_pyproject=file.name == PROJECT_FILE)
+        self.problems += [
+            f"{file.name}, line {problem.line + 1}: {problem.message}" for problem in config.problems
+        ]
+        return config
+
+
+def is_settings_file(path: Path) -> bool:
+    """Whether a change of the file at ``path`` may change configurations."""
+    return path.name in (SETTINGS_FILE, PROJECT_FILE)
+
+
+def depends_on(context: Context, paths: Iterable[Path]) -> bool:
+    """Whether an analysis in this context asked for one of the files."""
+    provider = context.provider
+    return isinstance(provider, Resources) and not provider.asked.isdisjoint(paths)
+
+

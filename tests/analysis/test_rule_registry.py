@@ -1,0 +1,90 @@
+"""The registry of rules is complete, documented and named by the convention; what is generated from it is current."""
+
+import importlib.util
+import pkgutil
+import re
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import merrow_analysis.check as _registered  # noqa: F401 - importing it registers every rule
+import merrow_analysis.rules
+from merrow_analysis.rules import registry
+from merrow_analysis.rules.pages import page_codes, page_text
+from merrow_analysis.rules.registry import Rule, all_rules, find_rule
+
+ROOT = Path(__file__).parents[2]
+RULES = all_rules()
+ORIGINAL = {
+    "MW101": "missing-input-or-output",
+    "MW102": "off-path",
+    "MW103": "wrong-interface-class",
+    "MW104": "unknown-operator",
+    "MW105": "ensemble-needs-two-sources",
+}
+
+
+def by_code(rule: Rule) -> str:
+    return rule.code
+
+
+def test_checking_registers_every_rule_there_is() -> None:
+    before = set(all_rules())
+    for module in pkgutil.walk_packages(merrow_analysis.rules.__path__, "merrow_analysis.rules."):
+        importlib.import_module(module.name)
+    assert set(all_rules()) == before
+
+
+def test_codes_and_names_are_unique() -> None:
+    assert len({rule.code for rule in RULES}) == len(RULES)
+    assert len({rule.name for rule in RULES}) == len(RULES)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=by_code)
+def test_a_rule_is_well_formed_and_found_by_code_and_name(rule: Rule) -> None:
+    assert re.fullmatch(r"MW[0-5]\d\d", rule.code)
+    assert re.fullmatch(r"[a-z]+(-[a-z0-9]+)*", rule.name)
+    assert re.fullmatch(r"\S.*\.", rule.summary), "the summary is one sentence"
+    assert "\n" not in rule.summary
+    assert re.fullmatch(r"\d+\.\d+\.\d+", rule.since)
+    assert find_rule(rule.code) is find_rule(rule.code.lower()) is find_rule(rule.name) is rule
+
+
+@pytest.mark.parametrize("rule", RULES, ids=by_code)
+def test_a_rule_is_documented(rule: Rule) -> None:
+    assert page_text(rule.code) is not None, f"write analysis/merrow_analysis/rules/pages/{rule.code}.md"
+
+
+def test_every_page_belongs_to_a_rule() -> None:
+    assert set(page_codes()) <= {rule.code for rule in RULES}
+
+
+def test_the_original_five_keep_their_codes() -> None:
+    assert {code: rule.name for code in ORIGINAL if (rule := find_rule(code)) is not None} == ORIGINAL
+
+
+def test_a_malformed_or_taken_rule_is_refused() -> None:
+    taken = RULES[0]
+    for code, name in [
+        ("MW9", "x"),
+        ("MW999", "fine"),
+        ("MW199", "Not-Kebab"),
+        (taken.code, "new"),
+        ("MW199", taken.name),
+    ]:
+        with pytest.raises(ValueError, match="rule"):
+            registry.register(code, name, "Summary.", taken.severity)
+
+
+def generator() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("generate_docs", ROOT / "scripts" / "generate_docs.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_generated_documents_are_up_to_date() -> None:
+    assert generator().stale() == [], "run: make docs"
