@@ -1,1 +1,1 @@
-"""The Merrow language: text to syntax to typed graph to diagnostics, fixes, metrics and formatting. Pure: no files, no network."""
+"""The Merrow language: text to syntax to typed graph to diagnostics, fixes, metrics and formatting. No files, no network."""

@@ -1,4 +1,4 @@
-"""From a text to its diagnostics: the whole pipeline, once (`analyse`) or kept up to date while the text is edited (`Analyser`)."""
+"""From a text to its diagnostics: the whole pipeline, once (`analyse`) or kept up to date under edits (`Analyser`)."""
 
 from __future__ import annotations
 
@@ -37,14 +37,29 @@ from merrow_analysis.text import Position, Range, TextEdit
 _TOP = Range(Position(0, 0), Position(0, 0))
 _WORD = re.compile(r"\w+")
 _NEED_THE_WHOLE = frozenset(
-    "MW102 MW105 MW114 MW115 MW204 MW212 MW215 MW216 MW217 MW303 MW401 MW402 MW403 MW404".split()
+    [
+        "MW102",
+        "MW105",
+        "MW114",
+        "MW115",
+        "MW204",
+        "MW212",
+        "MW215",
+        "MW216",
+        "MW217",
+        "MW303",
+        "MW401",
+        "MW402",
+        "MW403",
+        "MW404",
+    ]
 )
 """Rules that a statement which can't be read may set off far away, since an edge or a class of the graph is missing."""
 
 
 @dataclass(slots=True, eq=False)
 class Analysis:
-    """What is known about one text. ``typed`` and ``prompts`` are there for a workflow only; diagnostics are in the text's order."""
+    """What is known about one text. ``typed`` and ``prompts`` are for a workflow only; diagnostics are in the text's order."""
 
     diagram: Diagram
     flow: Flow
@@ -192,4 +207,3 @@ def _without_consequences(found: list[Diagnostic], diagram: Diagram, notable: It
             continue
         kept.append(diagnostic)
     return kept
-

@@ -1,8 +1,8 @@
 """A text that is edited: its lines and blocks, spliced by each edit.
 
-An edit replaces the lines it touched; blocks are read anew from the statement before the first of them until the boundaries coincide
-with the old ones again. All other blocks stay the same objects (only their line moves), so that whatever was worked out for them
-may be kept. The outcome is always that of reading the whole text cold.
+An edit replaces the lines it touched; blocks are read anew from the statement before the first of them until the boundaries
+coincide with the old ones again. All other blocks stay the same objects (only their line moves), so
+that what was worked out for them may be kept. The outcome is always that of reading the whole text cold.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Bring a flowchart up to date after an edit without folding the whole file again.
 
-Only edits whose effect is local are taken: chains of nodes and arrows that name known nodes. Everything else (a class, a subgraph, a
-node that comes or goes) is left to `fold`; the outcome is the same in either case.
+Only edits whose effect is local are taken: chains of nodes and arrows that name known nodes. Everything else (a class, a
+subgraph, a node that comes or goes) is left to `fold`; the outcome is the same in either case.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Touched = dict[str, FlowNode]
 
 
 def patch(flow: Flow, old: list[Block], new: list[Block]) -> bool:
-    """Replace what ``old`` blocks gave to ``flow`` by what ``new`` ones give. False, and nothing done, where `fold` must do it."""
+    """Replace what ``old`` blocks gave to ``flow`` by what ``new`` ones give. False, with nothing done, where `fold` must."""
     if flow.edge_ids or not (_only_chains(old) and _only_chains(new)):
         return False
     before, after = _names(old), _names(new)
@@ -57,16 +57,12 @@ def _chains(blocks: list[Block]) -> list[tuple[Chain, Block]]:
 
 
 def _names(blocks: list[Block]) -> list[str]:
-    return [
-        vertex.name.text for chain, _ in _chains(blocks) for group in reversed(chain.groups) for vertex in group
-    ]
+    return [vertex.name.text for chain, _ in _chains(blocks) for group in reversed(chain.groups) for vertex in group]
 
 
 def _replace_edges(flow: Flow, new: list[Block], gone: set[int], touched: Touched) -> None:
     edges = flow.edges
-    removed = sorted(
-        edge.index for node in touched.values() for edge in node.outgoing if id(edge.block) in gone
-    )
+    removed = sorted(edge.index for node in touched.values() for edge in node.outgoing if id(edge.block) in gone)
     made = _edges(flow, new)
     if not removed and not made:
         return
@@ -119,9 +115,7 @@ def _settle(node: FlowNode, flow: Flow) -> None:
             node.shape, node.label, node.label_block = vertex.shape, vertex.label, mention.block
         if vertex.metadata is not None and node.id not in flow.subgraphs:
             node.metadata.append((vertex.metadata, mention.block))
-    inline = [
-        ClassUse(name, mention.block, None) for mention in node.mentions for name in mention.vertex.classes
-    ]
+    inline = [ClassUse(name, mention.block, None) for mention in node.mentions for name in mention.vertex.classes]
     if inline or any(use.statement is None for use in node.classes):
         given = [use for use in node.classes if use.statement is not None]
         node.classes = sorted((*given, *inline), key=lambda use: (use.block.line, use.name.span))

@@ -10,7 +10,18 @@ from merrow_analysis.syntax.tree import Block, Broken, SyntaxProblem
 from merrow_analysis.text import Position, Range, TextEdit, split_lines
 
 _ARROW = re.compile(r"\s*(?:[xo<]?--|[xo<]?==|[xo<]?-\.|~~~|:::|;|$)")
-_CLOSERS = {"[": "]", "(": ")", "{": "}", "[[": "]]", "((": "))", "([": "])", "[(": ")]", "{{": "}}", '"': '"', "|": "|"}
+_CLOSERS = {
+    "[": "]",
+    "(": ")",
+    "{": "}",
+    "[[": "]]",
+    "((": "))",
+    "([": "])",
+    "[(": ")]",
+    "{{": "}}",
+    '"': '"',
+    "|": "|",
+}
 _END = re.compile(r"end\b")
 
 
@@ -84,7 +95,9 @@ def _reserved(_problem: SyntaxProblem, line_number: int, line: str, column: int)
 def _quote_label(_problem: SyntaxProblem, line_number: int, line: str, column: int) -> list[Fix]:
     """Quotes around the whole label, from the bracket that opens it to the last one that could close it."""
     for start in range(column, -1, -1):
-        opener = next((text for text in _CLOSERS if len(text) == 2 and line.startswith(text, start)), line[start : start + 1])
+        opener = next(
+            (text for text in _CLOSERS if len(text) == 2 and line.startswith(text, start)), line[start : start + 1]
+        )
         closer = _CLOSERS.get(opener)
         if closer is None or opener == '"' or (start and line[start - 1] in "[({|"):
             continue

@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 
 from merrow_analysis.definitions.front_matter import read_front_matter
-from merrow_analysis.definitions.metadata import MetaDoc, parse_metadata
+from merrow_analysis.definitions.metadata import parse_metadata
 from merrow_analysis.diagnostics import Applicability, Diagnostic, Fix, Related, Severity
 from merrow_analysis.graph.flow import Flow, FlowEdge
 from merrow_analysis.rules.registry import find_rule, register
@@ -128,7 +128,9 @@ def _front_matter(diagram: Diagram) -> Iterator[Diagnostic]:
     problem = read_front_matter(front.body, front.indent).error
     if problem is not None:
         at = front.body_span[0] + problem.offset
-        yield report(FRONT_MATTER, block.range(_word_at(block.text, at)), f"The front matter is no YAML: {problem.message}")
+        yield report(
+            FRONT_MATTER, block.range(_word_at(block.text, at)), f"The front matter is no YAML: {problem.message}"
+        )
 
 
 def _word_at(text: str, at: int) -> tuple[int, int]:
@@ -186,10 +188,10 @@ def _metadata(vertex: Vertex, metadata: Metadata, block: Block) -> Iterator[Diag
         return
     shape = doc.values.get("shape")
     if shape and not is_shape(shape):
-        yield _unknown_shape(name, shape, doc, metadata, block)
+        yield _unknown_shape(name, shape, metadata, block)
 
 
-def _unknown_shape(name: str, shape: object, doc: MetaDoc, metadata: Metadata, block: Block) -> Diagnostic:
+def _unknown_shape(name: str, shape: object, metadata: Metadata, block: Block) -> Diagnostic:
     span = metadata_value_span(metadata, "shape") or metadata.span
     near = closest(str(shape), (known for known in SHAPES if is_shape(known)))
     hint = f"did you mean “{near}”?" if near else "choose one of Mermaid's shapes, such as rect, rounded or diam."

@@ -1,4 +1,4 @@
-"""What an arrow's characters say: head, stroke and length, in Mermaid's words."""
+"""What the characters of an arrow or a direction say, in Mermaid's words."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from merrow_analysis.syntax.characters import trim
 
 _HEADS = {"x": "arrow_cross", ">": "arrow_point", "o": "arrow_circle"}
 _TAILS = {"x": "arrow_cross", "<": "arrow_point", "o": "arrow_circle"}
+_DIRECTIONS = {"<": "RL", "^": "BT", ">": "LR", "v": "TB", "TD": "TB"}
 
 
 def read_arrow(end: str, start: str | None = None) -> tuple[str, str, int | None]:
@@ -35,3 +36,8 @@ def _read_end(text: str) -> tuple[str, str, int]:
         return kind, "dotted", dots
     stroke = "thick" if line.startswith("=") else "invisible" if line.startswith("~") else "normal"
     return kind, stroke, len(line) - 1
+
+
+def normal_direction(word: str) -> str:
+    """Mermaid's name of a direction: ``TD`` and ``v`` are TB, ``<`` RL, ``^`` BT, ``>`` LR."""
+    return _DIRECTIONS.get(word, word)

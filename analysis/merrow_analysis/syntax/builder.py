@@ -7,7 +7,7 @@ from typing import Any
 
 from lark import Token, Transformer
 
-from merrow_analysis.syntax.arrows import read_arrow
+from merrow_analysis.syntax.arrows import normal_direction, read_arrow
 from merrow_analysis.syntax.characters import WHITE_CHARACTERS, trim
 from merrow_analysis.syntax.entities import show_entities
 from merrow_analysis.syntax.reduction import Reduced
@@ -35,12 +35,6 @@ from merrow_analysis.syntax.tree import (
 )
 
 _KINDS: dict[str, LabelKind] = {"STR": "string", "MD_STR": "markdown"}
-_DIRECTIONS = {"<": "RL", "^": "BT", ">": "LR", "v": "TB", "TD": "TB"}
-
-
-def normal_direction(word: str) -> str:
-    """Mermaid's name of a direction: ``TD`` and ``v`` are TB, ``<`` RL, ``^`` BT, ``>`` LR."""
-    return _DIRECTIONS.get(word, word)
 
 
 def make_label(text: str, kind: LabelKind, span: Span) -> Label:

@@ -1,7 +1,7 @@
-"""Character classes as JavaScript's regular expressions have them, since Mermaid's lexer is written with those.
+r"""Character classes as JavaScript's regular expressions have them, since Mermaid's lexer is written with those.
 
-``\\s`` is spelled out because Python's differs (it has U+001C to U+001F and U+0085, and lacks U+FEFF); ``\\w`` and ``\\b`` are ASCII in
-JavaScript: compile with ``re.ASCII``.
+``\s`` is spelled out because Python's differs (it has U+001C to U+001F and U+0085, and lacks U+FEFF); ``\w`` and ``\b`` are
+ASCII in JavaScript: compile with ``re.ASCII``.
 """
 
 from __future__ import annotations
@@ -21,4 +21,6 @@ WHITE_CHARACTERS = (
 
 def trim(text: str) -> str:
     """JavaScript's ``String.prototype.trim``."""
+    if text and text[0] > " " and text[-1] > " " and text.isascii():
+        return text
     return text.strip(WHITE_CHARACTERS)

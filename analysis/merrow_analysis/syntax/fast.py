@@ -29,8 +29,28 @@ from merrow_analysis.syntax.tree import (
 )
 
 RESERVED = frozenset(
-    "style default linkStyle interpolate classDef class href click call graph flowchart subgraph end v "
-    "_self _blank _parent _top accTitle accDescr".split()
+    (
+        "style",
+        "default",
+        "linkStyle",
+        "interpolate",
+        "classDef",
+        "class",
+        "href",
+        "click",
+        "call",
+        "graph",
+        "flowchart",
+        "subgraph",
+        "end",
+        "v",
+        "_self",
+        "_blank",
+        "_parent",
+        "_top",
+        "accTitle",
+        "accDescr",
+    )
 )
 """Words that are tokens of their own: a node id that equals one is left to the grammar."""
 
@@ -65,7 +85,9 @@ _FIRST_SHAPE, _CLASS = 2, 2 + len(_SHAPES)
 _META_OPEN, _META_BODY = _CLASS + 1, _CLASS + 2
 # "-->" and its kin may stand close to the ids; "---" not, since "o" or "x" after it would belong to it.
 _LINK = re.compile(
-    r"[ \t]*(--+>|==+>|-\.+->|---+(?=[ \t|])|===+(?=[ \t|])|-\.+-(?=[ \t|]))[ \t]*(?:(\|)(" + _LABEL + r")\|[ \t]*)?(?=\w)",
+    r"[ \t]*(--+>|==+>|-\.+->|---+(?=[ \t|])|===+(?=[ \t|])|-\.+-(?=[ \t|]))[ \t]*(?:(\|)("
+    + _LABEL
+    + r")\|[ \t]*)?(?=\w)",
     re.ASCII,
 )
 _AMP = re.compile(r"[ \t]+&[ \t]+(?=\w)", re.ASCII)

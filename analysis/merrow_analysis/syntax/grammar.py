@@ -43,4 +43,4 @@ def statement_grammar() -> tuple[Lark, StatementBuilder]:
 def parse_tokens(tokens: Iterable[Token], start: str) -> Any:
     """Parse ``tokens`` from a start symbol; raises lark's UnexpectedToken at the first token that does not fit."""
     parser, _ = statement_grammar()
-    return parser.parse(tokens, start=start)  # type: ignore[arg-type]  # an iterable of tokens is this lexer's input
+    return parser.parse(tokens, start=start)

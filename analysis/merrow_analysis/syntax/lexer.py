@@ -1,7 +1,7 @@
 """Mermaid's flowchart lexer: a stack of modes, in each of which the first pattern that fits wins.
 
-Facts of the token patterns are those of mermaid 12.3's flowchart parser. `tokens` yields lazily, so that a parser which stops at an
-error reads no further than the error.
+Facts of the token patterns are those of mermaid 12.3's flowchart parser. `tokens` yields lazily, so that a parser which stops at
+an error reads no further than the error.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import NamedTuple
 
 from merrow_analysis.syntax.characters import NOT_LINE_END, SPACE, WHITE_CHARACTERS
@@ -43,12 +44,13 @@ class Delimiter:
 
 class _Rule(NamedTuple):
     pattern: str
-    token: str | None = None
+    kind: str | None = None
     push: str | None = None
     pop: bool = False
 
 
 _S = SPACE
+
 
 def _star(*own: tuple[int, _Rule]) -> list[_Rule]:
     """The rules of a mode: its own among those that hold in every mode, in the lexer's order (the numbers).
@@ -132,7 +134,6 @@ _INITIAL: list[tuple[int, _Rule]] = [
 ]
 
 _MODES: dict[str, list[_Rule]] = {
-    "initial": _star(*_INITIAL),
     "direction": _star(
         (45, _Rule(rf"(?:\r?\n)*{_S}*\n", "NODIR", pop=True)),
         (46, _Rule(rf"{_S}*(?:LR|RL|TB|BT|TD|BR)\b", "DIR", pop=True)),
@@ -193,16 +194,19 @@ def _compile(rules: list[_Rule]) -> _Mode:
     return _Mode(re.compile("|".join(f"({rule.pattern})" for rule in rules), re.ASCII), tuple(rules))
 
 
-_COMPILED = {name: _compile(rules) for name, rules in _MODES.items()}
-# The two patterns that look far ahead are tried only where what they look for stands ahead: else a long line would be read
-# again for each of its tokens.
-_INITIAL_FAR = {
-    (direction, link_id): _compile(
-        _star(*_INITIAL, *(_DIRECTIONS if direction else ()), *(_LINK_ID if link_id else ()))
-    )
-    for direction in (False, True)
-    for link_id in (False, True)
-}
+@cache
+def _mode(name: str) -> _Mode:
+    return _compile(_MODES[name])
+
+
+@cache
+def _initial_mode(direction: bool, link_id: bool) -> _Mode:
+    """The default mode. The two patterns that look far ahead are tried only where what they look for stands ahead: else a long
+    line would be read again for each of its tokens.
+    """
+    return _compile(_star(*_INITIAL, *(_DIRECTIONS if direction else ()), *(_LINK_ID if link_id else ())))
+
+
 _DIRECTION_AHEAD = re.compile(rf"direction{_S}+(?:TB|BT|RL|LR|TD)", re.ASCII)
 _LINE_END = re.compile(r"[\n\r\u2028\u2029]")
 _AT_AHEAD = re.compile(r'@(?=[^{"])')
@@ -274,7 +278,7 @@ class Lexer:
                     yield lexeme
                 if text[position : position + 1] != '"' or mode != modes[-1]:
                     continue
-            compiled = _COMPILED[mode] if mode != "initial" else self._initial(position)
+            compiled = _mode(mode) if mode != "initial" else self._initial(position)
             match = compiled.match.match(text, position)
             if match is None:
                 raise LexicalError(position)
@@ -290,16 +294,16 @@ class Lexer:
                 modes.append(rule.push)
                 opened.append(Delimiter(text[position:end], position, rule.push))
             start, position = position, end
-            if rule.token is None:
+            if rule.kind is None:
                 continue
-            if rule.token == "GRAPH" and header:
+            if rule.kind == "GRAPH" and header:
                 header = False
                 modes.append("direction")
                 opened.append(Delimiter(text[start:end], start, "direction"))
-            yield Lexeme(rule.token, self._value(rule, mode, start, end), start, end)
+            yield Lexeme(rule.kind, self._value(rule, mode, start, end), start, end)
 
     def _value(self, rule: _Rule, mode: str, start: int, end: int) -> str:
-        if rule.token == "SHAPE_DATA":
+        if rule.kind == "SHAPE_DATA":
             if rule.push == "shape_data":
                 return ""
             if mode == "shape_data_string" and not rule.pop:
@@ -309,7 +313,7 @@ class Lexer:
     def _initial(self, position: int) -> _Mode:
         direction = self._direction.before_stop(self.text, position)
         link_id = self._link_id.before_stop(self.text, position)
-        return _INITIAL_FAR[direction, link_id]
+        return _initial_mode(direction, link_id)
 
     def _edge_text(self, mode: str, position: int) -> Iterator[Lexeme]:
         """The text up to the quote, link or error that ends it, as one token, and the link."""

@@ -1,7 +1,7 @@
 """From the lines of a file to blocks of statements: the fast path where it can, lexer and grammar where it must.
 
-Reading goes block by block. A block begins in the lexer's default mode at the start of a line and ends at the first separator that
-ends a line in that mode, so what a block means depends on its own lines alone (and on whether the next line begins with an
+Reading goes block by block. A block begins in the lexer's default mode at the start of a line and ends at the first separator
+that ends a line in that mode, so what a block means depends on its own lines alone (and on whether the next line begins with an
 arrow, which would continue it). A statement that can't be read becomes `Broken`, and reading starts again on the line after it.
 """
 
@@ -11,15 +11,21 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
+from merrow_analysis.syntax.arrows import normal_direction
 from merrow_analysis.syntax.characters import SPACE, WHITE_CHARACTERS
 from merrow_analysis.syntax.fast import read_line
 from merrow_analysis.syntax.reduction import Reduction, match_front_matter, reduce_text
-from merrow_analysis.syntax.tree import Block, Broken, Comment, EmptyStatement, FrontMatter, Header, Span, Statement, SyntaxProblem
+from merrow_analysis.syntax.tree import Block, Broken, Comment, FrontMatter, Header, Statement, SyntaxProblem
 from merrow_analysis.text import split_lines
+
+if TYPE_CHECKING:
+    from merrow_analysis.syntax.lexer import Lexer
 
 _CONTINUES = re.compile(rf"{SPACE}*(?:[xo<]?(?:--|==|-\.|-?\.+-)|~~~)", re.ASCII)
 _COMMENT = re.compile(rf"{SPACE}*%%(?!\{{)[^\n\r]", re.ASCII)
+_HEADER = re.compile(r"[ \t]*(flowchart|graph)[ \t]+(TD|TB|LR|RL|BT)[ \t]*\r?\n")
 _KINDS = re.compile(r"(graph|flowchart)|swimlane-beta\b", re.ASCII)
 _OTHER_KINDS = re.compile(
     r"(?:C4Context|C4Container|C4Component|C4Dynamic|C4Deployment|agentflow-beta\b|erDiagram|gitGraph|gantt|info|pie|"
@@ -101,7 +107,6 @@ class _FileParser:
     def reduction(self) -> Reduction:
         if self._reduction is None:
             self._reduction = reduce_text(self.text)
-            self._lexer = Lexer(self._reduction.reduced.text)
             starts = self._starts
             at = 0
             for line in self.lines:
@@ -110,6 +115,14 @@ class _FileParser:
             self._budget = 16 * len(self.text) + 100_000
             self.diagram.whole = bool(self._reduction.directives) or ('="' in self.text and "<" in self.text)
         return self._reduction
+
+    @property
+    def lexer(self) -> Lexer:
+        if self._lexer is None:
+            from merrow_analysis.syntax.lexer import Lexer
+
+            self._lexer = Lexer(self.reduction.reduced.text)
+        return self._lexer
 
     def line_of(self, offset: int) -> int:
         """The line of a source offset."""
@@ -253,9 +266,25 @@ class _FileParser:
         return diagram
 
     def _header(self, line: int) -> int:
+        simple = _HEADER.fullmatch(self.lines[line]) if line < len(self.lines) else None
+        if simple is not None and not self._continues(line + 1):
+            header = Header(simple[1], normal_direction(simple[2]), simple[2], (simple.start(1), simple.end(2)))
+            block = Block(line, self.lines[line], (header,))
+            self.diagram.blocks.append(block)
+            self.diagram.header = (header, block)
+            return line + 1
         reduction = self.reduction
         position = reduction.reduced.reduced(self._starts[line]) if line < len(self._starts) else 0
         return self._read(line, position, header=True)
+
+    def _continues(self, line: int) -> bool:
+        """Whether the next line with content may begin with an arrow: if in doubt, yes."""
+        while line < len(self.lines):
+            content = self.lines[line].lstrip(WHITE_CHARACTERS)
+            if content and not _COMMENT.match(content):
+                return content.startswith("%%") or _CONTINUES.match(content) is not None
+            line += 1
+        return False
 
     # The body
 
@@ -335,7 +364,10 @@ class _FileParser:
     def _read(self, line: int, position: int, *, header: bool = False) -> int:
         """Read one block that begins at ``line`` with the lexer; answer the line after it."""
         base = self._starts[line] if line < len(self._starts) else len(self.text)
-        reader = _BlockReader(self, position, base)
+        # Most files never come here; so the lexer's patterns and the grammar are loaded only now.
+        from merrow_analysis.syntax.block_reader import BlockReader
+
+        reader = BlockReader(self, position, base)
         end_line = reader.read(header=header)
         end_line = max(min(end_line, len(self.lines) - 1), line)
         self._add(line, end_line, tuple(reader.statements), reader.reach)

@@ -57,7 +57,7 @@ def explain(lexer: Lexer, begin: int, found: Lexeme | None, lexical_at: int | No
         start, stop = cause.start, cause.start + len(cause.text)
         closer = _CLOSERS.get(cause.text, "")
         if cause.text.startswith('"'):
-            message = f'This quote is never closed: add {closer} at the end of the text.'
+            message = f"This quote is never closed: add {closer} at the end of the text."
             return Failure("MW003", message, start, stop, at, stop, kind)
         message = f"This {cause.text} is never closed: add {closer} at the end of the text."
         return Failure("MW002", message, start, stop, at, stop, kind)
@@ -111,18 +111,24 @@ def _describe(lexer: Lexer, begin: int, found: Lexeme | None, at: int) -> tuple[
             return "MW001", f"{shown} can't stand in the text on an arrow: put the text in quotes or between | and |."
         return "MW001", f"{shown} has no meaning here: put text in quotes, and use letters, digits and _ in ids."
     if found.type == "END":
-        return "MW005", "The word end closes a subgraph, so it can't be a node's id: choose another id, such as End_ or finish."
+        return (
+            "MW005",
+            "The word end closes a subgraph, so it can't be a node's id: choose another id, such as End_ or finish.",
+        )
     opened = [d for d in lexer.open if d.text in _CLOSERS and d.start < at]
-    if opened and not found.type.endswith(("END", "STOP")) and found.type not in ("PE", "SQE"):
-        if text[at : at + 1] in "[](){}|" or text[at : at + 1] == '"':
-            return "MW006", f"{shown} can't stand in a label without quotes: write the whole label in double quotes."
+    closes = found.type.endswith(("END", "STOP")) or found.type in ("PE", "SQE")
+    if opened and not closes and text[at : at + 1] in tuple('[](){}|"'):
+        return "MW006", f"{shown} can't stand in a label without quotes: write the whole label in double quotes."
     if opened or found.type in ("PE", "SQE", "DIAMOND_STOP", "STADIUM_END", "SUBROUTINE_END", "CYLINDER_END"):
         last = opened[-1] if opened else None
         if last is not None:
-            return "MW006", f"{shown} does not close {last.text}: write {_CLOSERS[last.text]}, or put the label in quotes."
+            return (
+                "MW006",
+                f"{shown} does not close {last.text}: write {_CLOSERS[last.text]}, or put the label in quotes.",
+            )
         return "MW006", f"{shown} closes nothing: remove it, or put the label in double quotes."
     if found.type in ("NEWLINE", "EOF", "SEMI"):
-        before = text[begin:at].rstrip()
+        before = text[begin:at].rstrip().rpartition("\n")[2]
         return "MW001", f"The statement ends too early after {_quote(before[-20:])}: something must follow."
     if found.type in ("LINK", "START_LINK"):
         if not text[begin:at].strip():
@@ -130,7 +136,8 @@ def _describe(lexer: Lexer, begin: int, found: Lexeme | None, at: int) -> tuple[
         return "MW001", f"An arrow can't stand here: {shown} needs a node before and after it."
     if found.type in ("STYLE", "CLASS", "CLASSDEF", "CLICK", "SUBGRAPH", "LINKSTYLE", "GRAPH", "INTERPOLATE"):
         return "MW005", f"The word {shown} has a meaning of its own here: choose another id, or put the text in quotes."
-    return "MW001", f"{shown} can't stand here after {_quote(text[begin:at].strip()[-20:])}."
+    before = text[begin:at].strip().rpartition("\n")[2]
+    return "MW001", f"{shown} can't stand here after {_quote(before[-20:])}."
 
 
 def _visible(text: str, start: int, end: int, begin: int) -> tuple[int, int]:
@@ -156,7 +163,12 @@ def _line_end(text: str, at: int) -> int:
 def _shown(text: str, at: int, found: Lexeme | None) -> str:
     if found is None:
         return _quote(text[at : at + 1])
-    return _quote(text[found.start : found.end].strip()[:30])
+    return _quote(_first_line(text[found.start : found.end])[:30])
+
+
+def _first_line(text: str) -> str:
+    """What a person sees at a place: never the lines after it, on which a message must not depend."""
+    return text.strip().partition("\n")[0].rstrip()
 
 
 def _quote(text: str) -> str:

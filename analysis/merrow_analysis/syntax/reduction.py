@@ -2,8 +2,8 @@
 
 Mermaid normalises line ends, cuts front matter, directives and comment lines, and encodes ``#entities;``; its flowchart parser
 then folds the white space after a closing brace. `reduce_text` does the same and remembers where each kept run of characters
-stood, so that a place in the reduced text maps back to the source. Rewritings that keep the length (a marker for the ``#`` and ``;``
-of an entity, single for double quotes inside a tag) need no map.
+stood, so that a place in the reduced text maps back to the source. Rewritings that keep the length (a marker for the ``#`` and
+``;`` of an entity, single for double quotes inside a tag) need no map.
 """
 
 from __future__ import annotations
@@ -230,7 +230,7 @@ def _encode_entities(reduced: Reduced) -> None:
 
 
 def _last_semicolon(line: str, after: int) -> int | None:
-    """The offset of the ``;`` that ends ``.*:\\S*#.*;`` from ``after`` on, found without backtracking."""
+    r"""The offset of the ``;`` that ends ``.*:\S*#.*;`` from ``after`` on, found without backtracking."""
     last = line.rfind(";")
     colon = line.find(":", after)
     while -1 < colon < last:

@@ -1,7 +1,7 @@
 """Mermaid's own account of a text: its verdict, the line of its first error, and the structure it stores.
 
-This follows the order in which Mermaid acts, because a verdict depends on it: the first thing that fails decides. The checker does not
-use it; it is what ``merrow parse`` prints and what the agreement with the real parser is measured on.
+This follows the order in which Mermaid acts, because a verdict depends on it: the first thing that fails decides. The checker
+does not use it; it is what ``merrow parse`` prints and what the agreement with the real parser is measured on.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from merrow_analysis.text import split_lines
 _MOST_LENGTH = 10
 
 
-class Refused(Exception):
+class RefusedError(Exception):
     """Mermaid refuses the text; ``line`` counts from 1, None where Mermaid names no line."""
 
     def __init__(self, message: str, line: int | None = None) -> None:
@@ -51,17 +51,17 @@ class Refused(Exception):
 
 
 def parse_record(text: str) -> dict[str, Any]:
-    """``ok``, ``line`` (of the error, from 1), ``error`` and ``structure`` of one text, as ``merrow parse --jsonl`` prints them."""
+    """``ok``, ``line`` (of the error, from 1), ``error`` and ``structure`` of a text, as ``merrow parse --jsonl`` prints them."""
     try:
         diagram = parse_diagram(text)
         structure = read_structure(diagram)
-    except Refused as refused:
+    except RefusedError as refused:
         return {"ok": False, "line": refused.line, "error": refused.message, "structure": None}
     return {"ok": True, "line": None, "error": None, "structure": structure}
 
 
 def read_structure(diagram: Diagram) -> dict[str, Any]:
-    """The structure of a diagram as Mermaid's database holds it; raises `Refused` at the first thing Mermaid refuses."""
+    """The structure of a diagram as Mermaid's database holds it; raises `RefusedError` at the first thing Mermaid refuses."""
     if diagram.front_matter is not None:
         _check_front_matter(diagram.front_matter[0])
     database = _Database(diagram)
@@ -70,7 +70,7 @@ def read_structure(diagram: Diagram) -> dict[str, Any]:
             if isinstance(statement, Broken):
                 problem = statement.problem
                 line = None if problem.reported_line is None else block.line + problem.reported_line + 1
-                raise Refused(problem.message, line)
+                raise RefusedError(problem.message, line)
             database.act(statement, block)
     return database.finish()
 
@@ -78,7 +78,7 @@ def read_structure(diagram: Diagram) -> dict[str, Any]:
 def _check_front_matter(front: FrontMatter) -> None:
     problem = read_front_matter(front.body, front.indent).error
     if problem is not None:
-        raise Refused(f"The front matter is no YAML: {problem.message}")
+        raise RefusedError(f"The front matter is no YAML: {problem.message}")
 
 
 @dataclass(slots=True)
@@ -130,7 +130,7 @@ class _Database:
             case SubgraphEnd():
                 if not self.open:
                     line = block.position(statement.span[0]).line + 1
-                    raise Refused("This end closes no subgraph.", line)
+                    raise RefusedError("This end closes no subgraph.", line)
                 self._close()
             case Header():
                 self.direction = statement.direction
@@ -153,7 +153,7 @@ class _Database:
 
     def finish(self) -> dict[str, Any]:
         if self.open:
-            raise Refused("A subgraph is never closed: write end after its last line.", _last_line(self.diagram))
+            raise RefusedError("A subgraph is never closed: write end after its last line.", _last_line(self.diagram))
         keyword = self.diagram.keyword
         kind = (
             "flowchart-elk"
@@ -221,7 +221,7 @@ class _Database:
     def _metadata(self, name: str, metadata: Metadata) -> None:
         doc = parse_metadata(metadata.body)
         if doc.error is not None:
-            raise Refused(f"The metadata of {name} is no YAML: {doc.error.message}")
+            raise RefusedError(f"The metadata of {name} is no YAML: {doc.error.message}")
         if doc.is_empty:
             return
         subgraph = self.by_id.get(name)
@@ -239,7 +239,7 @@ class _Database:
                 edge["step"] = step
             return
         if doc.value is None:
-            raise Refused(f"The metadata of {name} is null: Mermaid stops here.")
+            raise RefusedError(f"The metadata of {name} is null: Mermaid stops here.")
         vertex = self._vertex(name)
         if vertex is not None:
             _apply_metadata(vertex, name, doc.values)
@@ -301,7 +301,7 @@ class _Database:
             return
         for target in statement.targets:
             if target >= len(self.edges):
-                raise Refused(f"linkStyle names edge {target}, but only {len(self.edges)} edges stand before it.")
+                raise RefusedError(f"linkStyle names edge {target}, but only {len(self.edges)} edges stand before it.")
             edge = self.edges[target]
             if statement.interpolate is not None:
                 edge["interpolate"] = statement.interpolate
@@ -342,9 +342,9 @@ def _apply_metadata(vertex: dict[str, Any], name: str, values: dict[str, Any]) -
     shape = values.get("shape")
     if shape:
         if not isinstance(shape, str):
-            raise Refused(f"The shape of {name} is no name.")
+            raise RefusedError(f"The shape of {name} is no name.")
         if shape != shape.lower() or "_" in shape or shape not in SHAPES:
-            raise Refused(f"Mermaid has no shape called “{shape}”.")
+            raise RefusedError(f"Mermaid has no shape called “{shape}”.")
         vertex["shape"] = shape
     label = values.get("label")
     if label:
@@ -355,7 +355,7 @@ def _apply_metadata(vertex: dict[str, Any], name: str, values: dict[str, Any]) -
         if values.get(key):
             vertex[key] = values[key]
             if label and not isinstance(label, str):
-                raise Refused(f"The label of {name} must be text.")
+                raise RefusedError(f"The label of {name} must be text.")
             if not (label and trim(label)) and vertex["text"] == name:
                 vertex["text"] = ""
     for key in ("form", "pos", "constraint"):

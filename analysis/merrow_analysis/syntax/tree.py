@@ -43,7 +43,7 @@ class Label:
 
 @dataclass(slots=True)
 class Metadata:
-    """A block ``@{ ... }``. ``body`` is the YAML that Mermaid reads; ``span`` covers ``@{`` to ``}``; ``body_span`` the inside."""
+    """A block ``@{ ... }``. ``body`` is the YAML that Mermaid reads; ``span`` is all of it; ``body_span`` the inside."""
 
     body: str
     span: Span
@@ -243,7 +243,7 @@ Statement = (
 
 @dataclass(slots=True, eq=False)
 class Block:
-    """Some whole lines of a file, from ``line`` on, and the statements they hold. Blocks live on across edits: only ``line`` moves.
+    """Some whole lines of a file, from ``line`` on, and the statements they hold. Blocks outlive edits: only ``line`` moves.
 
     ``reach`` is how many lines from its first on were looked at to read a broken statement, where that is more than its own.
     """

@@ -1,0 +1,220 @@
+"""Reads the statements of one block with the lexer and the grammar, and says what is wrong with one that can't be read.
+
+Loaded only when a text has a line that the fast path does not know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol
+
+from lark import Token, UnexpectedToken
+
+from merrow_analysis.syntax.grammar import parse_tokens, statement_grammar
+from merrow_analysis.syntax.lexer import Lexeme, Lexer, LexicalError
+from merrow_analysis.syntax.problems import Failure, explain
+from merrow_analysis.syntax.reduction import Reduction
+from merrow_analysis.syntax.tree import Broken, EmptyStatement, Span, Statement, SyntaxProblem
+
+
+class Owner(Protocol):
+    """The reading of a file, as a block's reader sees it."""
+
+    lines: list[str]
+
+    @property
+    def reduction(self) -> Reduction: ...
+
+    @property
+    def lexer(self) -> Lexer: ...
+
+    def line_of(self, offset: int) -> int: ...
+
+    def spend(self, characters: int) -> None: ...
+
+
+class _MisplacedTokenError(Exception):
+    """A token of the diagram's first line does not fit."""
+
+    def __init__(self, token: Lexeme) -> None:
+        super().__init__()
+        self.token = token
+
+
+class _FrontMatterError(Exception):
+    """Front matter stands where Mermaid no longer reads it."""
+
+    def __init__(self, token: Lexeme) -> None:
+        super().__init__()
+        self.token = token
+
+
+class BlockReader:
+    """Reads the statements of one block from the reduced text."""
+
+    def __init__(self, owner: Owner, position: int, base: int) -> None:
+        self.owner = owner
+        self.statements: list[Statement] = []
+        self.reach = 0
+        self.reduced = owner.reduction.reduced
+        self.lexer = owner.lexer
+        self.position = position
+        self.base = base
+        self._separator: Lexeme | None = None
+
+    def read(self, *, header: bool) -> int:
+        """Read up to the end of the block; the answer is its last line."""
+        _, builder = statement_grammar()
+        builder.place(self.reduced, self.base)
+        tokens = self.lexer.tokens(self.position, header=header)
+        begin = self.position
+        try:
+            if header:
+                begin, done = self._header(tokens)
+                if done is not None:
+                    return done
+            while True:
+                token = self._next(tokens)
+                begin = token.start
+                self.lexer.long_strings.clear()
+                if token.type in ("NEWLINE", "EOF", "OVER"):
+                    return self._line(token.start)
+                if token.type == "SEMI":
+                    self.statements.append(EmptyStatement(self._span(token.start, token.end)))
+                    continue
+                done = self._statement(token, tokens)
+                if done is not None:
+                    return done
+        except UnexpectedToken as error:
+            found = self._offending(error)
+            return self._broken(explain(self.lexer, begin, found, None), begin)
+        except _MisplacedTokenError as error:
+            return self._broken(explain(self.lexer, begin, error.token, None), begin)
+        except LexicalError as error:
+            return self._broken(explain(self.lexer, begin, None, error.offset), begin)
+        except _FrontMatterError as error:
+            at = error.token.start
+            message = (
+                "Front matter must begin on the very first line, without a space before ---, and stand there once."
+            )
+            return self._broken(Failure("MW010", message, at, at + 3, at, at, "syntax"), begin)
+
+    def _next(self, tokens: Iterator[Lexeme]) -> Lexeme:
+        token = next(tokens)
+        while token.type == "SPACE":
+            token = next(tokens)
+        return token
+
+    def _header(self, tokens: Iterator[Lexeme]) -> tuple[int, int | None]:
+        token = self._next(tokens)
+        while token.type == "NEWLINE":
+            token = self._next(tokens)
+        begin = token.start
+        if token.type != "GRAPH":
+            if token.value.startswith("---"):
+                raise _FrontMatterError(token)
+            raise _MisplacedTokenError(token)
+        after = next(tokens)
+        if after.type not in ("DIR", "NODIR"):
+            raise _MisplacedTokenError(after)
+        self.statements.append(parse_tokens([_token(token), _token(after)], "header"))
+        if after.type == "NODIR":
+            return begin, self._line(after.start + after.value.index("\n"))
+        separator = next(tokens)
+        if separator.type == "SPACE":
+            separator = next(tokens)
+            if separator.type == "SEMI":
+                raise _MisplacedTokenError(separator)
+        if separator.type == "NEWLINE":
+            return begin, self._line(separator.start)
+        if separator.type != "SEMI":
+            raise _MisplacedTokenError(separator)
+        return begin, None
+
+    def _statement(self, first: Lexeme, tokens: Iterator[Lexeme]) -> int | None:
+        """Read one statement; the answer is the block's last line when it ends here."""
+        whole = _WHOLE.get(first.type)
+        if whole is not None:
+            parts = [first, *(next(tokens) for _ in range(whole - 1))]
+            self.statements.append(parse_tokens([_token(part) for part in parts], "statement"))
+            if first.type == "END":
+                newline = first.value.find("\n")
+                if newline != -1:
+                    return self._line(first.start + newline)
+            return None
+        self._separator = None
+        self.statements.append(parse_tokens(self._until_separator(first, tokens), "statement"))
+        separator = self._separator
+        if separator is None or separator.type != "SEMI":
+            return self._line(separator.start if separator else self.lexer_end())
+        return None
+
+    def lexer_end(self) -> int:
+        return len(self.lexer.text)
+
+    def _until_separator(self, first: Lexeme, tokens: Iterator[Lexeme]) -> Iterator[Token]:
+        yield _token(first)
+        for lexeme in tokens:
+            if lexeme.type in _SEPARATORS:
+                self._separator = lexeme
+                return
+            yield _token(lexeme)
+
+    def _offending(self, error: UnexpectedToken) -> Lexeme:
+        token: Token = error.token
+        if token.type == "$END" and self._separator is not None:
+            return self._separator
+        return Lexeme(token.type, str(token), token.start_pos or 0, token.end_pos or 0)
+
+    def _line(self, offset: int) -> int:
+        """The source line of a character of the reduced text."""
+        return self.owner.line_of(self.reduced.source(offset))
+
+    def _broken(self, failure: Failure, begin: int) -> int:
+        text = self.lexer.text
+        begin_line = self.owner.line_of(self.base)
+        self.owner.spend(failure.reported - begin)
+        last = self._line(min(failure.resume_after, len(text) - 1))
+        start, end = self._span(failure.start, failure.end)
+        reported = self._reported_line(failure.reported) - begin_line
+        self.reach = reported + 1 if failure.closed else len(self.owner.lines)
+        problem = SyntaxProblem(failure.code, failure.message, (start, end), reported, failure.kind)
+        self.statements.append(Broken(problem, (self._span(begin, begin + 1)[0], end)))
+        return max(last, self._line(min(begin, len(text) - 1)), begin_line)
+
+    def _span(self, start: int, end: int) -> Span:
+        length = len(self.lexer.text)
+        return (
+            self.reduced.source(min(start, length - 1)) - self.base,
+            max(self.reduced.source_end(min(end, length)), self.reduced.source(min(start, length - 1))) - self.base,
+        )
+
+    def _reported_line(self, offset: int) -> int:
+        """The line that Mermaid names: of the first kept character of the reduced line."""
+        text = self.lexer.text
+        if offset >= len(text):
+            return self._last_line()
+        line_start = text.rfind("\n", 0, offset) + 1
+        return min(self._line(line_start), self._last_line())
+
+    def _last_line(self) -> int:
+        lines = self.owner.lines
+        last = len(lines) - 1
+        while last > 0 and not lines[last].rstrip("\r\n"):
+            last -= 1
+        return max(last, 0)
+
+
+_SEPARATORS = frozenset(("NEWLINE", "SEMI", "EOF"))
+_WHOLE = {
+    "END": 1,
+    "ACC_TITLE": 2,
+    "ACC_DESCR": 2,
+    "ACC_DESCR_BLOCK": 1,
+    **dict.fromkeys(("DIRECTION_TB", "DIRECTION_BT", "DIRECTION_RL", "DIRECTION_LR", "DIRECTION_TD"), 1),
+}
+"""Statements that need no separator after them, by their first token, with how many tokens they take."""
+
+
+def _token(lexeme: Lexeme) -> Token:
+    return Token(lexeme.type, lexeme.value, lexeme.start, end_pos=lexeme.end)
