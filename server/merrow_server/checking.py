@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from merrow_analysis.check import Analysis, analyse
-
 from merrow_analysis.definitions.provider import ResourceError
 from merrow_analysis.diagnostics import Diagnostic
 from merrow_analysis.markdown import Fence, find_fences
