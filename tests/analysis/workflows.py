@@ -1,36 +1,21 @@
-"""Workflow texts for tests: short ways to write them, and what the graph's rules say about them."""
+"""Workflow texts for tests: short ways to write them, and what the checker says about them."""
 
 from __future__ import annotations
 
-from merrow_analysis.definitions.settings import NO_SETTINGS, read_settings
+from merrow_analysis.check import analyse
 from merrow_analysis.diagnostics import Diagnostic, Severity
-from merrow_analysis.graph.fold import fold
-from merrow_analysis.graph.nodes import TypedGraph
-from merrow_analysis.graph.typed import TypedCache, build
-from merrow_analysis.rules.graph import check
-from merrow_analysis.syntax.parser import parse_diagram
+from merrow_analysis.graph.nodes import TypedEdge, TypedGraph
 
 
-def typed(text: str, cache: TypedCache | None = None) -> TypedGraph:
-    """The typed graph of a text."""
-    diagram = parse_diagram(text)
-    settings = NO_SETTINGS
-    if diagram.front_matter is not None:
-        settings = read_settings(diagram.front_matter[0].body, diagram.front_matter[0].indent)
-    return build(fold(diagram.blocks), settings, cache=cache)
+def typed(text: str) -> TypedGraph:
+    """The typed graph of a workflow."""
+    graph = analyse(text).typed
+    assert graph is not None
+    return graph
 
 
-def diagnose(text: str, cache: TypedCache | None = None) -> list[Diagnostic]:
-    """What the rules of the graph say about a text, in the order of their places."""
-    diagram = parse_diagram(text)
-    graph = typed(text, cache)
-    found = check(
-        graph,
-        header=diagram.header,
-        front_matter=diagram.front_matter,
-        document=getattr(graph.settings, "document", NO_SETTINGS.document),
-    )
-    return sorted(found, key=lambda diagnostic: (diagnostic.range, diagnostic.code))
+def diagnose(text: str) -> list[Diagnostic]:
+    return analyse(text).diagnostics
 
 
 def told(text: str) -> list[tuple[str, str]]:
@@ -51,14 +36,15 @@ def errors(text: str) -> list[str]:
     return [diagnostic.code for diagnostic in diagnose(text) if diagnostic.severity is Severity.ERROR]
 
 
-def workflow(*lines: str, head: str = "flowchart TD") -> str:
-    """A workflow with PROBLEM and RETURN declared, and ``lines``."""
-    frame = [
-        head,
-        "PROBLEM([Problem]):::Interface",
-        "RETURN([Return]):::Interface",
-        "classDef Interface fill:#e2e2f2",
-    ]
+def edge(graph: TypedGraph, source: str, target: str) -> TypedEdge:
+    """The first edge between two nodes."""
+    return next(one for one in graph.edges if (one.source.id, one.target.id) == (source, target))
+
+
+def workflow(*lines: str, front: str = "", head: str = "flowchart TD") -> str:
+    """A workflow with PROBLEM and RETURN declared, and ``lines``; classes given by ``:::`` are defined."""
+    frame = ["---", *front.strip("\n").split("\n"), "---"] if front else []
+    frame += [head, "PROBLEM([Problem]):::Interface", "RETURN([Return]):::Interface", "classDef Interface fill:#e2e2f2"]
     classes = {word for line in lines for word in line.replace(":::", " :::").split() if word.startswith(":::")}
     frame += [f"classDef {name[3:]} fill:#eee" for name in sorted(classes) if name != ":::Interface"]
     return "\n".join([*frame, *lines]) + "\n"

@@ -261,6 +261,9 @@ class _Placer:
                     self._feed(edge, name, self.ports["value"], given)
                 return
         self._feed(edge, name, self.ports["when"], given)
+        if not source.known and not any(label.port == "value" for label in self.labels):
+            # It may well have a Bool to decide and a value to carry; what isn't known is not held against it.
+            self._feed(edge, None, self.ports["value"], None)
 
     def _by_type(self, edge: int, name: str | None, given: Type | None) -> None:
         """To the open port of the nearest type, with a word about it; a tie is for the author to settle."""
