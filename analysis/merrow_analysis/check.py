@@ -18,7 +18,7 @@ from merrow_analysis.graph import typed
 from merrow_analysis.graph.flow import Flow
 from merrow_analysis.graph.fold import fold
 from merrow_analysis.graph.nodes import TypedGraph
-from merrow_analysis.graph.patch import patch
+from merrow_analysis.graph.patch import patch, relabelled
 from merrow_analysis.graph.typed import TypedCache
 from merrow_analysis.rules import (
     configuration_rules,
@@ -103,6 +103,10 @@ class Analyser:
         self._flow: Flow | None = None
         self._notable: list[Block] = []
         self._suppressing: list[Block] = []
+        self._typed: TypedGraph | None = None
+        self._graph_found: list[Diagnostic] = []
+        # The nodes that alone were written anew since the last analysis, and on which lines; None where more may have changed.
+        self._relabelled: tuple[list[str], set[int]] | None = None
 
     def edit(self, edit: TextEdit) -> None:
         """Replace a range of the text."""
@@ -130,19 +134,25 @@ class Analyser:
         document = self.document
         blocks, changes = document.diagram.blocks, document.changes
         flow = self._flow
+        self._relabelled = None
         if flow is None or changes is None:
             self._notable = [block for block in blocks if syntax_rules.is_notable(block)]
             self._suppressing = [block for block in blocks if has_suppression(block)]
             flow = fold(blocks)
         else:
             patched = True
+            names: list[str] | None = []
             for old, new in changes:
+                here = relabelled(old, new)
+                names = None if names is None or here is None else [*names, *here]
                 gone = {id(block) for block in old}
                 self._notable = _replaced(self._notable, gone, new, syntax_rules.is_notable)
                 self._suppressing = _replaced(self._suppressing, gone, new, has_suppression)
                 patched = patched and patch(flow, old, new)
             if not patched:
                 flow = fold(blocks)
+            elif names is not None:
+                self._relabelled = names, {block.line for _, new in changes for block in new}
         self._flow = flow
         document.changes = []
         return flow
@@ -157,16 +167,35 @@ class Analyser:
         analysis.settings = settings
         if not typed.is_workflow(flow, settings):
             return found
-        workflow = typed.build(flow, settings, cache=self._cache)
+        workflow, kept = self._type(flow, settings)
         book = collect_prompts(settings, self.provider)
         analysis.typed, analysis.prompts = workflow, book
         top = _TOP if diagram.header is None else diagram.header[1].range(diagram.header[0].span)
         found += configuration_rules.check_files(own, front, (*problems, *book.problems), top)
-        document = own.document if front is not None else EMPTY
-        found += graph.check(workflow, header=diagram.header, front_matter=front, document=document)
+        if not kept:
+            document = own.document if front is not None else EMPTY
+            self._graph_found = graph.check(workflow, header=diagram.header, front_matter=front, document=document)
+        found += self._graph_found
         found += prompt_rules.check(workflow, own, book, front)
         found += parameter_rules.check(workflow)
         return found
+
+    def _type(self, flow: Flow, settings: WorkflowSettings) -> tuple[TypedGraph, bool]:
+        """The typed graph, and whether what the graph's rules found last time still holds: a new label seldom changes that."""
+        last, changed = self._typed, self._relabelled
+        if last is not None and changed is not None and last.flow is flow and last.settings is settings:
+            names, lines = changed
+            if typed.relabel(last, names, self._cache):
+                return last, not any(_touches(diagnostic, lines) for diagnostic in self._graph_found)
+        self._typed = typed.build(flow, settings, cache=self._cache)
+        return self._typed, False
+
+
+def _touches(diagnostic: Diagnostic, lines: set[int]) -> bool:
+    """Whether anything in a finding speaks of one of these lines."""
+    ranges = [diagnostic.range, *(related.range for related in diagnostic.related)]
+    ranges += [edit.range for fix in diagnostic.fixes for edit in fix.edits]
+    return any(place.start.line in lines or place.end.line in lines for place in ranges)
 
 
 def _order(diagnostic: Diagnostic) -> tuple[Range, str, str]:

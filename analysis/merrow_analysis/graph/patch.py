@@ -30,6 +30,16 @@ def patch(flow: Flow, old: list[Block], new: list[Block]) -> bool:
     return True
 
 
+def relabelled(old: list[Block], new: list[Block]) -> list[str] | None:
+    """The nodes declared in these blocks, where nothing but what is written at them may have changed, on the same lines."""
+    names = _names(old)
+    if names != _names(new) or len(old) != len(new):
+        return None
+    if any(chain.arrows for chain, _ in (*_chains(old), *_chains(new))):
+        return None
+    return names if all(a.line_count == b.line_count for a, b in zip(old, new, strict=True)) else None
+
+
 def _all_known_above(flow: Flow, old: list[Block], new: list[Block], names: set[str]) -> bool:
     """Whether all nodes are mentioned above these blocks, so that neither their being there nor their order depends on them."""
     if flow.subgraphs:

@@ -7,6 +7,7 @@ The objects for nodes and edges are made when they are first asked for.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -209,18 +210,7 @@ def build(flow: Flow, settings: Settings, *, cache: TypedCache | None = None) ->
     conflicts: dict[int, tuple[Mention, ...]] = {}
     special = _special_nodes(settings)
     for index, node in enumerate(flow_nodes):
-        classes = tuple([use.name.text for use in node.classes])
-        role = special.get(node.id)
-        if role is None and (node.metadata or not _INTERFACE.isdisjoint(classes)) and _is_interface(node):
-            role = _role(node)
-        label = node.label
-        key = (
-            role,
-            None if label is None else label.text,
-            node.shape in _DIAMONDS,
-            classes,
-            tuple([metadata.body for metadata, _ in node.metadata]) if node.metadata else (),
-        )
+        role, key = _written(node, special)
         resolution, fact = cache.resolution(key)
         declared = 0
         for mention in node.mentions:
@@ -254,6 +244,56 @@ def build(flow: Flow, settings: Settings, *, cache: TypedCache | None = None) ->
         resolutions,
         placements,
         conflicts,
+    )
+
+
+def relabel(graph: TypedGraph, names: Iterable[str], cache: TypedCache) -> bool:
+    """Take over new labels or metadata of some nodes into a typed graph where they change nothing but parameters.
+
+    False, with nothing done, where the nodes' operators, ports or places in the graph may have changed, or anything is
+    wrong with them: then `build` must type the flowchart anew. ``cache`` is the one that the graph was built with.
+    """
+    special = _special_nodes(graph.settings)
+    changes: list[tuple[int, Resolution]] = []
+    for name in names:
+        node = graph.flow.nodes[name]
+        role, key = _written(node, special)
+        if role is not None or sum(mention.vertex.shape is not None for mention in node.mentions) > 1:
+            return False
+        resolution, _ = cache.resolution(key)
+        if not _same_ports(graph.resolutions[node.index], resolution):
+            return False
+        changes.append((node.index, resolution))
+    for index, resolution in changes:
+        graph.resolutions[index] = resolution
+        graph.nodes[index].resolution = resolution
+    return True
+
+
+def _same_ports(old: Resolution, new: Resolution) -> bool:
+    if old.problems or new.problems or old.kind != new.kind or old.spec is not new.spec or old.claims != new.claims:
+        return False
+    return (old.declared, old.samples, old.literals, old.expression) == (
+        new.declared,
+        new.samples,
+        new.literals,
+        new.expression,
+    )
+
+
+def _written(node: FlowNode, special: dict[str, Role]) -> tuple[Role | None, _WrittenKey]:
+    """The part a node plays at the rim of the workflow, and all that is written at it."""
+    classes = tuple([use.name.text for use in node.classes])
+    role = special.get(node.id)
+    if role is None and (node.metadata or not _INTERFACE.isdisjoint(classes)) and _is_interface(node):
+        role = _role(node)
+    label = node.label
+    return role, (
+        role,
+        None if label is None else label.text,
+        node.shape in _DIAMONDS,
+        classes,
+        tuple([metadata.body for metadata, _ in node.metadata]) if node.metadata else (),
     )
 
 
