@@ -14,6 +14,7 @@ from merrow_analysis.graph.flow import (
     Mention,
     Subgraph,
 )
+from merrow_analysis.graph.metadata_label import metadata_label
 from merrow_analysis.syntax.tree import (
     Block,
     Chain,
@@ -160,6 +161,9 @@ class _Folder:
                 self.flow.edge_metadata.append(EdgeMetadata(self.edge_ids[text], metadata, block))
             elif node is not None:
                 node.metadata.append((metadata, block))
+                label = metadata_label(metadata)
+                if label is not None:
+                    node.label, node.label_block = label, block
 
     def _class_assign(self, statement: ClassAssign, block: Block) -> None:
         flow = self.flow

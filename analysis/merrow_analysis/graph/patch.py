@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 
 from merrow_analysis.graph.flow import ClassUse, Flow, FlowEdge, FlowNode, Mention
+from merrow_analysis.graph.metadata_label import metadata_label
 from merrow_analysis.syntax.tree import Block, Chain, Comment
 
 Touched = dict[str, FlowNode]
@@ -125,6 +126,9 @@ def _settle(node: FlowNode, flow: Flow) -> None:
             node.shape, node.label, node.label_block = vertex.shape, vertex.label, mention.block
         if vertex.metadata is not None and node.id not in flow.subgraphs:
             node.metadata.append((vertex.metadata, mention.block))
+            label = metadata_label(vertex.metadata)
+            if label is not None:
+                node.label, node.label_block = label, mention.block
     inline = [ClassUse(name, mention.block, None) for mention in node.mentions for name in mention.vertex.classes]
     if inline or any(use.statement is None for use in node.classes):
         given = [use for use in node.classes if use.statement is not None]
