@@ -1,4 +1,4 @@
-"""From places in a file to the blocks of its diagram, and back."""
+"""The blocks of a diagram: those of a range, and the text they make together."""
 
 from __future__ import annotations
 
@@ -7,16 +7,7 @@ from collections.abc import Iterator
 
 from merrow_analysis.syntax.parser import Diagram
 from merrow_analysis.syntax.tree import Block
-from merrow_analysis.text import Position, Range, line_content, split_lines
-
-
-def block_at(diagram: Diagram, line: int) -> Block | None:
-    """The block that a line belongs to; None beyond the text."""
-    index = bisect_right(diagram.blocks, line, key=_line) - 1
-    if index < 0:
-        return None
-    block = diagram.blocks[index]
-    return block if line < block.line + max(1, block.line_count) else None
+from merrow_analysis.text import Position, Range
 
 
 def blocks_in(diagram: Diagram, place: Range) -> Iterator[Block]:
@@ -26,17 +17,6 @@ def blocks_in(diagram: Diagram, place: Range) -> Iterator[Block]:
     while index < len(blocks) and blocks[index].line <= place.end.line:
         yield blocks[index]
         index += 1
-
-
-def offset_in(block: Block, position: Position) -> int:
-    """The offset into a block's text of a position on one of its lines; a column beyond the line means its end."""
-    before, line = 0, ""
-    for number, text in enumerate(split_lines(block.text)):
-        if number == position.line - block.line:
-            line = text
-            break
-        before += len(text)
-    return before + min(position.column, len(line_content(line)))
 
 
 def source_of(diagram: Diagram) -> str:

@@ -1,0 +1,65 @@
+"""What in a file can be followed by a click: addresses of ``click`` lines, prompt files and libraries."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from merrow_analysis.check import Analysis
+from merrow_analysis.definitions.settings import read_settings
+from merrow_analysis.ide.front_names import scalar_span
+from merrow_analysis.syntax.tree import Click
+from merrow_analysis.text import Range
+
+_ADDRESS = re.compile(r"(?:https?|mailto|file):", re.IGNORECASE)
+_OTHER_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """``target`` is an address, or, where ``is_file``, a path from the folder of the workflow file."""
+
+    range: Range
+    target: str
+    tooltip: str
+    is_file: bool
+
+
+def links(analysis: Analysis) -> list[Link]:
+    """The links of a file, in the order of the text. Anchors and scripts lead nowhere in an editor and are none."""
+    return [*_files(analysis), *_clicks(analysis)]
+
+
+def _clicks(analysis: Analysis) -> Iterator[Link]:
+    for block in analysis.diagram.blocks:
+        for statement in block.statements:
+            if not isinstance(statement, Click) or not statement.link:
+                continue
+            target = statement.link.strip()
+            is_address = _ADDRESS.match(target) is not None
+            if not target or target.startswith("#") or (not is_address and _OTHER_SCHEME.match(target)):
+                continue
+            start = block.text.find(statement.link, *statement.span)
+            if start != -1:
+                place = block.range((start, start + len(statement.link)))
+                yield Link(place, target, statement.tooltip or f"Open {target}", not is_address)
+
+
+def _files(analysis: Analysis) -> Iterator[Link]:
+    if analysis.diagram.front_matter is None:
+        return
+    front, block = analysis.diagram.front_matter
+    own = read_settings(front.body, front.indent)
+    named: list[tuple[str, str, tuple[str | int, ...]]] = []
+    if own.prompt_file is not None:
+        named.append((own.prompt_file, "Open the prompts", ("prompts",)))
+    for number, library in enumerate(own.libraries):
+        named.append((library, "Open the library", ("libraries", number)))
+    for path, tooltip, keys in named:
+        places = own.document.places("workflow", *keys) or own.document.places("workflow", *keys[:1])
+        if places is None:
+            continue
+        start, end = places[1]
+        span = scalar_span(block.text, (front.body_span[0] + start, front.body_span[0] + end))
+        yield Link(block.range(span), path, tooltip, is_file=True)

@@ -1,0 +1,54 @@
+"""What a name stands for, and one place where it is written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from merrow_analysis.syntax.tree import Block, Span
+from merrow_analysis.text import Range
+
+Kind = Literal["node", "edge", "subgraph", "class", "prompt", "operator", "type"]
+Role = Literal["declaration", "definition", "reference"]
+"""A declaration says what a name is, a definition how it looks (``classDef``) or reads (a prompt); all else refers to it."""
+
+
+class Symbol(NamedTuple):
+    """A named thing. ``name`` is casefolded where case does not count: prompts and operators."""
+
+    kind: Kind
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrence:
+    """One place where a thing is named: ``span`` in its block; ``whole`` is the declaration that the name belongs to.
+
+    ``suffix`` is what follows the name inside ``span``: the ``Op`` of a class that names an operator.
+    """
+
+    symbol: Symbol
+    role: Role
+    block: Block
+    span: Span
+    whole: Span
+    suffix: str = ""
+
+    @property
+    def written(self) -> str:
+        """The name as it is spelled here, without the suffix."""
+        start, end = self.span
+        return self.block.text[start : end - len(self.suffix)]
+
+    @property
+    def range(self) -> Range:
+        return self.block.range(self.span)
+
+    @property
+    def whole_range(self) -> Range:
+        return self.block.range(self.whole)
+
+
+def symbol(kind: Kind, name: str) -> Symbol:
+    """The thing of a kind that a name as written stands for."""
+    return Symbol(kind, name.strip().casefold() if kind in ("prompt", "operator") else name)

@@ -1,0 +1,244 @@
+"""Every place in a file where something is named: nodes, edges, subgraphs, classes, prompts, operators and types.
+
+Names are looked up block by block, and only in blocks whose text has the name at all, so nothing has to be built or kept
+up to date between keystrokes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from merrow_analysis.check import Analysis
+from merrow_analysis.definitions.metadata import parse_metadata
+from merrow_analysis.definitions.parameters import parse_label
+from merrow_analysis.ide.front_names import front_matter_names, scalar_span, type_names
+from merrow_analysis.ide.lookup import spot
+from merrow_analysis.ide.names import Kind, Occurrence, Role, Symbol, symbol
+from merrow_analysis.rules.node_places import source_span
+from merrow_analysis.syntax.tree import (
+    Block,
+    Broken,
+    Chain,
+    ClassAssign,
+    ClassDef,
+    Click,
+    FrontMatter,
+    Label,
+    Name,
+    Span,
+    Style,
+    SubgraphStart,
+    Vertex,
+)
+from merrow_analysis.text import Position
+
+_ID = r"[^\W\d][\w]*"
+_GUESSED = re.compile(
+    rf"""(?:^|[;\n])[ \t]*(?:(?:class|style|click|subgraph)[ \t]+(?P<ids>{_ID}(?:,{_ID})*)
+        | (?P<first>{_ID}))
+      | [-=.][-=.>xo](?:\|[^|\n]*\|)?[ \t]*(?P<after>{_ID})
+      | &[ \t]*(?P<beside>{_ID})""",
+    re.VERBOSE,
+)
+"""Where node ids stand in a statement that can't be read: at its beginning, after arrows, beside others."""
+
+_QUOTED = re.compile(r'"[^"\n]*"?')
+
+_STATEMENTS_WITH_NAMES = (Chain, ClassAssign, ClassDef, Style, Click, SubgraphStart, Broken, FrontMatter)
+
+
+def occurrence_at(analysis: Analysis, position: Position) -> Occurrence | None:
+    """What is named at a position, also just behind the name; the shortest name where one lies in another."""
+    here = spot(analysis, position)
+    if here is None:
+        return None
+    block, offset = here
+    best: Occurrence | None = None
+    for found in occurrences_in(analysis, block):
+        start, end = found.span
+        if start <= offset <= end and (best is None or _preference(found, offset) < _preference(best, offset)):
+            best = found
+    return best
+
+
+def _preference(found: Occurrence, offset: int) -> tuple[bool, int]:
+    return offset == found.span[1], found.span[1] - found.span[0]
+
+
+def occurrences_of(analysis: Analysis, wanted: Symbol) -> list[Occurrence]:
+    """Every place of one thing, in the order of the text."""
+    name = wanted.name
+    any_case = wanted.kind in ("prompt", "operator")
+    found: list[Occurrence] = []
+    for block in analysis.diagram.blocks:
+        text = block.text
+        if name in text or (any_case and name in text.casefold()):
+            found += [place for place in occurrences_in(analysis, block) if place.symbol == wanted]
+    return found
+
+
+def declarations_of(analysis: Analysis, wanted: Symbol) -> list[Occurrence]:
+    """Where a thing is declared or defined; the first mention of a node that nothing declares."""
+    places = occurrences_of(analysis, wanted)
+    declaring = [place for place in places if place.role != "reference"]
+    if not declaring and wanted.kind == "node":
+        return places[:1]
+    return declaring
+
+
+def occurrences_in(analysis: Analysis, block: Block) -> list[Occurrence]:
+    """Everything named in one block, in the order of the text."""
+    found: list[Occurrence] = []
+    names = _Names(analysis, block)
+    for statement in block.statements:
+        if isinstance(statement, _STATEMENTS_WITH_NAMES):
+            found += names.of(statement)
+    found.sort(key=lambda place: place.span)
+    return found
+
+
+class _Names:
+    """The names in the statements of one block."""
+
+    def __init__(self, analysis: Analysis, block: Block) -> None:
+        self.analysis = analysis
+        self.flow = analysis.flow
+        self.typed = analysis.typed
+        self.block = block
+
+    def of(
+        self, statement: Chain | ClassAssign | ClassDef | Style | Click | SubgraphStart | Broken | FrontMatter
+    ) -> Iterator[Occurrence]:
+        if isinstance(statement, Chain):
+            yield from self._chain(statement)
+        elif isinstance(statement, ClassAssign):
+            yield from (self._id(name) for name in statement.ids)
+            yield self._class(statement.class_name, "reference", statement.class_name.span)
+        elif isinstance(statement, ClassDef):
+            yield from (self._class(name, "definition", statement.span) for name in statement.names)
+        elif isinstance(statement, Style):
+            yield self._id(statement.id)
+        elif isinstance(statement, Click):
+            yield from (self._id(name) for name in statement.ids)
+        elif isinstance(statement, SubgraphStart):
+            if statement.id is not None:
+                named = symbol("subgraph", statement.id.text)
+                yield Occurrence(named, "declaration", self.block, statement.id.span, statement.span)
+        elif isinstance(statement, Broken):
+            yield from self._guessed(statement)
+        elif self.typed is not None:
+            yield from front_matter_names(self.typed, statement, self.block)
+
+    def kind_of(self, name: str) -> Kind:
+        """What an id stands for: ids of nodes, subgraphs and edges are looked up in this order of Mermaid's."""
+        if name in self.flow.subgraphs:
+            return "subgraph"
+        return "edge" if name in self.flow.edge_ids and name not in self.flow.nodes else "node"
+
+    def _id(self, name: Name, role: Role = "reference", whole: Span | None = None) -> Occurrence:
+        return Occurrence(symbol(self.kind_of(name.text), name.text), role, self.block, name.span, whole or name.span)
+
+    def _class(self, name: Name, role: Role, whole: Span) -> Occurrence:
+        found = self.typed.operators.by_class(name.text) if self.typed is not None else None
+        if found is not None and not found.spec.built_in:
+            named = symbol("operator", found.spec.name)
+            return Occurrence(named, role, self.block, name.span, whole, suffix=name.text[-2:])
+        return Occurrence(symbol("class", name.text), role, self.block, name.span, whole)
+
+    def _chain(self, chain: Chain) -> Iterator[Occurrence]:
+        for group in chain.groups:
+            for vertex in group:
+                yield from self._vertex(vertex)
+        for arrow in chain.arrows:
+            if arrow.edge_id is not None:
+                named = symbol("edge", arrow.edge_id.text)
+                yield Occurrence(named, "declaration", self.block, arrow.edge_id.span, arrow.span)
+
+    def _vertex(self, vertex: Vertex) -> Iterator[Occurrence]:
+        name, metadata = vertex.name, vertex.metadata
+        whole = (vertex.span[0], metadata.span[1] if metadata is not None else vertex.span[1])
+        declares = (vertex.shape is not None or metadata is not None) and self.kind_of(name.text) == "node"
+        yield self._id(name, "declaration" if declares else "reference", whole)
+        for class_name in vertex.classes:
+            yield self._class(class_name, "reference", class_name.span)
+        if self.typed is None or name.text not in self.flow.nodes:
+            return
+        if vertex.label is not None:
+            yield from self._label(name.text, vertex.label)
+        if metadata is not None:
+            values = parse_metadata(metadata.body).values
+            for key, value in values.items():
+                if key in _NAMING_KEYS and isinstance(value, str):
+                    place = source_span(metadata, self.block, parse_metadata(metadata.body).value_span(key))
+                    yield from self._value(name.text, key, value, scalar_span(self.block.text, place))
+
+    def _label(self, node: str, label: Label) -> Iterator[Occurrence]:
+        if self._kind(node) in ("input", "output", "decision"):
+            return
+        start, end = label.span
+        at = self.block.text.find(label.text, start, end)
+        if at == -1:
+            return
+        parts = parse_label(label.text)
+        first, last = parts.operator_span
+        yield from self._operator(parts.operator_word, (at + first, at + last))
+        for parameter in (*parts.parameters.values(), *parts.repeated):
+            if parameter.key in _NAMING_KEYS and parameter.key not in ("op", "type"):
+                first, last = parameter.value_span
+                place = scalar_span(self.block.text, (at + first, at + last))
+                yield from self._value(node, parameter.key, parameter.text, place)
+
+    def _kind(self, node: str) -> str:
+        typed = self.typed
+        index = self.flow.nodes[node].index
+        return typed.resolutions[index].kind if typed is not None else "unknown"
+
+    def _value(self, node: str, key: str, value: str, place: Span) -> Iterator[Occurrence]:
+        """The names in the value of a parameter, where the value stands there as it is."""
+        start, end = place
+        written = self.block.text[start:end]
+        inner = written.strip()
+        if inner != value.strip() or not inner:
+            return
+        start += written.index(inner)
+        place = (start, start + len(inner))
+        if key == "op":
+            yield from self._operator(inner, place)
+        elif key in ("returns", "type"):
+            if self.typed is not None:
+                yield from type_names(self.typed, self.block, place)
+        elif key == "role" or self._takes_instruction(node):
+            yield Occurrence(symbol("prompt", inner), "reference", self.block, place, place)
+
+    def _takes_instruction(self, node: str) -> bool:
+        typed = self.typed
+        spec = typed.resolutions[self.flow.nodes[node].index].spec if typed is not None else None
+        return spec is not None and spec.instruction_key == "instruction"
+
+    def _operator(self, word: str, place: Span) -> Iterator[Occurrence]:
+        if self.typed is None or not word:
+            return
+        found = self.typed.operators.by_op(word)
+        if found is not None:
+            suffix = word[-2:] if found.variant and not found.spec.built_in else ""
+            yield Occurrence(symbol("operator", found.spec.name), "reference", self.block, place, place, suffix)
+
+    def _guessed(self, statement: Broken) -> Iterator[Occurrence]:
+        """Ids in a statement that can't be read, as far as other statements know them."""
+        start, end = statement.span
+        # Reading gave up somewhere in the statement; the rest of the block's lines was not read at all.
+        if statement is self.block.statements[-1]:
+            end = len(self.block.text)
+        text = _QUOTED.sub(lambda quoted: " " * len(quoted[0]), self.block.text[start:end])
+        for match in _GUESSED.finditer(text):
+            group = match.lastgroup or ""
+            at = start + match.start(group)
+            for word in match[group].split(","):
+                if word in self.flow.nodes or word in self.flow.subgraphs:
+                    yield self._id(Name(word, (at, at + len(word))))
+                at += len(word) + 1
+
+
+_NAMING_KEYS = frozenset({"op", "role", "instruction", "returns", "type"})
+"""Parameters whose values are names of other things."""
