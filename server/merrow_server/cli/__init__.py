@@ -22,6 +22,7 @@ COMMANDS = {
     "metrics": "Measure a workflow: parallelism, dependencies, expected completion.",
     "parse": "Read Mermaid flowcharts as Mermaid does, many in one process.",
     "rules": "List all rules.",
+    "serve": "Serve an editor: diagnostics, completion, hover and more, by the Language Server Protocol.",
 }
 
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 from urllib.parse import unquote
 
 from lsprotocol import types
 
+from merrow_analysis.definitions.provider import ResourceError
 from merrow_analysis.markdown import Fence, find_fences
 from merrow_analysis.text import Position, Range, TextEdit, line_content, split_lines
 from merrow_server.files import DIAGRAM_SUFFIXES, MARKDOWN_SUFFIXES
@@ -24,6 +25,16 @@ if TYPE_CHECKING:
     from merrow_analysis.check import Analyser, Analysis
     from merrow_analysis.definitions.configuration import Config
     from merrow_analysis.definitions.provider import Provider
+
+
+@runtime_checkable
+class Locator(Protocol):
+    """A provider that knows where its files lie."""
+
+    def read(self, path: str) -> str: ...
+
+    def location(self, path: str) -> Path: ...
+
 
 Kind = Literal["diagram", "markdown", "other"]
 DIAGRAM_LANGUAGES = frozenset({"mermaid", "mmd", "merrow"})
@@ -37,6 +48,26 @@ class Context:
     path: str | None = None
     provider: Provider | None = None
     config: Config | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """Another file that an analysis read: its lines as it read them."""
+
+    uri: str
+    lines: Sequence[str]
+    encoding: Encoding
+
+    def to_lsp(self, place: Range) -> types.Range:
+        """A range of the file as the client counts it."""
+        start, end = (
+            types.Position(position.line, character_at(self.lines, position, self.encoding)) for position in place
+        )
+        return types.Range(start, end)
+
+    def edits_to_lsp(self, edits: Iterable[TextEdit]) -> list[types.TextEdit]:
+        """Edits of the file as the client counts them."""
+        return [types.TextEdit(self.to_lsp(edit.range), edit.new_text) for edit in edits]
 
 
 class OpenDiagram:
@@ -57,9 +88,7 @@ class OpenDiagram:
 
             context = self.document.context
             assert self._text is not None  # noqa: S101 - it is there until there is an analyser
-            self._analyser = Analyser(
-                self._text, path=context.path, provider=context.provider, config=context.config
-            )
+            self._analyser = Analyser(self._text, path=context.path, provider=context.provider, config=context.config)
             self._text = None
         return self._analyser
 
@@ -92,8 +121,11 @@ class OpenDiagram:
     def refresh(self) -> None:
         """Take over the document's context; what is known is worked out again when it is asked for."""
         self._analysis = None
-        if self._analyser is not None:
-            self._text, self._analyser = self.text, None
+        analyser, context = self._analyser, self.document.context
+        if analyser is not None:
+            analyser.path, analyser.provider = context.path, context.provider
+            if context.config is not None:
+                analyser.config = context.config
 
     def position_from_lsp(self, position: types.Position) -> Position | None:
         """The place in the diagram of a place in the document; None outside the diagram."""
@@ -198,6 +230,16 @@ class OpenDocument:
         edit = difference(self.lines, split_lines(text))
         if edit is not None:
             self.edit(edit)
+
+    def resource(self, path: str) -> Resource | None:
+        """The file at ``path``, as the diagram writes it; None where it can't be read or the document is untitled."""
+        provider = self.context.provider
+        if not isinstance(provider, Locator):
+            return None
+        try:
+            return Resource(provider.location(path).as_uri(), split_lines(provider.read(path)), self.encoding)
+        except (ResourceError, ValueError):
+            return None
 
     def refresh(self, context: Context) -> None:
         """Give the document another context."""

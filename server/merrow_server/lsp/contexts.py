@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from merrow_analysis.definitions.provider import ResourceError
 from merrow_server.lsp.documents import Context
 from merrow_server.workspace import LARGEST_RESOURCE, PROJECT_FILE, SETTINGS_FILE, FileProvider, Surroundings
 
@@ -23,8 +22,9 @@ Buffers = Callable[[Path], str | None]
 class Resources:
     """The files beside a workflow file as the editor has them; remembers which it was asked for."""
 
-    def __init__(self, files: FileProvider, buffers: Buffers) -> None:
+    def __init__(self, files: FileProvider, root: Path, buffers: Buffers) -> None:
         self._files = files
+        self._root = absolute_path(root)
         self._buffers = buffers
         self.asked: set[Path] = set()
         """Absolute paths on which an analysis depends, whether or not there is such a file."""
@@ -36,29 +36,24 @@ class Resources:
     def read(self, path: str) -> str:
         """The text of the file at ``path``. Raises `ResourceError`."""
         buffer = self._buffer(path)
-        if buffer is None:
-            return self._files.read(path)
-        # What is open in the editor is still to lie inside the workspace; its presence on disk doesn't matter.
-        self._files.check_inside(path)
-        return buffer
+        return self._files.read(path) if buffer is None else buffer
 
     def exists(self, path: str) -> bool:
         """Whether there is such a file inside the workspace."""
-        if self._buffer(path) is None:
-            return self._files.exists(path)
-        try:
-            self._files.check_inside(path)
-        except ResourceError:
-            return False
-        return True
+        return self._buffer(path) is not None or self._files.exists(path)
+
+    def location(self, path: str) -> Path:
+        """Where the file at ``path`` lies. Raises ValueError where that is no path at all."""
+        return absolute_path(self._files.folder / path)
 
     def _buffer(self, path: str) -> str | None:
         try:
-            absolute = absolute_path(self._files.folder / path)
+            absolute = self.location(path)
         except ValueError:
             return None
         self.asked.add(absolute)
-        return self._buffers(absolute)
+        # A file outside the workspace is refused by whoever reads the disk, open or not.
+        return self._buffers(absolute) if absolute.is_relative_to(self._root) else None
 
 
 def absolute_path(path: Path) -> Path:
@@ -94,14 +89,13 @@ class Contexts:
             return Context(config=own.apply(None))
         settings_file = own.configuration_file(base) or self._surroundings.settings_file(base)
         config = own.apply(None if settings_file is None else self._config(settings_file))
-        root = self._surroundings.root(base) if settings_file is None else settings_file.parent
+        root = self._surroundings.root(base)
         beside = root if settings_file is None else settings_file.parent
         if config.libraries:
             relative = tuple(os.path.relpath(beside / library, base) for library in config.libraries)
             config = replace(config, libraries=tuple(Path(library).as_posix() for library in relative))
         name = None if path is None else Path(os.path.relpath(path, beside)).as_posix()
-        files = FileProvider(base, self._surroundings.root(base))
-        return Context(name, Resources(files, self._buffers), config)
+        return Context(name, Resources(FileProvider(base, root), root, self._buffers), config)
 
     def settings_file(self, path: Path) -> Path | None:
         """The settings file that a file at ``path`` obeys."""
@@ -126,9 +120,7 @@ class Contexts:
                 self.problems.append(str(problem))
                 return DEFAULT
         config = parse_configuration(text, in_pyproject=file.name == PROJECT_FILE)
-        self.problems += [
-            f"{file.name}, line {problem.line + 1}: {problem.message}" for problem in config.problems
-        ]
+        self.problems += [f"{file.name}, line {problem.line + 1}: {problem.message}" for problem in config.problems]
         return config
 
 
@@ -141,5 +133,3 @@ def depends_on(context: Context, paths: Iterable[Path]) -> bool:
     """Whether an analysis in this context asked for one of the files."""
     provider = context.provider
     return isinstance(provider, Resources) and not provider.asked.isdisjoint(paths)
-
-

@@ -1,0 +1,37 @@
+"""``merrow serve``: the language server."""
+
+from __future__ import annotations
+
+import gc
+from pathlib import Path
+
+import click
+
+from merrow_server.cli import Command
+from merrow_server.errors import InputError
+
+
+@click.command(
+    "serve",
+    cls=Command,
+    epilog="""
+    merrow serve                        on standard input and output, as editors start it
+    merrow serve --log-file merrow.log  with a log
+    merrow serve --tcp 9257             for one client that connects to this port of this machine
+    """,
+)
+@click.option("--tcp", "port", type=click.IntRange(0, 65535), metavar="PORT", help="Serve on a port; 0: any free one.")
+@click.option("--log-file", type=click.Path(dir_okay=False), metavar="FILE", help="Write a log to this file.")
+@click.option("--stdio", is_flag=True, hidden=True, help="What editors add by habit; it is the default.")
+@click.pass_context
+def command(ctx: click.Context, port: int | None, log_file: str | None, stdio: bool) -> None:
+    """Serve an editor by the Language Server Protocol."""
+    if stdio and port is not None:
+        raise click.UsageError("--stdio and --tcp exclude each other; leave one out.", ctx)
+    gc.disable()  # what imports make is no garbage; the server takes over from here
+    from merrow_server.lsp.start import serve
+
+    try:
+        ctx.exit(serve(port=port, log_file=None if log_file is None else Path(log_file)))
+    except OSError as problem:
+        raise InputError(f"The language server can't start: {problem.strerror or problem}.") from None

@@ -1,0 +1,163 @@
+"""JSON-RPC as the specification has it: what pygls leaves unanswered is answered, and documents are kept by us.
+
+pygls applies each change to a text of its own in time proportional to the file; its handlers for text synchronisation are
+replaced here, so that only our documents exist.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any
+
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException
+from pygls.protocol import LanguageServerProtocol, lsp_method
+
+if TYPE_CHECKING:
+    from cattrs import Converter
+
+    from merrow_server.lsp.server import MerrowServer
+
+log = logging.getLogger(__name__)
+
+_CANCEL = re.compile(rb'"\$/cancelRequest"')
+PARSE_ERROR, INVALID_REQUEST, INVALID_PARAMS, NOT_INITIALIZED, CANCELLED = -32700, -32600, -32602, -32002, -32800
+
+
+class FeatureError(JsonRpcException):
+    """A feature failed; what went wrong is in the log."""
+
+    CODE = -32603
+    MESSAGE = "Internal error"
+
+
+class InvalidParameters(JsonRpcException):
+    """The client asked for something that can't be meant; the message says what."""
+
+    CODE = INVALID_PARAMS
+    MESSAGE = "Invalid params"
+
+
+class MerrowProtocol(LanguageServerProtocol):
+    """The protocol of a `MerrowServer`."""
+
+    def __init__(self, server: MerrowServer, converter: Converter) -> None:
+        super().__init__(server, converter)
+        self._merrow = server
+        self._initialized = False
+
+    @property
+    def is_shut_down(self) -> bool:
+        """Whether the client asked for the end."""
+        return self._shutdown
+
+    def receive_all(self, bodies: list[bytes]) -> None:
+        """Handle messages that arrived together; a request that a later one of them cancels is not begun."""
+        cancelled = _cancelled(bodies) if len(bodies) > 1 else set()
+        for body in bodies:
+            try:
+                self.receive(body, cancelled)
+            except Exception:  # whatever one message does, the next one is served
+                log.exception("A message could not be handled.")
+
+    def receive(self, body: bytes, cancelled: set[object] | None = None) -> None:
+        """Handle one message, and answer it also where it is none."""
+        try:
+            data = json.loads(body)
+        except (ValueError, RecursionError):
+            self._refuse(None, PARSE_ERROR, "The message is no JSON.")
+            return
+        if not isinstance(data, dict) or data.get("jsonrpc") != self.VERSION:
+            identifier = data.get("id") if isinstance(data, dict) else None
+            self._refuse(identifier, INVALID_REQUEST, "The message is not of JSON-RPC 2.0.")
+            return
+        method, identifier = data.get("method"), data.get("id")
+        if "method" in data and not isinstance(method, str):
+            self._refuse(identifier, INVALID_REQUEST, "A method is named by a string.")
+            return
+        if method is not None and not self._may_run(method, identifier):
+            return
+        if identifier is not None and method is not None and cancelled and identifier in cancelled:
+            self._refuse(identifier, CANCELLED, f"{method} was cancelled.")
+            return
+        try:
+            message = self.structure_message(data)
+        except JsonRpcException:
+            log.error("The parameters of %s are not as the protocol has them.", method or "an answer")
+            if method is not None and identifier is not None:
+                self._refuse(
+                    identifier, INVALID_PARAMS, f"The parameters of {method} are not as the protocol has them."
+                )
+            return
+        self.handle_message(message)
+
+    def refuse_broken_frame(self) -> None:
+        """Tell the client that a piece of its stream was no message."""
+        self._refuse(None, PARSE_ERROR, "A message needs a header Content-Length with the number of its bytes.")
+
+    def _may_run(self, method: str, identifier: object) -> bool:
+        """Whether the server is in a state for ``method``; a request that comes at the wrong time is refused."""
+        problem: tuple[int, str] | None = None
+        if method == types.EXIT:
+            return True
+        if method == types.INITIALIZE:
+            if self._initialized:
+                problem = INVALID_REQUEST, "The server is initialized already."
+            self._initialized = True
+        elif not self._initialized:
+            problem = NOT_INITIALIZED, f"The server is not initialized; send initialize before {method}."
+        elif self._shutdown:
+            problem = INVALID_REQUEST, f"The server is shut down; after shutdown only exit may follow, not {method}."
+        if problem is not None and identifier is not None:
+            self._refuse(identifier, *problem)
+        return problem is None
+
+    def _refuse(self, identifier: object, code: int, sentence: str) -> None:
+        log.warning("Refused: %s", sentence)
+        self._send_data({"jsonrpc": self.VERSION, "id": identifier, "error": {"code": code, "message": sentence}})
+
+    def _send_data(self, data: Any) -> None:
+        """Write one message, with its header, at once."""
+        if self.writer is None:
+            return
+        plain = data if isinstance(data, dict) else self._converter.unstructure(data)
+        body = json.dumps(plain, separators=(",", ":"), default=self._serialize_message).encode("ascii")
+        self.writer.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+
+    def send_plain(self, method: str, params: dict[str, Any]) -> None:
+        """Notify the client with parameters that are JSON already."""
+        self._send_data({"jsonrpc": self.VERSION, "method": method, "params": params})
+
+    @lsp_method(types.EXIT)
+    def lsp_exit(self, *_: Any) -> Generator[Any, Any, None]:
+        """End the process: well if the client asked for ``shutdown`` before."""
+        self._merrow.leave(0 if self._shutdown else 1)
+        yield from ()
+
+    @lsp_method(types.TEXT_DOCUMENT_DID_OPEN)
+    def lsp_text_document__did_open(self, params: types.DidOpenTextDocumentParams) -> None:
+        self._merrow.did_open(params)
+
+    @lsp_method(types.TEXT_DOCUMENT_DID_CHANGE)
+    def lsp_text_document__did_change(self, params: types.DidChangeTextDocumentParams) -> None:
+        self._merrow.did_change(params)
+
+    @lsp_method(types.TEXT_DOCUMENT_DID_CLOSE)
+    def lsp_text_document__did_close(self, params: types.DidCloseTextDocumentParams) -> None:
+        self._merrow.did_close(params)
+
+
+def _cancelled(bodies: list[bytes]) -> set[object]:
+    """The ids of the requests that messages among ``bodies`` cancel."""
+    found: set[object] = set()
+    for body in bodies:
+        if len(body) < 1000 and _CANCEL.search(body):
+            try:
+                data = json.loads(body)
+                found.add(data["params"]["id"])
+            except (ValueError, KeyError, TypeError, RecursionError):
+                continue
+    return found

@@ -1,0 +1,291 @@
+"""The language server: open documents, and what the features ask of them. One object serves one client."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import logging
+from collections.abc import Callable, Coroutine, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+from urllib.parse import unquote
+
+from lsprotocol import types
+from lsprotocol.converters import get_converter
+from pygls.exceptions import JsonRpcException
+from pygls.lsp.server import LanguageServer
+from pygls.uris import to_fs_path
+
+from merrow_server.lsp.diagnostics import document_diagnostics
+from merrow_server.lsp.documents import OpenDiagram, OpenDocument
+from merrow_server.lsp.located import Located
+from merrow_server.lsp.logs import ClientLog
+from merrow_server.lsp.protocol import FeatureError, MerrowProtocol
+from merrow_server.lsp.reports import Reports
+from merrow_server.lsp.scheduling import Scheduler
+from merrow_server.lsp.supports import Supports, read_supports
+from merrow_server.positions import Encoding
+
+if TYPE_CHECKING:
+    from pygls.io_ import AsyncWriter, Writer
+    from pygls.server import ServerErrors
+
+    from merrow_server.lsp.transport import Connection
+    from merrow_server.lsp.workspace import Workspace
+
+log = logging.getLogger(__name__)
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+class MerrowServer(LanguageServer):
+    """A server for one client. Features are functions of the server and the parameters of their request."""
+
+    protocol: MerrowProtocol
+
+    def __init__(self, version: str = "") -> None:
+        super().__init__("merrow", version, protocol_cls=MerrowProtocol, converter_factory=get_converter)
+        self.supports = Supports()
+        self.documents: dict[str, OpenDocument] = {}
+        """The open documents by URI as `document` normalises it."""
+        self.scheduler = Scheduler(self._check)
+        self.log = ClientLog(self)
+        self.reports = Reports(self)
+        self.is_initialized = False
+        self.initial_settings: object = {}
+        """What the client gave as settings at its start."""
+        self._workspace: Workspace | None = None
+        self._connection: Connection | None = None
+        self.on_checked: list[Callable[[OpenDocument], None]] = []
+        """Called with each document that is due to be checked; what pushes diagnostics is here."""
+
+    # What features ask
+
+    def document(self, uri: str) -> OpenDocument | None:
+        """The open document with this URI."""
+        return self.documents.get(unquote(uri))
+
+    def diagrams(self, uri: str) -> list[OpenDiagram]:
+        """The diagrams of an open document, in order; none where there is no such document."""
+        document = self.document(uri)
+        return [] if document is None else document.diagrams
+
+    def locate(self, uri: str, position: types.Position) -> Located | None:
+        """The place in a diagram that a client means; None where no diagram is open there."""
+        document = self.document(uri)
+        found = None if document is None else document.diagram_at(position)
+        return None if found is None else Located(*found, self.supports)
+
+    def edit(self, document: OpenDocument, edits: Iterable[types.TextEdit]) -> types.WorkspaceEdit:
+        """Edits of one open document, in the form that the client knows; with its version where that can be said."""
+        return self.edits({document.uri: list(edits)})
+
+    def edits(self, edits: dict[str, list[types.TextEdit]]) -> types.WorkspaceEdit:
+        """Edits of several files by URI, in the form that the client knows."""
+        if not self.supports.document_changes:
+            return types.WorkspaceEdit(changes=dict(edits))
+        changes: list[types.TextDocumentEdit] = []
+        for uri, parts in edits.items():
+            document = self.document(uri)
+            identifier = types.OptionalVersionedTextDocumentIdentifier(uri, document.version if document else None)
+            changes.append(types.TextDocumentEdit(identifier, list(parts)))
+        return types.WorkspaceEdit(document_changes=list(changes))
+
+    @property
+    def surroundings(self) -> Workspace:
+        """Settings and files around the documents. Made when first asked for: it brings the whole analysis with it."""
+        if self._workspace is None:
+            from merrow_server.lsp.workspace import Workspace
+
+            self._workspace = Workspace(self)
+        return self._workspace
+
+    @property
+    def encoding(self) -> Encoding:
+        """How the client counts characters."""
+        chosen = self.workspace.position_encoding
+        return cast("Encoding", str(getattr(chosen, "value", chosen) or "utf-16"))
+
+    # How features are registered
+
+    def feature(self, feature_name: str, options: Any | None = None) -> Callable[[_Function], _Function]:
+        """Register ``function(server, params)`` for a method; what it raises is logged and answered with an error."""
+        register = super().feature(feature_name, options)
+
+        def decorate(function: _Function) -> _Function:
+            register(self._guarded(function, feature_name))
+            return function
+
+        return decorate
+
+    def command(self, command_name: str) -> Callable[[_Function], _Function]:
+        """Register ``function(server, arguments)``, with the list of the client's arguments, for a command."""
+        register = super().command(command_name)
+
+        def decorate(function: _Function) -> _Function:
+            guarded = self._guarded(function, command_name)
+
+            if asyncio.iscoroutinefunction(guarded):
+
+                async def run(*arguments: Any) -> Any:
+                    return await guarded(list(arguments))
+
+                register(run)
+            else:
+
+                def run_now(*arguments: Any) -> Any:
+                    return guarded(list(arguments))
+
+                register(run_now)
+            return function
+
+        return decorate
+
+    def _guarded(self, function: Callable[..., Any], name: str) -> Callable[..., Any]:
+        """``function`` with this server as its first argument; a failure stays its own."""
+
+        def failed(problem: Exception) -> JsonRpcException:
+            if isinstance(problem, JsonRpcException):
+                return problem
+            log.exception("%s failed.", name)
+            return FeatureError(f"{name} failed inside Merrow; everything else goes on. The log says where.")
+
+        if asyncio.iscoroutinefunction(function):
+            start = cast("Callable[..., Coroutine[Any, Any, Any]]", function)
+
+            @functools.wraps(function, assigned=("__name__", "__qualname__", "__doc__"), updated=())
+            async def guarded(*arguments: Any) -> Any:
+                try:
+                    return await start(self, *arguments)
+                except Exception as problem:  # noqa: BLE001 - logged and answered
+                    raise failed(problem) from None
+
+            del guarded.__wrapped__  # pygls would look at its signature
+            return guarded
+
+        @functools.wraps(function, assigned=("__name__", "__qualname__", "__doc__"), updated=())
+        def guarded_now(*arguments: Any) -> Any:
+            try:
+                return function(self, *arguments)
+            except Exception as problem:  # noqa: BLE001 - logged and answered
+                raise failed(problem) from None
+
+        del guarded_now.__wrapped__
+        return guarded_now
+
+    # Text synchronisation
+
+    def did_open(self, params: types.DidOpenTextDocumentParams) -> None:
+        item = params.text_document
+        path = path_of(item.uri)
+        document = OpenDocument(
+            item.uri,
+            item.text,
+            version=item.version,
+            language_id=item.language_id,
+            encoding=self.encoding,
+            path=path,
+        )
+        self.documents[unquote(item.uri)] = document
+        if document.kind != "other":
+            document.context = self.surroundings.context(document)
+        self.touched(document)
+
+    def did_change(self, params: types.DidChangeTextDocumentParams) -> None:
+        identifier = params.text_document
+        document = self.document(identifier.uri)
+        if document is None:
+            log.error("A change of %s came, which is not open.", identifier.uri)
+            return
+        if document.version is not None and identifier.version is not None and identifier.version <= document.version:
+            log.warning(
+                "A change of %s to version %s came after version %s.",
+                document.uri,
+                identifier.version,
+                document.version,
+            )
+        document.change(params.content_changes)
+        document.version = identifier.version
+        self.touched(document)
+
+    def did_close(self, params: types.DidCloseTextDocumentParams) -> None:
+        document = self.documents.pop(unquote(params.text_document.uri), None)
+        if document is None:
+            log.warning("%s was closed, which is not open.", params.text_document.uri)
+            return
+        self.scheduler.forget(document.uri)
+        self.reports.forget(document.uri)
+        self.surroundings.closed(document)
+        if document.kind != "other" and not self.supports.pull_diagnostics:
+            self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(document.uri, []))
+
+    def publish(self, document: OpenDocument) -> None:
+        """Send what is wrong in ``document``, of the version that it has now."""
+        settings = self.surroundings.settings(document)
+        found = document_diagnostics(document, self.supports, settings)
+        self.text_document_publish_diagnostics(
+            types.PublishDiagnosticsParams(
+                document.uri, found, document.version if self.supports.diagnostic_version else None
+            )
+        )
+
+    def refresh_diagnostics(self) -> None:
+        """Ask a client that pulls to ask again."""
+        self.protocol.send_request(types.WORKSPACE_DIAGNOSTIC_REFRESH)
+
+    def touched(self, document: OpenDocument) -> None:
+        """Have ``document`` checked soon, and what depends on it."""
+        if document.kind != "other":
+            self.scheduler.touch(document.uri)
+        if document.path is not None and self._workspace is not None:
+            self._workspace.buffer_changed(document)
+
+    def _check(self, uri: str) -> None:
+        document = self.document(uri)
+        if document is None:
+            return
+        try:
+            for callback in self.on_checked:
+                callback(document)
+        except Exception:
+            # One document that can't be checked must not end the loop's callback without a word.
+            log.exception("Checking %s failed.", uri)
+
+    # Life
+
+    def initialize(self, params: types.InitializeParams) -> None:
+        """Read what the client can do."""
+        self.is_initialized = True
+        self.supports = read_supports(params.capabilities)
+        options = params.initialization_options
+        if isinstance(options, dict):
+            self.initial_settings = options.get("settings", options)
+        if self._connection is not None and params.process_id is not None:
+            self._connection.watch(params.process_id)
+
+    @property
+    def is_connected(self) -> bool:
+        return self._connection is not None
+
+    def connect(self, connection: Connection, writer: AsyncWriter | Writer) -> None:
+        """Talk to a client through ``writer``; ``connection`` is told when it is over."""
+        self._connection = connection
+        self.protocol.set_writer(writer)
+
+    def leave(self, code: int) -> None:
+        """End the process with this exit code."""
+        self.scheduler.forget_all()
+        if self._connection is not None:
+            self._connection.end(code)
+
+    def report_server_error(self, error: Exception, source: ServerErrors) -> None:  # noqa: ARG002
+        """Errors go to the log; a request's answer has them as well."""
+        log.error("%s: %s", type(error).__name__, error)
+
+
+def path_of(uri: str) -> Path | None:
+    """The path of a ``file:`` URI; None for any other, such as an untitled document's."""
+    if not uri.startswith("file:"):
+        return None
+    path = to_fs_path(uri)
+    return None if not path else Path(path)

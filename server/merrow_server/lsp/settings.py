@@ -1,0 +1,150 @@
+"""The editor's settings (section ``merrow``): one table, made of that of ``merrow.toml`` and of what only a server needs.
+
+Imported when settings are first read, not to start the server: it brings all rules with it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import merrow_analysis.check as _registered  # noqa: F401 - importing it registers every rule
+from merrow_analysis.definitions.configuration import ALL, DEFAULT, SETTINGS, Config, Setting, selected_rules
+from merrow_analysis.definitions.validation import shown, violations, wanted
+from merrow_analysis.suggest import closest
+
+SECTION = "merrow"
+
+SERVER_SETTINGS: tuple[Setting, ...] = (
+    Setting("enable", {"type": "boolean"}, True, "Whether files are checked at all."),
+    Setting(
+        "configuration",
+        {"type": "string"},
+        "",
+        "A settings file to use in place of the nearest `merrow.toml`; a relative path starts at the workspace folder.",
+    ),
+    Setting(
+        "maximum-problems",
+        {"type": "integer", "minimum": 1},
+        1000,
+        "How many problems are shown for one file at most; a last one says how many there are beyond.",
+    ),
+    Setting(
+        "rule-pages",
+        {"type": "string"},
+        "",
+        "Where a problem's code leads to: an address with `{code}` in it; by default the page installed with Merrow.",
+    ),
+    Setting(
+        "log-level",
+        {"enum": ["error", "warning", "info", "debug"]},
+        "info",
+        "How much the server writes to its log.",
+    ),
+)
+"""The settings that only the server has."""
+
+ALL_SETTINGS: tuple[Setting, ...] = (*SERVER_SETTINGS, *SETTINGS)
+"""Every setting of the editor's section. Those of ``merrow.toml`` go before the file's, as the command line's do."""
+
+_BY_NAME = {setting.name: setting for setting in ALL_SETTINGS}
+_DEFAULTS = {setting.name: setting.default for setting in ALL_SETTINGS}
+_SELECTORS = ("select", "ignore")
+_HUMP = re.compile(r"(?<=[a-z0-9])([A-Z])")
+
+
+@dataclass(frozen=True, slots=True)
+class EditorSettings:
+    """The settings as read. ``folder`` is the workspace folder that they are for."""
+
+    values: Mapping[str, Any] = field(default_factory=lambda: dict(_DEFAULTS))
+    folder: Path | None = None
+
+    @property
+    def enabled(self) -> bool:
+        return bool(self.values["enable"])
+
+    @property
+    def maximum_problems(self) -> int:
+        return int(self.values["maximum-problems"])
+
+    @property
+    def rule_pages(self) -> str:
+        return str(self.values["rule-pages"])
+
+    @property
+    def log_level(self) -> str:
+        return str(self.values["log-level"])
+
+    def configuration_file(self, base: Path) -> Path | None:
+        """The settings file that goes before the nearest one."""
+        name = self.values["configuration"]
+        return (self.folder or base) / name if name else None
+
+    def apply(self, config: Config | None) -> Config:
+        """``config`` (that of the settings file, if there is one) with what the editor's settings say on top."""
+        base, values = config if config is not None else DEFAULT, self.values
+        selected = () if values["select"] == [ALL] else values["select"]
+        return replace(
+            base.with_selection(selected, values["ignore"]),
+            severity={**base.severity, **values["severity"]},
+            per_path={**base.per_path, **{path: tuple(names) for path, names in values["per-path"].items()}},
+            libraries=(*base.libraries, *values["libraries"]),
+        )
+
+
+def read_editor_settings(given: object, folder: Path | None = None) -> tuple[EditorSettings, list[str]]:
+    """The settings in the value of the client's section, and a sentence for each that is wrong; its default then holds.
+
+    Names may be written as in ``merrow.toml`` (``per-path``) or in camel case (``perPath``).
+    """
+    values = dict(_DEFAULTS)
+    problems: list[str] = []
+    if given is None:
+        return EditorSettings(values, folder), problems
+    if not isinstance(given, dict):
+        return EditorSettings(values, folder), [f"The settings `{SECTION}` must be an object, not {shown(given)}."]
+    for key, value in given.items():
+        name = _HUMP.sub(lambda hump: "-" + hump[1].lower(), str(key))
+        setting = _BY_NAME.get(name)
+        if setting is None:
+            # Clients send what their own extension has in the section as well; only a near miss is worth a word.
+            near = closest(name, _BY_NAME)
+            if near is not None:
+                problems.append(f"There is no setting `{SECTION}.{key}`; did you mean `{SECTION}.{near}`?")
+        elif value is not None:
+            problem = _problem(setting, str(key), value)
+            if problem is None:
+                values[name] = value
+            else:
+                problems.append(problem)
+    return EditorSettings(values, folder), problems
+
+
+def _problem(setting: Setting, key: str, value: Any) -> str | None:
+    """What is wrong with ``value``, as one sentence."""
+    name = f"{SECTION}.{key}"
+    for wrong in violations(setting.schema, value):
+        schema, part = setting.schema, value
+        if wrong.path and isinstance(value, dict):
+            name, part = f"{name}.{wrong.path[0]}", value[wrong.path[0]]
+            schema = setting.schema["additionalProperties"]
+        return f"`{name}` must be {wanted(schema)}, not {shown(part)}; {_default(setting)}."
+    if setting.name == "maximum-problems" and value < 1:
+        return f"`{name}` must be 1 or more, not {value}; {_default(setting)}."
+    selectors: Iterable[str] = value if setting.name in _SELECTORS else ()
+    if setting.name == "severity":
+        selectors = value
+    elif setting.name == "per-path":
+        selectors = [selector for names in value.values() for selector in names]
+    for selector in selectors:
+        if not selected_rules(selector):
+            return f"`{selector}` in `{name}` selects no rule; {_default(setting)}."
+    return None
+
+
+def _default(setting: Setting) -> str:
+    return f"the default ({setting.default!r}) holds" if setting.default not in ("", [], {}) else "it is left out"
