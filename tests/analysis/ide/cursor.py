@@ -1,7 +1,7 @@
 """Texts with cursors in them, and answers drawn on the source.
 
-A test writes ``<|>`` where the cursor stands; a selection is what lies between two of them. `drawn` puts carets under what an
-answer speaks of, so that a failing test is a picture.
+A test writes ``<|>`` where the cursor stands; a selection is what lies between two of them. `drawn` puts carets under what
+an answer speaks of, so that a failing test is a picture.
 """
 
 from __future__ import annotations

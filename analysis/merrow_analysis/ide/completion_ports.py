@@ -1,0 +1,119 @@
+"""Completion on an arrow: ports that take what the source gives, its other outputs, the cases of a Decision."""
+
+from __future__ import annotations
+
+import re
+
+from merrow_analysis.definitions.operators import InputPort
+from merrow_analysis.graph.decisions import ELSE, case_key
+from merrow_analysis.graph.nodes import TypedGraph, TypedNode
+from merrow_analysis.graph.notation import AFTER
+from merrow_analysis.ide.fitting import Value, steps, values_of
+from merrow_analysis.ide.items import Items
+from merrow_analysis.ide.place import InStatement
+
+_TARGETS = re.compile(r"[^|;]*\|[ \t]*(\w[\w.-]*(?:[ \t]*&[ \t]*\w[\w.-]*)*)")
+_NO_FIT = 50
+
+
+def edge_label_items(items: Items, place: InStatement) -> None:
+    """Items for the text between the bars of an arrow."""
+    graph = items.analysis.typed
+    if graph is None:
+        return
+    typed = place.typed
+    text = place.before[typed.inside :].lstrip(' \t"')
+    head, colon, tail = text.rpartition(":")
+    word = tail.lstrip() if colon else text
+    sources = [graph.by_id[name] for name in typed.sources if name in graph.by_id]
+    after = _TARGETS.match(place.after)
+    names = re.split(r"[ \t]*&[ \t]*", after[1]) if after is not None else []
+    targets = [graph.by_id[name] for name in names if name in graph.by_id]
+    decision = next((node for node in sources if node.kind == "decision"), None)
+    if decision is not None:
+        if colon:
+            _ports(items, graph, values_of(decision), targets, len(word))
+            items.add(AFTER, "port", items.range(len(word)), rank=60, detail="order only: brings no value")
+        else:
+            _cases(items, graph, decision, word)
+        return
+    values = [value for node in sources for value in values_of(node)]
+    if colon:
+        given = [value for value in values if value.output == head.strip()]
+        _ports(items, graph, given or values, targets, len(word))
+        return
+    defaults = [found[0] for node in sources if (found := values_of(node))]
+    _ports(items, graph, defaults, targets, len(word))
+    if len(sources) == 1:
+        _outputs(items, graph, values, targets, len(word))
+
+
+def _open(target: TypedNode) -> list[tuple[InputPort, bool]]:
+    """The ports of a target, and whether each is free."""
+    return [(port, port.many or not target.sources(port.name)) for port in target.input_ports]
+
+
+def _ports(items: Items, graph: TypedGraph, values: list[Value], targets: list[TypedNode], length: int) -> None:
+    """The ports of the targets; where no target is known yet, those of all nodes."""
+    for target in targets or graph.nodes:
+        for port, free in _open(target):
+            far = [steps(value.type, port, graph.types) for value in values]
+            good = [number for number in far if number is not None]
+            fits = bool(good) and len(good) == len(far)
+            rank = (
+                (0 if port.required else 1) + (0 if free or not targets else 10) + (0 if fits or not far else _NO_FIT)
+            )
+            if not targets and not fits and far:
+                continue
+            items.add(
+                port.name,
+                "port",
+                items.range(length),
+                rank=rank,
+                steps=min(good, default=0),
+                detail=f": {port.type}",
+                description=target.id if targets else "",
+                subject=("port", target.id, port.name),
+            )
+
+
+def _outputs(items: Items, graph: TypedGraph, values: list[Value], targets: list[TypedNode], length: int) -> None:
+    """``output:port`` for outputs other than the default one, which need no name."""
+    for number, value in enumerate(values[1:]):
+        for target in targets:
+            for port, free in _open(target):
+                far = steps(value.type, port, graph.types)
+                if far is not None and free:
+                    items.add(
+                        f"{value.output}:{port.name}",
+                        "port",
+                        items.range(length),
+                        rank=20 + number,
+                        steps=far,
+                        detail=f": {value.type or '?'}",
+                        description=target.id,
+                        subject=("port", target.id, port.name),
+                    )
+        items.add(
+            f"{value.output}:",
+            "port",
+            items.range(length),
+            rank=30 + number,
+            detail=f"output: {value.type or '?'}",
+        )
+
+
+def _cases(items: Items, graph: TypedGraph, decision: TypedNode, word: str) -> None:
+    """What a Decision's edges may be labelled; cases without an edge come first."""
+    decided_by, when = decision.placement.decided_by, decision.placement.when
+    known = decision.cases.keys if decision.cases is not None else ()
+    wanted = ["yes", "no"] if decided_by == "truth" else []
+    if decided_by == "words" and when is not None:
+        wanted = list(graph.types.words_of(when) or ())
+    labels = list(decision.cases.labels) if decision.cases is not None else []
+    for label in [*wanted, *labels, *([] if decided_by == "truth" else [ELSE])]:
+        if label == word and label not in wanted:
+            continue
+        taken = case_key(label, decided_by) in known
+        other = 20 if label == ELSE else 0
+        items.add(label, "value", items.range(len(word)), rank=(10 if taken else 0) + other, detail="case")

@@ -1,0 +1,133 @@
+"""Hover: what stands under the pointer, and what it means."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from merrow_analysis.check import Analysis
+from merrow_analysis.definitions.parameters import parse_label
+from merrow_analysis.definitions.schema import FRONT_MATTER
+from merrow_analysis.ide import describe
+from merrow_analysis.ide.lookup import Spot, arrow_at, label_offset, metadata_key_at, spot, touches, vertex_at
+from merrow_analysis.ide.markup import Code, Markup
+from merrow_analysis.ide.names import Occurrence
+from merrow_analysis.ide.node_text import edges_text, metrics_text, node_text, uses_of_prompt
+from merrow_analysis.ide.occurrences import occurrence_at
+from merrow_analysis.ide.schema_walk import fragment_at
+from merrow_analysis.ide.yaml_place import entry_at
+from merrow_analysis.rules.registry import find_rule
+from merrow_analysis.suppressions import has_suppression
+from merrow_analysis.syntax.tree import Chain, Comment, FrontMatter, Header
+from merrow_analysis.text import Position, Range
+
+_RULE_WORD = re.compile(r"[A-Za-z][\w-]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Hover:
+    """What to show about the text of ``range``."""
+
+    text: Markup
+    range: Range
+
+
+def hover(analysis: Analysis, position: Position) -> Hover | None:
+    """What there is to say about the text at a position; None about free text. Never raises."""
+    place = spot(analysis, position)
+    if place is None:
+        return None
+    named = occurrence_at(analysis, position)
+    if named is not None:
+        text = _named(analysis, named)
+        if text:
+            return Hover(text, named.range)
+    statement = place.statement
+    if isinstance(statement, Chain):
+        return _in_chain(analysis, place, statement)
+    if isinstance(statement, Header):
+        end = statement.span[0] + len(statement.keyword)
+        return Hover(metrics_text(analysis), place.block.range((statement.span[0], max(end, statement.span[1]))))
+    if isinstance(statement, FrontMatter):
+        return _in_front_matter(place, statement)
+    if isinstance(statement, Comment) and has_suppression(place.block):
+        return _rule(place, statement)
+    return None
+
+
+def _named(analysis: Analysis, named: Occurrence) -> Markup:
+    kind, name, typed = named.symbol.kind, named.symbol.name, analysis.typed
+    if kind == "class":
+        return describe.class_name(analysis, name)
+    if kind == "subgraph":
+        members = analysis.flow.subgraphs.get(name)
+        count = len(members.nodes) if members is not None else 0
+        return Markup().say("Subgraph ", Code(name), f" with {count} member{'' if count == 1 else 's'}.")
+    if typed is None:
+        return Markup()
+    if kind == "node":
+        node = typed.by_id.get(name)
+        return node_text(analysis, node) if node is not None else Markup()
+    if kind == "edge":
+        flow = analysis.flow.edge_ids.get(name)
+        return edges_text([edge for edge in typed.edges if flow is not None and edge.flow is flow] or [])
+    if kind == "prompt":
+        prompt = analysis.prompts.find(name)
+        return describe.prompt(prompt, uses_of_prompt(analysis, name)) if prompt is not None else Markup()
+    if kind == "operator":
+        spec = typed.operators.named(name)
+        return describe.operator(spec) if spec is not None else Markup()
+    return describe.type_name(typed.types, name)
+
+
+def _in_chain(analysis: Analysis, place: Spot, chain: Chain) -> Hover | None:
+    block, offset = place
+    vertex = vertex_at(chain, offset)
+    typed = analysis.typed
+    if vertex is not None:
+        node = typed.by_id.get(vertex.name.text) if typed is not None else None
+        if vertex.metadata is not None and touches(vertex.metadata.span, offset):
+            found = metadata_key_at(vertex.metadata, block, offset)
+            if found is None:
+                return None
+            is_edge = node is None and vertex.name.text in analysis.flow.edge_ids
+            text = describe.edge_key(found[0]) if is_edge else describe.parameter(found[0], node)
+            return None if text is None else Hover(text, block.range(found[1]))
+        in_label = label_offset(vertex, block, offset)
+        if in_label is None or vertex.label is None or node is None or node.kind != "operator":
+            return None
+        for parameter in parse_label(vertex.label.text).parameters.values():
+            if touches((parameter.key_span[0], parameter.value_span[1]), in_label):
+                text = describe.parameter(parameter.key, node)
+                shift = offset - in_label
+                span = (shift + parameter.key_span[0], shift + parameter.key_span[1])
+                return None if text is None else Hover(text, block.range(span))
+        return None
+    arrow = arrow_at(chain, offset)
+    if arrow is None or typed is None:
+        return None
+    edges = [edge for edge in typed.edges if edge.flow.block is block and edge.flow.arrow is arrow]
+    return Hover(edges_text(edges), block.range(arrow.span)) if edges else None
+
+
+def _in_front_matter(place: Spot, front: FrontMatter) -> Hover | None:
+    start, end = front.body_span
+    if not start <= place.offset <= end:
+        return None
+    found = entry_at(place.block.text[start:end], place.offset - start)
+    if found is None:
+        return None
+    path, span = found
+    fragment = fragment_at(FRONT_MATTER, path)
+    if fragment is None or not fragment.get("description"):
+        return None
+    return Hover(describe.key(path[-1], fragment), place.block.range((start + span[0], start + span[1])))
+
+
+def _rule(place: Spot, comment: Comment) -> Hover | None:
+    block = place.block
+    for word in _RULE_WORD.finditer(block.text, *comment.span):
+        if touches(word.span(), place.offset):
+            rule = find_rule(word[0])
+            return None if rule is None else Hover(describe.rule(rule), block.range(word.span()))
+    return None

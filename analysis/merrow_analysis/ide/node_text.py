@@ -1,0 +1,179 @@
+"""What there is to say about the nodes and edges of one workflow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from merrow_analysis.check import Analysis
+from merrow_analysis.definitions.prompts import Prompt
+from merrow_analysis.graph.metrics import metrics
+from merrow_analysis.graph.nodes import TypedEdge, TypedNode
+from merrow_analysis.graph.ports import INPUT_OUTPUT
+from merrow_analysis.graph.resolve import Claim
+from merrow_analysis.ide import describe
+from merrow_analysis.ide.markup import Code, Inline, Markup
+from merrow_analysis.rules.reporting import claim_range
+
+_MOST_EDGES = 12
+_KINDS = {"input": "an input of the workflow", "output": "an output of the workflow", "unknown": "operator not known"}
+
+
+def node_text(analysis: Analysis, node: TypedNode) -> Markup:
+    """A node: operator and signature, how it is known, parameters, prompt, promise, edges."""
+    spec = node.spec
+    what: Inline = (" is a ", Code(spec.name), ".") if spec is not None else (f": {_KINDS[node.kind]}.",)
+    text = Markup().say(Code(node.id), *what)
+    if spec is not None or node.kind in ("input", "output"):
+        text.block(describe.signature_of(node))
+    if spec is not None:
+        describe.add_note(text, spec)
+    if node.conflicting:
+        text.say("Its declarations contradict each other, so its ports are not checked.")
+    text.join(_known_by(node))
+    text.join(_parameters(node))
+    text.join(_prompt(analysis, node))
+    declared = node.resolution.declared
+    if declared is not None and node.kind == "operator":
+        text.say("Its author promises by ", Code("returns"), " that it answers with ", Code(declared), ".")
+    return text.join(_edges("In", node.incoming)).join(_edges("Out", node.outgoing))
+
+
+def _known_by(node: TypedNode) -> Markup:
+    words = {"op": "its metadata", "class": "its class", "label": "its label"}
+    lines: list[Inline] = []
+    for claim in node.resolution.claims:
+        meant = "" if claim.spec is not None else ", which is no operator"
+        line = claim_range(node.flow, claim).start.line + 1
+        lines.append((f"{words[claim.place]} ", Code(_written(claim)), f" on line {line}{meant}"))
+    if not lines:
+        return Markup()
+    if len(lines) == 1:
+        return Markup().say("The operator is named by ", *lines[0], ".")
+    return Markup().say("The operator is named by").items(lines)
+
+
+def _written(claim: Claim) -> str:
+    return f"op: {claim.word}" if claim.place == "op" else claim.word
+
+
+def _parameters(node: TypedNode) -> Markup:
+    lines: list[Inline] = []
+    for key, parameter in node.resolution.parameters.items():
+        if key == "op" or (key == "prompt" and isinstance(parameter.value, str)):
+            continue
+        where = "label" if parameter.block is None else "metadata"
+        lines.append((Code(f"{key}:"), " ", describe.literal(parameter.value), f" ({where})"))
+    return Markup().say("Parameters:").items(lines) if lines else Markup()
+
+
+def prompt_of(analysis: Analysis, node: TypedNode) -> Prompt | str | None:
+    """What a node tells its model: its own text, the prompt its role names, the operator's; None where there is none."""
+    own = node.resolution.parameters.get("prompt")
+    if own is not None and isinstance(own.value, str) and own.value.strip():
+        return own.value
+    if node.spec is not None and node.spec.prompt is not None:
+        return node.spec.prompt
+    role = role_of(node)
+    return analysis.prompts.find(role[1]) if role is not None else None
+
+
+def role_of(node: TypedNode) -> tuple[str, str] | None:
+    """The key that names a node's prompt, and the name; a name in a label is text whatever it looks like."""
+    resolution = node.resolution
+    own = node.spec.instruction_key if node.spec is not None else None
+    for key in dict.fromkeys((own or "role", "role")):
+        parameter = resolution.parameters.get(key)
+        if parameter is None:
+            continue
+        value = parameter.value
+        parts = resolution.label_parts
+        if parameter.block is None and parts is not None and key in parts.parameters:
+            value = parts.parameters[key].text
+        if isinstance(value, str) and value.strip():
+            return key, value.strip()
+    return None
+
+
+def _prompt(analysis: Analysis, node: TypedNode) -> Markup:
+    found = prompt_of(analysis, node)
+    if isinstance(found, Prompt):
+        return describe.prompt(found)
+    if isinstance(found, str):
+        own = "prompt" in node.resolution.parameters
+        whose = "Its own prompt:" if own else "The prompt of its operator:"
+        return Markup().say(whose).block(describe.shortened_prompt(found))
+    role = role_of(node)
+    if role is not None and node.kind == "operator":
+        return Markup().say("There is no prompt ", Code(role[1]), "; it runs on a sentence made of these words.")
+    return Markup()
+
+
+def _edges(title: str, edges: list[TypedEdge]) -> Markup:
+    if not edges:
+        return Markup()
+    lines = [edge_line(edge) for edge in edges[:_MOST_EDGES]]
+    if len(edges) > _MOST_EDGES:
+        lines.append((f"{len(edges) - _MOST_EDGES} more",))
+    return Markup().say(f"{title}:").items(lines)
+
+
+def edge_line(edge: TypedEdge) -> Inline:
+    """``A.response -> B.input : Text``, and how that is known."""
+    if not edge.feeds:
+        why = "order only" if edge.order_only else "no port found"
+        case = f" (case {edge.case_label})" if edge.case_label else ""
+        return Code(f"{edge.source.id} -> {edge.target.id}"), f": {why}{case}"
+    pieces: list[str] = []
+    for number, feed in enumerate(edge.feeds):
+        shown = feed.output is not None and not (edge.source.kind == "input" and feed.output == INPUT_OUTPUT)
+        output = f".{feed.output}" if shown else ""
+        pieces += [
+            ", " if number else "",
+            Code(f"{edge.source.id}{output} -> {edge.target.id}.{feed.port} : {feed.type or '?'}"),
+        ]
+    case = f", case {edge.case_label}" if edge.case_label else ""
+    return (*pieces, f" ({'inferred' if edge.inferred else 'written'}{case})")
+
+
+def edges_text(edges: Iterable[TypedEdge]) -> Markup:
+    """The edges of one arrow: from which output to which port, of what type."""
+    lines = [edge_line(edge) for edge in edges]
+    return Markup().say(*lines[0]) if len(lines) == 1 else Markup().items(lines)
+
+
+def metrics_text(analysis: Analysis) -> Markup:
+    """The figures of the whole file."""
+    typed = analysis.typed
+    figures = metrics(typed if typed is not None else analysis.flow)
+    measures = figures.workflow or figures.graph
+    text = Markup().say(
+        "Workflow" if typed is not None else "Flowchart without workflow",
+        f": {measures.nodes} ",
+        f"{'subtasks' if typed is not None else 'nodes'}, {measures.edges} edges between them.",
+    )
+    lines: list[Inline] = []
+    for name, value in (
+        ("depth", measures.depth),
+        ("width", measures.width),
+        ("largest set that can run at once", measures.max_antichain),
+        ("average parallelism", measures.p_avg),
+        ("dependency complexity", measures.c_dependency),
+        ("expected completed subtasks", measures.expected_exact),
+    ):
+        if value is not None:
+            lines.append((f"{name}: ", Code(f"{value:g}" if isinstance(value, int) else f"{value:.2f}")))
+    if measures.critical_path:
+        lines.append(("longest path: ", Code(" -> ".join(measures.critical_path))))
+    if figures.promises:
+        lines.append(("promised types: ", Code(str(figures.promises))))
+    text.items(lines)
+    return text if measures.undefined is None else text.say(measures.undefined)
+
+
+def uses_of_prompt(analysis: Analysis, name: str) -> int:
+    """How many nodes name a prompt."""
+    if analysis.typed is None:
+        return 0
+    wanted = name.strip().casefold()
+    named = (role_of(node) for node in analysis.typed.nodes)
+    return sum(1 for role in named if role is not None and role[1].casefold() == wanted)

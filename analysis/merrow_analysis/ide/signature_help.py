@@ -1,0 +1,80 @@
+"""Signature help: the parameters of a node while they are being typed, in its label or its metadata."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from merrow_analysis.check import Analysis
+from merrow_analysis.definitions.operators import OperatorSpec
+from merrow_analysis.definitions.schema import EDGE_KEYS, Fragment
+from merrow_analysis.ide import describe
+from merrow_analysis.ide.completion_keys import operator_of, parameter_keys, typed_node
+from merrow_analysis.ide.label_place import label_place
+from merrow_analysis.ide.markup import Markup
+from merrow_analysis.ide.metadata_place import metadata_place
+from merrow_analysis.ide.place import InStatement, place_at
+from merrow_analysis.text import Position
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One key: its place in the signature's label, and what it means."""
+
+    key: str
+    start: int
+    end: int
+    text: Markup
+
+
+@dataclass(frozen=True, slots=True)
+class SignatureHelp:
+    """``label`` shows all keys; ``active`` is the number of the one at the cursor, None while no key is known yet."""
+
+    label: str
+    text: Markup
+    parameters: tuple[Parameter, ...]
+    active: int | None
+
+
+def signature_help(analysis: Analysis, position: Position) -> SignatureHelp | None:
+    """The keys that may stand at a position; None outside labels and metadata of nodes and edges. Never raises."""
+    place = place_at(analysis, position)
+    if not isinstance(place, InStatement) or analysis.typed is None:
+        return None
+    typed = place.typed
+    text = place.before[typed.inside :]
+    if typed.expecting == "label":
+        node = typed_node(analysis, typed.node)
+        if node is not None and node.kind in ("input", "output", "decision"):
+            return None
+        shift = len(text) - len(text.lstrip(" \t").removeprefix('"'))
+        here = label_place(text[shift:])
+        if here.kind == "operator" or (here.kind == "text" and not here.key):
+            return None
+        spec = operator_of(analysis, typed.node, here.operator)
+        keys = {key: part for key, part in parameter_keys(spec, node).items() if key != "op"}
+        return _help(spec, keys, here.key or text[shift + here.start :])
+    if typed.expecting != "metadata":
+        return None
+    inside = metadata_place(text)
+    word = text[len(text) - inside.length :]
+    key = inside.path[0] if inside.path else word
+    if typed.node in analysis.flow.edge_ids:
+        return _help(None, EDGE_KEYS, key, name="edge")
+    spec = operator_of(analysis, typed.node, inside.values.get("op", ""))
+    return _help(spec, parameter_keys(spec, typed_node(analysis, typed.node)), key)
+
+
+def _help(spec: OperatorSpec | None, keys: Mapping[str, Fragment], key: str, *, name: str = "node") -> SignatureHelp:
+    label = (spec.name if spec is not None else name) + "("
+    parameters: list[Parameter] = []
+    active: int | None = None
+    for number, (word, fragment) in enumerate(keys.items()):
+        label += ", " if number else ""
+        parameters.append(Parameter(word, len(label), len(label) + len(word), describe.key(word, fragment)))
+        label += word
+        if word == key:
+            active = number
+    text = describe.operator(spec) if spec is not None else Markup()
+    return SignatureHelp(label + ")", text, tuple(parameters), active)
