@@ -7,7 +7,7 @@ anew after a change and matched with the old ones; only those whose text differs
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 from urllib.parse import unquote
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from merrow_analysis.check import Analyser, Analysis
     from merrow_analysis.definitions.configuration import Config
     from merrow_analysis.definitions.provider import Provider
+    from merrow_analysis.diagnostics import Diagnostic
 
 
 @runtime_checkable
@@ -147,6 +148,14 @@ class OpenDiagram:
     def to_lsp(self, place: Range) -> types.Range:
         """A range of the diagram as the client counts it in the document."""
         return self.document.to_lsp(place if self.fence is None else self.fence.range_to_host(place))
+
+    def in_document(self, diagnostic: Diagnostic) -> Diagnostic:
+        """``diagnostic`` of the diagram with its range and fixes in the document."""
+        fence = self.fence
+        if fence is None:
+            return diagnostic
+        fixes = tuple(replace(fix, edits=tuple(fence.edits_to_host(fix.edits))) for fix in diagnostic.fixes)
+        return replace(diagnostic, range=fence.range_to_host(diagnostic.range), fixes=fixes)
 
     def position_to_lsp(self, position: Position) -> types.Position:
         """A position of the diagram as the client counts it in the document."""

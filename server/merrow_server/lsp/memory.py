@@ -6,8 +6,13 @@ that is known about all open documents.
 
 from __future__ import annotations
 
+import asyncio
 import gc
 
+IDLE = 2.0
+"""Seconds without a message after which nobody is taken to be typing."""
+LONGEST_WITHOUT = 120.0
+"""Seconds after which there is a collection although somebody is."""
 _YOUNG, _MIDDLE, _NEVER = 20_000, 50, 1_000_000
 
 
@@ -16,6 +21,32 @@ def quiet_collections() -> None:
     gc.freeze()
     gc.set_threshold(_YOUNG, _MIDDLE, _NEVER)
     gc.enable()
+
+
+class IdleCollector:
+    """Collects when nothing has happened for a while, and at times also under steady work, lest memory grow for ever."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._due = False
+        self._last_activity = 0.0
+        self._last_collection = loop.time()
+
+    def active(self) -> None:
+        """Something happened."""
+        self._last_activity = self._loop.time()
+        if not self._due:
+            self._due = True
+            self._loop.call_later(IDLE, self._look)
+
+    def _look(self) -> None:
+        now = self._loop.time()
+        if now - self._last_activity >= IDLE or now - self._last_collection >= LONGEST_WITHOUT:
+            self._due = False
+            collect()
+            self._last_collection = self._loop.time()
+        else:
+            self._loop.call_later(self._last_activity + IDLE - now, self._look)
 
 
 def collect() -> None:

@@ -54,6 +54,11 @@ class MerrowProtocol(LanguageServerProtocol):
         """Whether the client asked for the end."""
         return self._shutdown
 
+    @property
+    def converter(self) -> Converter:
+        """Turns messages into JSON and back."""
+        return self._converter
+
     def receive_all(self, bodies: list[bytes]) -> None:
         """Handle messages that arrived together; a request that a later one of them cancels is not begun."""
         cancelled = _cancelled(bodies) if len(bodies) > 1 else set()

@@ -3,16 +3,31 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from merrow_server.lsp.diagnostics import document_diagnostics
-from merrow_server.lsp.documents import OpenDocument
+from merrow_server.lsp.documents import Context, OpenDocument
 
 if TYPE_CHECKING:
     from lsprotocol import types
 
     from merrow_server.lsp.server import MerrowServer
+
+Found = tuple[list["types.Diagnostic"], str]
+"""Diagnostics, and the id of this state of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """A file on disk as it was checked: its time and size, and its context, which knows what it depends on."""
+
+    stamp: tuple[int, int]
+    context: Context
+    found: Found
 
 
 class Reports:
@@ -20,11 +35,12 @@ class Reports:
 
     def __init__(self, server: MerrowServer) -> None:
         self._server = server
-        self._last: dict[str, tuple[list[types.Diagnostic], str]] = {}
+        self._last: dict[str, Found] = {}
+        self._files: dict[Path, _File] = {}
         self._ids = itertools.count(1)
 
-    def of(self, document: OpenDocument) -> tuple[list[types.Diagnostic], str]:
-        """The diagnostics of ``document`` as it is now, and the id of this state of them."""
+    def of(self, document: OpenDocument) -> Found:
+        """The diagnostics of ``document`` as it is now."""
         settings = self._server.surroundings.settings(document)
         items = document_diagnostics(document, self._server.supports, settings)
         key = unquote(document.uri)
@@ -34,6 +50,36 @@ class Reports:
             self._last[key] = last
         return last
 
+    def of_file(self, path: Path) -> Found | None:
+        """The diagnostics of a file that is not open; None where it can't be read as text."""
+        from merrow_server.errors import InputError
+        from merrow_server.files import read_path
+
+        try:
+            status = path.stat()
+            stamp = (status.st_mtime_ns, status.st_size)
+            known = self._files.get(path)
+            if known is not None and known.stamp == stamp:
+                return known.found
+            text = read_path(path, path.name).text
+        except (OSError, InputError):
+            return None
+        server = self._server
+        document = OpenDocument(path.as_uri(), text, encoding=server.encoding, path=path)
+        document.context = server.surroundings.context_of(document)
+        found = self.of(document)
+        self._files[path] = _File(stamp, document.context, found)
+        return found
+
     def forget(self, uri: str) -> None:
-        """The document is gone."""
+        """The document was closed."""
         self._last.pop(unquote(uri), None)
+
+    def forget_files(self, changed: Iterable[Path] | None = None) -> None:
+        """Check files that are not open again: those that depend on ``changed``, or all."""
+        from merrow_server.lsp.contexts import depends_on
+
+        paths = None if changed is None else list(changed)
+        for path, file in list(self._files.items()):
+            if paths is None or path in paths or depends_on(file.context, paths):
+                del self._files[path]

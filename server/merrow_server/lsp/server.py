@@ -91,6 +91,10 @@ class MerrowServer(LanguageServer):
             changes.append(types.TextDocumentEdit(identifier, list(parts)))
         return types.WorkspaceEdit(document_changes=list(changes))
 
+    def plain(self, value: object) -> Any:
+        """A message's part as JSON has it."""
+        return self.protocol.converter.unstructure(value)
+
     @property
     def surroundings(self) -> Workspace:
         """Settings and files around the documents. Made when first asked for: it brings the whole analysis with it."""

@@ -18,6 +18,8 @@ import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from merrow_server.lsp.memory import IdleCollector
+
 if TYPE_CHECKING:
     from merrow_server.lsp.server import MerrowServer
 
@@ -80,6 +82,7 @@ class Connection:
         self._over: asyncio.Future[int] = self._loop.create_future()
         self._frames = Frames()
         self._told = 0
+        self._collector = IdleCollector(self._loop)
 
     async def ended(self) -> int:
         """Wait for the end; the exit code of the process."""
@@ -104,6 +107,7 @@ class Connection:
             self._told = broken
             self._server.protocol.refuse_broken_frame()
         self._server.protocol.receive_all(bodies)
+        self._collector.active()
 
     def watch(self, process: int) -> None:
         """End the server when the client's process is gone."""

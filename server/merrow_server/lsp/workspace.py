@@ -37,8 +37,6 @@ class Workspace:
         self.contexts = Contexts(self._buffer, self._settings_of)
         self.waits_for_settings = False
         """Whether the client was asked for its settings and has not answered yet; nothing is shown until then."""
-        self.generation = 0
-        """Counts what may change the findings in any file, open or not."""
         for document in server.documents.values():
             self._remember(document)
 
@@ -68,9 +66,13 @@ class Workspace:
     def context(self, document: OpenDocument) -> Context:
         """The context of a document that was opened; what is wrong with its settings file is told once."""
         self._remember(document)
-        context = self.contexts.context(document.path, self.folder_of(document.path))
+        context = self.context_of(document)
         self._tell(self.contexts.problems)
         return context
+
+    def context_of(self, document: OpenDocument) -> Context:
+        """The context of a document, whether or not the editor has it open."""
+        return self.contexts.context(document.path, self.folder_of(document.path))
 
     def use_settings(self, given: dict[Path | None, object]) -> None:
         """Take over the values of the client's section for each folder, and check what is open again."""
@@ -88,9 +90,10 @@ class Workspace:
     def reload(self) -> None:
         """Look at the disk again, and check all open documents in their new contexts."""
         self.contexts.forget()
+        self._server.reports.forget_files()
         for document in self._server.documents.values():
             if document.kind != "other":
-                document.refresh(self.contexts.context(document.path, self.folder_of(document.path)))
+                document.refresh(self.context_of(document))
         self._tell(self.contexts.problems)
         self._check_again(self._server.documents.values())
 
@@ -100,9 +103,10 @@ class Workspace:
         if any(is_settings_file(path) or path.name == ".git" for path in changed):
             self.reload()
             return
+        self._server.reports.forget_files(changed)
         dependent = [one for one in self._server.documents.values() if depends_on(one.context, changed)]
         for document in dependent:
-            document.refresh(self.contexts.context(document.path, self.folder_of(document.path)))
+            document.refresh(self.context_of(document))
         self._check_again(dependent)
 
     def buffer_changed(self, document: OpenDocument) -> None:
@@ -113,6 +117,8 @@ class Workspace:
         if is_settings_file(path):
             self.reload()
             return
+        if document.kind == "other":
+            self._server.reports.forget_files((path,))
         dependent = [one for one in self._server.documents.values() if depends_on(one.context, (path,))]
         for one in dependent:
             one.refresh(one.context)
@@ -126,7 +132,6 @@ class Workspace:
             self.files_changed([path])
 
     def _check_again(self, documents: Iterable[OpenDocument]) -> None:
-        self.generation += 1
         if self._server.supports.pull_diagnostics:
             self._ask_to_refresh()
             return

@@ -1,0 +1,115 @@
+"""Commands that a client may have executed: ``merrow.fix``, ``merrow.metrics``, ``merrow.graph``, ``merrow.explain``.
+
+The first argument is a document's URI (a rule's code or name for ``merrow.explain``); ``merrow.metrics`` and
+``merrow.graph`` take the number of a Markdown file's diagram, from 1, as their second.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lsprotocol import types
+
+from merrow_analysis.text import Range, TextEdit, split_lines
+from merrow_server.lsp.documents import OpenDiagram, OpenDocument
+from merrow_server.lsp.lines import difference
+from merrow_server.lsp.protocol import InvalidParameters
+from merrow_server.lsp.server import MerrowServer
+
+
+def register(server: MerrowServer) -> None:
+    server.command("merrow.fix")(fix)
+    server.command("merrow.metrics")(metrics)
+    server.command("merrow.graph")(graph)
+    server.command("merrow.explain")(explain)
+
+
+async def fix(server: MerrowServer, arguments: list[Any]) -> dict[str, int]:
+    """Repair what is safe to repair in a document; how many findings of each rule were."""
+    from merrow_analysis.diagnostics import Applicability
+    from merrow_server.fixing import repair
+
+    document = _document(server, arguments)
+    scratch = OpenDocument(
+        document.uri, document.text, language_id=document.language_id, path=document.path, context=document.context
+    )
+
+    def diagnose(text: str) -> list[Any]:
+        scratch.replace(text)
+        return [diagram.in_document(found) for diagram in scratch.diagrams for found in diagram.analysis.diagnostics]
+
+    repaired = repair(document.text, diagnose, Applicability.SAFE)
+    edit = difference(document.lines, split_lines(repaired.text))
+    if edit is not None:
+        await _apply(server, document, "Fix all safe problems", edit)
+    return dict(repaired.applied)
+
+
+async def _apply(server: MerrowServer, document: OpenDocument, label: str, edit: TextEdit) -> None:
+    """Have the client apply ``edit``. Raises `InvalidParameters` where it can't or doesn't."""
+    if not server.supports.apply_edit:
+        raise InvalidParameters("This editor can't apply edits that the server sends; use the code action.")
+    change = server.edit(document, [types.TextEdit(document.to_lsp(edit.range), edit.new_text)])
+    answer = await server.workspace_apply_edit_async(types.ApplyWorkspaceEditParams(change, label))
+    if not answer.applied:
+        reason = f": {answer.failure_reason}" if answer.failure_reason else ""
+        raise InvalidParameters(f"The editor did not apply the edit{reason}.")
+
+
+def metrics(server: MerrowServer, arguments: list[Any]) -> dict[str, object]:
+    """The figures of a diagram, as ``merrow metrics --format json`` prints them."""
+    from merrow_analysis.graph.metrics import metrics as measure
+
+    analysis = _diagram(server, arguments).analysis
+    return measure(analysis.typed if analysis.typed is not None else analysis.flow).as_json()
+
+
+def graph(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
+    """The typed graph of a workflow, as ``merrow graph`` prints it."""
+    from merrow_analysis.diagnostics import Severity
+    from merrow_server.positions import WireRange
+    from merrow_server.rendering.graph import graph_object
+
+    diagram = _diagram(server, arguments)
+    analysis = diagram.analysis
+    if analysis.typed is None:
+        raise InvalidParameters("This diagram is no workflow: it has no PROBLEM and RETURN and names no operator.")
+
+    def place(span: Range) -> WireRange:
+        found = diagram.to_lsp(span)
+        return {
+            "start": {"line": found.start.line, "character": found.start.character},
+            "end": {"line": found.end.line, "character": found.end.character},
+        }
+
+    errors = sum(diagnostic.severity is Severity.ERROR for diagnostic in analysis.diagnostics)
+    return graph_object(analysis.typed, diagram.document.uri, place, errors)
+
+
+def explain(server: MerrowServer, arguments: list[Any]) -> str:  # noqa: ARG001
+    """The Markdown page of a rule."""
+    from merrow_analysis.rules.pages import page_text
+    from merrow_analysis.rules.registry import find_rule
+
+    named = arguments[0] if arguments and isinstance(arguments[0], str) else ""
+    rule = find_rule(named)
+    page = None if rule is None else page_text(rule.code)
+    if page is None:
+        raise InvalidParameters("The first argument must be the code or the name of a rule, such as MW105.")
+    return page
+
+
+def _document(server: MerrowServer, arguments: list[Any]) -> OpenDocument:
+    uri = arguments[0] if arguments and isinstance(arguments[0], str) else ""
+    document = server.document(uri)
+    if document is None:
+        raise InvalidParameters("The first argument must be the URI of an open document.")
+    return document
+
+
+def _diagram(server: MerrowServer, arguments: list[Any]) -> OpenDiagram:
+    diagrams = _document(server, arguments).diagrams
+    number = arguments[1] if len(arguments) > 1 else 1
+    if not isinstance(number, int) or not 1 <= number <= len(diagrams):
+        raise InvalidParameters(f"The document has {len(diagrams)} diagrams; the second argument must name one from 1.")
+    return diagrams[number - 1]
