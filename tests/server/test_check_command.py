@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from tests.server.program import GOOD, ONE_VOICE, UNLABELLED, Outcome, in_process, markdown, merrow, write
 
 
@@ -298,3 +300,49 @@ def test_the_readers_loss_of_interest_is_silent() -> None:
     program.stdout.close()
     assert program.stderr.read() == b""
     program.wait(60)
+
+
+WORDS = [
+    "graph",
+    "A",
+    "-->",
+    "|x|",
+    "[",
+    "]",
+    ":::CustomOp",
+    "@{op:Test}",
+    "class",
+    "subgraph",
+    "end",
+    "{",
+    "}",
+    "\u2028",
+    "😀",
+    ">",
+    "```mermaid",
+    "```",
+    "---",
+    "workflow:",
+    "%%",
+]
+PIECES = st.sampled_from([*WORDS, "flowchart TD\n", "%% merrow: ignore[MW1]\n", "\n", "\r\n", "\t", " ", '"'])
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(PIECES, max_size=25).map("".join), st.sampled_from(["x.mmd", "x.md"]))
+def test_any_text_is_checked_repaired_and_shown_in_every_format(
+    capsys: pytest.CaptureFixture[str], text: str, name: str
+) -> None:
+    write(name, text)
+    for output in ("text", "json", "sarif", "github"):
+        outcome = in_process(capsys, "check", "--no-config", "--format", output, name)
+        assert outcome.code in (0, 1)
+        assert outcome.err == ""
+    found = in_process(capsys, "check", "--format", "json", name).json
+    lines = re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+", text)
+    for each in found:
+        for end in each["range"].values():
+            length = len(lines[end["line"]].rstrip("\r\n").encode("utf-16-le")) // 2 if end["line"] < len(lines) else 0
+            assert 0 <= end["character"] <= length
+    assert in_process(capsys, "check", "--fix", "--unsafe-fixes", name).code in (0, 1)
+    assert in_process(capsys, "fmt", name).code == 0
