@@ -127,7 +127,13 @@ def test_a_prompt_keeps_the_spelling_of_each_place() -> None:
 
 def test_an_operator_with_its_classes() -> None:
     text = renamed(EVERYTHING.replace("Planner:", "Plan<|>ner:"), "Designer")
-    for line in ("    Designer: {inputs", '"Designer<br/>', "op: designer,", "class P,B DesignerOp", "classDef DesignerOp"):
+    for line in (
+        "    Designer: {inputs",
+        '"Designer<br/>',
+        "op: designer,",
+        "class P,B DesignerOp",
+        "classDef DesignerOp",
+    ):
         assert line in text
 
 
@@ -160,7 +166,9 @@ class Files:
 
 def test_a_prompt_of_a_python_file() -> None:
     module = 'SOLVER = "ü" + "x"\nÜ = SOLVER; other = SOLVER\n# SOLVER\nSOLVER: str = "Solve."\n'
-    found = marked('flowchart TD\nPROBLEM --> A["Custom<br/>(role: sol<|>ver)"]:::CustomOp\n', Files(**{"prompt.py": module}))
+    found = marked(
+        'flowchart TD\nPROBLEM --> A["Custom<br/>(role: sol<|>ver)"]:::CustomOp\n', Files(**{"prompt.py": module})
+    )
     outcome = rename(found.analysis, found.position, "thinker")
     assert outcome.file == "prompt.py"
     assert "role: thinker" in apply_edits(found.text, outcome.edits)
@@ -229,11 +237,27 @@ def test_a_name_that_an_arrow_would_swallow() -> None:
 
 
 def test_names_in_a_line_that_is_half_typed() -> None:
-    text = renamed("flowchart TD\n<|>A[x] --> B\nA --> \nclass A\nB -->|x| A[\"\n", "NEW")
-    assert text == "flowchart TD\nNEW[x] --> B\nNEW --> \nclass NEW\nB -->|x| NEW[\"\n"
+    text = renamed('flowchart TD\n<|>A[x] --> B\nA --> \nclass A\nB -->|x| A["\n', "NEW")
+    assert text == 'flowchart TD\nNEW[x] --> B\nNEW --> \nclass NEW\nB -->|x| NEW["\n'
 
 
-NAMES = ["NEW", "over", "x1", "end", "default", "graph2", "ünal", "節点", "a_b", "B", "n-1", "1", "Review", "CustomOp", "v"]
+NAMES = [
+    "NEW",
+    "over",
+    "x1",
+    "end",
+    "default",
+    "graph2",
+    "ünal",
+    "節点",
+    "a_b",
+    "B",
+    "n-1",
+    "1",
+    "Review",
+    "CustomOp",
+    "v",
+]
 searching = settings(
     deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
 )

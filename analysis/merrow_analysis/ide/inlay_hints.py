@@ -1,0 +1,143 @@
+"""What Merrow works out and nobody wrote: the port and type of an edge, and the operator of a node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from merrow_analysis.check import Analysis
+from merrow_analysis.graph.flow import Mention
+from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
+from merrow_analysis.ide.definition import Target, targets_of
+from merrow_analysis.ide.names import symbol
+from merrow_analysis.rules.reporting import write_label
+from merrow_analysis.text import Position, Range, TextEdit
+
+
+@dataclass(frozen=True, slots=True)
+class HintPart:
+    """A piece of a hint, with the place that it leads to."""
+
+    text: str
+    target: Target | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """Words shown at a place where they don't stand. ``edits`` would write them."""
+
+    position: Position
+    parts: tuple[HintPart, ...]
+    tooltip: str
+    edits: tuple[TextEdit, ...] = ()
+
+    @property
+    def text(self) -> str:
+        return "".join(part.text for part in self.parts)
+
+
+def inlay_hints(analysis: Analysis, place: Range, *, ports: bool = True, operators: bool = True) -> list[Hint]:
+    """The hints in a range, in the order of the text; ``ports`` and ``operators`` switch the two kinds on."""
+    typed = analysis.typed
+    if typed is None:
+        return []
+    hints: list[Hint] = []
+    if ports:
+        hints += _ports(analysis, typed, place)
+    if operators:
+        hints += _operators(analysis, typed, place)
+    return sorted(hints, key=lambda hint: hint.position)
+
+
+def _touches(line: int, count: int, place: Range) -> bool:
+    return line <= place.end.line and place.start.line < line + max(count, 1)
+
+
+def _ports(analysis: Analysis, typed: TypedGraph, place: Range) -> Iterator[Hint]:
+    arrows: dict[tuple[int, int], list[TypedEdge]] = {}
+    for edge in typed.edges:
+        block = edge.flow.block
+        if _touches(block.line, block.line_count, place) and _is_inferred(edge):
+            arrows.setdefault((id(block), edge.flow.arrow.span[0]), []).append(edge)
+    for edges in arrows.values():
+        position = edges[0].flow.range.end
+        if place.start <= position <= place.end:
+            yield _port_hint(analysis, position, edges)
+
+
+def _is_inferred(edge: TypedEdge) -> bool:
+    """Whether the edge finds a port that its label does not say."""
+    return bool(edge.feeds) and edge.placed.label.port is None
+
+
+def _port_hint(analysis: Analysis, position: Position, edges: list[TypedEdge]) -> Hint:
+    """One hint for all edges of an arrow, which says each port and type once."""
+    parts: list[HintPart] = []
+    lines: list[str] = []
+    said: set[tuple[str, str]] = set()
+    for edge in edges:
+        for feed in edge.feeds:
+            lines.append(f"{_output(edge, feed.output)} feeds `{feed.port}` of {_named(edge.target)}.")
+            words = (feed.port, feed.type or "")
+            if words in said:
+                continue
+            said.add(words)
+            parts.append(HintPart(f"{', ' if parts else ''}{feed.port}"))
+            if feed.type:
+                name = feed.type.removeprefix("list[").removesuffix("]")
+                target = next(iter(targets_of(analysis, symbol("type", name))), None)
+                parts += [HintPart(": "), HintPart(feed.type, target)]
+    return Hint(position, tuple(parts), "\n\n".join(dict.fromkeys(lines)), _label_edit(edges))
+
+
+def _output(edge: TypedEdge, output: str | None) -> str:
+    whole = output is None or edge.source.kind == "input"
+    return edge.source.id if whole else f"`{output}` of {edge.source.id}"
+
+
+def _named(node: TypedNode) -> str:
+    return f"{node.id} ({node.spec.name})" if node.spec is not None else node.id
+
+
+def _label_edit(edges: list[TypedEdge]) -> tuple[TextEdit, ...]:
+    """The label that says the port, where one label says it for all edges of the arrow."""
+    ports = {feed.port for edge in edges for feed in edge.feeds}
+    unlabelled = all(edge.flow.arrow.label is None and len(edge.feeds) == 1 for edge in edges)
+    decides = any(edge.source.kind == "decision" for edge in edges)
+    if len(ports) != 1 or not unlabelled or decides or edges[0].target.kind == "output":
+        return ()
+    return (write_label(edges[0], ports.pop()),)
+
+
+def _operators(analysis: Analysis, typed: TypedGraph, place: Range) -> Iterator[Hint]:
+    for index, node in enumerate(typed.flow_nodes):
+        mention = _declaration(node.mentions)
+        block = mention.block
+        if not _touches(block.line, block.line_count, place):
+            continue
+        resolution = typed.resolutions[index]
+        spec = resolution.spec
+        if spec is None or any(claim.place == "label" for claim in resolution.claims):
+            continue
+        claims = [claim for claim in resolution.claims if claim.spec is spec]
+        vertex = mention.vertex
+        if not claims or any(_says(claim.word, mention) for claim in claims):
+            continue
+        position = block.position(vertex.metadata.span[1] if vertex.metadata is not None else vertex.span[1])
+        if place.start <= position <= place.end:
+            target = next(iter(targets_of(analysis, symbol("operator", spec.name))), None)
+            where = "its `op`" if claims[0].place == "op" else f"class {claims[0].word}"
+            tooltip = f"{node.id} is a {spec.name} by {where}. {spec.note}".strip()
+            yield Hint(position, (HintPart(": "), HintPart(spec.name, target)), tooltip)
+
+
+def _says(word: str, mention: Mention) -> bool:
+    """Whether the operator is named right at the declaration, so that a hint would repeat it."""
+    vertex = mention.vertex
+    if any(name.text == word for name in vertex.classes):
+        return True
+    return vertex.metadata is not None and word in vertex.metadata.body
+
+
+def _declaration(mentions: list[Mention]) -> Mention:
+    return next((mention for mention in mentions if mention.declares), mentions[0])

@@ -1,0 +1,255 @@
+"""What each word of a file is, for editors that colour by meaning."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from merrow_analysis.check import Analysis
+from merrow_analysis.definitions.metadata import parse_metadata
+from merrow_analysis.definitions.operators import BUILT_IN_TABLE
+from merrow_analysis.definitions.parameters import parse_label
+from merrow_analysis.ide.blocks import blocks_in
+from merrow_analysis.ide.names import Occurrence
+from merrow_analysis.ide.occurrences import occurrences_in
+from merrow_analysis.rules.node_places import source_span
+from merrow_analysis.syntax.tree import (
+    Arrow,
+    Block,
+    Broken,
+    Chain,
+    ClassDef,
+    Click,
+    Comment,
+    Label,
+    LinkStyle,
+    Metadata,
+    Span,
+    Statement,
+    Style,
+    SubgraphStart,
+)
+from merrow_analysis.text import Range, line_content, split_lines
+
+TokenKind = Literal[
+    "arrow", "case", "class", "comment", "edge", "keyword", "node", "number", "operator", "parameter", "port", "prompt",
+    "property", "string", "subgraph", "type",
+]  # fmt: skip
+Modifier = Literal["declaration", "definition", "built-in"]
+
+_KEYWORD = re.compile(
+    r"(?:flowchart-elk|swimlane-beta|flowchart|graph|classDef|class|linkStyle|style|click|subgraph|end|direction"
+    r"|accTitle|accDescr)\b"
+)
+_MORE_KEYWORDS = re.compile(r"\b(?:TB|TD|BT|LR|RL|default|interpolate|href|call|_self|_blank|_parent|_top)\b")
+_STYLE_PROPERTY = re.compile(r"(?<![\w#-])([A-Za-z-]+)[ \t]*:")
+_STRING = re.compile(r'"[^"]*"')
+_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)")
+_TAIL = re.compile(r"\S[^\n\r]*")
+
+
+class Token(NamedTuple):
+    """A word on one line: ``column`` and ``length`` in code points."""
+
+    line: int
+    column: int
+    length: int
+    kind: TokenKind
+    modifiers: tuple[Modifier, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A stretch of a block, which parts inside it cover."""
+
+    span: Span
+    kind: TokenKind
+    modifiers: tuple[Modifier, ...] = ()
+
+
+def semantic_tokens(analysis: Analysis, place: Range | None = None) -> list[Token]:
+    """The tokens of a file, or of the statements that a range touches: in order, none over another, each on one line."""
+    diagram = analysis.diagram
+    tokens: list[Token] = []
+    if not diagram.is_flowchart:
+        return tokens
+    for block in diagram.blocks if place is None else blocks_in(diagram, place):
+        parts = sorted(_parts(analysis, block), key=lambda part: (part.span[0], -part.span[1]))
+        if parts:
+            tokens += _lines(block, _flat(parts))
+    return tokens
+
+
+def _flat(parts: list[_Part]) -> Iterator[_Part]:
+    """The parts without what parts inside them cover. They come by their start, longer ones first."""
+    waiting: list[_Part] = []
+    at = 0
+    for part in parts:
+        start, end = part.span
+        while waiting and waiting[-1].span[1] <= start:
+            outer = waiting.pop()
+            yield from _piece(outer, at, outer.span[1])
+            at = max(at, outer.span[1])
+        if waiting:
+            yield from _piece(waiting[-1], at, start)
+            end = min(end, waiting[-1].span[1])
+        at = max(at, start)
+        if end > start:
+            waiting.append(_Part((start, end), part.kind, part.modifiers))
+    while waiting:
+        outer = waiting.pop()
+        yield from _piece(outer, at, outer.span[1])
+        at = max(at, outer.span[1])
+
+
+def _piece(part: _Part, start: int, end: int) -> Iterator[_Part]:
+    start = max(start, part.span[0])
+    if end > start:
+        yield _Part((start, end), part.kind, part.modifiers)
+
+
+def _lines(block: Block, parts: Iterator[_Part]) -> Iterator[Token]:
+    """Tokens of single lines, without the white space and line endings around them."""
+    if block.line_count <= 1:
+        for part in parts:
+            start, end = part.span
+            yield Token(block.line, start, end - start, part.kind, part.modifiers)
+        return
+    starts = [0]
+    contents: list[int] = []
+    for line in split_lines(block.text):
+        contents.append(starts[-1] + len(line_content(line)))
+        starts.append(starts[-1] + len(line))
+    number = 0
+    for part in parts:
+        start, end = part.span
+        while number + 1 < len(contents) and starts[number + 1] <= start:
+            number += 1
+        row = number
+        while row < len(contents) and starts[row] < end:
+            first, last = max(start, starts[row]), min(end, contents[row])
+            while first < last and block.text[first] in " \t":
+                first += 1
+            if last > first:
+                yield Token(block.line + row, first - starts[row], last - first, part.kind, part.modifiers)
+            row += 1
+
+
+def _parts(analysis: Analysis, block: Block) -> Iterator[_Part]:
+    for statement in block.statements:
+        yield from _statement(analysis, block, statement)
+    for place in occurrences_in(analysis, block):
+        yield _name(place)
+
+
+def _name(place: Occurrence) -> _Part:
+    kind = place.symbol.kind
+    modifiers: tuple[Modifier, ...] = () if place.role == "reference" else (place.role,)
+    if kind == "operator" and place.suffix:
+        return _Part(place.span, "class", modifiers)
+    if kind == "operator" and BUILT_IN_TABLE.named(place.symbol.name) is not None:
+        modifiers = (*modifiers, "built-in")
+    return _Part(place.span, kind, modifiers)
+
+
+def _statement(analysis: Analysis, block: Block, statement: Statement) -> Iterator[_Part]:
+    text, (start, end) = block.text, statement.span
+    if isinstance(statement, Comment):
+        tail = _TAIL.search(text, start, end)
+        if tail is not None:
+            yield _Part((tail.start(), end), "comment")
+        return
+    if isinstance(statement, Chain):
+        yield from _chain(analysis, block, statement)
+        return
+    while start < end and text[start].isspace():
+        start += 1
+    keyword = _KEYWORD.match(text, start, end)
+    if keyword is None:
+        return
+    yield _Part(keyword.span(), "keyword")
+    if isinstance(statement, SubgraphStart):
+        if statement.title is not None and statement.title.span != (statement.id.span if statement.id else None):
+            yield _Part(statement.title.span, "string")
+    elif isinstance(statement, (ClassDef, Style, LinkStyle)):
+        names_end = keyword.end()
+        if isinstance(statement, LinkStyle):
+            yield from _all(_NUMBER, text, names_end, _style_start(text, names_end, end), "number")
+            yield from _all(_MORE_KEYWORDS, text, names_end, _style_start(text, names_end, end), "keyword")
+        yield from (_Part(match.span(1), "property") for match in _STYLE_PROPERTY.finditer(text, names_end, end))
+    elif isinstance(statement, Click):
+        yield from _all(_STRING, text, keyword.end(), end, "string")
+        names_end = statement.ids[-1].span[1] if statement.ids else keyword.end()
+        yield from _all(_MORE_KEYWORDS, text, names_end, end, "keyword")
+    elif not isinstance(statement, Broken):
+        yield from _all(_MORE_KEYWORDS, text, keyword.end(), end, "keyword")
+
+
+def _style_start(text: str, start: int, end: int) -> int:
+    """Where the numbers of a ``linkStyle`` end and its properties begin."""
+    match = _STYLE_PROPERTY.search(text, start, end)
+    return end if match is None else match.start()
+
+
+def _all(pattern: re.Pattern[str], text: str, start: int, end: int, kind: TokenKind) -> Iterator[_Part]:
+    return (_Part(match.span(), kind) for match in pattern.finditer(text, start, end))
+
+
+def _chain(analysis: Analysis, block: Block, chain: Chain) -> Iterator[_Part]:
+    for group in chain.groups:
+        for vertex in group:
+            if vertex.label is not None:
+                yield from _label(analysis, block, vertex.name.text, vertex.label)
+            if vertex.metadata is not None:
+                yield from _metadata(block, vertex.metadata)
+    for group, arrow in zip(chain.groups, chain.arrows, strict=False):
+        yield from _arrow(analysis, group[-1].name.text, arrow)
+
+
+def _arrow(analysis: Analysis, source: str, arrow: Arrow) -> Iterator[_Part]:
+    start, end = arrow.span
+    if arrow.edge_id is not None:
+        start = min(arrow.edge_id.span[1] + 1, end)
+    yield _Part((start, end), "arrow")
+    if arrow.label is not None and arrow.label.text:
+        kind: TokenKind = "string"
+        if analysis.typed is not None:
+            node = analysis.flow.nodes.get(source)
+            decides = node is not None and analysis.typed.resolutions[node.index].kind == "decision"
+            kind = "case" if decides else "port"
+        yield _Part(arrow.label.span, kind)
+
+
+def _label(analysis: Analysis, block: Block, node: str, label: Label) -> Iterator[_Part]:
+    start, end = label.span
+    if end > start:
+        yield _Part(label.span, "string")
+    known = analysis.flow.nodes.get(node)
+    if analysis.typed is None or known is None or "(" not in label.text:
+        return
+    if analysis.typed.resolutions[known.index].kind in ("input", "output", "decision"):
+        return
+    at = block.text.find(label.text, start, end)
+    if at == -1:
+        return
+    parts = parse_label(label.text)
+    for parameter in (*parts.parameters.values(), *parts.repeated):
+        yield _Part((at + parameter.key_span[0], at + parameter.key_span[1]), "parameter")
+        if not parameter.quoted and _NUMBER.fullmatch(parameter.text):
+            yield _Part((at + parameter.value_span[0], at + parameter.value_span[1]), "number")
+
+
+def _metadata(block: Block, metadata: Metadata) -> Iterator[_Part]:
+    document = parse_metadata(metadata.body)
+    for key, value in document.values.items():
+        name, place = document.places(key)
+        yield _Part(source_span(metadata, block, name), "parameter")
+        kind: TokenKind | None = "string" if isinstance(value, str) else None
+        if isinstance(value, bool) or value is None:
+            kind = "keyword"
+        elif isinstance(value, (int, float)):
+            kind = "number"
+        if kind is not None:
+            yield _Part(source_span(metadata, block, place), kind)
