@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
-from merrow_analysis.definitions.operators import declare_operators
+from merrow_analysis.definitions.declared_operators import declare_operators
 from merrow_analysis.definitions.prompts import ResourceProblem
 from merrow_analysis.definitions.provider import Provider, ResourceError
 from merrow_analysis.definitions.settings import WorkflowSettings

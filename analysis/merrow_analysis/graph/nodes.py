@@ -16,8 +16,8 @@ from merrow_analysis.definitions.operators import (
 from merrow_analysis.definitions.types import ANY, DefinitionProblem, Type, TypeTable
 from merrow_analysis.graph.decisions import Cases, read_cases
 from merrow_analysis.graph.flow import Flow, FlowEdge, FlowNode, Mention
+from merrow_analysis.graph.placement import PlacedEdge, Placement, PortFeed
 from merrow_analysis.graph.plan import Combinations, combinations
-from merrow_analysis.graph.ports import PlacedEdge, Placement, PortFeed
 from merrow_analysis.graph.resolve import NodeKind, Resolution
 from merrow_analysis.graph.shape import Shape
 

@@ -8,16 +8,13 @@ consume its types. Labelled edges are placed first, then unlabelled ones in orde
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Literal, NamedTuple
 
-from merrow_analysis.definitions.operators import OUTPUT_PORT, InputPort, OperatorSpec
+from merrow_analysis.definitions.operators import OUTPUT_PORT, InputPort
 from merrow_analysis.definitions.types import (
     ANY,
     BOOL,
     FEEDBACK,
     PROBLEM,
-    TEXT,
     Type,
     TypeTable,
     is_variable,
@@ -25,8 +22,8 @@ from merrow_analysis.definitions.types import (
     list_of,
 )
 from merrow_analysis.graph.decisions import DecidedBy, read_expression
-from merrow_analysis.graph.notation import EdgeLabel, read_label
-from merrow_analysis.graph.resolve import NodeKind
+from merrow_analysis.graph.notation import read_label
+from merrow_analysis.graph.placement import UNKNOWN, Facts, Finding, PlacedEdge, Placement, PortFeed, Signature
 from merrow_analysis.suggest import closest
 
 INPUT_OUTPUT = "value"
@@ -34,95 +31,6 @@ INPUT_OUTPUT = "value"
 
 _FAR = 99
 """Any type fits a type variable, but every named type is nearer."""
-
-
-class Signature(NamedTuple):
-    """What a node gives: outputs with their types (None: not known), default first; or, for a Decision, its value."""
-
-    outputs: tuple[tuple[str, Type | None], ...] = ()
-    decision: bool = False
-    has_value: bool = False
-    value: Type | None = None
-    known: bool = True
-
-
-UNKNOWN = Signature(known=False)
-"""What can't be told of a node; nothing is said against its edges."""
-
-
-class Facts(NamedTuple):
-    """What `place` needs to know of a node itself. ``wanted`` is the type of an output node's port."""
-
-    kind: NodeKind
-    spec: OperatorSpec | None = None
-    declared: Type | None = None
-    declared_badly: bool = False
-    samples: bool = False
-    literals: frozenset[str] = frozenset()
-    expression: str | None = None
-    default_type: Type = TEXT
-
-
-class PortFeed(NamedTuple):
-    """One value on an edge: from an output (None for a Decision's value) into a port; the type is None if not known."""
-
-    output: str | None
-    port: str
-    type: Type | None
-
-
-class PlacedEdge(NamedTuple):
-    """What an edge brings: nothing at all (order only), one value, or two into a Decision."""
-
-    feeds: tuple[PortFeed, ...]
-    inferred: bool
-    label: EdgeLabel
-
-
-FindingKind = Literal[
-    "unknown-port",
-    "unknown-output",
-    "missing-label",
-    "ambiguous",
-    "mismatch",
-    "port-variant",
-    "no-value",
-    "odd-result",
-    "missing-input",
-    "unknown-name",
-    "bad-expression",
-]
-
-
-class Finding(NamedTuple):
-    """Something to say about a node or its incoming edge number ``edge``; which of the rest is set depends on
-    ``kind``.
-    """
-
-    kind: FindingKind
-    edge: int | None
-    port: str | None = None
-    given: Type | None = None
-    wanted: Type | None = None
-    names: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Placement:
-    """The answer of `place`. ``crowded`` are ports for one value with several edges; whether that is wrong liveness
-    says.
-
-    ``required`` are the ports that must have a live source; ``unfed`` those of them that no edge and no parameter
-    feeds.
-    """
-
-    edges: tuple[PlacedEdge, ...]
-    signature: Signature
-    findings: tuple[Finding, ...]
-    crowded: tuple[str, ...] = ()
-    required: tuple[str, ...] = ()
-    decided_by: DecidedBy = "unknown"
-    when: Type | None = None
 
 
 def place(facts: Facts, incoming: tuple[tuple[str | None, Signature], ...], types: TypeTable) -> Placement:
@@ -200,6 +108,7 @@ class _Placer:
             tuple(required),
             self._decided_by(when),
             when,
+            frozenset((*self.by_plain, *self.by_case)),
         )
 
     # Edges, one by one

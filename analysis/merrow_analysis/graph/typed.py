@@ -11,8 +11,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from merrow_analysis.definitions.declared_operators import declare_operators
 from merrow_analysis.definitions.metadata import parse_metadata
-from merrow_analysis.definitions.operators import BUILT_IN_TABLE, OperatorTable, declare_operators
+from merrow_analysis.definitions.operators import BUILT_IN_TABLE, OperatorTable
 from merrow_analysis.definitions.types import (
     BUILT_IN_TYPES,
     ENTRY_POINT,
@@ -25,7 +26,8 @@ from merrow_analysis.definitions.types import (
 )
 from merrow_analysis.graph.flow import Flow, FlowNode, Mention
 from merrow_analysis.graph.nodes import Settings, TypedGraph
-from merrow_analysis.graph.ports import UNKNOWN, Facts, Placement, Signature, place
+from merrow_analysis.graph.placement import UNKNOWN, Facts, Placement, Signature
+from merrow_analysis.graph.ports import place
 from merrow_analysis.graph.resolve import Choice, NodeText, Resolution, Role, Words, resolve
 from merrow_analysis.graph.shape import Shape
 

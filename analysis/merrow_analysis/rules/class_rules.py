@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 from merrow_analysis.definitions.operators import INTERFACE_CLASS, INTERFACE_STYLE
 from merrow_analysis.diagnostics import Diagnostic, Related, Severity, Tag
@@ -10,7 +11,7 @@ from merrow_analysis.graph.flow import ClassUse, Flow
 from merrow_analysis.graph.nodes import TypedGraph
 from merrow_analysis.rules.operator_rules import define_class
 from merrow_analysis.rules.registry import register
-from merrow_analysis.rules.reporting import fix, insert_line_after, listed, report
+from merrow_analysis.rules.reporting import fix, listed, report
 from merrow_analysis.suggest import closest
 from merrow_analysis.syntax.tree import Name
 from merrow_analysis.text import Range, TextEdit
@@ -28,6 +29,10 @@ CLASS_ON_NOTHING = register(
 UNUSED_CLASS = register("MW404", "unused-class", "A classDef defines a class that nothing has.", Severity.HINT)
 
 _PLAIN_STYLE = "fill:#eeeeee,stroke:#888888,stroke-width:1px"
+_MOST_COMPARED = 500
+"""Names that a misspelled one is compared with."""
+_MOST_GUESSES = 20
+"""Findings of a kind that come with a did-you-mean: in a file with more of them, guessing would only cost time."""
 _EVERYWHERE = "default"
 """A class that Mermaid gives to every node by itself."""
 
@@ -43,9 +48,10 @@ def check_classes(graph: TypedGraph) -> Iterator[Diagnostic]:
     for subgraph in flow.subgraphs.values():
         for use in subgraph.classes:
             used.setdefault(use.name.text, use)
-    for name, use in used.items():
-        if name not in flow.class_defs and name != _EVERYWHERE and not _is_reported(name, graph):
-            yield _undefined(name, use, graph)
+    undefined = [name for name in used if name not in flow.class_defs and name != _EVERYWHERE]
+    for number, name in enumerate(undefined):
+        if not _is_reported(name, graph):
+            yield _undefined(name, used[name], graph, guess=number < _MOST_GUESSES)
     yield from _on_nothing(flow)
     assigned = {assign.class_name.text for assign, _ in flow.class_assigns}
     for name, definitions in flow.class_defs.items():
@@ -64,19 +70,22 @@ def _is_reported(name: str, graph: TypedGraph) -> bool:
     return name.endswith("Op") and len(name) > 2
 
 
-def _undefined(name: str, use: ClassUse, graph: TypedGraph) -> Diagnostic:
+def _undefined(name: str, use: ClassUse, graph: TypedGraph, *, guess: bool) -> Diagnostic:
     flow = graph.flow
-    other = next((known for known in flow.class_defs if known.casefold() == name.casefold()), None)
+    folded, known = name.casefold(), islice(flow.class_defs, _MOST_COMPARED if guess else 0)
+    other = next((other for other in known if other.casefold() == folded), None)
     found = graph.operators.by_class(name)
     style = found.spec.style if found is not None else INTERFACE_STYLE if name == INTERFACE_CLASS else _PLAIN_STYLE
-    beside = insert_line_after(use.block, "")
-    fixes = [fix(f"Define class {name}", [define_class(name, style, flow, beside)])]
-    near = other or (None if found is not None or name == INTERFACE_CLASS else closest(name, flow.class_defs))
+    fixes = [fix(f"Define class {name}", [define_class(name, style, flow, use.block)])]
+    near = other
+    if near is None and found is None and name != INTERFACE_CLASS and guess:
+        near = closest(name, list(islice(flow.class_defs, _MOST_COMPARED)))
     message = f"Class `{name}` is used but not defined; add `classDef {name} {style};`."
     if near is not None:
         message = f"Class `{name}` is used but not defined; did you mean `{near}`?"
-        edits = [TextEdit(place, near) for place in _places(name, flow)]
-        fixes.append(fix(f"Write {near}", edits, safe=False))
+        if guess:
+            edits = [TextEdit(place, near) for place in _places(name, flow)]
+            fixes.append(fix(f"Write {near}", edits, safe=False))
     return report(UNDEFINED_CLASS, use.range, message, fixes=fixes)
 
 
@@ -88,6 +97,7 @@ def _places(name: str, flow: Flow) -> list[Range]:
 
 def _on_nothing(flow: Flow) -> Iterator[Diagnostic]:
     edge_ids: set[str] | None = None
+    ghosts = 0
     for assign, block in flow.class_assigns:
         for name in assign.ids:
             node = flow.nodes.get(name.text)
@@ -106,12 +116,14 @@ def _on_nothing(flow: Flow) -> Iterator[Diagnostic]:
             if edge_ids is None:
                 edge_ids = {edge.arrow.edge_id.text for edge in flow.edges if edge.arrow.edge_id is not None}
             if name.text not in edge_ids:
-                yield _to_no_node(name, block.range(name.span), flow)
+                ghosts += 1
+                yield _to_no_node(name, block.range(name.span), flow, guess=ghosts <= _MOST_GUESSES)
 
 
-def _to_no_node(name: Name, place: Range, flow: Flow) -> Diagnostic:
-    bare = [node.id for node in flow.nodes.values() if not node.classes]
-    near = closest(name.text, bare) or closest(name.text, flow.nodes)
+def _to_no_node(name: Name, place: Range, flow: Flow, *, guess: bool) -> Diagnostic:
+    nodes = list(islice(flow.nodes.values(), _MOST_COMPARED if guess else 0))
+    bare = [node.id for node in nodes if not node.classes]
+    near = closest(name.text, bare) or closest(name.text, [node.id for node in nodes])
     if near is None:
         message = f"There is no node {name.text} to give a class to; the nodes are {listed(flow.nodes)}."
         return report(CLASS_ON_NOTHING, place, message)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 from merrow_analysis.diagnostics import Diagnostic, Severity, Tag
 from merrow_analysis.graph.conditions import TooManyCombinationsError
@@ -20,6 +21,8 @@ BOTTLENECK = register(
     "MW402", "bottleneck", "Parallel work before and after a node waits for that one node.", Severity.HINT
 )
 
+_MOST_ORDERS = 200
+"""Order-only edges that are looked at: each costs a walk through the graph."""
 _WIDE = 3
 """From how many parallel nodes on, before and after, a single node between them is worth a word."""
 
@@ -36,8 +39,8 @@ def _implied_orders(graph: TypedGraph) -> Iterator[Diagnostic]:
     if combinations.live is None or combinations.cases is None:
         return
     plan = {node.index: node for node in combinations.plan}
-    for edge in graph.edges:
-        if not edge.order_only or edge.target.index not in plan:
+    for edge in islice((edge for edge in graph.edges if edge.order_only), _MOST_ORDERS):
+        if edge.target.index not in plan:
             continue
         try:
             if _is_implied(graph, edge, plan[edge.target.index]):

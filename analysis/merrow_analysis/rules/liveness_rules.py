@@ -143,7 +143,12 @@ def _ensemble(node: TypedNode, combinations: Combinations) -> Diagnostic | None:
 def _skipped(graph: TypedGraph, combinations: Combinations) -> Iterator[Diagnostic]:
     """Nodes that never run, and outputs that some choices leave empty, unless that follows from such a node."""
     stuck = [node for node in graph.nodes if combinations.runs(node) == NEVER]
-    first = [node for node in stuck if node.kind != "output" and not any(e.source in stuck for e in node.incoming)]
+    numbers = {node.index for node in stuck}
+    first = [
+        node
+        for node in stuck
+        if node.kind != "output" and not any(edge.source.index in numbers for edge in node.incoming)
+    ]
     for node in first:
         ports = [port for port in node.placement.required if node.sources(port)]
         needs = f"its inputs ({listed([f'`{port}`' for port in ports])}) " if len(ports) > 1 else "what it needs "

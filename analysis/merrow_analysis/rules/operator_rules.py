@@ -5,6 +5,7 @@ declarations.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 from merrow_analysis.definitions.operators import INTERFACE_CLASS, INTERFACE_STYLE, OperatorSpec
 from merrow_analysis.diagnostics import Diagnostic, Fix, Related, Severity
@@ -89,8 +90,8 @@ def check_operators(graph: TypedGraph, stand_ins: frozenset[str]) -> Iterator[Di
                 yield report(UNKNOWN_TYPE, parameter_range(node, problem.key), message)
     for word, uses in spelled.items():
         yield _class_spelling(word, uses, graph)
-    for word, found in unknown.items():
-        yield _unknown_class(word, found, graph)
+    for number, (word, found) in enumerate(unknown.items()):
+        yield _unknown_class(word, found, graph, repair=number < _MOST_RENAMED)
 
 
 def _conflict(node: TypedNode) -> Diagnostic:
@@ -146,9 +147,10 @@ def _missing_interface_class(node: TypedNode, graph: TypedGraph) -> Diagnostic:
     flow = graph.flow
     side = "input" if node.kind == "input" else "output"
     message = f"{node.id} is an {side} node without class Interface; add `class {node.id} {INTERFACE_CLASS}`."
-    edits = [insert_line_after(_class_anchor(node.flow, flow), f"class {node.id} {INTERFACE_CLASS}")]
+    anchor = _class_anchor(node.flow, flow)
+    edits = [insert_line_after(anchor, f"class {node.id} {INTERFACE_CLASS}")]
     if INTERFACE_CLASS not in flow.class_defs:
-        edits.insert(0, define_class(INTERFACE_CLASS, INTERFACE_STYLE, flow, edits[0]))
+        edits.insert(0, define_class(INTERFACE_CLASS, INTERFACE_STYLE, flow, anchor))
     remedy = fix(f"Give {node.id} class Interface", edits)
     return report(MISSING_INTERFACE_CLASS, node.flow.range, message, fixes=[remedy])
 
@@ -161,16 +163,10 @@ def _class_anchor(node: FlowNode, flow: Flow) -> Block:
     return next((mention.block for mention in node.mentions if mention.declares), first)
 
 
-def define_class(name: str, style: str, flow: Flow, beside: TextEdit) -> TextEdit:
-    """An edit that adds a ``classDef`` line below the last one, or where ``beside`` adds its line."""
-    line = f"classDef {name} {style};"
-    last = max((uses[-1].block for uses in flow.class_defs.values()), key=lambda block: block.line, default=None)
-    if last is not None:
-        return insert_line_after(last, line)
-    indent = beside.new_text[: len(beside.new_text) - len(beside.new_text.lstrip())]
-    if indent.startswith("\n"):
-        return TextEdit(beside.range, indent + line)
-    return TextEdit(beside.range, indent + line + "\n")
+def define_class(name: str, style: str, flow: Flow, beside: Block) -> TextEdit:
+    """An edit that adds a ``classDef`` line below the last one, or below ``beside`` where there is none."""
+    last = next(reversed(flow.class_defs.values()))[-1].block if flow.class_defs else beside
+    return insert_line_after(last, f"classDef {name} {style};")
 
 
 def _spelling(
@@ -219,12 +215,16 @@ def _other_uses(uses: list[tuple[TypedNode, Claim]]) -> list[Related]:
     return [Related(place, f"{node.id} has it too") for place, node in list(places.items())[1:]]
 
 
+_MOST_COMPARED = 500
+
+
 def class_for(spec: OperatorSpec | None, flow: Flow) -> str:
     """The class of an operator as this file defines it, else as published files spell it."""
     if spec is None:
         return INTERFACE_CLASS
     wanted = f"{spec.name}Op".casefold()
-    return next((name for name in flow.class_defs if name.casefold() == wanted), spec.class_name)
+    known = islice(flow.class_defs, _MOST_COMPARED)
+    return next((name for name in known if name.casefold() == wanted), spec.class_name)
 
 
 def rename_class(word: str, right: str, flow: Flow, *, safe: bool = True) -> Fix:
@@ -278,7 +278,13 @@ def _unknown(
     yield report(UNKNOWN_OPERATOR, claim_range(node.flow, claim), message, fixes=fixes)
 
 
-def _unknown_class(word: str, found: list[tuple[TypedNode, NodeProblem]], graph: TypedGraph) -> Diagnostic:
+_MOST_RENAMED = 50
+"""Unknown classes that get a fix: each looks through all classes of the file."""
+
+
+def _unknown_class(
+    word: str, found: list[tuple[TypedNode, NodeProblem]], graph: TypedGraph, *, repair: bool
+) -> Diagnostic:
     """One finding for an unknown class, wherever it is given. Safe to repair where the labels say the same operator."""
     node, problem = found[0]
     claim, near = problem.claims[0], problem.near
@@ -291,7 +297,7 @@ def _unknown_class(word: str, found: list[tuple[TypedNode, NodeProblem]], graph:
     message = f"{ids} {verb} class `{word}`, which is no operator's; {hint}"
     uses = [(used, other.claims[0]) for used, other in found]
     fixes = []
-    if near is not None:
+    if near is not None and repair:
         confirmed = all(_confirms(used, near) for used, _ in found)
         fixes = [rename_class(word, class_for(near, graph.flow), graph.flow, safe=confirmed)]
     return report(UNKNOWN_OPERATOR, claim_range(node.flow, claim), message, related=_other_uses(uses), fixes=fixes)

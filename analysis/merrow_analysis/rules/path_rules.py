@@ -125,7 +125,8 @@ def check_edges(graph: TypedGraph) -> Iterator[Diagnostic]:
     shape = graph.shape
     ends = enumerate(zip(shape.sources, shape.targets, strict=True))
     wrong = {number for number, (source, target) in ends if source == target}
-    wrong.update(number for index in shape.inputs for number in shape.into[index])
+    inputs = set(shape.inputs)
+    wrong.update(number for index in inputs for number in shape.into[index])
     wrong.update(number for index in shape.outputs for number in shape.out_of[index])
     for number in sorted(wrong):
         edge = graph.flow_edges[number]
@@ -133,7 +134,7 @@ def check_edges(graph: TypedGraph) -> Iterator[Diagnostic]:
         if edge.source is edge.target:
             message = f"The edge from {source_id} to itself can never be followed; remove it or name another node."
             yield report(SELF_LOOP, edge.range, message)
-        elif edge.target.index in shape.inputs:
+        elif edge.target.index in inputs:
             message = f"{target_id} is an input and takes no edges, but {source_id} leads into it; turn the edge round."
             yield report(EDGE_INTO_INPUT, edge.range, message)
         else:
@@ -163,6 +164,11 @@ def _repeated(node: TypedNode) -> Iterator[Diagnostic]:
         )
 
 
+_LONGEST_CIRCLE = 8
+"""Nodes of a circle that a message names."""
+_MOST_RELATED = 100
+
+
 def check_cycles(graph: TypedGraph) -> Iterator[Diagnostic]:
     """One finding for each knot of nodes that wait for each other, with the edges of one circle through it."""
     if not graph.cycles:
@@ -171,18 +177,17 @@ def check_cycles(graph: TypedGraph) -> Iterator[Diagnostic]:
     for component in graph.cycles:
         circle = shortest_cycle(successors, component)
         edges = _edges_along(graph, circle)
-        path = " -> ".join(graph.nodes[index].id for index in (*circle, circle[0]))
+        ids = [graph.nodes[index].id for index in circle]
+        shown = ids if len(ids) <= _LONGEST_CIRCLE else [*ids[: _LONGEST_CIRCLE - 1], "...", ids[-1]]
+        path = " -> ".join((*shown, ids[0]))
         more = len(component) - len(circle)
         knot = (
             f" ({more} more nodes are tied into it)" if more > 1 else " (one more node is tied into it)" if more else ""
         )
         message = f"{path} is a circle{knot}: each waits for the other, so none can run. Remove one of these edges."
         last = max(edges, key=lambda edge: edge.flow.index)
-        related = [
-            Related(edge.flow.range, f"{edge.source.id} leads to {edge.target.id}")
-            for edge in edges
-            if edge is not last
-        ]
+        others = [edge for edge in edges if edge is not last][:_MOST_RELATED]
+        related = [Related(edge.flow.range, f"{edge.source.id} leads to {edge.target.id}") for edge in others]
         yield report(CYCLE, last.flow.range, message, related=related)
 
 
@@ -195,8 +200,8 @@ def _edges_along(graph: TypedGraph, circle: Sequence[int]) -> list[TypedEdge]:
 
 def check_paths(graph: TypedGraph, rims: Rims) -> Iterator[Diagnostic]:
     """Nodes on no path from an input to an output; of several in a row only the one where the path is broken."""
-    shape, starts, ends = graph.shape, rims.starts, rims.ends
-    from_input, to_output = shape.between(starts, ends)
+    shape, starts, ends = graph.shape, dict.fromkeys(rims.starts), dict.fromkeys(rims.ends)
+    from_input, to_output = shape.between(rims.starts, rims.ends)
     unreached = [index for index in shape.roots if not from_input[index] and starts and index not in ends]
     stuck = [
         index

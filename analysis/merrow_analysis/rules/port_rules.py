@@ -7,9 +7,19 @@ from collections.abc import Callable, Iterator
 from merrow_analysis.definitions.types import CODE, ENTRY_POINT, PROBLEM, TEXT, Type
 from merrow_analysis.diagnostics import Diagnostic, Fix, Severity
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
-from merrow_analysis.graph.ports import Finding, is_odd_result
+from merrow_analysis.graph.placement import Finding
+from merrow_analysis.graph.ports import is_odd_result
 from merrow_analysis.rules.registry import register
-from merrow_analysis.rules.reporting import edges_of_arrow, fix, label_range, listed, named, report, write_label
+from merrow_analysis.rules.reporting import (
+    MOST_SHARING,
+    edges_of_arrow,
+    fix,
+    label_range,
+    listed,
+    named,
+    report,
+    write_label,
+)
 
 UNKNOWN_PORT = register(
     "MW201", "unknown-port", "An edge names a port that its target doesn't have.", Severity.ERROR, fix="sometimes"
@@ -97,7 +107,10 @@ def _label_fix(graph: TypedGraph, edge: TypedEdge, port: str, *, safe: bool, out
     ports.
     """
     text = _labelled(edge, port, output)
-    for other in edges_of_arrow(edge, graph.edges):
+    sharing = edges_of_arrow(edge, graph.edges)
+    if len(sharing) > MOST_SHARING:
+        return []
+    for other in sharing:
         if other is not edge and (other.port != port or not other.inferred or _labelled(other, port, output) != text):
             return []
     return [fix(f"Write |{text}|", [write_label(edge, text)], safe=safe)]
@@ -138,7 +151,7 @@ def _fitting(graph: TypedGraph, node: TypedNode, given: Type) -> list[str]:
     first.
     """
     open_ports = [port for port in node.input_ports if port.type == port.item]
-    open_ports = [port for port in open_ports if port.many or not node.sources(port.name)]
+    open_ports = [port for port in open_ports if port.many or port.name not in node.placement.fed]
     steps = {port: graph.types.distance(given, port.type) for port in open_ports}
     near = min((distance for distance in steps.values() if distance is not None), default=None)
     best = [port for port, distance in steps.items() if distance is not None and distance == near]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable
 
 from merrow_analysis.definitions.metadata import parse_metadata
 from merrow_analysis.diagnostics import Applicability, Diagnostic, Fix, Related, Tag
-from merrow_analysis.graph.flow import Flow, FlowEdge, FlowNode
+from merrow_analysis.graph.flow import FlowNode
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_analysis.graph.resolve import Claim
 from merrow_analysis.rules.registry import Rule
@@ -110,27 +111,24 @@ def insert_line_after(block: Block, line: str) -> TextEdit:
     return TextEdit(Range(place, place), "\n" + text)
 
 
-def arrow_is_shared(edge: FlowEdge, flow: Flow) -> bool:
-    """Whether other edges are drawn by the same arrow, as in ``A & B --> C``."""
-    for neighbour in (edge.index - 1, edge.index + 1):
-        if 0 <= neighbour < len(flow.edges):
-            other = flow.edges[neighbour]
-            if other.block is edge.block and other.arrow.span == edge.arrow.span:
-                return True
-    return False
+MOST_SHARING = 50
+"""An arrow that draws more edges than this is not repaired."""
 
 
 def edges_of_arrow(edge: TypedEdge, edges: list[TypedEdge]) -> list[TypedEdge]:
-    """All edges that the arrow of ``edge`` draws. ``edges`` are those of the graph, in the order of the text."""
-    place = next(number for number, other in enumerate(edges) if other is edge)
+    """The edges that the arrow of ``edge`` draws, or the first ones of very many.
+
+    ``edges`` are those of the graph, in the order of the text.
+    """
+    place = bisect_left(edges, edge.flow.index, key=lambda other: other.flow.index)
 
     def same(other: TypedEdge) -> bool:
         return other.flow.block is edge.flow.block and other.flow.arrow.span == edge.flow.arrow.span
 
     first = last = place
-    while first > 0 and same(edges[first - 1]):
+    while first > 0 and last - first <= MOST_SHARING and same(edges[first - 1]):
         first -= 1
-    while last + 1 < len(edges) and same(edges[last + 1]):
+    while last + 1 < len(edges) and last - first <= MOST_SHARING and same(edges[last + 1]):
         last += 1
     return edges[first : last + 1]
 

@@ -1,0 +1,138 @@
+"""The shape of workflows: inputs, outputs, paths, circles, classes, and hints; and that any graph is survived."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.analysis.workflows import diagnose, errors, told, workflow
+
+from merrow_analysis.check import analyse
+from merrow_analysis.diagnostics import Applicability, Severity
+from merrow_analysis.text import apply_edits
+
+C = ":::CustomOp"
+
+
+@pytest.mark.parametrize(
+    ("lines", "found"),
+    [
+        ((f"A{C} --> B{C} --> RETURN",), [("MW102", "A")]),
+        ((f"A{C}", "PROBLEM --> A --> RETURN", f"A --> B{C} --> D{C}"), [("MW102", "D")]),
+        ((f"A{C}", "PROBLEM --> A --> RETURN", f"B{C}"), [("MW102", "B")]),
+        ((f"A{C}", "PROBLEM --> A --> RETURN", f"B{C} --> D{C}"), [("MW102", "B")]),
+        ((f"A{C} & B{C} -->|input| D{C} --> RETURN",), [("MW102", "PROBLEM")]),
+        ((f"PROBLEM --> A{C}",), [("MW102", "A")]),
+        ((f"PROBLEM --> A{C} & B{C}",), [("MW102", "RETURN")]),
+        ((f"A{C}", "PROBLEM --> A --> RETURN", "A ~~~ B", f"B{C}"), [("MW102", "B")]),
+        ((f"A{C}", "PROBLEM --> A --> RETURN", "X([x]):::Interface"), [("MW102", "X")]),
+    ],
+)
+def test_off_the_path_only_the_break_is_told(lines: tuple[str, ...], found: list[tuple[str, str]]) -> None:
+    assert told(workflow(*lines)) == found
+
+
+@pytest.mark.parametrize(
+    ("lines", "code"),
+    [
+        ((f"PROBLEM --> A{C} --> RETURN", "A --> A"), "MW111"),
+        ((f"PROBLEM --> A{C} --> RETURN", "A --> PROBLEM"), "MW112"),
+        ((f"PROBLEM --> A{C} --> RETURN", "RETURN --> A"), "MW113"),
+        ((f"PROBLEM --> A{C} --> B{C} --> A", "B --> RETURN"), "MW110"),
+        ((f"PROBLEM --> A{C} --> B{C} --> D{C} --> A", "B --> A", "D --> RETURN"), "MW110"),
+    ],
+)
+def test_edges_that_may_not_be_are_one_error(lines: tuple[str, ...], code: str) -> None:
+    assert errors(workflow(*lines)) == [code]
+
+
+def test_separate_circles_are_told_separately() -> None:
+    text = workflow(f"PROBLEM --> A{C} --> B{C} --> A", f"B --> D{C} --> E{C} --> D", "E --> RETURN")
+    assert errors(text) == ["MW110", "MW110"]
+
+
+def test_a_misnamed_problem_is_renamed_on_demand() -> None:
+    text = workflow("A[Programmer]", "PROBLEM -->|problem| A --> RETURN").replace("PROBLEM", "START")
+    [found] = [one for one in diagnose(text) if one.severity is Severity.ERROR]
+    assert (found.code, found.fixes[0].applicability) == ("MW101", Applicability.UNSAFE)
+    assert errors(apply_edits(text, found.fixes[0].edits)) == []
+
+
+def test_other_inputs_and_outputs_stand_in_the_front_matter() -> None:
+    chart = "flowchart TD\nQ([q]):::Interface --> A[Custom] --> OUT([o]):::Interface\nclassDef Interface fill:#fff\n"
+    assert errors("---\nworkflow: {inputs: [Q], outputs: [OUT]}\n---\n" + chart) == []
+    assert told("---\nworkflow: {inputs: [Q], outputs: [END1]}\n---\n" + chart)[0][0] == "MW101"
+
+
+SAFE = [
+    workflow("A[Custom]", "PROBLEM --> A --> RETURN").replace("]):::Interface", "])"),
+    workflow("A[Custom]", "PROBLEM --> A --> RETURN").replace("classDef Interface fill:#e2e2f2\n", ""),
+    "flowchart TD; PROBLEM([p]) --> A[Custom]; A --> RETURN([r])",
+    workflow('A["ScEnsemble"]:::ScEnsambleOp', f"B{C} & D{C} --> A --> RETURN", "PROBLEM --> B & D"),
+    workflow("A[Programmer]:::ProgramOp", "PROBLEM --> A --> RETURN"),
+    workflow("G[CustomCodeGenerate]", "PROBLEM -->|input| G --> RETURN"),
+]
+
+
+@pytest.mark.parametrize("text", SAFE)
+def test_safe_fixes_leave_nothing_to_say(text: str) -> None:
+    for _ in range(9):
+        fixes = [fix for one in diagnose(text) for fix in one.fixes if fix.applicability is Applicability.SAFE]
+        if not fixes:
+            break
+        text = apply_edits(text, fixes[0].edits)
+    assert told(text) == []
+
+
+@pytest.mark.parametrize(
+    ("lines", "code"),
+    [
+        ((f"A{C}", "PROBLEM --> A --> RETURN", "class B CustomOp"), "MW115"),
+        ((f"class A CustomOp\nA[Custom]{C}", "PROBLEM --> A --> RETURN"), "MW115"),
+        ((f"A{C}", "PROBLEM --> A", "PROBLEM -->|input| A --> RETURN"), "MW117"),
+        ((f"A{C}", "PROBLEM --> A --> RETURN", "class A stress"), "MW114"),
+    ],
+)
+def test_warnings(lines: tuple[str, ...], code: str) -> None:
+    found = [one for one in diagnose(workflow(*lines)) if one.severity is Severity.WARNING]
+    assert [one.code for one in found] == [code]
+
+
+def test_an_edge_to_a_subgraph_is_told() -> None:
+    text = workflow("subgraph S", f"A{C}", "end", "PROBLEM --> A --> RETURN", "PROBLEM --> S")
+    assert any("subgraph" in one.message for one in diagnose(text) if one.code == "MW104")
+
+
+PIECES = st.sampled_from(
+    [
+        "PROBLEM", "RETURN", "ENTRY_POINT", "A", "B", "C[Custom]", "D{x}:::DecisionOp", "E[Test]:::TestOp", "F:::CustmOp",
+        "G@{ op: Programmer, returns: Cod }", "H[ScEnsemble]", "I([i]):::Interface", "A[Review]", "D", "E", "H",
+        'J@{ op: Decision, if: "x >" }', "K@{ op: Custom, samples: 2 }",
+    ]
+)  # fmt: skip
+ARROWS = st.sampled_from(
+    [
+        "-->",
+        "-->|input|",
+        "-->|problem|",
+        "-->|yes|",
+        "-->|else:solution|",
+        "-->|code:|",
+        "-->|a:after|",
+        "~~~",
+        "-.->|:|",
+    ]
+)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(st.tuples(PIECES, ARROWS, PIECES), max_size=14))
+def test_any_graph_is_survived_and_its_places_are_in_the_text(edges: list[tuple[str, str, str]]) -> None:
+    text = "flowchart TD\n" + "\n".join(" ".join(edge) for edge in edges) + "\n"
+    lines = text.split("\n")
+    for found in analyse(text).diagnostics:
+        for place in (found.range, *(related.range for related in found.related)):
+            assert place.start <= place.end
+            assert place.end.column <= len(lines[place.end.line])
+        for fix in found.fixes:
+            assert apply_edits(text, fix.edits) != text
