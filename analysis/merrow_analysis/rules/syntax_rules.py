@@ -155,7 +155,8 @@ def _is_odd(chain: Chain, block: Block) -> bool:
         for vertex in group:
             if vertex.metadata is not None:
                 return True
-    return any(arrow.type in _HEADS for arrow in chain.arrows) or "%%" in block.text
+    # Only this chain's own text: a line may hold thousands of statements.
+    return any(arrow.type in _HEADS for arrow in chain.arrows) or block.text.find("%%", *chain.span) != -1
 
 
 def _chain(chain: Chain, block: Block) -> Iterator[Diagnostic]:
