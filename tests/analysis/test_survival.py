@@ -66,6 +66,12 @@ def test_nul_and_lone_surrogates(text: str) -> None:
     survives("flowchart TD\nA" + text)
 
 
+@given(st.text(alphabet=st.sampled_from("<>/ab=& \"'#;!-\0\ud800\udfff\ue000\U0010f000"), max_size=30))
+@surviving
+def test_odd_characters_in_markup(label: str) -> None:
+    survives(f"flowchart TD\nA[<{label}>] -- <b>{label} --> B")
+
+
 REPEATED = [
     *(
         "[",

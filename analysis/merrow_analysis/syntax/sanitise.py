@@ -39,6 +39,10 @@ _KNOWN_TAGS = TAGS | REMOVED_WITH_CONTENT | SPECIAL_TO_HTML
 # Marks for the way through the cleaner, from Unicode's private use.
 _OPEN, _CLOSE, _UNKNOWN = "\ue000", "\ue001", "\ue002"
 
+_TO_STAND_IN = 0x10F000 - 0xD800
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_STAND_IN = re.compile("[\U0010f000-\U0010f7ff]")
+
 # Mermaid takes entities such as #quot; out of the way before anything reads the text: "&#39;" is no HTML entity there.
 _ENTITY = re.compile(r"#(\w+);", re.ASCII)
 _HIDDEN_ENTITY = re.compile(f"{_OPEN}(\\w+){_CLOSE}", re.ASCII)
@@ -95,6 +99,10 @@ def sanitise_label(text: str) -> str:
 
 @lru_cache(maxsize=1024)
 def _sanitise(text: str) -> str:
+    if _SURROGATE.search(text):
+        # Half a surrogate pair is no text to ammonia; for a browser it is a character like any other.
+        stand_ins = _SURROGATE.sub(lambda half: chr(ord(half[0]) + _TO_STAND_IN), text)
+        return _STAND_IN.sub(lambda mark: chr(ord(mark[0]) - _TO_STAND_IN), _sanitise(stand_ins))
     clean = _clean(_ENTITY.sub(rf"{_OPEN}\1{_CLOSE}", text))
     if "<" in clean:
         clean = _clean(clean)
