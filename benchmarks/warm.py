@@ -31,7 +31,7 @@ _ROLE = re.compile(r"solver_(\d+)")
 _EDGE = re.compile(r"N0_(\d+) .*N0_(\d+)\n")
 
 
-def _label_edits(lines: list[str], rounds: int) -> Iterator[TextEdit]:
+def label_edits(lines: list[str], rounds: int) -> Iterator[TextEdit]:
     """Another role for one node after the other, all over the file."""
     places = [number for number, line in enumerate(lines) if _ROLE.search(line)]
     for number in range(rounds):
@@ -41,7 +41,7 @@ def _label_edits(lines: list[str], rounds: int) -> Iterator[TextEdit]:
             yield _replace(lines, place, role.span(1), str((int(role[1]) + 7) % 30))
 
 
-def _edge_edits(lines: list[str], nodes: int, rounds: int) -> Iterator[TextEdit]:
+def edge_edits(lines: list[str], nodes: int, rounds: int) -> Iterator[TextEdit]:
     """Another target, further on, for one edge after the other, all over the file."""
     places = [number for number, line in enumerate(lines) if _EDGE.search(line)]
     for number in range(rounds):
@@ -75,8 +75,8 @@ def measure_warm(nodes: int, rounds: int) -> Warm:
     analyser.analysis()
     gc.collect()
     gc.freeze()
-    labels = _timed(analyser, _label_edits(lines, rounds))
-    edges = _timed(analyser, _edge_edits(lines, nodes, rounds))
+    labels = _timed(analyser, label_edits(lines, rounds))
+    edges = _timed(analyser, edge_edits(lines, nodes, rounds))
     floors = []
     for _ in range(rounds):
         start = time.process_time()

@@ -60,7 +60,8 @@ class Frames:
                 header = bytes(buffer[: end.start()])
                 del buffer[: end.end()]
                 # Reading starts again at a length, whatever stands before it.
-                lengths = _LENGTH.findall(header)
+                self.broken += len(header) > _LARGEST_HEADER
+                lengths = _LENGTH.findall(header[-_LARGEST_HEADER:])
                 if not lengths or int(lengths[-1]) > LARGEST_MESSAGE:
                     self.broken += 1
                     continue
