@@ -34,6 +34,12 @@ def references(analysis: Analysis, position: Position, *, declarations: bool = T
     return [] if here is None else references_of(analysis, here.symbol, declarations=declarations)
 
 
+def symbol_at(analysis: Analysis, position: Position) -> Symbol | None:
+    """What is named at a position."""
+    here = occurrence_at(analysis, position)
+    return None if here is None else here.symbol
+
+
 def references_of(analysis: Analysis, symbol: Symbol, *, declarations: bool = True) -> list[Reference]:
     """The places of one thing; for a prompt of a file also its place there."""
     places = occurrences_of(analysis, symbol)
@@ -45,12 +51,6 @@ def references_of(analysis: Analysis, symbol: Symbol, *, declarations: bool = Tr
     if declarations and prompt is not None and prompt.file is not None and prompt.range is not None:
         found.append(Reference(unquoted(prompt.range, prompt.name), prompt.file))
     return found
-
-
-def shared_prompt_file(analysis: Analysis, symbol: Symbol) -> str | None:
-    """The file, as the workflow names it, that defines this prompt for all workflows that name the file; else None."""
-    prompt = analysis.prompts.prompts.get(symbol.name) if symbol.kind == "prompt" else None
-    return None if prompt is None else prompt.file
 
 
 def highlights(analysis: Analysis, position: Position) -> list[Highlight]:

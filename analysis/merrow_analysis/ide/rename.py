@@ -63,11 +63,11 @@ class Renamed:
     file: str | None = None
 
 
-def prepare_rename(analysis: Analysis, position: Position) -> Renaming:
-    """What a rename at this position would rename. Raises `RenameRefusedError`."""
+def prepare_rename(analysis: Analysis, position: Position) -> Renaming | None:
+    """What a rename at this position would rename, None for nothing. Raises `RenameRefusedError` for a fixed name."""
     here = occurrence_at(analysis, position)
     if here is None:
-        raise RenameRefusedError("Nothing here has a name that can be changed.")
+        return None
     _refuse_fixed(analysis, here)
     return Renaming(here.symbol, here.range, here.written)
 

@@ -113,9 +113,15 @@ def _piece(part: _Part, start: int, end: int) -> Iterator[_Part]:
 def _lines(block: Block, parts: Iterator[_Part]) -> Iterator[Token]:
     """Tokens of single lines, without the white space and line endings around them."""
     if block.line_count <= 1:
+        text = block.text
         for part in parts:
             start, end = part.span
-            yield Token(block.line, start, end - start, part.kind, part.modifiers)
+            while end > start and text[end - 1].isspace():
+                end -= 1
+            while start < end and text[start].isspace():
+                start += 1
+            if end > start:
+                yield Token(block.line, start, end - start, part.kind, part.modifiers)
         return
     starts = [0]
     contents: list[int] = []

@@ -62,11 +62,11 @@ flowchart LR
                                               ^^^^^^ operator built-in
                                                     ^^^^^^ string
                                                           ^^^^ parameter
-                                                              ^^ string
+                                                              ^ string
                                                                 ^^^^^^ prompt
-                                                                      ^^ string
+                                                                      ^ string
                                                                         ^^^^^^^^^^^ parameter
-                                                                                   ^^ string
+                                                                                   ^ string
                                                                                      ^^^ number
                                                                                         ^ string
   B@{

@@ -8,7 +8,7 @@ from tests.analysis.ide.cursor import drawn, marked, slice_of
 from merrow_analysis.definitions.provider import ResourceError
 from merrow_analysis.ide.definition import definition
 from merrow_analysis.ide.occurrences import occurrences_in
-from merrow_analysis.ide.references import highlights, references, shared_prompt_file
+from merrow_analysis.ide.references import highlights, references
 from merrow_analysis.text import Position, Range
 
 
@@ -95,10 +95,6 @@ def test_a_prompt_in_a_file() -> None:
     assert target.name == Range(Position(1, 0), Position(1, 6))
     assert references(found.analysis, found.position)[-1].file == "prompt.py"
     assert all(place.file is None for place in references(found.analysis, found.position, declarations=False))
-    here = next(
-        o for b in found.analysis.diagram.blocks for o in occurrences_in(found.analysis, b) if o.symbol.kind == "prompt"
-    )
-    assert shared_prompt_file(found.analysis, here.symbol) == "prompt.py"
 
 
 @pytest.mark.parametrize(
@@ -168,7 +164,12 @@ def test_names_stand_where_they_are_written() -> None:
 
 
 def test_labels_of_inputs_and_decisions_name_nothing() -> None:
-    text = 'flowchart TD\nPROBLEM(["Custom (role: solver)"]):::Interface\nC{"Test (role: solver)"}:::DecisionOp\nPROBLEM --> C -- yes --> RETURN\n'
+    text = """\
+flowchart TD
+PROBLEM(["Custom (role: solver)"]):::Interface
+C{"Test (role: x)"}:::DecisionOp
+PROBLEM --> C -- yes --> RETURN
+"""
     found = marked("<|>" + text)
     kinds = {o.symbol.kind for b in found.analysis.diagram.blocks for o in occurrences_in(found.analysis, b)}
     assert kinds == {"node", "class"}

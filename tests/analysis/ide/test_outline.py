@@ -10,7 +10,7 @@ from merrow_analysis.ide import call_hierarchy
 from merrow_analysis.ide.folding import folds
 from merrow_analysis.ide.linked_editing import linked_places
 from merrow_analysis.ide.links import links
-from merrow_analysis.ide.selection import selections
+from merrow_analysis.ide.selection_ranges import selections
 from merrow_analysis.ide.symbols import Entry, flattened, matches, outline
 
 TEXT = """\

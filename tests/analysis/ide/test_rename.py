@@ -24,7 +24,7 @@ from merrow_analysis.ide.rename import (
     rename,
 )
 from merrow_analysis.syntax.structure import parse_record
-from merrow_analysis.text import apply_edits
+from merrow_analysis.text import Position, apply_edits
 
 EVERYTHING = """\
 ---
@@ -141,7 +141,10 @@ def test_an_operator_renamed_at_its_class() -> None:
     marked_class = EVERYTHING.replace("class P,B PlannerOp", "class P,B Plann<|>erOp")
     assert renamed(marked_class, "DesignerOp") == renamed(marked_class, "Designer")
     found = marked(marked_class)
-    assert prepare_rename(found.analysis, found.position).name == "Planner"
+    prepared = prepare_rename(found.analysis, found.position)
+    assert prepared is not None
+    assert prepared.name == "Planner"
+    assert prepare_rename(found.analysis, Position(11, 2)) is None
 
 
 def test_a_type() -> None:
@@ -301,8 +304,7 @@ def test_renaming_changes_the_name_alone_and_can_be_undone(text: str, data: st.D
     new = data.draw(st.sampled_from(NAMES))
     try:
         outcome = rename(analysis, place.range.start, new)
-    except RenameRefusedError as refusal:
-        assert str(refusal).endswith(".")
+    except RenameRefusedError:
         return
     after_text = apply_edits(text, outcome.edits)
     after = analyse(after_text)

@@ -1,0 +1,59 @@
+"""Code lens: a workflow's figures above its header; a click tells them in sentences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lsprotocol import types
+
+from merrow_analysis.ide import code_lens as ide_code_lens
+from merrow_server.lsp.documents import OpenDiagram
+from merrow_server.lsp.protocol import InvalidParameters
+from merrow_server.lsp.server import MerrowServer
+
+SHOW_METRICS = "merrow.showMetrics"
+
+
+def register(server: MerrowServer) -> None:
+    server.feature(types.TEXT_DOCUMENT_CODE_LENS, types.CodeLensOptions(resolve_provider=True))(code_lens)
+    server.feature(types.CODE_LENS_RESOLVE)(resolve)
+    server.command(SHOW_METRICS)(show_metrics)
+
+
+def code_lens(server: MerrowServer, params: types.CodeLensParams) -> list[types.CodeLens]:
+    """A lens for each workflow, without its words: measuring waits until the lens is in sight."""
+    uri = params.text_document.uri
+    found: list[types.CodeLens] = []
+    for number, diagram in enumerate(server.diagrams(uri), 1):
+        place = ide_code_lens.header_range(diagram.analysis)
+        if place is not None:
+            found.append(types.CodeLens(diagram.to_lsp(place), data={"uri": uri, "diagram": number}))
+    return found
+
+
+def resolve(server: MerrowServer, lens: types.CodeLens) -> types.CodeLens:
+    data = lens.data if isinstance(lens.data, dict) else {}
+    uri, number = data.get("uri"), data.get("diagram")
+    diagram = _diagram(server, uri, number)
+    figures = None if diagram is None else ide_code_lens.figures(diagram.analysis)
+    if figures is not None:
+        lens.command = types.Command(figures.title, SHOW_METRICS, arguments=[uri, number])
+    return lens
+
+
+def show_metrics(server: MerrowServer, arguments: list[Any]) -> dict[str, object]:
+    """Tell the figures of a workflow, named by a document's URI and the diagram's number in it, from 1; and give them."""
+    uri, number = [*arguments, None, None][:2]
+    diagram = _diagram(server, uri, 1 if number is None else number)
+    figures = None if diagram is None else ide_code_lens.figures(diagram.analysis)
+    if figures is None:
+        raise InvalidParameters("The arguments must be the URI of an open document and the number of a workflow in it.")
+    server.window_show_message(types.ShowMessageParams(types.MessageType.Info, figures.text))
+    return figures.metrics.as_json()
+
+
+def _diagram(server: MerrowServer, uri: object, number: object) -> OpenDiagram | None:
+    diagrams = server.diagrams(uri) if isinstance(uri, str) else []
+    if not isinstance(number, (int, float)) or not 1 <= number <= len(diagrams):
+        return None
+    return diagrams[int(number) - 1]

@@ -1,0 +1,139 @@
+"""Semantic tokens: of a whole file, of a range, and what changed since the last answer."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable
+from itertools import count
+from typing import TYPE_CHECKING
+
+from lsprotocol import types
+
+from merrow_analysis.ide import semantic_tokens as ide_semantic_tokens
+from merrow_analysis.text import Position, Range
+from merrow_server.lsp.documents import OpenDiagram
+from merrow_server.lsp.server import MerrowServer
+
+if TYPE_CHECKING:
+    from merrow_analysis.ide.semantic_tokens import Token
+
+_TYPES = {
+    "arrow": "operator",
+    "case": "enumMember",
+    "class": "class",
+    "comment": "comment",
+    "edge": "event",
+    "keyword": "keyword",
+    "node": "variable",
+    "number": "number",
+    "operator": "function",
+    "parameter": "parameter",
+    "port": "property",
+    "prompt": "macro",
+    "property": "property",
+    "string": "string",
+    "subgraph": "namespace",
+    "type": "type",
+}
+"""Merrow's kinds of words as types that themes know."""
+
+LEGEND = types.SemanticTokensLegend(
+    token_types=sorted(set(_TYPES.values())), token_modifiers=["declaration", "definition", "defaultLibrary"]
+)
+_NUMBERS = {kind: LEGEND.token_types.index(name) for kind, name in _TYPES.items()}
+_BITS = {"declaration": 1, "definition": 2, "built-in": 4}
+_REMEMBERED = 32
+"""Documents whose last answer is kept; for others all tokens are sent again."""
+
+
+def register(server: MerrowServer) -> None:
+    tokens = _Tokens()
+    server.feature(types.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL, LEGEND)(tokens.full)
+    server.feature(types.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL_DELTA, LEGEND)(tokens.delta)
+    server.feature(types.TEXT_DOCUMENT_SEMANTIC_TOKENS_RANGE, LEGEND)(in_range)
+
+
+class _Tokens:
+    """Remembers the last answer for each document, with its id."""
+
+    def __init__(self) -> None:
+        self._last: OrderedDict[str, tuple[str, list[int]]] = OrderedDict()
+        self._ids = count(1)
+
+    def full(self, server: MerrowServer, params: types.SemanticTokensParams) -> types.SemanticTokens:
+        uri = params.text_document.uri
+        data = _whole(server, uri)
+        return types.SemanticTokens(data, self._remember(uri, data))
+
+    def delta(
+        self, server: MerrowServer, params: types.SemanticTokensDeltaParams
+    ) -> types.SemanticTokens | types.SemanticTokensDelta:
+        """The numbers that changed since the answer that the client has; all of them where that is not known any more."""
+        uri = params.text_document.uri
+        known = self._last.get(uri)
+        data = _whole(server, uri)
+        identifier = self._remember(uri, data)
+        if known is None or known[0] != params.previous_result_id:
+            return types.SemanticTokens(data, identifier)
+        return types.SemanticTokensDelta(_difference(known[1], data), identifier)
+
+    def _remember(self, uri: str, data: list[int]) -> str:
+        identifier = str(next(self._ids))
+        self._last[uri] = identifier, data
+        self._last.move_to_end(uri)
+        if len(self._last) > _REMEMBERED:
+            self._last.popitem(last=False)
+        return identifier
+
+
+def in_range(server: MerrowServer, params: types.SemanticTokensRangeParams) -> types.SemanticTokens:
+    data = _Encoder()
+    for diagram in server.diagrams(params.text_document.uri):
+        place = diagram.range_from_lsp(params.range)
+        if place is not None:
+            data.add(diagram, ide_semantic_tokens.semantic_tokens(diagram.analysis, place))
+    return types.SemanticTokens(data.numbers)
+
+
+def _whole(server: MerrowServer, uri: str) -> list[int]:
+    data = _Encoder()
+    for diagram in server.diagrams(uri):
+        data.add(diagram, ide_semantic_tokens.semantic_tokens(diagram.analysis))
+    return data.numbers
+
+
+def _difference(old: list[int], new: list[int]) -> list[types.SemanticTokensEdit]:
+    """The one stretch of numbers that differs."""
+    shared = min(len(old), len(new))
+    front = 0
+    while front < shared and old[front] == new[front]:
+        front += 1
+    back = 0
+    while back < shared - front and old[-1 - back] == new[-1 - back]:
+        back += 1
+    if front == len(old) == len(new):
+        return []
+    return [types.SemanticTokensEdit(front, len(old) - front - back, new[front : len(new) - back])]
+
+
+class _Encoder:
+    """Tokens as the numbers of the protocol: five for each, places counted from the token before."""
+
+    def __init__(self) -> None:
+        self.numbers: list[int] = []
+        self._line = self._character = 0
+
+    def add(self, diagram: OpenDiagram, tokens: Iterable[Token]) -> None:
+        lines = diagram.lines
+        for token in tokens:
+            line, column, length = token.line, token.column, token.length
+            if diagram.fence is not None or not lines[line].isascii():
+                place = diagram.to_lsp(Range(Position(line, column), Position(line, column + length)))
+                line, column = place.start.line, place.start.character
+                length = place.end.character - column
+            if length <= 0:
+                continue
+            before = self._character if line == self._line else 0
+            bits = sum(_BITS[modifier] for modifier in token.modifiers)
+            self.numbers += (line - self._line, column - before, length, _NUMBERS[token.kind], bits)
+            self._line, self._character = line, column
