@@ -7,6 +7,8 @@ import json
 import platform
 import sys
 
+from scripts import conformance
+
 from benchmarks.cold import measure_cold, warm_up
 from benchmarks.measure import peak_memory
 from benchmarks.peers import INSTALL, start_peers
@@ -45,13 +47,19 @@ def main() -> None:
     options.add_argument("--json", action="store_true", help="print the figures as JSON")
     options.add_argument("--rounds", type=int, default=9, help="runs of each reader at each size (default 9)")
     options.add_argument("--sizes", type=int, nargs="+", default=list(SIZES), help="numbers of nodes")
-    options.add_argument("--write-readme", action="store_true", help="put the tables into README.md")
+    options.add_argument(
+        "--write-readme",
+        action="store_true",
+        help="put the tables, also of conformance, into README.md",
+    )
     given = options.parse_args()
     figures = measure(given.rounds, tuple(sorted(given.sizes)))
     tables = markdown(figures)
     print(json.dumps(figures.as_json(), indent=2) if given.json else tables)
     if given.write_readme:
         write_region("benchmark", tables)
+        if conformance.DEFAULT_FILE.is_file():
+            write_region("conformance", conformance.summary(conformance.rows_of(conformance.DEFAULT_FILE)))
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@
     python scripts/conformance.py ... --by-file                    one row a file of origin
     python scripts/conformance.py ... --show generated/arrows      what disagrees, with text, expected and got
     python scripts/conformance.py ... --json                       the figures for a machine
+    python scripts/conformance.py ... --markdown                   a short table for a document
 
 Each line of the file is an object with ``source``, ``text``, ``ok``, ``error_kind``, ``line`` and ``structure``. Texts
 that Mermaid refuses for reasons outside its language (``limit``, ``internal``, ``other``) are left out.
@@ -177,6 +178,25 @@ def table(total: Score, families: dict[str, Score]) -> str:
     return "\n".join(lines)
 
 
+def summary(rows: Iterable[dict[str, Any]]) -> str:
+    """A Markdown table of the figures by the origin of the texts."""
+    total, families = score(rows)
+    parts: dict[str, Score] = {}
+    for name, family in families.items():
+        part = parts.setdefault(name.split("/", 1)[0], Score())
+        for counted in ("texts", "verdicts", "valid", "structures", "with_line", "lines"):
+            setattr(part, counted, getattr(part, counted) + getattr(family, counted))
+    lines = [
+        "| texts | number | same verdict | same structure | same error line |",
+        "| --- | ---: | ---: | ---: | ---: |",
+    ]
+    lines += [
+        f"| {name} | {part.texts} | {part.verdict_share:.2%} | {part.structure_share:.2%} | {part.line_share:.1%} |"
+        for name, part in [*parts.items(), ("all", total)]
+    ]
+    return "\n".join(lines)
+
+
 def examples(found: Iterable[Disagreement], limit: int) -> str:
     shown = sorted(found, key=lambda each: (each.aspect, len(each.text)))[:limit]
     return "\n".join(
@@ -193,10 +213,14 @@ def main(arguments: list[str] | None = None) -> int:
     options.add_argument("--show", metavar="FAMILY", help="print what disagrees in a family, or in 'all'")
     options.add_argument("--limit", type=int, default=10, metavar="N", help="how many examples (default 10)")
     options.add_argument("--json", action="store_true", help="print the figures as JSON")
+    options.add_argument("--markdown", action="store_true", help="print a short table for a document")
     given = options.parse_args(arguments)
     if not given.file.is_file():
         print(f"There is no file {given.file}: name the file of judged texts.", file=sys.stderr)  # noqa: T201
         return 2
+    if given.markdown:
+        print(summary(rows_of(given.file)))  # noqa: T201
+        return 0
     total, families = score(rows_of(given.file), by_file=given.by_file)
     if given.json:
         figures = {"all": total.as_json(), "families": {name: part.as_json() for name, part in families.items()}}
