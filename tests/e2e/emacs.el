@@ -1,0 +1,42 @@
+;; Opens $MERROW_FILE with the documented set-up ($MERROW_SNIPPET), applies the quick fix of the problem $MERROW_CODE, and writes the file.
+;; -Q leaves out the distribution's start files, so the folder of its packages is named here.
+(require 'package)
+(add-to-list 'package-directory-list "/usr/share/emacs/site-lisp/elpa")
+(package-initialize)
+(unless (locate-library "eglot") (princ "eglot is not installed; apt-get install elpa-eglot installs it\n") (kill-emacs 3))
+(setq eglot-sync-connect 30 make-backup-files nil create-lockfiles nil eglot-send-changes-idle-time 0.05
+      eglot-confirm-server-initiated-edits nil eglot-confirm-server-edits nil)
+(load (getenv "MERROW_SNIPPET") nil t)
+
+(defun merrow-wait (predicate what)
+  (let ((end (+ (float-time) 30)) value)
+    (while (and (not (setq value (funcall predicate))) (< (float-time) end))
+      (accept-process-output nil 0.05))
+    (or value (progn (princ (format "FAIL %s\n" what)) (kill-emacs 1)))))
+
+(defun merrow-problem ()
+  (flymake-start)
+  (seq-find (lambda (diagnostic)
+              (string-match-p (regexp-quote (getenv "MERROW_CODE"))
+                              (prin1-to-string (flymake-diagnostic-data diagnostic))))
+            (flymake-diagnostics)))
+
+(find-file (getenv "MERROW_FILE"))
+;; eglot-ensure waits for post-command-hook, which --batch never runs.
+(unless (eglot-managed-p) (call-interactively #'eglot))
+(merrow-wait #'eglot-managed-p "not managed")
+(let ((problem (merrow-wait #'merrow-problem "no diagnostic")))
+  (goto-char (flymake-diagnostic-beg problem))
+  (princ (format "DIAGNOSTIC %d %s\n" (line-number-at-pos) (flymake-diagnostic-text problem)))
+  (let ((actions (append (eglot-code-actions (flymake-diagnostic-beg problem) (flymake-diagnostic-end problem) "quickfix") nil)))
+    (unless actions (princ "FAIL no code action\n") (kill-emacs 1))
+    (princ (format "ACTION %s\n" (plist-get (car actions) :title)))
+    (let* ((server (eglot-current-server))
+           (action (car actions))
+           (whole (if (plist-get action :edit) action (jsonrpc-request server :codeAction/resolve action))))
+      (eglot--apply-workspace-edit (plist-get whole :edit)))))
+(eglot--signal-textDocument/didChange)
+(merrow-wait (lambda () (not (merrow-problem))) "the diagnostic stayed")
+(save-buffer)
+(eglot-shutdown (eglot-current-server))
+(princ "DONE\n")

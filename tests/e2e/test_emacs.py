@@ -1,0 +1,23 @@
+"""Emacs with the documented set-up: a broken file is opened, its problem shown, and the quick fix applied."""
+
+from pathlib import Path
+
+from tests.e2e.snippets import BROKEN, CODE, REPAIRED, need, run, snippet
+
+
+def test_emacs_shows_a_problem_and_repairs_it(tmp_path: Path) -> None:
+    emacs = need("emacs", "apt-get install emacs-nox elpa-eglot")
+    file, setup = tmp_path / "flow.mmd", tmp_path / "setup.el"
+    file.write_text(BROKEN, encoding="utf-8")
+    setup.write_text(snippet("Emacs"), encoding="utf-8")
+    script = Path(__file__).with_name("emacs.el")
+    printed = run(
+        [emacs, "--batch", "-Q", "-l", str(script)],
+        tmp_path,
+        MERROW_FILE=str(file),
+        MERROW_SNIPPET=str(setup),
+        MERROW_CODE=CODE,
+    )
+    assert "DIAGNOSTIC 4 " in printed, printed
+    assert "DONE" in printed
+    assert REPAIRED in file.read_text(encoding="utf-8").splitlines()

@@ -1,0 +1,23 @@
+"""Neovim with the documented set-up: a broken file is opened, its problem shown, and the quick fix applied."""
+
+from pathlib import Path
+
+from tests.e2e.snippets import BROKEN, CODE, REPAIRED, need, run, snippet
+
+
+def test_neovim_shows_a_problem_and_repairs_it(tmp_path: Path) -> None:
+    neovim = need("nvim", "apt-get install neovim")
+    file, setup = tmp_path / "flow.mmd", tmp_path / "setup.lua"
+    file.write_text(BROKEN, encoding="utf-8")
+    setup.write_text(snippet("Neovim"), encoding="utf-8")
+    script = Path(__file__).with_name("neovim.lua")
+    printed = run(
+        [neovim, "--headless", "--clean", "-n", "-c", f"luafile {script}"],
+        tmp_path,
+        MERROW_FILE=str(file),
+        MERROW_SNIPPET=str(setup),
+        MERROW_CODE=CODE,
+    )
+    assert "DIAGNOSTIC 4:13" in printed, printed
+    assert "DONE" in printed
+    assert REPAIRED in file.read_text(encoding="utf-8").splitlines()
