@@ -96,6 +96,15 @@ async function answer(request) {
   return id === undefined ? said : { id, ...said };
 }
 
+/** An answer as JSON. Aliases in metadata can make a label that contains itself: Mermaid takes it, JSON does not. */
+function written(said) {
+  try {
+    return JSON.stringify(said);
+  } catch (error) {
+    return JSON.stringify({ ok: false, kind: 'internal', error: String(error), line: null, structure: null });
+  }
+}
+
 // JSON strings may hold U+2028, at which node:readline would cut: lines are cut here, at line feeds alone.
 async function* lines(stream) {
   stream.setEncoding('utf8');
@@ -111,5 +120,5 @@ async function* lines(stream) {
 await mermaid.parse('flowchart TD\nA');
 await mermaid.mermaidAPI.getDiagramFromText('flowchart TD\nA["<a target=x>x</a>"]');
 for await (const line of lines(process.stdin)) {
-  if (line) process.stdout.write(JSON.stringify(await answer(JSON.parse(line))) + '\n');
+  if (line) process.stdout.write(written(await answer(JSON.parse(line))) + '\n');
 }

@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from merrow_analysis.definitions.yaml_scalars import plain_value
 from merrow_analysis.definitions.yaml_text import YamlProblem, YamlResult, read_yaml
+from merrow_analysis.syntax.entities import hide_entities, show_entities
 
 Span = tuple[int, int]
 
@@ -53,7 +54,7 @@ class MetaDoc:
     def places(self, *path: str | int) -> tuple[Span, Span]:
         """The spans of the key and the value at a path of keys; the whole body where there is no such entry."""
         if self._result is None:
-            self._result = read_yaml(_as_document(self.body)[0])
+            self._result = read_yaml(_as_document(hide_entities(self.body))[0])
         length = len(self.body)
         found = self._result.places(path)
         if found is None:
@@ -83,13 +84,40 @@ _cached = lru_cache(maxsize=4096)(_parse)
 
 def read_fully(body: str) -> MetaDoc:
     """`parse_metadata` without its short cut for simple bodies and without its memory."""
-    document, shift = _as_document(body)
+    # Mermaid's YAML sees no "#" of an entity, which after a space would begin a comment.
+    hidden = hide_entities(body)
+    document, shift = _as_document(hidden)
     result = read_yaml(document)
-    value = result.value
+    value = result.value if hidden is body else _shown(result.value)
     error = result.error
     if error is not None:
-        error = YamlProblem(error.message, _clamp(error.offset - shift, len(body)))
+        error = YamlProblem(show_entities(error.message), _clamp(error.offset - shift, len(body)))
     return MetaDoc(body, value if isinstance(value, dict) else {}, value, error, result.is_empty, result)
+
+
+def _shown(value: object) -> object:
+    """A value with its entities as in the source. Lists and mappings are changed in place, shared ones once."""
+    root = [value]
+    waiting: list[list[object] | dict[object, object]] = [root]
+    seen: set[int] = set()
+    while waiting:
+        container = waiting.pop()
+        if id(container) in seen:
+            continue
+        seen.add(id(container))
+        if isinstance(container, dict):
+            entries = [(_shown_text(key), _shown_text(item)) for key, item in container.items()]
+            container.clear()
+            container.update(entries)
+            items = [item for _, item in entries]
+        else:
+            container[:] = items = [_shown_text(item) for item in container]
+        waiting += [item for item in items if isinstance(item, list | dict)]
+    return root[0]
+
+
+def _shown_text(value: object) -> object:
+    return show_entities(value) if isinstance(value, str) else value
 
 
 def _as_document(body: str) -> tuple[str, int]:

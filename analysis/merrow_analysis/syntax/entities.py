@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 from merrow_analysis.syntax.reduction import ENTITY_CLOSE, ENTITY_OPEN
+
+_ENTITY = re.compile(r"#(\w+);", re.ASCII)
 
 
 def show_entities(text: str) -> str:
@@ -10,3 +14,8 @@ def show_entities(text: str) -> str:
     if ENTITY_OPEN in text:
         return text.replace(ENTITY_OPEN, "#").replace(ENTITY_CLOSE, ";")
     return text
+
+
+def hide_entities(text: str) -> str:
+    """The text, as long as before, with markers for the ``#`` and ``;`` of each entity: `show_entities` undoes it."""
+    return _ENTITY.sub(rf"{ENTITY_OPEN}\1{ENTITY_CLOSE}", text) if "#" in text else text

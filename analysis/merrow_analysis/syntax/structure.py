@@ -40,6 +40,7 @@ from merrow_analysis.syntax.tree import (
 from merrow_analysis.text import split_lines
 
 _MOST_LENGTH = 10
+_MOST_VALUES, _MOST_DEPTH = 10_000, 100
 
 
 class RefusedError(Exception):
@@ -220,21 +221,22 @@ class _Database:
 
     def _metadata(self, name: str, metadata: Metadata) -> None:
         doc = parse_metadata(metadata.body)
+        values = {key: _finite(value) for key, value in doc.values.items()}
         if doc.error is not None:
             raise RefusedError(f"The metadata of {name} is no YAML: {doc.error.message}")
         if doc.is_empty:
             return
         subgraph = self.by_id.get(name)
         if subgraph is not None and doc.value:
-            if doc.values:
-                subgraph["metadata"] = {**subgraph.get("metadata", {}), **doc.values}
+            if values:
+                subgraph["metadata"] = {**subgraph.get("metadata", {}), **values}
             return
         edge = self.edge_ids.get(name)
         if edge is not None:
             for source, target in (("animate", "animate"), ("animation", "animation"), ("curve", "interpolate")):
-                if source in doc.values:
-                    edge[target] = doc.values[source]
-            step = doc.values.get("step")
+                if source in values:
+                    edge[target] = values[source]
+            step = values.get("step")
             if isinstance(step, int) and not isinstance(step, bool) and step > 0:
                 edge["step"] = step
             return
@@ -242,7 +244,7 @@ class _Database:
             raise RefusedError(f"The metadata of {name} is null: Mermaid stops here.")
         vertex = self._vertex(name)
         if vertex is not None:
-            _apply_metadata(vertex, name, doc.values)
+            _apply_metadata(vertex, name, values)
 
     def _set_class(self, name: str, class_name: str) -> None:
         for owner in (self.vertices.get(name), self.edge_ids.get(name), self.by_id.get(name)):
@@ -336,6 +338,27 @@ class _Database:
             self.by_id[identifier] = existing
         if self.open:
             self.open[-1].members.setdefault(identifier)
+
+
+def _finite(value: Any) -> Any:
+    """A value of metadata that can be written out; None for one that aliases make endless, very deep or very large."""
+    if not isinstance(value, list | dict):
+        return value
+    level = [value]
+    count = 0
+    for _ in range(_MOST_DEPTH):
+        count += sum(map(len, level))
+        if count > _MOST_VALUES:
+            return None
+        level = [
+            item
+            for container in level
+            for item in (container.values() if isinstance(container, dict) else container)
+            if isinstance(item, list | dict)
+        ]
+        if not level:
+            return value
+    return None
 
 
 def _apply_metadata(vertex: dict[str, Any], name: str, values: dict[str, Any]) -> None:
