@@ -22,7 +22,6 @@ ItemKind = Literal[
     "rule",
     "type",
     "shape",
-    "snippet",
 ]
 Subject = tuple[str, ...]
 """What an item speaks of, for `completion.documentation`: a kind and names."""

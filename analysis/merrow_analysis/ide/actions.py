@@ -1,0 +1,49 @@
+"""What a code action is, and what those who offer them are asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from merrow_analysis.check import Analysis
+from merrow_analysis.diagnostics import Diagnostic
+from merrow_analysis.text import Range, TextEdit
+
+QUICK_FIX = "quickfix"
+EXTRACT_PROMPT = "refactor.extract.prompt"
+INLINE_PROMPT = "refactor.inline.prompt"
+MOVE_PARAMETERS = "refactor.move.parameters"
+SPELLING = "refactor.rewrite.spelling"
+
+Edits = tuple[TextEdit, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """Something that can be done to the text. ``edits`` works out how when it is wanted; None where it can't be done.
+
+    ``diagnostic`` is what it repairs or silences; ``preferred`` marks the one remedy that an editor may take by itself.
+    """
+
+    title: str
+    kind: str
+    edits: Callable[[], Edits | None]
+    diagnostic: Diagnostic | None = None
+    preferred: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What actions are wanted for: a selection in an analysed text, and the findings that are meant."""
+
+    analysis: Analysis
+    range: Range
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+Provider = Callable[[Request], Iterable[Action]]
+
+
+def now(*edits: TextEdit) -> Callable[[], Edits]:
+    """Edits that are known already."""
+    return lambda: edits

@@ -1,0 +1,238 @@
+"""Code actions: quick fixes, refactorings, and the repair of all that can be repaired safely.
+
+What takes time is worked out when the reader chooses it: by ``codeAction/resolve``, or by the command ``merrow.applyAction`` for
+clients that know commands only. What was offered for another version of a document is not applied.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from lsprotocol import types
+
+from merrow_analysis.diagnostics import Applicability, Diagnostic
+from merrow_analysis.ide import code_actions as ide_actions
+from merrow_analysis.ide import line_edits
+from merrow_analysis.text import Range, TextEdit
+from merrow_server.lsp.diagnostics import SOURCE
+from merrow_server.lsp.documents import OpenDiagram, OpenDocument
+from merrow_server.lsp.server import MerrowServer
+
+if TYPE_CHECKING:
+    from merrow_analysis.ide.actions import Action
+
+log = logging.getLogger(__name__)
+
+FIX_ALL = "source.fixAll.merrow"
+COMMAND = "merrow.applyAction"
+_KINDS = ["quickfix", "refactor.extract", "refactor.inline", "refactor.move", "refactor.rewrite", FIX_ALL]
+
+
+@dataclass(frozen=True, slots=True)
+class _Offer:
+    """An action for one document: ``edits`` works out what it changes there, at once where it is ``ready``.
+
+    ``sent`` is the client's diagnostic that it is about.
+    """
+
+    title: str
+    kind: str
+    edits: Callable[[], list[types.TextEdit] | None]
+    ready: bool = False
+    sent: types.Diagnostic | None = None
+    preferred: bool = False
+
+
+def register(server: MerrowServer) -> None:
+    options = types.CodeActionOptions(code_action_kinds=list(_KINDS), resolve_provider=True)
+    server.feature(types.TEXT_DOCUMENT_CODE_ACTION, options)(code_action)
+    server.feature(types.CODE_ACTION_RESOLVE)(resolve)
+    server.command(COMMAND)(apply_action)
+
+
+def code_action(server: MerrowServer, params: types.CodeActionParams) -> list[types.CodeAction | types.Command] | None:
+    document = server.document(params.text_document.uri)
+    if document is None:
+        return None
+    only = params.context.only
+    offers = _offers(document, params.range, params.context.diagnostics, _asked_for(only))
+    if not server.supports.code_action_literals:
+        if not server.supports.apply_edit:
+            return []
+        return [
+            types.Command(offer.title, COMMAND, arguments=[_data(document, params.range, offer)]) for offer in offers
+        ]
+    return [action for offer in offers if (action := _action(server, document, params.range, offer)) is not None]
+
+
+def _asked_for(only: Iterable[str] | None) -> Callable[[str], bool]:
+    """Whether a kind is among those asked for, or a kind of one of them."""
+    if only is None:
+        return lambda kind: True  # noqa: ARG005
+    wanted = [str(getattr(kind, "value", kind)) for kind in only]
+    return lambda kind: any(not one or kind == one or kind.startswith(f"{one}.") for one in wanted)
+
+
+def _action(server: MerrowServer, document: OpenDocument, place: types.Range, offer: _Offer) -> types.CodeAction | None:
+    supports = server.supports
+    lazily = not offer.ready and supports.code_action_data and "edit" in supports.code_action_resolve
+    edits = None if lazily else offer.edits()
+    if not lazily and edits is None:
+        return None
+    return types.CodeAction(
+        title=offer.title,
+        kind=offer.kind,
+        diagnostics=None if offer.sent is None else [offer.sent],
+        is_preferred=True if offer.preferred and supports.code_action_preferred else None,
+        edit=None if edits is None else server.edit(document, edits),
+        data=_data(document, place, offer) if lazily else None,
+    )
+
+
+def _data(document: OpenDocument, place: types.Range, offer: _Offer) -> dict[str, Any]:
+    """What leads back to an offer."""
+    return {
+        "uri": document.uri,
+        "version": document.version,
+        "title": offer.title,
+        "kind": offer.kind,
+        "line": place.start.line,
+        "character": place.start.character,
+        "endLine": place.end.line,
+        "endCharacter": place.end.character,
+    }
+
+
+def resolve(server: MerrowServer, action: types.CodeAction) -> types.CodeAction:
+    """The action with its edit; as it is where the document has changed since."""
+    found = _edit_for(server, action.data)
+    if found is not None:
+        action.edit = found
+    return action
+
+
+def apply_action(server: MerrowServer, arguments: list[Any]) -> None:
+    """Do what a client without code action literals was offered as a command."""
+    data = _as_mapping(arguments[0]) if arguments else None
+    edit = _edit_for(server, data)
+    if edit is not None:
+        label = str(data["title"]) if data is not None else None
+        server.workspace_apply_edit(types.ApplyWorkspaceEditParams(edit, label), lambda answer: _told(label, answer))
+
+
+def _told(label: str | None, answer: types.ApplyWorkspaceEditResult) -> None:
+    if not answer.applied:
+        log.warning("The editor did not apply “%s”: %s", label, answer.failure_reason or "no reason given")
+
+
+def _as_mapping(value: Any) -> dict[str, Any] | None:
+    if isinstance(value, dict):
+        return value
+    as_dict = getattr(value, "_asdict", None)
+    return as_dict() if as_dict is not None else None
+
+
+def _edit_for(server: MerrowServer, given: Any) -> types.WorkspaceEdit | None:
+    data = _as_mapping(given)
+    document = server.document(str(data.get("uri", ""))) if data is not None else None
+    if data is None or document is None or data.get("version") != document.version:
+        log.warning("What was chosen was offered for another state of the document, and is not done.")
+        return None
+    try:
+        start = types.Position(int(data["line"]), int(data["character"]))
+        end = types.Position(int(data["endLine"]), int(data["endCharacter"]))
+    except (KeyError, TypeError, ValueError):
+        log.warning("What was chosen was not offered by this server.")
+        return None
+    kind, title = str(data.get("kind", "")), str(data.get("title", ""))
+    for offer in _offers(document, types.Range(start, end), [], kind.__eq__):
+        if (offer.kind, offer.title) == (kind, title):
+            edits = offer.edits()
+            return None if edits is None else server.edit(document, edits)
+    return None
+
+
+def _offers(
+    document: OpenDocument,
+    place: types.Range,
+    sent: Iterable[types.Diagnostic],
+    wanted: Callable[[str], bool],
+) -> Iterator[_Offer]:
+    """What can be done at a range of a document, the repair of the whole last."""
+    for diagram in document.diagrams:
+        within = diagram.range_from_lsp(place)
+        if within is not None:
+            yield from _in_diagram(diagram, within, list(sent), wanted)
+    if wanted(FIX_ALL) and any(_is_repairable(diagram) for diagram in document.diagrams):
+        yield _Offer("Repair all that can be repaired safely", FIX_ALL, lambda: _repaired(document))
+
+
+def _in_diagram(
+    diagram: OpenDiagram, within: Range, sent: list[types.Diagnostic], wanted: Callable[[str], bool]
+) -> Iterator[_Offer]:
+    ours = [diagnostic for diagnostic in sent if diagnostic.source == SOURCE]
+    meant: dict[int, types.Diagnostic] = {}
+    findings: tuple[Diagnostic, ...] | None = None
+    if ours:
+        pairs = list(_matched(diagram, ours))
+        findings = tuple(finding for finding, _ in pairs)
+        meant = {id(finding): diagnostic for finding, diagnostic in pairs}
+    for action in ide_actions.actions(diagram.analysis, within, findings, wanted):
+        yield _Offer(
+            action.title,
+            action.kind,
+            partial(_edits_of, diagram, action),
+            ready=action.diagnostic is not None,
+            sent=meant.get(id(action.diagnostic)),
+            preferred=action.preferred,
+        )
+
+
+def _matched(diagram: OpenDiagram, sent: list[types.Diagnostic]) -> Iterator[tuple[Diagnostic, types.Diagnostic]]:
+    """The findings of the text as it is now that a client speaks of; what is no longer there is passed over."""
+    for finding in diagram.analysis.diagnostics:
+        for diagnostic in sent:
+            if diagnostic.code == finding.code and diagnostic.range == diagram.to_lsp(finding.range):
+                yield finding, diagnostic
+                break
+
+
+def _edits_of(diagram: OpenDiagram, action: Action) -> list[types.TextEdit] | None:
+    """What an action changes in a diagram as edits of the document, with its line endings."""
+    edits: Iterable[TextEdit] | None = action.edits()
+    if edits is None:
+        return None
+    lines = diagram.lines
+    if lines and lines[0].endswith("\r\n"):
+        edits = [TextEdit(edit.range, edit.new_text.replace("\r\n", "\n").replace("\n", "\r\n")) for edit in edits]
+    return diagram.edits_to_lsp(edits)
+
+
+def _is_repairable(diagram: OpenDiagram) -> bool:
+    return any(
+        fix.applicability >= Applicability.SAFE
+        for diagnostic in diagram.analysis.diagnostics
+        for fix in diagnostic.fixes
+    )
+
+
+def _repaired(document: OpenDocument) -> list[types.TextEdit] | None:
+    """The edits that all safe fixes come to, applied again and again until none is left."""
+    from merrow_analysis.check import analyse
+    from merrow_server.fixing import repair
+
+    context = document.context
+
+    def diagnose(text: str) -> list[Diagnostic]:
+        return analyse(text, path=context.path, provider=context.provider, config=context.config).diagnostics
+
+    edits: list[types.TextEdit] = []
+    for diagram in document.diagrams:
+        if _is_repairable(diagram):
+            after = repair(diagram.text, diagnose, Applicability.SAFE).text
+            edits += diagram.edits_to_lsp(line_edits.line_edits(diagram.text, after))
+    return edits or None
