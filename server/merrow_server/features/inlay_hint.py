@@ -23,7 +23,7 @@ def inlay_hint(server: MerrowServer, params: types.InlayHintParams) -> list[type
     if document is None:
         return None
     values = server.surroundings.settings(document).values
-    ports, operators = bool(values.get("inlay-hint-ports", True)), bool(values.get("inlay-hint-operators", True))
+    ports, operators = bool(values["inlay-hint-ports"]), bool(values["inlay-hint-operators"])
     found: list[types.InlayHint] = []
     for diagram in document.diagrams:
         place = diagram.range_from_lsp(params.range)

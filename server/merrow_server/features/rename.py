@@ -5,7 +5,6 @@ from __future__ import annotations
 from lsprotocol import types
 
 from merrow_analysis.ide import rename as ide_rename
-from merrow_server.lsp.documents import OpenDiagram
 from merrow_server.lsp.protocol import FeatureError
 from merrow_server.lsp.server import MerrowServer
 from merrow_server.lsp.sharing import diagrams_sharing
@@ -36,7 +35,8 @@ async def rename(server: MerrowServer, params: types.RenameParams) -> types.Work
         found = ide_rename.rename(here.analysis, here.position, params.new_name)
     except ide_rename.RenameRefusedError as refusal:
         raise _refused(refusal) from None
-    edits: dict[str, list[types.TextEdit]] = {here.document.uri: here.edits_to_lsp(found.edits)}
+    changes = _Changes(server)
+    changes.add(here.document.uri, here.edits_to_lsp(found.edits))
     if found.file is not None:
         resource = here.document.resource(found.file)
         if resource is None:
@@ -45,12 +45,37 @@ async def rename(server: MerrowServer, params: types.RenameParams) -> types.Work
             )
         text = "".join(resource.lines)
         renamed = ide_rename.prompt_file_edits(text, found.file, found.symbol, found.old, found.new)
-        edits.setdefault(resource.uri, []).extend(resource.edits_to_lsp(renamed))
-        others: list[OpenDiagram] = [other async for other in diagrams_sharing(server, here.diagram, found.symbol)]
-        for other in others:
+        changes.add(resource.uri, resource.edits_to_lsp(renamed))
+        async for other in diagrams_sharing(server, here.diagram, found.symbol):
             more = ide_rename.edits_of(other.analysis, found.symbol, found.old, found.new)
-            edits.setdefault(other.document.uri, []).extend(other.edits_to_lsp(more))
-    return server.edits({uri: parts for uri, parts in edits.items() if parts})
+            changes.add(other.document.uri, other.edits_to_lsp(more))
+    return changes.whole()
+
+
+class _Changes:
+    """Edits of several files, and the versions of the open ones that they are for."""
+
+    def __init__(self, server: MerrowServer) -> None:
+        self._server = server
+        self._edits: dict[str, list[types.TextEdit]] = {}
+        self._versions: dict[str, int | None] = {}
+
+    def add(self, uri: str, edits: list[types.TextEdit]) -> None:
+        document = self._server.document(uri)
+        if document is not None:
+            # The client knows a document by the URI with which it opened it.
+            uri = document.uri
+            self._versions.setdefault(uri, document.version)
+        if edits:
+            self._edits.setdefault(uri, []).extend(edits)
+
+    def whole(self) -> types.WorkspaceEdit:
+        """All edits. Raises `FeatureError` where a document changed while other files were read."""
+        for uri, version in self._versions.items():
+            document = self._server.document(uri)
+            if document is None or document.version != version:
+                raise FeatureError("The text changed meanwhile; rename again.", types.LSPErrorCodes.ContentModified)
+        return self._server.edits(self._edits)
 
 
 def _refused(refusal: ide_rename.RenameRefusedError) -> FeatureError:

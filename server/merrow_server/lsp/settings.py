@@ -39,6 +39,18 @@ SERVER_SETTINGS: tuple[Setting, ...] = (
         "Where a problem's code leads to: an address with `{code}` in it; by default the page installed with Merrow.",
     ),
     Setting(
+        "inlay-hint-ports",
+        {"type": "boolean"},
+        True,
+        "Whether edges show the port and the type that Merrow worked out for them.",
+    ),
+    Setting(
+        "inlay-hint-operators",
+        {"type": "boolean"},
+        True,
+        "Whether nodes show their operator where only a class elsewhere says it.",
+    ),
+    Setting(
         "log-level",
         {"enum": ["error", "warning", "info", "debug"]},
         "info",

@@ -1,0 +1,152 @@
+"""Colours, semantic tokens, inlay hints and code lenses as clients ask for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from tests.server.lsp.editor import MINIMAL, MODERN, Editor, ServerError
+from tests.server.lsp.words import before, text_at
+
+FLOW = """flowchart TD
+    PROBLEM([😀😀]):::Interface --> A
+    A["😀 Custom"]:::CustomOp --> RETURN([R]):::Interface
+    classDef CustomOp fill:#ff0000,stroke:navy
+    classDef Interface fill:#eee
+"""
+WHOLE = {"start": {"line": 0, "character": 0}, "end": {"line": 99, "character": 0}}
+
+
+def words(editor: Editor, uri: str, data: list[int]) -> list[tuple[str, str]]:
+    """The words that tokens cover, with their types; read as a client reads them."""
+    legend = editor.capabilities_of_server["semanticTokensProvider"]["legend"]["tokenTypes"]
+    lines = editor.texts[uri].splitlines()
+    found = []
+    line = character = 0
+    for at in range(0, len(data), 5):
+        down, right, length, kind, _ = data[at : at + 5]
+        line, character = line + down, right if down else character + right
+        encoded = lines[line].encode("utf-16-le")
+        word = encoded[2 * character : 2 * (character + length)].decode("utf-16-le")
+        found.append((word, legend[kind]))
+    return found
+
+
+def test_tokens_count_as_the_client_does(any_editor: Editor) -> None:
+    uri = any_editor.open("# 😀\n\n```mermaid\n" + FLOW + "```\n", "a.md")
+    answer = any_editor.request("textDocument/semanticTokens/full", {"textDocument": {"uri": uri}})
+    found = words(any_editor, uri, answer["data"])
+    assert found[:8] == [
+        ("flowchart", "keyword"),
+        ("TD", "keyword"),
+        ("PROBLEM", "variable"),
+        ("😀😀", "string"),
+        ("Interface", "class"),
+        ("-->", "operator"),
+        ("A", "variable"),
+        ("A", "variable"),
+    ]
+    assert ("stroke", "property") in found
+    part = any_editor.request(
+        "textDocument/semanticTokens/range",
+        {
+            "textDocument": {"uri": uri},
+            "range": {"start": {"line": 3, "character": 0}, "end": {"line": 3, "character": 5}},
+        },
+    )
+    assert words(any_editor, uri, part["data"]) == found[:2]
+
+
+def test_token_deltas(editor: Editor) -> None:
+    uri = editor.open(FLOW)
+    params: dict[str, Any] = {"textDocument": {"uri": uri}}
+    first = editor.request("textDocument/semanticTokens/full", params)
+    same = editor.request("textDocument/semanticTokens/full/delta", {**params, "previousResultId": first["resultId"]})
+    assert same["edits"] == []
+    editor.change(
+        uri, {"range": {"start": {"line": 2, "character": 0}, "end": {"line": 2, "character": 0}}, "text": "  B\n"}
+    )
+    delta = editor.request("textDocument/semanticTokens/full/delta", {**params, "previousResultId": same["resultId"]})
+    data = list(first["data"])
+    for edit in delta["edits"]:
+        data[edit["start"] : edit["start"] + edit["deleteCount"]] = edit.get("data") or []
+    assert data == editor.request("textDocument/semanticTokens/full", params)["data"]
+    assert len(delta["edits"][0]["data"]) < len(data)
+    unknown = editor.request("textDocument/semanticTokens/full/delta", {**params, "previousResultId": "gone"})
+    assert unknown["data"] == data
+
+
+def test_colours(any_editor: Editor) -> None:
+    uri = any_editor.open(FLOW)
+    found = any_editor.request("textDocument/documentColor", {"textDocument": {"uri": uri}})
+    assert [text_at(any_editor, uri, place["range"]) for place in found] == ["#ff0000", "navy", "#eee"]
+    assert found[0]["color"] == {"red": 1.0, "green": 0.0, "blue": 0.0, "alpha": 1.0}
+    params = {"textDocument": {"uri": uri}, "range": found[1]["range"], "color": found[0]["color"]}
+    written = any_editor.request("textDocument/colorPresentation", params)
+    assert [one["label"] for one in written] == ["#ff0000", "red"]
+    assert "stroke:#ff0000" in any_editor.edited(uri, [written[0]["textEdit"]])
+
+
+def test_hints(any_editor: Editor) -> None:
+    uri = any_editor.open(FLOW)
+    found = any_editor.request("textDocument/inlayHint", {"textDocument": {"uri": uri}, "range": WHOLE})
+    said = [
+        ("".join(part["value"] for part in hint["label"]), before(any_editor, uri, hint["position"])) for hint in found
+    ]
+    assert said == [
+        ("input: Problem", "    PROBLEM([😀😀]):::Interface -->"),
+        ("result: Text", '    A["😀 Custom"]:::CustomOp -->'),
+    ]
+    assert "feeds `input` of A" in found[0]["tooltip"]
+    assert "-->|input| A" in any_editor.edited(uri, found[0]["textEdits"])
+
+
+def test_hints_in_a_part_of_a_fence(editor: Editor) -> None:
+    uri = editor.open("# a\n\n```mermaid\n" + FLOW + "```\n", "a.md")
+    place = {"start": {"line": 4, "character": 0}, "end": {"line": 4, "character": 99}}
+    (hint,) = editor.request("textDocument/inlayHint", {"textDocument": {"uri": uri}, "range": place})
+    assert before(editor, uri, hint["position"]).endswith("Interface -->")
+
+
+@pytest.mark.parametrize(("setting", "left"), [("inlayHintPorts", 0), ("inlayHintOperators", 2)])
+def test_hints_are_switched_off(open_editor: Callable[..., Editor], setting: str, left: int) -> None:
+    editor = open_editor(MODERN, settings={setting: False})
+    uri = editor.open(FLOW)
+    editor.run(0.01)
+    found = editor.request("textDocument/inlayHint", {"textDocument": {"uri": uri}, "range": WHOLE})
+    assert len(found) == left
+
+
+def test_the_lens_above_a_workflow_tells_its_figures(open_editor: Callable[..., Editor]) -> None:
+    for capabilities in (MODERN, MINIMAL):
+        editor = open_editor(capabilities)
+        uri = editor.open("# a\n\n```mermaid\n" + FLOW + "```\n\n```mermaid\nflowchart TD\nX\n```\n", "a.md")
+        (lens,) = editor.request("textDocument/codeLens", {"textDocument": {"uri": uri}})
+        assert lens["range"]["start"] == {"line": 3, "character": 0}
+        resolved = editor.request("codeLens/resolve", lens)
+        command = resolved["command"]
+        assert command["title"] == "1 subtask · 0 edges · 1 step · up to 1 at once"
+        assert command["command"] in editor.capabilities_of_server["executeCommandProvider"]["commands"]
+        answer = editor.request(
+            "workspace/executeCommand", {"command": command["command"], "arguments": command["arguments"]}
+        )
+        assert answer["workflow"]["nodes"] == 1
+        (message,) = editor.messages("window/showMessage")
+        assert message["message"].startswith("1 subtask with 0 edges")
+        with pytest.raises(ServerError, match="number of a workflow"):
+            editor.request("workspace/executeCommand", {"command": command["command"], "arguments": [uri, 7]})
+        editor.close_document(uri)
+        assert "command" not in editor.request("codeLens/resolve", lens)
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        "documentSymbol", "documentLink", "foldingRange", "documentColor", "semanticTokens/full", "codeLens", "inlayHint",
+        "semanticTokens/range",
+    ],
+)  # fmt: skip
+def test_files_that_are_not_open(editor: Editor, method: str) -> None:
+    answer = editor.request(f"textDocument/{method}", {"textDocument": {"uri": "file:///gone.mmd"}, "range": WHOLE})
+    assert not answer or not answer["data"]

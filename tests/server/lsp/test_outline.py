@@ -1,0 +1,141 @@
+"""Symbols, call hierarchy, links, folding and selections as clients ask for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tests.server.lsp.editor import MINIMAL, MODERN, Editor
+from tests.server.lsp.words import text_at
+
+FLOW = """---
+workflow:
+  prompts: prompts.yaml
+  libraries: [lib.yaml]
+---
+flowchart TD
+    %% 😀 one
+    %% two
+    PROBLEM([Problem]):::Interface
+    subgraph work [😀 Work]
+        PROBLEM --> A["Custom<br/>(role: solver)"] --> B
+    end
+    A:::CustomOp -->|x| RETURN
+    click A "https://example.org/a" "tip"
+    click B "notes.md#there"
+"""
+
+
+def outline_of(symbols: list[dict[str, Any]]) -> list[Any]:
+    return [(symbol["name"], outline_of(symbol.get("children") or [])) for symbol in symbols]
+
+
+def test_symbols_as_a_tree_and_as_a_list(any_editor: Editor) -> None:
+    uri = any_editor.open(FLOW)
+    answer = any_editor.request("textDocument/documentSymbol", {"textDocument": {"uri": uri}})
+    if not any_editor.capabilities:
+        assert [(symbol["name"], symbol.get("containerName")) for symbol in answer if symbol["kind"] in (6, 11, 3)] == [
+            ("work", None),
+            ("PROBLEM", "work"),
+            ("A", "work"),
+            ("B", "work"),
+            ("RETURN", None),
+        ]
+        return
+    assert outline_of(answer)[1:] == [("work", [("PROBLEM", []), ("A", []), ("B", [])]), ("RETURN", [])]
+    assert outline_of(answer)[0][0] == "front matter"
+    work = answer[1]
+    assert work["selectionRange"]["start"] == {"line": 9, "character": 13}
+    assert work["children"][1]["detail"] == "Custom (solver)"
+
+
+def test_symbols_of_fences(editor: Editor) -> None:
+    uri = editor.open("# a\n\n```mermaid\nflowchart TD\n  A --> B\n```\n\n~~~mermaid\nflowchart TD\n  C\n~~~\n", "a.md")
+    answer = editor.request("textDocument/documentSymbol", {"textDocument": {"uri": uri}})
+    assert outline_of(answer) == [("Diagram 1", [("A", []), ("B", [])]), ("Diagram 2", [("C", [])])]
+    assert answer[0]["children"][1]["selectionRange"]["start"] == {"line": 4, "character": 8}
+
+
+def test_workspace_symbols(open_editor: Callable[..., Editor], tmp_path: Path) -> None:
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "closed.mmd").write_text("flowchart TD\n  SOLVE_AGAIN --> B\n", encoding="utf-8")
+    (tmp_path / "notes.md").write_text("```mermaid\nflowchart TD\n  solve_in_notes\n```\n", encoding="utf-8")
+    (tmp_path / "bad.mmd").write_bytes(b"\xff\xfe\x00")
+    for capabilities in (MODERN, MINIMAL):
+        editor = open_editor(capabilities, tmp_path)
+        uri = editor.open("flowchart TD\n  SOLVE\n", "open.mmd")
+        found = editor.request("workspace/symbol", {"query": "slv"})
+        assert {symbol["name"] for symbol in found} == {"SOLVE", "SOLVE_AGAIN", "solve_in_notes"}
+        assert found[0]["location"]["uri"] == uri
+        notes = next(symbol for symbol in found if symbol["name"] == "solve_in_notes")
+        assert notes["location"]["range"]["start"] == {"line": 2, "character": 2}
+        (tmp_path / "notes.md").write_text("```mermaid\nflowchart TD\n  solve_in_other_notes\n```\n", encoding="utf-8")
+        again = editor.request("workspace/symbol", {"query": "other"})
+        assert [symbol["name"] for symbol in again] == ["solve_in_other_notes"]
+        (tmp_path / "notes.md").write_text("```mermaid\nflowchart TD\n  solve_in_notes\n```\n", encoding="utf-8")
+
+
+def test_workspace_symbols_without_a_folder(editor: Editor) -> None:
+    editor.open("flowchart TD\n  SOLVE\n")
+    assert [symbol["name"] for symbol in editor.request("workspace/symbol", {"query": ""})] == ["SOLVE"]
+
+
+def test_call_hierarchy(editor: Editor) -> None:
+    uri = editor.open(FLOW)
+    (item,) = editor.request("textDocument/prepareCallHierarchy", editor.at(uri, "A:::"))
+    assert (item["name"], item["detail"]) == ("A", "Custom")
+    (fed_by,) = editor.request("callHierarchy/incomingCalls", {"item": item})
+    assert fed_by["from"]["name"] == "PROBLEM"
+    assert [text_at(editor, uri, place) for place in fed_by["fromRanges"]] == ["-->"]
+    feeds = editor.request("callHierarchy/outgoingCalls", {"item": item})
+    assert [call["to"]["name"] for call in feeds] == ["B", "RETURN"]
+    editor.change(uri, {"text": "flowchart TD\n  C\n"})
+    assert editor.request("callHierarchy/outgoingCalls", {"item": item}) is None
+
+
+def test_links(open_editor: Callable[..., Editor], tmp_path: Path) -> None:
+    for capabilities in (MODERN, MINIMAL):
+        editor = open_editor(capabilities, tmp_path)
+        uri = editor.open(FLOW)
+        found = editor.request("textDocument/documentLink", {"textDocument": {"uri": uri}})
+        assert [link["target"] for link in found] == [
+            (tmp_path / "prompts.yaml").as_uri(),
+            (tmp_path / "lib.yaml").as_uri(),
+            "https://example.org/a",
+            (tmp_path / "notes.md").as_uri() + "#there",
+        ]
+        assert ("tooltip" in found[2]) == bool(capabilities)
+    untitled = open_editor()
+    uri = untitled.open(FLOW)
+    assert len(untitled.request("textDocument/documentLink", {"textDocument": {"uri": uri}})) == 1
+
+
+def test_folding(any_editor: Editor) -> None:
+    text = "# a\n\n```mermaid\n" + FLOW + "```\n"
+    uri = any_editor.open(text, "a.md")
+    found = any_editor.request("textDocument/foldingRange", {"textDocument": {"uri": uri}})
+    assert [(fold["startLine"], fold["endLine"], fold.get("kind")) for fold in found] == [
+        (2, 18, "region"),
+        (3, 7, "region"),
+        (9, 10, "comment"),
+        (12, 13, None),
+    ]
+
+
+def test_selections_that_grow(any_editor: Editor) -> None:
+    uri = any_editor.open("# a\n\n```mermaid\n" + FLOW + "```\n", "a.md")
+    positions = [any_editor.find(uri, "solver"), {"line": 0, "character": 0}]
+    inside, outside = any_editor.request(
+        "textDocument/selectionRange", {"textDocument": {"uri": uri}, "positions": positions}
+    )
+    assert text_at(any_editor, uri, inside["range"]) == "solver"
+    count = 0
+    step: dict[str, Any] | None = inside
+    while step is not None:
+        last, step, count = step, step.get("parent"), count + 1
+    assert count >= 5
+    assert last["range"]["start"] == {"line": 3, "character": 0}
+    assert outside == {"range": {"start": positions[1], "end": positions[1]}}
+    gone = {"textDocument": {"uri": "file:///gone"}, "positions": positions}
+    assert any_editor.request("textDocument/selectionRange", gone) is None
