@@ -6,12 +6,13 @@ import faulthandler
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from tests.strategies import MARKS, any_flowcharts
 
-from merrow_analysis.check import analyse
+from merrow_analysis.check import Analyser, analyse
 from merrow_analysis.syntax.structure import parse_record
+from merrow_analysis.text import Position, Range, TextEdit
 
 HANGING = 600
 """Seconds after which a test counts as hung: far beyond what any of them needs on any machine."""
@@ -58,6 +59,18 @@ def test_random_text_after_a_header(text: str) -> None:
 @surviving
 def test_flowcharts_broken_in_all_ways(text: str) -> None:
     survives(text)
+
+
+@given(any_flowcharts, st.floats(0, 1))
+@example("flowchart TD\nA[\nd\n\n]", 0.95)
+@surviving
+def test_a_text_typed_in_two_pieces_is_read_as_one(text: str, share: float) -> None:
+    cut = int(len(text) * share)
+    typed = Analyser(text[:cut])
+    typed.analysis()
+    end = Position(len(text), 0)
+    typed.edit(TextEdit(Range(end, end), text[cut:]))
+    assert typed.analysis().diagnostics == analyse(text).diagnostics
 
 
 @given(st.text(alphabet=st.sampled_from("ab->\n ;[]{}()|\"'`%@#&:,\\/\0\ud800\udfff\u2028\u0085\ufeff"), max_size=60))

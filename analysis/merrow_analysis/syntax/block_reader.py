@@ -177,7 +177,9 @@ class BlockReader:
         last = self._line(min(failure.resume_after, len(text) - 1))
         start, end = self._span(failure.start, failure.end)
         reported = self._reported_line(failure.reported) - begin_line
-        self.reach = reported + 1 if failure.closed else len(self.owner.lines)
+        # What was read up to the end of the text depends on all that may be added there.
+        looked_at_all = not failure.closed or failure.reported >= len(text) - 1
+        self.reach = len(self.owner.lines) if looked_at_all else self._line(failure.reported) - begin_line + 1
         problem = SyntaxProblem(failure.code, failure.message, (start, end), reported, failure.kind)
         self.statements.append(Broken(problem, (self._span(begin, begin + 1)[0], end)))
         return max(last, self._line(min(begin, len(text) - 1)), begin_line)
