@@ -1,1 +1,1 @@
-"""Better workflows: mutations and search. Nothing here yet: this package is where the optimizer will live."""
+"""Better workflows: safe mutations of a workflow's text, and what is built on them."""

@@ -1,0 +1,196 @@
+"""What a move is: edits of a text with a title, a declared effect on the graph, and the way back."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from merrow_analysis.check import Analysis
+from merrow_analysis.graph.nodes import TypedGraph
+from merrow_analysis.text import Position, Range, TextEdit, apply_edits, split_lines
+
+SUBSTITUTION, ADDITION, REWIRING, DELETION = "substitution", "addition", "rewiring", "deletion"
+SUBGRAPH, CROSSOVER = "subgraph", "crossover"
+
+
+class Node(NamedTuple):
+    """A node in graph terms; ``operator`` is ``Interface`` for inputs and outputs, empty where it is not known."""
+
+    id: str
+    operator: str
+
+
+class Edge(NamedTuple):
+    """One value on an edge: from an output (out of a Decision: from a case) into a port; empty names for neither."""
+
+    source: str
+    output: str
+    target: str
+    port: str
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """How one workflow differs from another. Every tuple is sorted; one that stands twice differs twice.
+
+    ``changed_nodes`` are nodes that keep their id under another operator, as (before, after). Prompts are names of the
+    front matter's prompts, and ``NODE.prompt`` for a node's own.
+    """
+
+    added_nodes: tuple[Node, ...] = ()
+    removed_nodes: tuple[Node, ...] = ()
+    added_edges: tuple[Edge, ...] = ()
+    removed_edges: tuple[Edge, ...] = ()
+    changed_nodes: tuple[tuple[Node, Node], ...] = ()
+    added_prompts: tuple[str, ...] = ()
+    removed_prompts: tuple[str, ...] = ()
+
+
+def nodes_of(graph: TypedGraph) -> dict[str, Node]:
+    """The nodes of a graph by id."""
+    return {node.id: Node(node.id, node.operator or "") for node in graph.nodes}
+
+
+def edges_of(graph: TypedGraph) -> Counter[Edge]:
+    """The values on the edges of a graph; an edge of order alone counts with an empty port."""
+    found: Counter[Edge] = Counter()
+    for edge in graph.edges:
+        start = edge.case_label or ""
+        if not edge.feeds:
+            found[Edge(edge.source.id, start, edge.target.id, "")] += 1
+        for feed in edge.feeds:
+            found[Edge(edge.source.id, feed.output or start, edge.target.id, feed.port)] += 1
+    return found
+
+
+def own_prompts(graph: TypedGraph) -> set[str]:
+    """``NODE.prompt`` for every node that has a prompt of its own."""
+    return {f"{node.id}.prompt" for node in graph.nodes if "prompt" in node.resolution.parameters}
+
+
+def difference(
+    before: TypedGraph, after: TypedGraph, prompts_before: Iterable[str] = (), prompts_after: Iterable[str] = ()
+) -> Delta:
+    """How ``after`` differs from ``before``; the prompts are those of the two front matters."""
+    old, new = nodes_of(before), nodes_of(after)
+    old_edges, new_edges = edges_of(before), edges_of(after)
+    old_prompts = own_prompts(before) | set(prompts_before)
+    new_prompts = own_prompts(after) | set(prompts_after)
+    return Delta(
+        tuple(sorted(new[name] for name in new.keys() - old.keys())),
+        tuple(sorted(old[name] for name in old.keys() - new.keys())),
+        tuple(sorted((new_edges - old_edges).elements())),
+        tuple(sorted((old_edges - new_edges).elements())),
+        tuple(sorted((old[name], new[name]) for name in old.keys() & new.keys() if old[name] != new[name])),
+        tuple(sorted(new_prompts - old_prompts)),
+        tuple(sorted(old_prompts - new_prompts)),
+    )
+
+
+def workflow_difference(before: Analysis, after: Analysis) -> Delta:
+    """How one analysed workflow differs from another. Raises `ValueError` where either is no workflow."""
+    if before.typed is None or after.typed is None:
+        raise ValueError("only workflows can be compared")
+    return difference(before.typed, after.typed, before.settings.prompts, after.settings.prompts)
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """One safe change of one text.
+
+    ``operator`` is one of the six, ``title`` says it in the imperative, ``target`` is what of the text it is about,
+    ``edits`` are minimal and all speak of the text as it is, ``delta`` is the declared difference of the graphs, and
+    ``reverse`` turns the mutated text back, byte for byte. ``id`` depends on the operator, the nodes and edges
+    concerned and the new content, not on places.
+    """
+
+    id: str
+    operator: str
+    title: str
+    target: Range
+    edits: tuple[TextEdit, ...]
+    delta: Delta
+    reverse: tuple[TextEdit, ...] = field(repr=False, default=())
+
+    def apply(self, text: str) -> str:
+        """The mutant. ``text`` is the text that the move was enumerated on."""
+        return apply_edits(text, self.edits)
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Why a move is not safe: the ``precondition`` that failed (its name) and a sentence about this move."""
+
+    precondition: str
+    reason: str
+    title: str = ""
+
+
+def move_id(operator: str, *content: object) -> str:
+    """A move's id: a hash of its operator and what it does, in terms whose ``repr`` is the same everywhere."""
+    text = "\n".join([operator, *map(repr, content)])
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+
+
+class Splice(NamedTuple):
+    """An edit by offsets: the text from ``start`` up to ``end`` becomes ``new``."""
+
+    start: int
+    end: int
+    new: str
+
+
+class Places:
+    """The lines of a text, to turn offsets into positions and back."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.starts = [0]
+        for line in split_lines(text):
+            self.starts.append(self.starts[-1] + len(line))
+
+    def position(self, offset: int) -> Position:
+        low, high = 0, len(self.starts) - 1
+        while low < high:
+            middle = (low + high + 1) // 2
+            if self.starts[middle] <= offset:
+                low = middle
+            else:
+                high = middle - 1
+        if low and low == len(self.starts) - 1 and not self.text.endswith(("\n", "\r")):
+            low -= 1
+        return Position(low, offset - self.starts[low])
+
+    def offset(self, position: Position) -> int:
+        return self.starts[position.line] + position.column
+
+    def span(self, start: int, end: int) -> Range:
+        return Range(self.position(start), self.position(end))
+
+
+def edits_both_ways(text: str, splices: Sequence[Splice]) -> tuple[str, tuple[TextEdit, ...], tuple[TextEdit, ...]]:
+    """The new text, the edits that make it, and those that undo it.
+
+    Splices must not overlap; of several at one place the order counts. Raises `ValueError` where they overlap.
+    """
+    ordered = sorted(splices, key=lambda splice: (splice.start, splice.end))
+    pieces: list[str] = []
+    done = 0
+    grown = 0
+    back: list[Splice] = []
+    for start, end, new in ordered:
+        if start < done:
+            raise ValueError("splices overlap")
+        pieces += (text[done:start], new)
+        back.append(Splice(start + grown, start + grown + len(new), text[start:end]))
+        grown += len(new) - (end - start)
+        done = end
+    pieces.append(text[done:])
+    mutant = "".join(pieces)
+    here, there = Places(text), Places(mutant)
+    edits = tuple(TextEdit(here.span(splice.start, splice.end), splice.new) for splice in ordered)
+    reverse = tuple(TextEdit(there.span(splice.start, splice.end), splice.new) for splice in back)
+    return mutant, edits, reverse

@@ -1,0 +1,273 @@
+"""A change of a workflow's graph before it is written: what goes, what comes, and the graph that follows.
+
+Operators propose a `Change`; the preconditions look at the graph that would follow from it (`Change.after`), and
+`merrow_optimizer.mutations.writing` writes it as edits of the text. Nothing here touches the text.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from types import MappingProxyType
+from typing import NamedTuple
+
+from merrow_analysis.check import Analysis
+from merrow_analysis.definitions.operators import OperatorSpec
+from merrow_analysis.diagnostics import Diagnostic, Severity
+from merrow_analysis.graph.flow import Flow, FlowEdge, FlowNode, Mention
+from merrow_analysis.graph.nodes import TypedGraph
+from merrow_analysis.graph.typed import TypedCache, build
+from merrow_analysis.rules import graph as graph_rules
+from merrow_analysis.syntax.tree import Arrow, Block, Label, Metadata, Name, Vertex
+from merrow_analysis.text import Range
+from merrow_optimizer.mutations.base import Delta, difference
+
+_CLASS_RULES = frozenset({"MW106", "MW108", "MW114", "MW115", "MW403", "MW404"})
+"""Rules about what is written rather than what it means; `writing` sees to them."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewNode:
+    """A node to write. ``prompt`` is its text, ``role`` the name that its prompt goes by; ``parameters`` are further
+    keys with their values. ``beside`` is the node that its lines are placed after.
+
+    ``prompt_name``, set where the front matter keeps prompts, is the name under which the prompt is added there.
+    """
+
+    id: str
+    spec: OperatorSpec
+    beside: str
+    role: str | None = None
+    prompt: str | None = None
+    parameters: tuple[tuple[str, object], ...] = ()
+    prompt_name: str | None = None
+
+    def values(self) -> dict[str, object]:
+        """Its keys and values as metadata would say them, the operator first."""
+        found: dict[str, object] = {"op": self.spec.name}
+        if self.role is not None:
+            key = self.spec.instruction_key or "role"
+            found[key] = self.role
+        if self.prompt is not None and self.prompt_name is None:
+            found["prompt"] = self.prompt
+        found.update(self.parameters)
+        return found
+
+
+class Link(NamedTuple):
+    """An edge as a change wants it: ``label`` as the file writes it, None for none.
+
+    ``kept`` says that it is the edge whose place it takes, with another end or label: its arrow stays.
+    """
+
+    source: str
+    target: str
+    label: str | None = None
+    kept: bool = False
+
+
+class Subject:
+    """A workflow that changes are proposed for, with what all of them need to know of it.
+
+    Raises `ValueError` for an analysis of something that is no workflow.
+    """
+
+    def __init__(self, analysis: Analysis) -> None:
+        if analysis.typed is None:
+            raise ValueError("only a workflow can be changed")
+        self.analysis = analysis
+        self.typed: TypedGraph = analysis.typed
+        self.flow: Flow = analysis.flow
+        self.cache = TypedCache()
+
+    @cached_property
+    def text(self) -> str:
+        return "".join(block.text for block in self.analysis.diagram.blocks)
+
+    @cached_property
+    def troubles(self) -> Counter[tuple[str, str]]:
+        """Errors and warnings of the graph as it is, by code and node."""
+        return troubles(self.typed)
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """Ids that are taken, casefolded: nodes, subgraphs, edges and classes."""
+        flow = self.flow
+        taken = [*flow.nodes, *flow.subgraphs, *flow.edge_ids, *flow.class_defs]
+        return frozenset(name.casefold() for name in taken)
+
+    @cached_property
+    def closed(self) -> frozenset[str]:
+        """Nodes that no change may take away or put another operator to: their own errors would be lost or moved."""
+        return frozenset(node.id for node in self.typed.nodes if node.kind == "unknown" or node.resolution.problems)
+
+    def free_name(self, wanted: str, taken: Iterable[str] = ()) -> str:
+        """``wanted``, or the first of wanted_2, wanted_3, ... that names nothing yet."""
+        busy = {*self.names, *(name.casefold() for name in taken)}
+        name, number = wanted, 1
+        while name.casefold() in busy:
+            number += 1
+            name = f"{wanted}_{number}"
+        return name
+
+    def edges_between(self, source: str, target: str) -> list[FlowEdge]:
+        return [edge for edge in self.flow.edges if edge.source.id == source and edge.target.id == target]
+
+
+def troubles(graph: TypedGraph) -> Counter[tuple[str, str]]:
+    """Errors and warnings of a graph by code and node; those on an edge count for the node it leads into."""
+    found = [finding for finding in graph_rules.check(graph) if finding.severity is not Severity.HINT]
+    if not found:
+        return Counter()
+    where: dict[Range, str] = {}
+    for edge in graph.flow.edges:
+        where.setdefault(edge.range, edge.target.id)
+    for node in graph.flow.nodes.values():
+        for mention in node.mentions:
+            where[mention.range] = node.id
+    return Counter((finding.code, _owner(finding, where)) for finding in found if finding.code not in _CLASS_RULES)
+
+
+def _owner(finding: Diagnostic, where: Mapping[Range, str]) -> str:
+    return where.get(finding.range, "")
+
+
+@dataclass(frozen=True, eq=False)
+class Change:
+    """A proposal. ``edges`` maps the index of an edge of the flowchart to what stands in its place, in order; an empty
+    tuple drops it. Edges of removed nodes must be mapped, too. ``target`` is what of the text it is about.
+
+    ``content`` tells changes apart that have the same graph terms (such as the prompt of a new node); it is part of
+    the move's id. ``front_prompts`` are prompts that the front matter gains besides those of ``added``, and
+    ``lost_prompts`` names that it loses.
+    """
+
+    subject: Subject
+    operator: str
+    title: str
+    target: Range
+    added: tuple[NewNode, ...] = ()
+    removed: frozenset[str] = frozenset()
+    substituted: Mapping[str, NewNode] = field(default_factory=lambda: MappingProxyType({}))
+    edges: Mapping[int, tuple[Link, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    content: tuple[object, ...] = ()
+    front_prompts: tuple[tuple[str, str], ...] = ()
+    lost_prompts: tuple[str, ...] = ()
+
+    @cached_property
+    def links(self) -> list[tuple[Link, FlowEdge | None]]:
+        """The edges that follow, in the order of the text, each with the edge that it is or keeps the arrow of."""
+        found: list[tuple[Link, FlowEdge | None]] = []
+        for edge in self.subject.flow.edges:
+            label = edge.arrow.label
+            put = self.edges.get(edge.index)
+            if put is None:
+                text = None if label is None else label.text
+                found.append((Link(edge.source.id, edge.target.id, text, kept=True), edge))
+            else:
+                found += ((link, edge if link.kept else None) for link in put)
+        return found
+
+    @cached_property
+    def new_links(self) -> list[Link]:
+        """The links that are not edges of the workflow already."""
+        return [link for put in self.edges.values() for link in put if not self._is_old(link)]
+
+    def _is_old(self, link: Link) -> bool:
+        return any(
+            (None if edge.arrow.label is None else edge.arrow.label.text) == link.label
+            for edge in self.subject.edges_between(link.source, link.target)
+        )
+
+    @cached_property
+    def after(self) -> TypedGraph:
+        """The typed graph that follows, inferred anew."""
+        return build(self._flow(), self.subject.analysis.settings, cache=self.subject.cache)
+
+    @cached_property
+    def new_troubles(self) -> Counter[tuple[str, str]]:
+        """Errors and warnings that the graph has only after the change."""
+        return troubles(self.after) - self.subject.troubles
+
+    @cached_property
+    def delta(self) -> Delta:
+        """The difference that this change declares."""
+        before = set(self.subject.analysis.settings.prompts)
+        gained = {node.prompt_name for node in self.added if node.prompt_name is not None}
+        gained.update(name for name, _ in self.front_prompts)
+        after = (before - set(self.lost_prompts)) | gained
+        return difference(self.subject.typed, self.after, before, after)
+
+    def _flow(self) -> Flow:
+        old = self.subject.flow
+        flow = replace(old, nodes={}, edges=[])
+        beside: dict[str, list[NewNode]] = {}
+        for new in self.added:
+            beside.setdefault(new.beside, []).append(new)
+        number = 0
+        pending = list(old.nodes)
+        written: set[str] = set()
+
+        def add(new: NewNode) -> None:
+            nonlocal number
+            number += 1
+            flow.nodes[new.id] = _written(new, len(flow.nodes), -number)
+            written.add(new.id)
+            for following in beside.get(new.id, ()):
+                add(following)
+
+        for name in pending:
+            node = old.nodes[name]
+            if name in self.substituted:
+                number += 1
+                flow.nodes[name] = _written(self.substituted[name], len(flow.nodes), -number)
+            elif name not in self.removed:
+                flow.nodes[name] = FlowNode(
+                    name,
+                    len(flow.nodes),
+                    node.mentions,
+                    node.classes,
+                    node.label,
+                    node.label_block,
+                    node.shape,
+                    node.metadata,
+                )
+            for new in beside.get(name, ()):
+                add(new)
+        for new in self.added:
+            if new.id not in written:
+                add(new)
+        for link, edge in self.links:
+            number += 1
+            _connect(flow, link, edge, -number)
+        return flow
+
+
+def _written(new: NewNode, index: int, line: int) -> FlowNode:
+    """A node as if it were written with metadata; its line tells its findings from others."""
+    body = "\n".join(f"{key}: {json.dumps(value)}" for key, value in new.values().items())
+    metadata = Metadata(body, (0, 0), (0, 0))
+    block = Block(line, "", ())
+    vertex = Vertex(Name(new.id, (0, 0)), metadata=metadata)
+    return FlowNode(new.id, index, [Mention(vertex, block)], metadata=[(metadata, block)])
+
+
+def _connect(flow: Flow, link: Link, edge: FlowEdge | None, line: int) -> None:
+    source, target = flow.nodes[link.source], flow.nodes[link.target]
+    unchanged = edge is not None and (None if edge.arrow.label is None else edge.arrow.label.text) == link.label
+    if edge is not None and unchanged:
+        arrow, block = edge.arrow, edge.block
+        ends = edge.source_vertex, edge.target_vertex
+    else:
+        label = None if link.label is None else Label(link.label, "text", (0, 0))
+        kind = edge.arrow if edge is not None else None
+        arrow = Arrow("arrow_point", "normal" if kind is None else kind.stroke, 1, label, None, (0, 0))
+        block = Block(line, "", ())
+        ends = Vertex(Name(link.source, (0, 0))), Vertex(Name(link.target, (0, 0)))
+    new = FlowEdge(len(flow.edges), source, target, arrow, block, *ends)
+    flow.edges.append(new)
+    source.outgoing.append(new)
+    target.incoming.append(new)

@@ -1,0 +1,187 @@
+"""What must hold before a change is made: one named object for each precondition, so that each can be left out.
+
+The names are those of ``docs/mutations.md``, which gives the reasons. All but ``kinds``, ``promises`` and ``order`` are
+asked of the graph that would follow, whose types are inferred anew; what was wrong before counts for nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+
+from merrow_analysis.definitions.types import ENTRY_POINT, PROBLEM
+from merrow_analysis.rules.registry import find_rule
+from merrow_analysis.rules.syntax_rules import MOST_EDGES
+from merrow_optimizer.mutations.base import DELETION, SUBSTITUTION, Refused
+from merrow_optimizer.mutations.change import Change
+
+_PORT_RULES = frozenset({"MW201", "MW202", "MW203", "MW204", "MW206", "MW207", "MW208", "MW209", "MW215"})
+_PATH_RULES = frozenset({"MW101", "MW102", "MW103", "MW110", "MW111", "MW112", "MW113"})
+_VOICES = "MW105"
+
+
+@dataclass(frozen=True, slots=True)
+class Precondition:
+    """``letter`` is its letter in the docs; ``check`` says in a sentence why it fails for a change, or None."""
+
+    name: str
+    letter: str
+    summary: str
+    check: Callable[[Change], str | None]
+
+
+def _new(change: Change, codes: Collection[str], where: Callable[[str], bool] = lambda _: True) -> str | None:
+    """The first new trouble with one of these codes, in words."""
+    found = sorted((code, node) for code, node in change.new_troubles if code in codes and where(node))
+    if not found:
+        return None
+    code, node = found[0]
+    rule = find_rule(code)
+    summary = rule.summary if rule is not None else "Something would be wrong."
+    return f"At {node or 'the workflow'} this would be wrong ({code}): {summary}"
+
+
+def _types(change: Change) -> str | None:
+    own = {node.id for node in change.added} | set(change.substituted)
+    return _new(change, _PORT_RULES, lambda node: node not in own)
+
+
+def _bridge(change: Change) -> str | None:
+    reason = _new(change, _PATH_RULES)
+    if reason is None and change.operator == DELETION:
+        reason = _new(change, {_VOICES}) or _input_voter(change)
+    return reason or _emptied(change)
+
+
+def _emptied(change: Change) -> str | None:
+    """A subgraph that loses its last node would be drawn as a node itself."""
+    gone = change.removed
+    for subgraph in change.subject.flow.subgraphs.values() if gone else ():
+        if subgraph.nodes and gone.issuperset(subgraph.nodes):
+            return f"Subgraph {subgraph.id} would be left empty; it is drawn as a node then."
+    return None
+
+
+def _input_voter(change: Change) -> str | None:
+    """An input that comes to vote in an ensemble beside those who answer it."""
+    before = {(edge.source.id, edge.target.id) for edge in change.subject.typed.edges if edge.source.kind == "input"}
+    for edge in change.after.edges:
+        spec = edge.target.spec
+        if edge.source.kind != "input" or spec is None or not spec.is_ensemble:
+            continue
+        through = spec.through
+        if through is not None and edge.port == through.name and (edge.source.id, edge.target.id) not in before:
+            return f"{edge.source.id} is an input and no voice: {edge.target.id} would vote over the question itself."
+    return None
+
+
+def _sides(change: Change) -> str | None:
+    own = {node.id for node in change.added}
+    return _new(change, _PORT_RULES, lambda node: node in own)
+
+
+def _ports(change: Change) -> str | None:
+    own = set(change.substituted)
+    reason = _new(change, _PORT_RULES, lambda node: node in own)
+    if reason is None and change.operator == SUBSTITUTION:
+        reason = _new(change, {_VOICES}, lambda node: node in own)
+    return reason
+
+
+def _capacity(change: Change) -> str | None:
+    if len(change.links) > MOST_EDGES and len(change.links) > len(change.subject.flow.edges):
+        return f"The flowchart would have more than {MOST_EDGES} edges, which Mermaid does not draw."
+    handled = _PORT_RULES | _PATH_RULES
+    reason = _new(change, {code for code, _ in change.new_troubles if code not in handled})
+    return reason
+
+
+_OWN_KIND = {"problem": PROBLEM, "entry_point": ENTRY_POINT}
+
+
+def _kinds(change: Change) -> str | None:
+    """Ports that carry the task itself are fed by what fed them, or by another source of the same type."""
+    before = {
+        (edge.target.id, feed.port): feed.type
+        for edge in change.subject.typed.edges
+        for feed in edge.feeds
+        if feed.port in _OWN_KIND
+    }
+    ends = {(link.source, link.target) for link in change.new_links}
+    for edge in change.after.edges:
+        if (edge.source.id, edge.target.id) not in ends:
+            continue
+        for feed in edge.feeds:
+            wanted = _OWN_KIND.get(feed.port)
+            if wanted is None or feed.type is None or change.subject.typed.types.fits(feed.type, wanted):
+                continue
+            if before.get((edge.target.id, feed.port)) != feed.type:
+                return (
+                    f"`{feed.port}` of {edge.target.id} is for a source of type {wanted}; {edge.source.id} gives"
+                    f" {feed.type}."
+                )
+    return None
+
+
+def _promises(change: Change) -> str | None:
+    for name in change.substituted:
+        if change.subject.typed.by_id[name].resolution.declared is not None:
+            return f"{name} says what it `returns:`; that promise was made for the operator it has."
+    for node in change.added:
+        if any(key == "returns" for key, _ in node.parameters):
+            return f"{node.id} would promise a type with `returns:`; only an author can."
+    return None
+
+
+def _order(change: Change) -> str | None:
+    """The edges that stay into a node keep their order, and what replaces an edge keeps its place."""
+    flow = change.subject.flow
+    for node in flow.nodes.values():
+        if node.id in change.removed or node.id in change.substituted:
+            continue
+        if not any(edge.index in change.edges for edge in node.incoming):
+            continue
+        before = [edge.source.id for edge in node.incoming]
+        after = [link.source for link, _ in change.links if link.target == node.id]
+        if len(before) == len(after) and sum(a != b for a, b in zip(before, after, strict=True)) > _replaced(
+            change, node.id
+        ):
+            return f"The inputs of {node.id} would come in another order, which changes its prompt."
+    return None
+
+
+def _replaced(change: Change, target: str) -> int:
+    return sum(
+        1
+        for edge in change.subject.flow.edges
+        if edge.target.id == target
+        and (put := change.edges.get(edge.index)) is not None
+        and not any(link.source == edge.source.id and link.target == target for link in put)
+    )
+
+
+TYPES = Precondition("types", "a", "Types are inferred anew, and every consumer still fits.", _types)
+BRIDGE = Precondition(
+    "bridge", "b", "What is taken out is bridged by its through port, and nothing is cut off.", _bridge
+)
+SIDES = Precondition("sides", "c", "A new node's required ports are fed from upstream.", _sides)
+PORTS = Precondition("ports", "d", "A new operator's ports fit what reads and feeds them.", _ports)
+CAPACITY = Precondition("capacity", "e", "Port capacities, liveness and the coverage of cases hold.", _capacity)
+KINDS = Precondition("kinds", "f", "`problem` and `entry_point` are fed by their own kind.", _kinds)
+PROMISES = Precondition("promises", "g", "No `returns:` is added or changed.", _promises)
+ORDER = Precondition("order", "h", "A replaced edge keeps its place, for edge order is prompt order.", _order)
+
+ALL: tuple[Precondition, ...] = (TYPES, BRIDGE, SIDES, PORTS, CAPACITY, KINDS, PROMISES, ORDER)
+"""All preconditions, in the order of their letters."""
+
+NAMES: tuple[str, ...] = tuple(precondition.name for precondition in ALL)
+
+
+def failing(change: Change, preconditions: Collection[Precondition] = ALL) -> Refused | None:
+    """The first precondition that fails for a change; None where it is safe."""
+    for precondition in ALL:
+        if precondition in preconditions:
+            reason = precondition.check(change)
+            if reason is not None:
+                return Refused(precondition.name, reason, change.title)
+    return None
