@@ -9,7 +9,7 @@ from merrow_analysis.check import Analysis
 from merrow_analysis.graph.flow import Mention
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.ide.definition import Target, targets_of
-from merrow_analysis.ide.names import symbol
+from merrow_analysis.ide.names import Kind, Symbol, symbol
 from merrow_analysis.rules.reporting import write_label
 from merrow_analysis.text import Position, Range, TextEdit
 
@@ -42,18 +42,33 @@ def inlay_hints(analysis: Analysis, place: Range, *, ports: bool = True, operato
     if typed is None:
         return []
     hints: list[Hint] = []
+    targets = _Targets(analysis)
     if ports:
-        hints += _ports(analysis, typed, place)
+        hints += _ports(targets, typed, place)
     if operators:
-        hints += _operators(analysis, typed, place)
+        hints += _operators(targets, typed, place)
     return sorted(hints, key=lambda hint: hint.position)
+
+
+class _Targets:
+    """Where names lead, each looked up once for all hints."""
+
+    def __init__(self, analysis: Analysis) -> None:
+        self._analysis = analysis
+        self._known: dict[Symbol, Target | None] = {}
+
+    def of(self, kind: Kind, name: str) -> Target | None:
+        wanted = symbol(kind, name)
+        if wanted not in self._known:
+            self._known[wanted] = next(iter(targets_of(self._analysis, wanted)), None)
+        return self._known[wanted]
 
 
 def _touches(line: int, count: int, place: Range) -> bool:
     return line <= place.end.line and place.start.line < line + max(count, 1)
 
 
-def _ports(analysis: Analysis, typed: TypedGraph, place: Range) -> Iterator[Hint]:
+def _ports(targets: _Targets, typed: TypedGraph, place: Range) -> Iterator[Hint]:
     arrows: dict[tuple[int, int], list[TypedEdge]] = {}
     for edge in typed.edges:
         block = edge.flow.block
@@ -62,7 +77,7 @@ def _ports(analysis: Analysis, typed: TypedGraph, place: Range) -> Iterator[Hint
     for edges in arrows.values():
         position = edges[0].flow.range.end
         if place.start <= position <= place.end:
-            yield _port_hint(analysis, position, edges)
+            yield _port_hint(targets, position, edges)
 
 
 def _is_inferred(edge: TypedEdge) -> bool:
@@ -70,7 +85,7 @@ def _is_inferred(edge: TypedEdge) -> bool:
     return bool(edge.feeds) and edge.placed.label.port is None
 
 
-def _port_hint(analysis: Analysis, position: Position, edges: list[TypedEdge]) -> Hint:
+def _port_hint(targets: _Targets, position: Position, edges: list[TypedEdge]) -> Hint:
     """One hint for all edges of an arrow, which says each port and type once."""
     parts: list[HintPart] = []
     lines: list[str] = []
@@ -85,8 +100,7 @@ def _port_hint(analysis: Analysis, position: Position, edges: list[TypedEdge]) -
             parts.append(HintPart(f"{', ' if parts else ''}{feed.port}"))
             if feed.type:
                 name = feed.type.removeprefix("list[").removesuffix("]")
-                target = next(iter(targets_of(analysis, symbol("type", name))), None)
-                parts += [HintPart(": "), HintPart(feed.type, target)]
+                parts += [HintPart(": "), HintPart(feed.type, targets.of("type", name))]
     return Hint(position, tuple(parts), "\n\n".join(dict.fromkeys(lines)), _label_edit(edges))
 
 
@@ -109,7 +123,7 @@ def _label_edit(edges: list[TypedEdge]) -> tuple[TextEdit, ...]:
     return (write_label(edges[0], ports.pop()),)
 
 
-def _operators(analysis: Analysis, typed: TypedGraph, place: Range) -> Iterator[Hint]:
+def _operators(targets: _Targets, typed: TypedGraph, place: Range) -> Iterator[Hint]:
     for index, node in enumerate(typed.flow_nodes):
         mention = _declaration(node.mentions)
         block = mention.block
@@ -125,10 +139,9 @@ def _operators(analysis: Analysis, typed: TypedGraph, place: Range) -> Iterator[
             continue
         position = block.position(vertex.metadata.span[1] if vertex.metadata is not None else vertex.span[1])
         if place.start <= position <= place.end:
-            target = next(iter(targets_of(analysis, symbol("operator", spec.name))), None)
             where = "its `op`" if claims[0].place == "op" else f"class {claims[0].word}"
             tooltip = f"{node.id} is a {spec.name} by {where}. {spec.note}".strip()
-            yield Hint(position, (HintPart(": "), HintPart(spec.name, target)), tooltip)
+            yield Hint(position, (HintPart(": "), HintPart(spec.name, targets.of("operator", spec.name))), tooltip)
 
 
 def _says(word: str, mention: Mention) -> bool:

@@ -20,7 +20,7 @@ class Symbol(NamedTuple):
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Occurrence:
     """One place where a thing is named: ``span`` in its block; ``whole`` is the declaration that the name belongs to.
 

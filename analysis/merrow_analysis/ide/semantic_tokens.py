@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from merrow_analysis.check import Analysis
@@ -60,8 +60,7 @@ class Token(NamedTuple):
     modifiers: tuple[Modifier, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
+class _Part(NamedTuple):
     """A stretch of a block, which parts inside it cover."""
 
     span: Span
@@ -72,18 +71,103 @@ class _Part:
 def semantic_tokens(analysis: Analysis, place: Range | None = None) -> list[Token]:
     """The tokens of a file, or of the statements that a range touches: in order, none over another, each on one line."""
     diagram = analysis.diagram
-    tokens: list[Token] = []
     if not diagram.is_flowchart:
-        return tokens
-    for block in diagram.blocks if place is None else blocks_in(diagram, place):
-        parts = sorted(_parts(analysis, block), key=lambda part: (part.span[0], -part.span[1]))
-        if parts:
-            tokens += _lines(block, _flat(parts))
-    return tokens
+        return []
+    blocks = diagram.blocks if place is None else blocks_in(diagram, place)
+    return [token._replace(line=token.line + block.line) for block in blocks for token in _tokens(analysis, block)]
+
+
+class TokenMemory:
+    """Remembers the tokens of the blocks of one text, which live on across edits: only what an edit touched is read again."""
+
+    def __init__(self) -> None:
+        self._world: tuple[object, ...] = ()
+        self._blocks: dict[int, _Known] = {}
+
+    def tokens(self, analysis: Analysis) -> Iterator[tuple[Block, tuple[Token, ...]]]:
+        """Each block with its tokens, whose lines count from the block's first; equal to `semantic_tokens`.
+
+        A block that did not change keeps its very tuple of tokens.
+        """
+        if not analysis.diagram.is_flowchart:
+            return
+        world = _world(analysis)
+        before = self._blocks if world == self._world else {}
+        now: dict[int, _Known] = {}
+        self._world, self._blocks = world, now
+        for block in analysis.diagram.blocks:
+            known = before.get(id(block))
+            if known is None or known.needs != _meanings(analysis, known.nodes) or known.is_guess:
+                nodes = _nodes(block)
+                is_guess = any(type(statement) is Broken for statement in block.statements)
+                known = _Known(block, nodes, _meanings(analysis, nodes), _tokens(analysis, block), is_guess)
+            now[id(block)] = known
+            yield block, known.tokens
+
+
+class _Known(NamedTuple):
+    """The tokens of a block (kept alive, so that its id stays its own), and what they depend on.
+
+    ``nodes`` are those whose meaning counts, ``needs`` these meanings; ``is_guess``: names were guessed by what else there is.
+    """
+
+    block: Block
+    nodes: tuple[str, ...]
+    needs: list[object]
+    tokens: tuple[Token, ...]
+    is_guess: bool
+
+
+def _world(analysis: Analysis) -> tuple[object, ...]:
+    """What all blocks depend on: which ids are no nodes, and which operators and types there are."""
+    flow, typed = analysis.flow, analysis.typed
+    edges = [(name, name in flow.nodes) for name in flow.edge_ids]
+    tables = (None, None) if typed is None else (typed.operators, typed.types)
+    return (list(flow.subgraphs), edges, *tables)
+
+
+def _nodes(block: Block) -> tuple[str, ...]:
+    """The nodes of a block whose operators say how to read their labels, metadata or edges."""
+    found: list[str] = []
+    for statement in block.statements:
+        if isinstance(statement, Chain):
+            for number, group in enumerate(statement.groups):
+                labelled = number < len(statement.arrows) and statement.arrows[number].label is not None
+                found += [
+                    vertex.name.text
+                    for vertex in group
+                    if labelled or vertex.label is not None or vertex.metadata is not None
+                ]
+    return tuple(found)
+
+
+def _meanings(analysis: Analysis, nodes: tuple[str, ...]) -> list[object]:
+    if analysis.typed is None or not nodes:
+        return []
+    known, resolutions = analysis.flow.nodes, analysis.typed.resolutions
+    found: list[object] = []
+    for name in nodes:
+        node = known.get(name)
+        resolution = None if node is None else resolutions[node.index]
+        found.append(None if resolution is None else (resolution.kind, resolution.spec))
+    return found
+
+
+def _tokens(analysis: Analysis, block: Block) -> tuple[Token, ...]:
+    """The tokens of a block, their lines counted from its first."""
+    parts = sorted(_parts(analysis, block), key=_order)
+    return tuple(_lines(block, _flat(parts))) if parts else ()
+
+
+def _order(part: _Part) -> tuple[int, int]:
+    return part.span[0], -part.span[1]
 
 
 def _flat(parts: list[_Part]) -> Iterator[_Part]:
     """The parts without what parts inside them cover. They come by their start, longer ones first."""
+    if all(one.span[1] <= other.span[0] for one, other in pairwise(parts)):
+        yield from parts  # so it is in most statements
+        return
     waiting: list[_Part] = []
     at = 0
     for part in parts:
@@ -121,7 +205,7 @@ def _lines(block: Block, parts: Iterator[_Part]) -> Iterator[Token]:
             while start < end and text[start].isspace():
                 start += 1
             if end > start:
-                yield Token(block.line, start, end - start, part.kind, part.modifiers)
+                yield Token(0, start, end - start, part.kind, part.modifiers)
         return
     starts = [0]
     contents: list[int] = []
@@ -139,7 +223,7 @@ def _lines(block: Block, parts: Iterator[_Part]) -> Iterator[Token]:
             while first < last and block.text[first] in " \t":
                 first += 1
             if last > first:
-                yield Token(block.line + row, first - starts[row], last - first, part.kind, part.modifiers)
+                yield Token(row, first - starts[row], last - first, part.kind, part.modifiers)
             row += 1
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import count
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from lsprotocol import types
 
 from merrow_analysis.ide import semantic_tokens as ide_semantic_tokens
 from merrow_analysis.text import Position, Range
-from merrow_server.lsp.documents import OpenDiagram
+from merrow_server.lsp.documents import OpenDiagram, OpenDocument
 from merrow_server.lsp.server import MerrowServer
 
 if TYPE_CHECKING:
@@ -58,11 +59,12 @@ class _Tokens:
 
     def __init__(self) -> None:
         self._last: OrderedDict[str, tuple[str, list[int]]] = OrderedDict()
+        self._memories: WeakKeyDictionary[OpenDiagram, _Memory] = WeakKeyDictionary()
         self._ids = count(1)
 
     def full(self, server: MerrowServer, params: types.SemanticTokensParams) -> types.SemanticTokens:
         uri = params.text_document.uri
-        data = _whole(server, uri)
+        data = self._whole(server, uri)
         return types.SemanticTokens(data, self._remember(uri, data))
 
     def delta(
@@ -71,11 +73,20 @@ class _Tokens:
         """The numbers that changed since the answer that the client has; all of them where that is not known any more."""
         uri = params.text_document.uri
         known = self._last.get(uri)
-        data = _whole(server, uri)
+        data = self._whole(server, uri)
         identifier = self._remember(uri, data)
         if known is None or known[0] != params.previous_result_id:
             return types.SemanticTokens(data, identifier)
         return types.SemanticTokensDelta(_difference(known[1], data), identifier)
+
+    def _whole(self, server: MerrowServer, uri: str) -> list[int]:
+        data = _Encoder()
+        for diagram in server.diagrams(uri):
+            memory = self._memories.get(diagram)
+            if memory is None:
+                memory = self._memories[diagram] = _Memory()
+            memory.encode(diagram, data)
+        return data.numbers
 
     def _remember(self, uri: str, data: list[int]) -> str:
         identifier = str(next(self._ids))
@@ -95,25 +106,66 @@ def in_range(server: MerrowServer, params: types.SemanticTokensRangeParams) -> t
     return types.SemanticTokens(data.numbers)
 
 
-def _whole(server: MerrowServer, uri: str) -> list[int]:
-    data = _Encoder()
-    for diagram in server.diagrams(uri):
-        data.add(diagram, ide_semantic_tokens.semantic_tokens(diagram.analysis))
-    return data.numbers
+class _Memory:
+    """The numbers of a diagram's blocks, kept for as long as their tokens are."""
+
+    def __init__(self) -> None:
+        self._tokens = ide_semantic_tokens.TokenMemory()
+        self._numbers: dict[int, tuple[tuple[Token, ...], list[int]]] = {}
+
+    def encode(self, diagram: OpenDiagram, data: _Encoder) -> None:
+        """Add the tokens of ``diagram`` to ``data``."""
+        if diagram.fence is not None:
+            data.add(diagram, ide_semantic_tokens.semantic_tokens(diagram.analysis))
+            return
+        lines = diagram.lines
+        before, now = self._numbers, {}
+        for block, tokens in self._tokens.tokens(diagram.analysis):
+            if not tokens:
+                continue
+            known = before.get(id(tokens))
+            if known is None:
+                known = tokens, _block_numbers(tokens, lines, block.line, diagram.document)
+            now[id(tokens)] = known
+            data.add_block(block.line, known[1])
+        self._numbers = now
+
+
+def _block_numbers(tokens: tuple[Token, ...], lines: Sequence[str], first: int, document: OpenDocument) -> list[int]:
+    """The numbers of a block's tokens, the first one's line counted from the block's first and its column from 0."""
+    numbers: list[int] = []
+    last_line = last_character = 0
+    for line, column, length, kind, modifiers in tokens:
+        character = column
+        if not lines[first + line].isascii():
+            place = document.to_lsp(Range(Position(first + line, column), Position(first + line, column + length)))
+            character, length = place.start.character, place.end.character - place.start.character
+        before = last_character if line == last_line else 0
+        bits = sum(_BITS[modifier] for modifier in modifiers)
+        numbers += (line - last_line, character - before, length, _NUMBERS[kind], bits)
+        last_line, last_character = line, character
+    return numbers
 
 
 def _difference(old: list[int], new: list[int]) -> list[types.SemanticTokensEdit]:
     """The one stretch of numbers that differs."""
-    shared = min(len(old), len(new))
-    front = 0
-    while front < shared and old[front] == new[front]:
-        front += 1
-    back = 0
-    while back < shared - front and old[-1 - back] == new[-1 - back]:
-        back += 1
+    front = _shared(old, new)
+    back = _shared(old[front:][::-1], new[front:][::-1])
     if front == len(old) == len(new):
         return []
     return [types.SemanticTokensEdit(front, len(old) - front - back, new[front : len(new) - back])]
+
+
+def _shared(old: list[int], new: list[int]) -> int:
+    """How many numbers at the beginning are equal, found by comparing halves, which takes no step for each number."""
+    low, high = 0, min(len(old), len(new))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if old[low:middle] == new[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
 
 
 class _Encoder:
@@ -122,6 +174,14 @@ class _Encoder:
     def __init__(self) -> None:
         self.numbers: list[int] = []
         self._line = self._character = 0
+
+    def add_block(self, line: int, numbers: list[int]) -> None:
+        """Add the tokens of a block that begins at ``line``; nothing else may be on its lines before it."""
+        start = len(self.numbers)
+        self.numbers += numbers
+        self.numbers[start] += line - self._line
+        self._line = line + sum(numbers[::5])
+        self._character = 0
 
     def add(self, diagram: OpenDiagram, tokens: Iterable[Token]) -> None:
         lines = diagram.lines
