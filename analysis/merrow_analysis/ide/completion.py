@@ -8,7 +8,7 @@ from merrow_analysis.ide import describe
 from merrow_analysis.ide.completion_comment import comment_items
 from merrow_analysis.ide.completion_flow import statement_items
 from merrow_analysis.ide.completion_front import front_matter_items
-from merrow_analysis.ide.items import Completion, Items, Subject
+from merrow_analysis.ide.items import Completions, Items, Subject
 from merrow_analysis.ide.lookup import line_at
 from merrow_analysis.ide.markup import Markup
 from merrow_analysis.ide.node_text import node_text, uses_of_prompt
@@ -18,7 +18,7 @@ from merrow_analysis.rules.registry import find_rule
 from merrow_analysis.text import Position
 
 
-def complete(analysis: Analysis, position: Position) -> list[Completion]:
+def complete(analysis: Analysis, position: Position) -> Completions:
     """What could be written at a position, in the order of how well it fits. Never raises."""
     items = Items(analysis, position, line_at(analysis, position.line))
     place = place_at(analysis, position)
@@ -28,7 +28,7 @@ def complete(analysis: Analysis, position: Position) -> list[Completion]:
         comment_items(items, place)
     else:
         statement_items(items, place)
-    return items.sorted()
+    return Completions(items.sorted(), items.is_whole)
 
 
 def documentation(analysis: Analysis, subject: Subject) -> Markup | None:

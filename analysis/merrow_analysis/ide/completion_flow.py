@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from heapq import nsmallest
 
 from merrow_analysis.definitions.operators import INTERFACE_CLASS
 from merrow_analysis.graph.flow import FlowNode
@@ -16,6 +17,8 @@ from merrow_analysis.ide.operator_snippets import operator_items
 from merrow_analysis.ide.place import InStatement
 from merrow_analysis.ide.statement import Typed
 
+_MOST_NODES = 300
+"""In larger workflows not all nodes are offered at once: the list would take longer to send than to read."""
 _ARROWS = (
     ("-->", "an edge"),
     ("-->|port|", "an edge to a named port"),
@@ -76,8 +79,16 @@ def _is_being_typed(items: Items, node: FlowNode) -> bool:
     return start.line == items.position.line and start.column <= items.position.column <= end.column
 
 
-def _known_nodes(items: Items) -> list[FlowNode]:
-    return [node for node in items.analysis.flow.nodes.values() if not _is_being_typed(items, node)]
+def _known_nodes(items: Items, length: int) -> list[FlowNode]:
+    """The nodes to offer; of very many those that have the letters typed so far, the nearest ones."""
+    nodes = [node for node in items.analysis.flow.nodes.values() if not _is_being_typed(items, node)]
+    if len(nodes) <= _MOST_NODES:
+        return nodes
+    items.is_whole = False
+    word = items.line[items.position.column - length : items.position.column].casefold()
+    named = [node for node in nodes if word in node.id.casefold()]
+    line = items.position.line
+    return nsmallest(_MOST_NODES, named, key=lambda node: abs(node.mentions[0].block.line - line))
 
 
 def _what(items: Items, node: FlowNode) -> str:
@@ -92,7 +103,7 @@ def _statement(items: Items, typed: Typed, length: int) -> None:
         for rank, keyword in enumerate(("flowchart TD", "flowchart LR")):
             items.add(keyword, "keyword", place, rank=rank, text=f"{keyword}\n")
         return
-    for node in _known_nodes(items):
+    for node in _known_nodes(items, length):
         open_end = not node.outgoing
         items.add(
             node.id, "node", place, rank=0 if open_end else 1, detail=_what(items, node), subject=("node", node.id)
@@ -113,7 +124,7 @@ def _nodes(items: Items, typed: Typed, length: int, before: str) -> None:
     sources = [] if graph is None else [graph.by_id[name] for name in typed.sources if name in graph.by_id]
     looping = upstream(graph, sources) if graph is not None and sources else b""
     beside = set(typed.ids)
-    for node in _known_nodes(items):
+    for node in _known_nodes(items, length):
         if node.id in beside:
             continue
         target = None if graph is None else graph.by_id.get(node.id)
@@ -187,7 +198,7 @@ def _after_node(items: Items, length: int, before: str) -> None:
 def _ids(items: Items, typed: Typed, length: int) -> None:
     beside = set(typed.ids)
     graph = items.analysis.typed
-    for node in _known_nodes(items):
+    for node in _known_nodes(items, length):
         if node.id in beside:
             continue
         rank = 0 if typed.keyword == "class" and not node.classes else 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from merrow_analysis.check import Analysis
 from merrow_analysis.ide.place import word_range
@@ -46,13 +46,24 @@ class Completion:
     subject: Subject = ()
 
 
+class Completions(NamedTuple):
+    """The items for a place, the likeliest first; ``is_whole`` as in `Items`."""
+
+    items: list[Completion]
+    is_whole: bool
+
+
 class Items:
-    """Gathers the items for one place; the smaller ``rank`` is, the earlier an item stands."""
+    """Gathers the items for one place; the smaller ``rank`` is, the earlier an item stands.
+
+    ``is_whole`` is False where further letters could bring items that are not among these.
+    """
 
     def __init__(self, analysis: Analysis, position: Position, line: str) -> None:
         self.analysis = analysis
         self.position = Position(position.line, min(position.column, len(line)))
         self.line = line
+        self.is_whole = True
         self._found: list[tuple[tuple[int, int], Completion]] = []
         self._labels: set[str] = set()
 

@@ -12,6 +12,7 @@ from merrow_analysis.ide.fitting import steps, values_of
 from merrow_analysis.ide.items import Items, escaped
 
 _SOURCE = "SOURCE"
+_NEAREST = 100
 _NEW_WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
@@ -27,9 +28,10 @@ def operator_items(items: Items, length: int, rank: int) -> None:
     graph = items.analysis.typed
     if graph is None:
         return
+    sources = _sources(items, graph)
     for spec in graph.operators.specs.values():
         node = _new_id(graph, spec)
-        lines = _lines(items, graph, spec, node)
+        lines = _lines(items, graph, sources, spec, node)
         items.add(
             spec.name,
             "operator",
@@ -41,6 +43,17 @@ def operator_items(items: Items, length: int, rank: int) -> None:
             description=f"node {node}",
             subject=("operator", spec.name),
         )
+
+
+def _sources(items: Items, graph: TypedGraph) -> list[TypedNode]:
+    """The nodes that may feed a new one: inputs, and of those declared above the nearest."""
+    above: list[TypedNode] = []
+    inputs: list[TypedNode] = []
+    for node in graph.nodes:
+        if node.kind in ("output", "unknown", "decision") or node.flow.mentions[0].block.line > items.position.line:
+            continue
+        (inputs if node.kind == "input" else above).append(node)
+    return [*inputs, *above[-_NEAREST:]]
 
 
 def _new_id(graph: TypedGraph, spec: OperatorSpec) -> str:
@@ -69,7 +82,7 @@ class _Line(NamedTuple):
     complete: bool = True
 
 
-def _lines(items: Items, graph: TypedGraph, spec: OperatorSpec, name: str) -> list[_Line]:
+def _lines(items: Items, graph: TypedGraph, sources: list[TypedNode], spec: OperatorSpec, name: str) -> list[_Line]:
     node = _Stop(name)
     if spec.is_decision:
         lines = [_Line((node, "{", _Stop("passed?"), "}"))]
@@ -81,14 +94,14 @@ def _lines(items: Items, graph: TypedGraph, spec: OperatorSpec, name: str) -> li
     if spec.class_name not in items.analysis.flow.class_defs:
         lines.append(_Line((f"classDef {spec.class_name} {spec.style}",)))
     lines.append(_Line(("class ", node, f" {spec.class_name}")))
-    for edge in _edges(items, graph, spec):
+    for edge in _edges(sources, graph, spec):
         arrow = f" -->|{edge.label}| " if edge.label else " --> "
         source = edge.source.id if edge.source is not None else _SOURCE
         lines.append(_Line((_Stop(source), arrow, node), edge.source is not None))
     return lines
 
 
-def _edges(items: Items, graph: TypedGraph, spec: OperatorSpec) -> Iterator[_Edge]:
+def _edges(sources: list[TypedNode], graph: TypedGraph, spec: OperatorSpec) -> Iterator[_Edge]:
     """An edge for each input that must be fed, from the source that fits best: one not used yet, the nearest above."""
     used: set[int] = set()
     for port in spec.inputs:
@@ -97,10 +110,8 @@ def _edges(items: Items, graph: TypedGraph, spec: OperatorSpec) -> Iterator[_Edg
         count = spec.sources if port is spec.through else 1
         for _ in range(count):
             best: tuple[tuple[int, int, int], TypedNode, str] | None = None
-            for source in graph.nodes:
-                if source.kind in ("output", "unknown", "decision") or source.index in used:
-                    continue
-                if source.flow.range.start >= items.position:
+            for source in sources:
+                if source.index in used:
                     continue
                 for number, value in enumerate(values_of(source)):
                     far = steps(value.type, port, graph.types)

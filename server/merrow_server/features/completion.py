@@ -43,7 +43,7 @@ def complete(server: MerrowServer, params: types.CompletionParams) -> types.Comp
     if here is None:
         return None
     found = ide_completion.complete(here.analysis, here.position)
-    return types.CompletionList(False, [_item(here, one, params.position) for one in found])
+    return types.CompletionList(not found.is_whole, [_item(here, one, params.position) for one in found.items])
 
 
 def _item(here: Located, found: Completion, position: types.Position) -> types.CompletionItem:

@@ -179,6 +179,33 @@ def test_on_generated_workflows(text: str) -> None:
         keeps_meaning(text, before, action)
 
 
+PROMPTS = """---
+workflow:
+  prompts:
+    critic: Judge it.
+    SIMPLE_SOLVER_1: |
+      Solve it.
+    planner: "Plan: first, \\x22then\\x22."
+    Über: Über
+    merger: Merge.
+    fixer: >
+      Fix
+      it.
+---
+"""
+
+
+@given(workflows(), st.booleans())
+@settings(max_examples=40, deadline=None)
+def test_prompts_of_generated_workflows(text: str, in_brackets: bool) -> None:
+    header = text.index("flowchart") if "flowchart" in text else text.index("graph")
+    front = "---\nworkflow: {prompts: {critic: a, simple_solver_1: b, planner: c, Über: d, merger: e, fixer: f}}\n---\n"
+    text = (front if in_brackets else PROMPTS) + text[header:].replace("role: solver", "prompt: Solve it")
+    before = analyse(text)
+    for action in refactorings(before):
+        keeps_meaning(text, before, action)
+
+
 def test_on_the_corpus() -> None:
     files = [*CORPUS.glob("mermaidflow/**/*.mmd"), *CORPUS.glob("mmd/**/*.mmd")]
     if not files:

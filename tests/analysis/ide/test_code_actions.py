@@ -1,0 +1,131 @@
+"""Quick fixes and suppressions: which are offered, in which order, and what they make of the text."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.analysis.ide.cursor import marked
+from tests.strategies import any_flowcharts
+
+from merrow_analysis.check import analyse
+from merrow_analysis.ide.actions import QUICK_FIX, Action
+from merrow_analysis.ide.code_actions import actions
+from merrow_analysis.ide.line_edits import line_edits
+from merrow_analysis.text import apply_edits
+
+FLOW = """flowchart TD
+    PROBLEM([Problem]):::Interface
+    RETURN([Return]):::Interface
+    classDef Interface fill:#eee
+    classDef ProgrammerOp fill:#eee
+    P["Programmer<br/>"]:::ProgrammerOp
+"""
+
+
+def offered(text: str) -> tuple[str, list[Action]]:
+    here = marked(text)
+    return here.text, actions(here.analysis, here.range, None, QUICK_FIX.__eq__)
+
+
+def after(text: str, title: str) -> str:
+    """The text after the action whose title begins so."""
+    plain, found = offered(text)
+    action = next(action for action in found if action.title.startswith(title))
+    edits = action.edits()
+    assert edits is not None
+    return apply_edits(plain, edits)
+
+
+def codes(text: str) -> list[str]:
+    return [diagnostic.code for diagnostic in analyse(text).diagnostics]
+
+
+def test_fixes_come_first_and_suppressions_last() -> None:
+    _, found = offered(FLOW + "    PROBLEM -<|>-> P --> RETURN\n")
+    assert [action.title for action in found] == [
+        "Write |problem|",
+        "Ignore MW202 (missing-port-label) here",
+        "Ignore MW202 (missing-port-label) in this file",
+    ]
+    assert [action.preferred for action in found] == [True, False, False]
+
+
+def test_of_several_fixes_none_is_preferred() -> None:
+    text = FLOW + "    T[Test]\n    B@{ op: Custom }\n    PROBLEM --> B -<|>-> T --> RETURN\n"
+    _, found = offered(text)
+    for code in {action.diagnostic.code for action in found if action.diagnostic is not None}:
+        safe = [action for action in found if action.preferred and action.diagnostic and action.diagnostic.code == code]
+        assert len(safe) <= 1
+
+
+def test_ignored_here() -> None:
+    text = FLOW + "    PROBLEM -<|>-> P --> RETURN\n"
+    result = after(text, "Ignore MW202 (missing-port-label) here")
+    assert result.endswith("    %% merrow: ignore[MW202]\n    PROBLEM --> P --> RETURN\n")
+    assert "MW202" in codes(text.replace("<|>", ""))
+    assert not {"MW202", "MW512"} & set(codes(result))
+
+
+def test_ignored_here_beside_what_is_ignored_already() -> None:
+    text = FLOW + "    %% merrow: ignore[MW401] a reason\n    PROBLEM -<|>-> P --> RETURN\n"
+    assert "    %% merrow: ignore[MW401, MW202] a reason\n" in after(text, "Ignore MW202 (missing-port-label) here")
+
+
+def test_ignored_in_the_file() -> None:
+    text = FLOW + "    PROBLEM -<|>-> P --> RETURN\n"
+    result = after(text, "Ignore MW202 (missing-port-label) in this file")
+    assert result.startswith("flowchart TD\n    %% merrow: ignore-file[MW202]\n    PROBLEM")
+    assert "MW202" not in codes(result)
+    again = result.replace("P --> RETURN", "P --> <|>RETURN").replace("PROBLEM -->", "PROBLEM[ -->")
+    text = again if "<|>" in again else again + "<|>"
+    _, found = offered(text)
+    for action in found:
+        if "in this file" in action.title:
+            edits = action.edits()
+            assert edits is not None
+            assert "ignore-file[MW202, " in apply_edits(text.replace("<|>", ""), edits)
+
+
+@pytest.mark.parametrize("title", ["Ignore MW002 (unclosed-bracket) here", "Ignore MW002 (unclosed-bracket) in this file"])
+def test_a_syntax_error_can_be_ignored_too(title: str) -> None:
+    text = FLOW + '    X<|>["\n'
+    assert "MW002" not in codes(after(text, title))
+
+
+def test_in_the_front_matter_only_for_the_file() -> None:
+    text = "---\nworkflow:\n  modle<|>: x\n---\n" + FLOW + "    PROBLEM -->|problem| P --> RETURN\n"
+    _, found = offered(text)
+    titles = [action.title for action in found if action.title.startswith("Ignore")]
+    assert len(titles) == 1
+    assert titles[0].endswith("in this file")
+    result = after(text, titles[0])
+    assert codes(result) == []
+
+
+def test_a_group_of_actions_is_asked_for_by_kind() -> None:
+    here = marked(FLOW + "    PROBLEM -<|>-> P --> RETURN\n")
+    assert actions(here.analysis, here.range, None, "source".__eq__) == []
+
+
+@given(any_flowcharts)
+@settings(max_examples=60, deadline=None)
+def test_every_suppression_silences_its_rule(text: str) -> None:
+    analysis = analyse(text)
+    for diagnostic in analysis.diagnostics:
+        for action in actions(analysis, diagnostic.range, (diagnostic,), QUICK_FIX.__eq__):
+            edits = action.edits()
+            assert edits is not None
+            result = apply_edits(text, edits)
+            if action.title.endswith("in this file"):
+                assert diagnostic.code not in codes(result)
+            elif action.title.startswith("Ignore"):
+                assert codes(result).count(diagnostic.code) < codes(text).count(diagnostic.code), result
+
+
+@given(
+    st.lists(st.sampled_from(["a\n", "b\n", "c\r\n", "\n"])), st.lists(st.sampled_from(["a\n", "b\n", "c\r\n", "d"]))
+)
+def test_line_edits_make_the_new_text(old: list[str], new: list[str]) -> None:
+    before, now = "".join(old), "".join(new)
+    assert apply_edits(before, line_edits(before, now)) == now

@@ -1,0 +1,144 @@
+"""Code actions through the protocol: literals or commands, at once or on resolve, with versions or without."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from tests.server.lsp.editor import MINIMAL, MODERN, Editor, Json
+
+FLOW = """flowchart TD
+    PROBLEM([Problem 😀]):::Interface
+    P["Programmer<br/>(role: x)"]
+    RETURN([Return]):::Interface
+    classDef Interface fill:#eee
+    PROBLEM --> P --> RETURN
+"""
+FIXED = FLOW.replace("PROBLEM -->", "PROBLEM -->|problem|")
+
+
+def without(capabilities: Json, *path: str) -> Json:
+    """Capabilities without one of them."""
+    changed = copy.deepcopy(capabilities)
+    part = changed
+    for name in path[:-1]:
+        part = part[name]
+    del part[path[-1]]
+    return changed
+
+
+def asked(editor: Editor, uri: str, word: str, offset: int = 0, **context: Any) -> list[Json]:
+    place = editor.find(uri, word, offset)
+    context.setdefault("diagnostics", [])
+    params = {"textDocument": {"uri": uri}, "range": {"start": place, "end": place}, "context": context}
+    return list(editor.request("textDocument/codeAction", params))
+
+
+def named(actions: list[Json], title: str) -> Json:
+    return next(action for action in actions if action["title"].startswith(title))
+
+
+def test_a_quick_fix_of_a_diagnostic(editor: Editor) -> None:
+    uri = editor.open(FLOW)
+    diagnostic = next(one for one in editor.published(uri) if one["code"] == "MW202")
+    actions = asked(editor, uri, "--> P", diagnostics=[diagnostic], only=["quickfix"])
+    assert [action["title"] for action in actions] == [
+        "Write |problem|",
+        "Ignore MW202 (missing-port-label) here",
+        "Ignore MW202 (missing-port-label) in this file",
+    ]
+    fix = actions[0]
+    assert fix["isPreferred"] is True
+    assert fix["diagnostics"] == [diagnostic]
+    assert fix["edit"]["documentChanges"][0]["textDocument"]["version"] == 1
+    assert editor.applied(fix["edit"]) == {uri: FIXED}
+    assert not any(action.get("isPreferred") for action in actions[1:])
+
+
+def test_without_diagnostics_they_are_found_again(editor: Editor) -> None:
+    uri = editor.open(FLOW)
+    fix = named(asked(editor, uri, "--> P", 1), "Write |problem|")
+    assert editor.applied(fix["edit"]) == {uri: FIXED}
+
+
+def test_a_diagnostic_of_an_older_text_brings_nothing(editor: Editor) -> None:
+    uri = editor.open(FLOW)
+    diagnostic = next(one for one in editor.published(uri) if one["code"] == "MW202")
+    editor.change(uri, {"text": FIXED})
+    actions = asked(editor, uri, "-->|problem|", diagnostics=[diagnostic], only=["quickfix"])
+    assert actions == []
+
+
+def test_repair_of_the_whole_on_resolve(editor: Editor) -> None:
+    uri = editor.open(FLOW)
+    (action,) = asked(editor, uri, "flowchart", only=["source.fixAll"])
+    assert action["kind"] == "source.fixAll.merrow"
+    assert "edit" not in action
+    resolved = editor.request("codeAction/resolve", action)
+    assert editor.applied(resolved["edit"]) == {uri: FIXED}
+    assert asked(editor, uri, "flowchart", only=["source.organizeImports"]) == []
+
+
+def test_repair_at_once_where_nothing_is_resolved(open_editor: Callable[..., Editor]) -> None:
+    editor = open_editor(without(MODERN, "textDocument", "codeAction", "resolveSupport"))
+    uri = editor.open(FLOW)
+    (action,) = asked(editor, uri, "flowchart", only=["source.fixAll.merrow"])
+    assert editor.applied(action["edit"]) == {uri: FIXED}
+
+
+def test_an_older_offer_is_not_done(editor: Editor) -> None:
+    uri = editor.open(FLOW)
+    (action,) = asked(editor, uri, "flowchart", only=["source.fixAll"])
+    editor.change(uri, {"text": "%% new\n" + FLOW})
+    assert "edit" not in editor.request("codeAction/resolve", action)
+    foreign = {"title": "x", "data": {"uri": uri, "version": 2}}
+    assert "edit" not in editor.request("codeAction/resolve", foreign)
+
+
+def test_changes_for_clients_without_versions(open_editor: Callable[..., Editor]) -> None:
+    editor = open_editor(without(MODERN, "workspace", "workspaceEdit"))
+    uri = editor.open(FLOW)
+    edit = named(asked(editor, uri, "--> P", 1), "Write |problem|")["edit"]
+    assert "documentChanges" not in edit
+    assert editor.applied(edit) == {uri: FIXED}
+
+
+def test_commands_for_clients_without_literals(open_editor: Callable[..., Editor]) -> None:
+    editor = open_editor(without(MODERN, "textDocument", "codeAction"))
+    uri = editor.open(FLOW)
+    command = named(asked(editor, uri, "--> P", 1), "Write |problem|")
+    assert isinstance(command["command"], str)
+    editor.request("workspace/executeCommand", {"command": command["command"], "arguments": command["arguments"]})
+    editor.run(0.02)
+    (request,) = [one for one in editor.requests if one["method"] == "workspace/applyEdit"]
+    assert editor.applied(request["params"]["edit"]) == {uri: FIXED}
+
+
+def test_nothing_for_clients_that_can_do_nothing_with_it(open_editor: Callable[..., Editor]) -> None:
+    editor = open_editor(MINIMAL)
+    assert asked(editor, editor.open(FLOW), "--> P", 1) == []
+
+
+@pytest.mark.parametrize(("only", "kinds"), [("refactor", {"refactor.move.parameters"}), ("refactor.extract", set())])
+def test_only_the_kinds_asked_for(editor: Editor, only: str, kinds: set[str]) -> None:
+    actions = asked(editor, editor.open(FLOW), 'P["Pro', only=[only])
+    assert {action["kind"] for action in actions} == kinds
+
+
+def test_a_refactoring_in_a_fence(editor: Editor) -> None:
+    text = "1. x\n\n   ```mermaid\n" + "".join(f"   {line}\n" for line in FLOW.splitlines()) + "   ```\n"
+    uri = editor.open(text, "notes.md")
+    action = named(asked(editor, uri, 'P["Pro'), "Move the parameters of P to its metadata")
+    resolved = editor.request("codeAction/resolve", action)
+    after = editor.applied(resolved["edit"])[uri]
+    assert after == text.replace('P["Programmer<br/>(role: x)"]', 'P["Programmer<br/>"]@{ role: x }')
+
+
+def test_line_endings_of_the_file(editor: Editor) -> None:
+    uri = editor.open(FLOW.replace("\n", "\r\n"))
+    action = named(asked(editor, uri, "--> P", 1), "Ignore MW202 (missing-port-label) here")
+    after = editor.applied(action["edit"])[uri]
+    assert "    %% merrow: ignore[MW202]\r\n    PROBLEM" in after
+    assert "\n" not in after.replace("\r\n", "")
