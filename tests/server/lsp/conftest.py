@@ -15,7 +15,7 @@ import pytest
 import pytest_lsp
 from lsprotocol import types
 from lsprotocol.converters import get_converter
-from pytest_lsp import ClientServerConfig, LanguageClient
+from pytest_lsp import ClientServerConfig, LanguageClient, make_test_lsp_client
 from tests.server.lsp.editor import MINIMAL, MODERN, PULLING, Editor
 
 COMMAND = [sys.executable, "-m", "merrow_server", "serve"]
@@ -47,7 +47,18 @@ def any_editor(request: pytest.FixtureRequest, open_editor: Callable[..., Editor
     return open_editor(request.param)
 
 
-@pytest_lsp.fixture(config=ClientServerConfig(server_command=COMMAND))
+def _make_client() -> LanguageClient:
+    """pytest-lsp's client, which also lets the server register what it wants to be told of."""
+    client = make_test_lsp_client()
+
+    @client.feature(types.CLIENT_REGISTER_CAPABILITY)
+    def register(_: types.RegistrationParams) -> None:
+        """Nothing to do: the tests tell the server what they want to."""
+
+    return client
+
+
+@pytest_lsp.fixture(config=ClientServerConfig(server_command=COMMAND, client_factory=_make_client))
 async def client(lsp_client: LanguageClient, tmp_path: Path) -> AsyncIterator[None]:
     """pytest-lsp's client with all abilities but pulling, and a folder of its own (``client.folder``)."""
     capabilities = get_converter().structure(MODERN, types.ClientCapabilities)

@@ -1,0 +1,247 @@
+"""Diagnostics: what each client is sent, pushed or pulled, of open files and of the whole workspace."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.server.lsp.editor import MINIMAL, MODERN, PULLING, Editor, ServerError
+from tests.server.lsp.test_sync import BROKEN, GOOD
+
+from merrow_analysis.text import split_lines
+
+DETAILS = ("codeDescription", "relatedInformation", "data", "tags")
+
+
+def pull(editor: Editor, uri: str, previous: str | None = None) -> Any:
+    return editor.request("textDocument/diagnostic", {"textDocument": {"uri": uri}, "previousResultId": previous})
+
+
+def test_a_modern_client_is_sent_everything(editor: Editor) -> None:
+    uri = editor.open(BROKEN)
+    found = next(item for item in editor.published(uri) if item["code"] == "MW006")
+    assert found["source"] == "merrow"
+    assert found["severity"] == 1
+    page = Path(found["codeDescription"]["href"].removeprefix("file://"))
+    assert page.read_text(encoding="utf-8").startswith("# MW006 ")
+    assert found["data"]["code"] == "MW006"
+    fix = found["data"]["fixes"][0]
+    assert fix["applicability"] == "safe"
+    assert editor.edited(uri, fix["edits"]) != BROKEN
+    assert editor.messages("textDocument/publishDiagnostics")[-1]["version"] == 1
+
+
+def test_an_old_client_is_sent_what_it_knows(open_editor: Callable[..., Editor]) -> None:
+    editor = open_editor(MINIMAL)
+    uri = editor.open(BROKEN)
+    assert editor.published(uri)
+    for item in editor.published(uri):
+        assert not set(DETAILS) & item.keys()
+    assert "version" not in editor.messages("textDocument/publishDiagnostics")[-1]
+
+
+def test_related_places_and_tags(editor: Editor) -> None:
+    text = GOOD.replace("class A CustomOp", "class A CustomOp\n    class A TestOp\n    classDef lonely fill:#fff")
+    uri = editor.open(text)
+    found = editor.published(uri)
+    related = [part for item in found for part in item.get("relatedInformation", ())]
+    assert all(part["location"]["uri"] == uri for part in related)
+
+
+def test_a_pulled_report_is_not_sent_twice(open_editor: Callable[..., Editor]) -> None:
+    editor = open_editor(PULLING)
+    uri = editor.open(BROKEN)
+    first = pull(editor, uri)
+    assert first["kind"] == "full"
+    again = pull(editor, uri, first["resultId"])
+    assert again == {"kind": "unchanged", "resultId": first["resultId"]}
+    editor.change(uri, {"text": GOOD})
+    assert pull(editor, uri, first["resultId"])["kind"] == "full"
+    assert not editor.messages("textDocument/publishDiagnostics")
+    assert pull(editor, "untitled:unknown")["items"] == []
+
+
+def test_a_pull_sees_every_change(open_editor: Callable[..., Editor]) -> None:
+    editor = open_editor(PULLING)
+    uri = editor.open(GOOD)
+    for text, broken in ((BROKEN, True), (GOOD, False)) * 3:
+        editor.change(uri, {"text": text})
+        assert ("MW006" in [item["code"] for item in pull(editor, uri)["items"]]) is broken
+
+
+def test_a_burst_is_checked_once(editor: Editor) -> None:
+    uri = editor.open(GOOD)
+    editor.published(uri)
+    before = len(editor.messages("textDocument/publishDiagnostics"))
+    line = len(split_lines(GOOD))
+    bodies = []
+    for number in range(30):
+        place = {"line": line + number, "character": 0}
+        change = {"range": {"start": place, "end": place}, "text": f"    A --> X{number}\n"}
+        params = {"textDocument": {"uri": uri, "version": number + 2}, "contentChanges": [change]}
+        bodies.append(json.dumps({"jsonrpc": "2.0", "method": "textDocument/didChange", "params": params}).encode())
+    editor.send_bytes(*bodies)
+    editor.run(0.1)
+    published = editor.messages("textDocument/publishDiagnostics")[before:]
+    assert len(published) == 1
+    assert published[0]["version"] == 31
+
+
+def test_there_is_an_end_to_many_problems(open_editor: Callable[..., Editor]) -> None:
+    editor = open_editor(MODERN, settings={"maximumProblems": 10})
+    uri = editor.open("flowchart TD\n" + "    A[(]\n" * 50)
+    found = editor.published(uri)
+    assert len(found) == 11
+    assert "40 more problems" in found[-1]["message"] or "more problems" in found[-1]["message"]
+    assert "code" not in found[-1]
+
+
+def test_other_diagrams_and_other_files_have_none(editor: Editor) -> None:
+    for text, name, language in (
+        ("sequenceDiagram\n  A->>B: hi\n", "a.mmd", "mermaid"),
+        ("x = (", "prompt.py", "python"),
+        ("# Title\n\n```python\nx\n```\n", "c.md", "markdown"),
+    ):
+        assert editor.published(editor.open(text, name, language)) == []
+
+
+def test_markdown_positions_are_those_of_the_file(editor: Editor) -> None:
+    uri = editor.open(
+        "# Notes\n\n> ```mermaid\n" + "".join(f"> {line}" for line in split_lines(BROKEN)) + "> ```\n", "a.md"
+    )
+    found = next(item for item in editor.published(uri) if item["code"] == "MW006")
+    line = split_lines(editor.texts[uri])[found["range"]["start"]["line"]]
+    assert line[found["range"]["start"]["character"]] == "("
+    fixed = editor.edited(uri, found["data"]["fixes"][0]["edits"])
+    assert all(part.startswith(">") for part in split_lines(fixed)[2:])
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "good.mmd").write_text(GOOD, encoding="utf-8")
+    (tmp_path / "broken.mmd").write_text(BROKEN, encoding="utf-8")
+    (tmp_path / "notes.md").write_text(f"# Hi\n\n```mermaid\n{BROKEN}```\n", encoding="utf-8")
+    (tmp_path / "binary.mmd").write_bytes(b"\0\1")
+    (tmp_path / "other.txt").write_text(BROKEN, encoding="utf-8")
+    return tmp_path
+
+
+def pull_workspace(editor: Editor, known: dict[str, str] | None = None, **more: Any) -> dict[str, Any]:
+    previous = [{"uri": uri, "value": value} for uri, value in (known or {}).items()]
+    report = editor.request("workspace/diagnostic", {"previousResultIds": previous, **more})
+    return {item["uri"]: item for item in report["items"]}
+
+
+def test_the_whole_workspace(open_editor: Callable[..., Editor], folder: Path) -> None:
+    editor = open_editor(PULLING, folder)
+    found = pull_workspace(editor)
+    assert found.keys() == {editor.uri(name) for name in ("good.mmd", "broken.mmd", "notes.md")}
+    assert "MW006" in [item["code"] for item in found[editor.uri("notes.md")]["items"]]
+    known = {uri: item["resultId"] for uri, item in found.items()}
+    assert {item["kind"] for item in pull_workspace(editor, known).values()} == {"unchanged"}
+    editor.open(GOOD, "broken.mmd")  # what is open counts, not what is on disk
+    changed = pull_workspace(editor, known)
+    assert changed[editor.uri("broken.mmd")]["kind"] == "full"
+    assert changed[editor.uri("broken.mmd")]["version"] == 1
+    (folder / "good.mmd").unlink()
+    assert pull_workspace(editor, known)[editor.uri("good.mmd")]["items"] == []
+
+
+def test_the_workspace_in_parts_with_progress(open_editor: Callable[..., Editor], folder: Path) -> None:
+    for number in range(60):
+        (folder / f"more{number}.mmd").write_text(GOOD, encoding="utf-8")
+    editor = open_editor(PULLING, folder)
+    assert pull_workspace(editor, partialResultToken="part", workDoneToken="work") == {}
+    told: dict[str, list[Any]] = {"part": [], "work": []}
+    for params in editor.messages("$/progress"):
+        told[params["token"]].append(params["value"])
+    parts = [value["items"] for value in told["part"]]
+    assert len(parts) > 1
+    assert sum(map(len, parts)) == 63
+    kinds = [value["kind"] for value in told["work"]]
+    assert kinds[0] == "begin"
+    assert kinds[-1] == "end"
+    # Without a token the server asks for one where there are many files.
+    editor.request("workspace/diagnostic", {"previousResultIds": []})
+    assert "window/workDoneProgress/create" in [message["method"] for message in editor.requests]
+
+
+@pytest.mark.parametrize("by", ["request", "progress"])
+def test_checking_the_workspace_can_be_cancelled(open_editor: Callable[..., Editor], folder: Path, by: str) -> None:
+    for number in range(60):
+        (folder / f"more{number}.mmd").write_text(GOOD, encoding="utf-8")
+    editor = open_editor(PULLING, folder)
+    begun = editor.begin("workspace/diagnostic", {"previousResultIds": [], "workDoneToken": "work"})
+    while not editor.messages("$/progress"):
+        editor.run(0.001)
+    if by == "request":
+        editor.notify("$/cancelRequest", {"id": begun})
+    else:
+        editor.notify("window/workDoneProgress/cancel", {"token": "work"})
+    with pytest.raises(ServerError) as raised:
+        editor.result(begun)
+    assert raised.value.code == -32800
+    assert editor.messages("$/progress")[-1]["value"]["kind"] == "end"
+
+
+@pytest.mark.parametrize("capabilities", [MODERN, PULLING], ids=["pushed", "pulled"])
+def test_files_that_a_workflow_reads(open_editor: Callable[..., Editor], tmp_path: Path, capabilities: Any) -> None:
+    """On disk, changed on disk, open in the editor, and closed again."""
+    text = "---\nworkflow:\n  prompts: texts.yaml\n---\n" + GOOD
+    editor = open_editor(capabilities, tmp_path)
+    uri = editor.open(text)
+
+    def missing() -> bool:
+        editor.run(0.1)
+        items = pull(editor, uri)["items"] if capabilities is PULLING else editor.published(uri)
+        return any("texts.yaml" in item["message"] for item in items)
+
+    assert missing()
+    (tmp_path / "texts.yaml").write_text("R: solve {input}\n", encoding="utf-8")
+    editor.notify("workspace/didChangeWatchedFiles", {"changes": [{"uri": editor.uri("texts.yaml"), "type": 1}]})
+    assert not missing()
+    if capabilities is PULLING:
+        assert "workspace/diagnostic/refresh" in [message["method"] for message in editor.requests]
+    prompts = editor.open("R: [broken\n", "texts.yaml", "yaml")
+    assert missing()
+    editor.change(prompts, {"text": "R: solve it\n"})
+    assert not missing()
+    editor.change(prompts, {"text": "{"})
+    assert missing()
+    editor.close_document(prompts)
+    assert not missing()
+
+
+def test_commands(open_editor: Callable[..., Editor], tmp_path: Path) -> None:
+    editor = open_editor(MODERN, tmp_path)
+    uri = editor.open(BROKEN)
+
+    def execute(command: str, *arguments: Any) -> Any:
+        return editor.request("workspace/executeCommand", {"command": command, "arguments": list(arguments)})
+
+    assert execute("merrow.fix", uri)["MW006"] == 1
+    edit = next(message for message in editor.requests if message["method"] == "workspace/applyEdit")["params"]["edit"]
+    after = editor.applied(edit)[uri]
+    assert '"Bad("' in after or "MW006" not in after
+    good = editor.open(GOOD, "good.mmd")
+    assert execute("merrow.metrics", good)["graph"]["nodes"] == 3
+    assert [node["id"] for node in execute("merrow.graph", good)["nodes"]] == ["P", "A", "R"]
+    assert execute("merrow.explain", "MW105").startswith("# MW105")
+
+
+def test_formatting(editor: Editor) -> None:
+    uri = editor.open("flowchart TD\n A-->B\n  C-->D\n")
+    options = {"tabSize": 8, "insertSpaces": False}
+    edits = editor.request("textDocument/formatting", {"textDocument": {"uri": uri}, "options": options})
+    assert editor.edited(uri, edits) == "flowchart TD\n    A --> B\n    C --> D\n"
+    place = {"start": {"line": 2, "character": 0}, "end": {"line": 2, "character": 3}}
+    edits = editor.request(
+        "textDocument/rangeFormatting", {"textDocument": {"uri": uri}, "range": place, "options": options}
+    )
+    assert editor.edited(uri, edits) == "flowchart TD\n A-->B\n    C --> D\n"
+    notes = editor.open("# A\n\n> ```mermaid\n> flowchart TD\n> A-->B\n> ```\n", "a.md")
+    edits = editor.request("textDocument/formatting", {"textDocument": {"uri": notes}, "options": options})
+    assert "> flowchart TD\n>     A --> B\n" in editor.edited(notes, edits)

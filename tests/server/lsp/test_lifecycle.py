@@ -1,0 +1,130 @@
+"""The start: what is registered, what is imported when, and pytest-lsp's client with a process of its own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from lsprotocol import types
+from pytest_lsp import LanguageClient
+from tests.server.lsp.editor import MINIMAL, MODERN, Editor
+from tests.server.lsp.test_sync import BROKEN, GOOD
+from tests.server.lsp.wire import message
+
+from merrow_server import features
+from merrow_server.lsp import memory
+
+
+async def test_a_client_of_another_make(client: LanguageClient) -> None:
+    uri = "untitled:flow.mmd"
+    client.text_document_did_open(types.DidOpenTextDocumentParams(types.TextDocumentItem(uri, "mermaid", 1, BROKEN)))
+    await client.wait_for_notification(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+    assert "MW006" in [diagnostic.code for diagnostic in client.diagnostics[uri]]
+    client.text_document_did_change(
+        types.DidChangeTextDocumentParams(
+            types.VersionedTextDocumentIdentifier(uri=uri, version=2),
+            [types.TextDocumentContentChangeWholeDocument(GOOD)],
+        )
+    )
+    await client.wait_for_notification(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+    assert "MW006" not in [diagnostic.code for diagnostic in client.diagnostics[uri]]
+
+
+@pytest.mark.parametrize(
+    ("capabilities", "methods"),
+    [
+        (MODERN, {"workspace/didChangeWatchedFiles", "workspace/didChangeConfiguration"}),
+        (MINIMAL, set()),
+    ],
+    ids=["modern", "minimal"],
+)
+def test_what_is_registered_later(
+    open_editor: Callable[..., Editor], capabilities: dict[str, object], methods: set[str]
+) -> None:
+    editor = open_editor(capabilities)
+    registered = {
+        registration["method"]
+        for request in editor.requests
+        if request["method"] == "client/registerCapability"
+        for registration in request["params"]["registrations"]
+    }
+    assert registered == methods
+
+
+def imported(*after: bytes) -> set[str]:
+    """The modules that a server has imported after messages; every test process has imported more."""
+    program = (
+        "import json, sys; from merrow_server.cli import main\n"
+        "import atexit; atexit.register(lambda: sys.stderr.write(json.dumps(sorted(sys.modules))))\n"
+        "sys.exit(main(['serve']))"
+    )
+    start = message("initialize", {"processId": None, "rootUri": None, "capabilities": {}}, 1)
+    done = subprocess.run(
+        [sys.executable, "-c", program], input=b"".join([start, *after]), capture_output=True, timeout=60
+    )
+    return set(json.loads(done.stderr))
+
+
+def test_initialize_needs_no_analysis() -> None:
+    modules = imported()
+    assert "merrow_server.features.hover" in modules
+    heavy = {
+        "merrow_analysis.check",
+        "merrow_analysis.syntax.parser",
+        "lark",
+        "yaml",
+        "nh3",
+        "markdown_it",
+        "openai",
+        "rich",
+    }
+    assert not heavy & modules
+
+
+def test_checking_needs_no_model() -> None:
+    item = {"uri": "untitled:a.mmd", "languageId": "mermaid", "version": 1, "text": GOOD}
+    modules = imported(message("initialized", {}), message("textDocument/didOpen", {"textDocument": item}))
+    assert "merrow_analysis.check" in modules
+    assert not {"openai", "rich", "httpx"} & modules
+
+
+def test_features_are_found_by_their_files() -> None:
+    names = features.names()
+    assert names == sorted(names)
+    assert {"diagnostics", "lifecycle", "formatting"} <= set(names)
+
+
+def test_folders_come_and_go(open_editor: Callable[..., Editor], tmp_path: Path) -> None:
+    first, second = tmp_path / "one", tmp_path / "two"
+    first.mkdir()
+    second.mkdir()
+    editor = open_editor(MODERN, first)
+    editor.notify(
+        "workspace/didChangeWorkspaceFolders",
+        {
+            "event": {
+                "added": [{"uri": second.as_uri(), "name": "two"}],
+                "removed": [{"uri": first.as_uri(), "name": "one"}],
+            }
+        },
+    )
+    editor.run(0.02)
+    assert editor.server.surroundings.folders == [second]
+    assert editor.requests[-1]["params"]["items"][0]["scopeUri"] == second.as_uri()
+
+
+def test_garbage_is_collected_when_nobody_types(editor: Editor, monkeypatch: pytest.MonkeyPatch) -> None:
+    collected: list[float] = []
+    monkeypatch.setattr(memory, "collect", lambda: collected.append(editor.loop.time()))
+    monkeypatch.setattr(memory, "IDLE", 0.05)
+    collector = memory.IdleCollector(editor.loop)
+    for _ in range(5):
+        collector.active()
+        editor.run(0.02)
+        assert not collected
+    editor.run(0.2)
+    assert len(collected) == 1

@@ -1,0 +1,158 @@
+"""Settings: from the editor, for each folder, live; from files; wrong ones are told once and the default holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.server.lsp.editor import MINIMAL, MODERN, Editor
+from tests.server.lsp.test_sync import BROKEN
+
+from merrow_server.lsp.settings import ALL_SETTINGS, SERVER_SETTINGS, EditorSettings, read_editor_settings
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def told(editor: Editor) -> list[str]:
+    return [params["message"] for params in editor.messages("window/showMessage")]
+
+
+def test_the_client_is_asked_for_its_settings(open_editor: Callable[..., Editor], tmp_path: Path) -> None:
+    editor = open_editor(MODERN, tmp_path, settings={"ignore": ["MW0"]})
+    assert editor.codes(editor.open(BROKEN)) == []
+    question = next(message for message in editor.requests if message["method"] == "workspace/configuration")
+    assert question["params"]["items"] == [{"scopeUri": tmp_path.as_uri(), "section": "merrow"}, {"section": "merrow"}]
+
+
+@pytest.mark.parametrize("ask", [True, False], ids=["asked", "sent"])
+def test_settings_change_while_files_are_open(open_editor: Callable[..., Editor], ask: bool) -> None:
+    editor = open_editor(MODERN if ask else MINIMAL)
+    uri = editor.open(BROKEN)
+    assert "MW006" in editor.codes(uri)
+    for settings, there in (({"enable": False}, False), ({"severity": {"MW006": "hint"}}, True), ({}, True)):
+        editor.settings = settings
+        editor.notify("workspace/didChangeConfiguration", {"settings": {"merrow": settings}})
+        editor.run(0.02)
+        assert ("MW006" in editor.codes(uri)) is there
+    assert told(editor) == []
+
+
+def test_settings_at_the_start(open_editor: Callable[..., Editor]) -> None:
+    for options in ({"settings": {"enable": False}}, {"enable": False}):
+        editor = open_editor(MINIMAL, options=options)
+        assert editor.codes(editor.open(BROKEN)) == []
+
+
+@pytest.mark.parametrize(
+    ("settings", "word"),
+    [
+        ({"maximumProblems": "many"}, "merrow.maximumProblems"),
+        ({"maximumProblems": 0}, "merrow.maximumProblems"),
+        ({"enable": "perhaps"}, "merrow.enable"),
+        ({"select": "MW1"}, "merrow.select"),
+        ({"select": ["MW9"]}, "MW9"),
+        ({"severity": {"MW006": "loud"}}, "merrow.severity.MW006"),
+        ({"severity": ["MW006"]}, "merrow.severity"),
+        ({"per-path": {"a/**": ["nonsense"]}}, "nonsense"),
+        ({"logLevel": "shout"}, "merrow.logLevel"),
+        ({"logLevl": "info"}, "merrow.log-level"),
+        ([1, 2], "merrow"),
+        ("x", "merrow"),
+    ],
+)
+def test_a_bad_value_is_told_once_and_the_default_holds(
+    open_editor: Callable[..., Editor], settings: Any, word: str
+) -> None:
+    editor = open_editor(settings=settings)
+    uri = editor.open(BROKEN)
+    assert "MW006" in editor.codes(uri)
+    assert len(told(editor)) == 1
+    assert word in told(editor)[0]
+    editor.notify("workspace/didChangeConfiguration", {"settings": None})
+    editor.run(0.02)
+    assert len(told(editor)) == 1
+    editor.settings = {}
+    editor.notify("workspace/didChangeConfiguration", {"settings": None})
+    editor.run(0.02)
+    editor.settings = settings
+    editor.notify("workspace/didChangeConfiguration", {"settings": None})
+    editor.run(0.02)
+    assert len(told(editor)) == 2, "a value that is wrong again is told again"
+
+
+def test_good_values_beside_a_bad_one_count() -> None:
+    settings, problems = read_editor_settings({"enable": False, "select": 5, "rulePages": "https://example.org/{code}"})
+    assert not settings.enabled
+    assert settings.rule_pages == "https://example.org/{code}"
+    assert settings.apply(None).select == ("ALL",)
+    assert len(problems) == 1
+
+
+def test_nulls_and_what_other_extensions_have_there_is_no_mistake() -> None:
+    assert read_editor_settings({"enable": None, "trace": {"server": "off"}, "interpreter": ["python"]}) == (
+        EditorSettings(),
+        [],
+    )
+    assert read_editor_settings(None) == (EditorSettings(), [])
+
+
+def test_every_folder_has_its_settings(open_editor: Callable[..., Editor], tmp_path: Path) -> None:
+    editor = open_editor(MODERN, tmp_path)
+    surroundings = editor.server.surroundings
+    (tmp_path / "inner").mkdir()
+    surroundings.use_settings({None: {}, tmp_path: {"enable": False}})
+    assert not surroundings.settings(editor.server.documents[editor.open(BROKEN)]).enabled
+    assert editor.codes(editor.uri("flow.mmd")) == []
+
+
+def test_the_pages_of_rules_can_be_elsewhere(open_editor: Callable[..., Editor]) -> None:
+    editor = open_editor(settings={"rule-pages": "https://example.org/rules/{code}.html"})
+    found = editor.published(editor.open(BROKEN))
+    assert found[0]["codeDescription"] == {"href": f"https://example.org/rules/{found[0]['code']}.html"}
+
+
+def test_a_settings_file_on_disk_and_in_the_editor(open_editor: Callable[..., Editor], tmp_path: Path) -> None:
+    file = tmp_path / "merrow.toml"
+    file.write_text('ignore = ["MW006"]\n', encoding="utf-8")
+    editor = open_editor(MODERN, tmp_path)
+    uri = editor.open(BROKEN)
+    assert "MW006" not in editor.codes(uri)
+    file.write_text("", encoding="utf-8")
+    editor.notify("workspace/didChangeWatchedFiles", {"changes": [{"uri": file.as_uri(), "type": 2}]})
+    assert "MW006" in editor.codes(uri)
+    opened = editor.open('ignore = ["MW006"]\n', "merrow.toml", "toml")
+    assert "MW006" not in editor.codes(uri)
+    editor.change(opened, {"text": 'ignore = ["MW0006"]\n'})
+    assert "MW006" in editor.codes(uri)
+    assert any("merrow.toml" in message and "MW0006" in message for message in told(editor))
+    editor.close_document(opened)
+    file.unlink()
+    editor.notify("workspace/didChangeWatchedFiles", {"changes": [{"uri": file.as_uri(), "type": 3}]})
+    assert "MW006" in editor.codes(uri)
+
+
+def test_the_editors_settings_go_before_the_files(open_editor: Callable[..., Editor], tmp_path: Path) -> None:
+    (tmp_path / "merrow.toml").write_text('[severity]\nMW006 = "hint"\n', encoding="utf-8")
+    editor = open_editor(MODERN, tmp_path)
+    assert 4 in [item["severity"] for item in editor.published(editor.open(BROKEN)) if item["code"] == "MW006"]
+    editor = open_editor(MODERN, tmp_path, settings={"severity": {"MW006": "warning"}})
+    assert 2 in [item["severity"] for item in editor.published(editor.open(BROKEN)) if item["code"] == "MW006"]
+
+
+def test_another_settings_file(open_editor: Callable[..., Editor], tmp_path: Path) -> None:
+    (tmp_path / "strict.toml").write_text('ignore = ["MW006"]\n', encoding="utf-8")
+    editor = open_editor(MODERN, tmp_path, settings={"configuration": "strict.toml"})
+    assert "MW006" not in editor.codes(editor.open(BROKEN))
+    editor = open_editor(MODERN, tmp_path, settings={"configuration": "missing.toml"})
+    assert "MW006" in editor.codes(editor.open(BROKEN))
+    assert "missing.toml" in told(editor)[0]
+
+
+def test_the_documentation_has_every_setting() -> None:
+    text = (ROOT / "docs" / "editors.md").read_text(encoding="utf-8")
+    for setting in ALL_SETTINGS:
+        assert f"`{setting.name}`" in text
+    for setting in SERVER_SETTINGS:
+        assert setting.help.rstrip(".") in text
