@@ -92,8 +92,7 @@ def _capacity(change: Change) -> str | None:
     if len(change.links) > MOST_EDGES and len(change.links) > len(change.subject.flow.edges):
         return f"The flowchart would have more than {MOST_EDGES} edges, which Mermaid does not draw."
     handled = _PORT_RULES | _PATH_RULES
-    reason = _new(change, {code for code, _ in change.new_troubles if code not in handled})
-    return reason
+    return _new(change, {code for code, _ in change.new_troubles if code not in handled})
 
 
 _OWN_KIND = {"problem": PROBLEM, "entry_point": ENTRY_POINT}

@@ -1,0 +1,285 @@
+"""Edges in the text: a chain is edited in place where that can be, else written anew edge by edge."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from merrow_analysis.graph.flow import FlowEdge
+from merrow_analysis.syntax.tree import Arrow, Block, Chain, Vertex
+from merrow_optimizer.mutations.base import Splice
+from merrow_optimizer.mutations.change import Change, Link
+from merrow_optimizer.mutations.manuscript import CannotWriteError, Manuscript, Written, label_text
+
+_Order = list[tuple[Link, FlowEdge | None]]
+
+
+@dataclass(slots=True)
+class EdgeEdits:
+    """Edits of chains, and the edges that follow in the order of the text, each with the one it was."""
+
+    splices: list[Splice] = field(default_factory=list)
+    order: _Order = field(default_factory=list)
+
+
+class _Spot(NamedTuple):
+    """A node's place in a chain: its group, and its number in that."""
+
+    group: int
+    number: int
+
+
+def write_edges(manuscript: Manuscript, change: Change) -> EdgeEdits:
+    """Edit the chains whose edges a change concerns. Raises `CannotWriteError`."""
+    edits = EdgeEdits()
+    for chain in manuscript.chains:
+        edges = manuscript.edges_of_chain.get(chain.start, [])
+        if not any(edge.index in change.edges for edge in edges):
+            edits.order += ((_as_it_is(edge), edge) for edge in edges)
+            continue
+        done = _InPlace(manuscript, change, chain, edges).edits() or _anew(manuscript, change, chain, edges)
+        edits.splices += done.splices
+        edits.order += done.order
+    return edits
+
+
+def _as_it_is(edge: FlowEdge) -> Link:
+    label = edge.arrow.label
+    return Link(edge.source.id, edge.target.id, None if label is None else label.text, kept=True)
+
+
+def _wanted(change: Change, edge: FlowEdge) -> tuple[Link, ...]:
+    put = change.edges.get(edge.index)
+    return (_as_it_is(edge),) if put is None else put
+
+
+def _refuse_dropped_id(change: Change, edge: FlowEdge) -> None:
+    name = edge.arrow.edge_id
+    if name is not None and not any(link.kept for link in _wanted(change, edge)):
+        raise CannotWriteError(f"The edge {edge.source.id} --> {edge.target.id} has the id {name.text} of its own.")
+
+
+class _InPlace:
+    """Editing a chain by the names and labels in it, with new lines around it."""
+
+    def __init__(self, manuscript: Manuscript, change: Change, chain: Written, edges: Sequence[FlowEdge]) -> None:
+        self.manuscript, self.change, self.chain, self.edges = manuscript, change, chain, edges
+        self.statement: Chain = chain.statement
+        self.before: list[Link] = []
+        self.after: list[Link] = []
+        self.kept: list[tuple[FlowEdge, Link | None]] = []
+
+    def edits(self) -> EdgeEdits | None:
+        """None where the chain has to be written anew."""
+        for edge in self.edges:
+            _refuse_dropped_id(self.change, edge)
+            wanted = _wanted(self.change, edge)
+            kept = [number for number, link in enumerate(wanted) if link.kept]
+            if len(kept) > 1:
+                return None
+            at = kept[0] if kept else len(wanted)
+            self.before += wanted[:at]
+            self.after += wanted[at + 1 :]
+            self.kept.append((edge, wanted[at] if kept else None))
+        order: _Order = [(link, None) for link in self.before]
+        order += ((link, edge) for edge, link in self.kept if link is not None)
+        order += ((link, None) for link in self.after)
+        if not self._keeps_order(order):
+            return None
+        splices = self._chain_splices()
+        if splices is None:
+            return None
+        lines_before = [self._line(link) for link in self.before]
+        lines_after = [self._line(link) for link in self.after]
+        if len(splices) == 1 and splices[0].start <= self.chain.start and splices[0].end >= self.chain.end:
+            lines = [*lines_before, *lines_after]
+            self.manuscript.refuse_suppressed(self.chain)
+            return EdgeEdits([self.manuscript.instead(self.chain, lines)], order)
+        if lines_before:
+            self.manuscript.refuse_suppressed(self.chain)
+            splices.append(self.manuscript.above(self.chain, lines_before))
+        if lines_after:
+            splices.append(self.manuscript.below(self.chain, lines_after))
+        return EdgeEdits(splices, order)
+
+    def _line(self, link: Link) -> str:
+        return self.manuscript.edge_line(link.source, link.target, link.label)
+
+    def _keeps_order(self, order: _Order) -> bool:
+        """Whether each node is reached in the order that the change wants, and left in it by the cases of Decisions."""
+        wanted = [link for edge in self.edges for link in _wanted(self.change, edge)]
+        written = [link for link, _ in order]
+        for end in (0, 1):
+            for name in {link[end] for link in wanted}:
+                if [link for link in written if link[end] == name] != [link for link in wanted if link[end] == name]:
+                    return False
+        return True
+
+    def _chain_splices(self) -> list[Splice] | None:
+        """Edits inside the chain; one that covers it all where nothing of it stays."""
+        if all(link is None for _, link in self.kept):
+            return [Splice(self.chain.start, self.chain.end, "")] if self._is_bare() else None
+        names: dict[_Spot, set[str | None]] = {}
+        labels: dict[int, set[str | None]] = {}
+        ends: list[tuple[FlowEdge, Link | None, _Spot, _Spot]] = []
+        for (edge, link), (arrow, source, target) in zip(self.kept, self._spots(), strict=True):
+            names.setdefault(source, set()).add(None if link is None else link.source)
+            names.setdefault(target, set()).add(None if link is None else link.target)
+            if link is not None:
+                labels.setdefault(arrow, set()).add(link.label)
+            ends.append((edge, link, source, target))
+        gone = {spot for spot, wanted in names.items() if wanted == {None}}
+        for _, link, source, target in ends:
+            if (link is None) != (source in gone or target in gone):
+                return None
+        found: list[Splice] = []
+        if not (self._remove(gone, found) and self._rename(names, gone, found) and self._relabel(labels, gone, found)):
+            return None
+        return found
+
+    def _is_bare(self) -> bool:
+        return all(_is_bare(vertex) for group in self.statement.groups for vertex in group)
+
+    def _spots(self) -> Iterator[tuple[int, _Spot, _Spot]]:
+        """The arrow and both ends of each edge, in the order of the edges."""
+        flow = self.manuscript.subject.flow
+        groups = self.statement.groups
+        for number in range(len(self.statement.arrows)):
+            for i, source in enumerate(groups[number]):
+                for j, target in enumerate(groups[number + 1]):
+                    if source.name.text in flow.nodes and target.name.text in flow.nodes:
+                        yield number, _Spot(number, i), _Spot(number + 1, j)
+
+    def _remove(self, gone: set[_Spot], found: list[Splice]) -> bool:
+        """Take nodes out of groups, and whole groups off the ends."""
+        groups = self.statement.groups
+        first, last = 0, len(groups) - 1
+        while first < last and all(_Spot(first, number) in gone for number in range(len(groups[first]))):
+            first += 1
+        while last > first and all(_Spot(last, number) in gone for number in range(len(groups[last]))):
+            last -= 1
+        if first == last:
+            return False
+        offset = self.manuscript.offset
+        block = self.chain.block
+        if first > 0:
+            if not all(_is_bare(vertex) for group in groups[:first] for vertex in group):
+                return False
+            found.append(Splice(self.chain.start, offset(block, groups[first][0].span[0]), ""))
+        if last < len(groups) - 1:
+            if not all(_is_bare(vertex) for group in groups[last + 1 :] for vertex in group):
+                return False
+            end = self.manuscript.vertex_end(groups[last][-1])
+            found.append(Splice(offset(block, end), self.chain.end, ""))
+        for group in range(first, last + 1):
+            out = [number for number in range(len(groups[group])) if _Spot(group, number) in gone]
+            if len(out) == len(groups[group]) or not all(_is_bare(groups[group][number]) for number in out):
+                return False
+            stay = [number for number in range(len(groups[group])) if number not in out]
+            for number in out:
+                vertex = groups[group][number]
+                if number < stay[0]:
+                    end = groups[group][number + 1].span[0]
+                    found.append(Splice(offset(block, vertex.span[0]), offset(block, end), ""))
+                else:
+                    start = self.manuscript.vertex_end(groups[group][number - 1])
+                    found.append(Splice(offset(block, start), offset(block, vertex.span[1]), ""))
+        return True
+
+    def _rename(self, names: dict[_Spot, set[str | None]], gone: set[_Spot], found: list[Splice]) -> bool:
+        for spot, wanted in sorted(names.items()):
+            if spot in gone:
+                continue
+            vertex = self.statement.groups[spot.group][spot.number]
+            one = wanted - {None}
+            if len(one) != 1:
+                return False
+            name = one.pop()
+            if name == vertex.name.text:
+                continue
+            if not _is_bare(vertex) or name is None:
+                return False
+            offset = self.manuscript.offset
+            start, end = vertex.name.span
+            found.append(Splice(offset(self.chain.block, start), offset(self.chain.block, end), name))
+        return True
+
+    def _relabel(self, labels: dict[int, set[str | None]], gone: set[_Spot], found: list[Splice]) -> bool:
+        for number, wanted in sorted(labels.items()):
+            arrow = self.statement.arrows[number]
+            written = None if arrow.label is None else arrow.label.text
+            if wanted == {written}:
+                continue
+            if len(wanted) != 1:
+                return False
+            groups = self.statement.groups
+            # The space around the arrow is written with it; so it must not touch a node that is taken out.
+            if any(spot in gone for spot in (_Spot(number, len(groups[number]) - 1), _Spot(number + 1, 0))):
+                return False
+            splice = self._label_splice(arrow, groups[number][-1], groups[number + 1][0], wanted.pop())
+            if splice is None:
+                return False
+            found.append(splice)
+        return True
+
+    def _label_splice(self, arrow: Arrow, source: Vertex, target: Vertex, label: str | None) -> Splice | None:
+        offset, block = self.manuscript.offset, self.chain.block
+        if arrow.label is not None and label is not None:
+            start, end = arrow.label.span
+            inside = block.text[start:end]
+            at = inside.find(arrow.label.text)
+            if at == -1 or label_text(label) != label:
+                return None
+            return Splice(offset(block, start + at), offset(block, start + at + len(arrow.label.text)), label)
+        if arrow.edge_id is not None or arrow.stroke != "normal" or arrow.type != "arrow_point":
+            return None
+        style = self.manuscript.plain_style if label is None else self.manuscript.labelled_style
+        start, end = self.manuscript.vertex_end(source), target.span[0]
+        return Splice(
+            offset(block, start), offset(block, end), style.text("", "", None if label is None else label_text(label))
+        )
+
+
+def _is_bare(vertex: Vertex) -> bool:
+    return vertex.shape is None and vertex.metadata is None and not vertex.classes
+
+
+def _anew(manuscript: Manuscript, change: Change, chain: Written, edges: Sequence[FlowEdge]) -> EdgeEdits:
+    """Write a chain as single edges, in their order; what its nodes declare is said where each is named first."""
+    manuscript.refuse_suppressed(chain)
+    statement: Chain = chain.statement
+    if any(arrow.edge_id is not None for arrow in statement.arrows):
+        raise CannotWriteError("An edge of the chain has an id of its own, which can't be shared out.")
+    declared = {
+        vertex.name.text: manuscript.vertex_text(vertex, chain.block)
+        for group in statement.groups
+        for vertex in group
+        if not _is_bare(vertex)
+    }
+    for name in change.removed:
+        declared.pop(name, None)
+    # A node that no edge of the chain names any more is still declared where the chain stood.
+    order: _Order = []
+    lines: list[str] = []
+
+    def said(name: str) -> str:
+        return declared.pop(name, name)
+
+    for edge in edges:
+        for link in _wanted(change, edge):
+            source = said(link.source)
+            target = said(link.target) if link.target != link.source else link.target
+            if link.kept and link.label == _as_it_is(edge).label:
+                lines.append(f"{source}{_between(manuscript, edge, chain.block)}{target}")
+            else:
+                lines.append(manuscript.edge_line(source, target, link.label))
+            order.append((link, edge if link.kept else None))
+    lines = [*declared.values(), *lines]
+    return EdgeEdits([manuscript.instead(chain, lines)], order)
+
+
+def _between(manuscript: Manuscript, edge: FlowEdge, block: Block) -> str:
+    """An arrow with the space around it, as it stands in a chain."""
+    style = manuscript.plain_style if edge.arrow.label is None else manuscript.labelled_style
+    return f"{style.before or ' '}{block.text[edge.arrow.span[0] : edge.arrow.span[1]].strip()}{style.after or ''}"

@@ -1,0 +1,349 @@
+"""A workflow's text with its habits: where it says things, and how new lines should look among them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from merrow_analysis.definitions.operators import OperatorSpec
+from merrow_analysis.graph.flow import FlowEdge, FlowNode
+from merrow_analysis.suppressions import has_suppression
+from merrow_analysis.syntax.tree import (
+    Block,
+    Chain,
+    ClassAssign,
+    ClassDef,
+    Comment,
+    EmptyStatement,
+    Header,
+    Statement,
+    Vertex,
+)
+from merrow_optimizer.mutations.base import Places, Splice
+from merrow_optimizer.mutations.change import Subject
+
+_TAIL = re.compile(r"[ \t]*(;?)[ \t]*(?=[\r\n]|\Z)")
+_MORE = re.compile(r"[ \t]*;[ \t]*")
+_LINE_END = re.compile(r"\r\n|\n|\r")
+_INDENT = re.compile(r"[ \t]*")
+_BARS = re.compile(r"\|[^|]*\|\s*\Z", re.DOTALL)
+_PLAIN_LABEL = re.compile(r"[A-Za-z0-9_ .-]+(?::[A-Za-z0-9_ .-]*)?")
+
+
+class CannotWriteError(ValueError):
+    """A change that would disturb what the text says about something else; the message is a sentence."""
+
+
+class Written(NamedTuple):
+    """A statement where it stands, ``start`` and ``end`` as offsets into the text."""
+
+    statement: Any
+    block: Block
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class ArrowStyle:
+    """How an edge is spaced: what stands around the arrow, and around the label between bars."""
+
+    before: str
+    arrow: str
+    gap: str
+    after: str
+
+    def text(self, source: str, target: str, label: str | None) -> str:
+        bars = "" if label is None else f"{self.gap}|{label}|"
+        return f"{source}{self.before}{self.arrow}{bars}{self.after}{target}"
+
+
+class Manuscript:
+    """The text of a subject: places, and habits as far as new lines follow them."""
+
+    def __init__(self, subject: Subject) -> None:
+        self.subject = subject
+        self.text = subject.text
+        self.places = Places(self.text)
+        self.blocks = subject.analysis.diagram.blocks
+
+    # Places
+
+    def offset(self, block: Block, at: int) -> int:
+        """The offset into the text of an offset into a block."""
+        return self.places.starts[block.line] + at
+
+    def written(self, statement: Statement, block: Block) -> Written:
+        start, end = statement.span
+        base = self.places.starts[block.line]
+        return Written(statement, block, base + start, base + end)
+
+    def statements(self, kind: type) -> Iterator[Written]:
+        """All statements of a kind, in the order of the text."""
+        for block in self.blocks:
+            for statement in block.statements:
+                if type(statement) is kind:
+                    yield self.written(statement, block)
+
+    @cached_property
+    def chains(self) -> list[Written]:
+        return list(self.statements(Chain))
+
+    @cached_property
+    def edges_of_chain(self) -> dict[int, list[FlowEdge]]:
+        """The edges that the chain at an offset makes, in order."""
+        by_arrow = {
+            (id(chain.block), id(arrow)): chain.start for chain in self.chains for arrow in chain.statement.arrows
+        }
+        found: dict[int, list[FlowEdge]] = {}
+        for edge in self.subject.flow.edges:
+            found.setdefault(by_arrow[id(edge.block), id(edge.arrow)], []).append(edge)
+        return found
+
+    def declaration(self, node: FlowNode) -> Written | None:
+        """The statement of its own that declares a node, if there is one: the first that says a shape or metadata."""
+        for mention in node.mentions:
+            if not mention.declares:
+                continue
+            for statement in mention.block.statements:
+                if (
+                    type(statement) is Chain
+                    and not statement.arrows
+                    and any(vertex is mention.vertex for vertex in statement.groups[0])
+                ):
+                    return self.written(statement, mention.block)
+            return None
+        return None
+
+    def slice(self, block: Block, start: int, end: int) -> str:
+        return block.text[start:end]
+
+    def vertex_text(self, vertex: Vertex, block: Block) -> str:
+        """A node as it stands in a chain, with its brackets, classes and metadata."""
+        return block.text[vertex.span[0] : self.vertex_end(vertex)]
+
+    def vertex_end(self, vertex: Vertex) -> int:
+        return max(vertex.span[1], vertex.metadata.span[1] if vertex.metadata is not None else 0)
+
+    # Lines
+
+    @cached_property
+    def eol(self) -> str:
+        found = _LINE_END.search(self.text)
+        return "\n" if found is None else found[0]
+
+    def line_start(self, offset: int) -> int:
+        return self.places.starts[self.places.position(offset).line]
+
+    def indent(self, offset: int) -> str:
+        """The white space before what stands at ``offset`` if it begins its line, else that of the file's body."""
+        start = self.line_start(offset)
+        before = self.text[start:offset]
+        return before if not before.strip(" \t") else self.body_indent
+
+    @cached_property
+    def body_indent(self) -> str:
+        """The indentation that most chains have."""
+        found = Counter(
+            before
+            for chain in self.chains
+            if not (before := self.text[self.line_start(chain.start) : chain.start]).strip(" \t")
+        )
+        return min(found, key=lambda indent: (-found[indent], indent)) if found else "    "
+
+    def above(self, place: Written, lines: list[str]) -> Splice:
+        """The edit that puts lines before a statement."""
+        indent, semicolon = self.indent(place.start), self._semicolon(place)
+        return Splice(place.start, place.start, "".join(f"{line}{semicolon}{self.eol}{indent}" for line in lines))
+
+    def below(self, place: Written, lines: list[str]) -> Splice:
+        """The edit that puts lines after a statement."""
+        indent, semicolon = self.indent(place.start), self._semicolon(place)
+        tail = _TAIL.match(self.text, place.end)
+        at = place.end if tail is None else tail.end()
+        return Splice(at, at, "".join(f"{self.eol}{indent}{line}{semicolon}" for line in lines))
+
+    def instead(self, place: Written, lines: list[str]) -> Splice:
+        """The edit that writes lines in place of a statement, or takes it out with its line where there are none."""
+        if not lines:
+            return self.without(place)
+        indent, semicolon = self.indent(place.start), self._semicolon(place)
+        return Splice(place.start, place.end, f"{semicolon}{self.eol}{indent}".join(lines))
+
+    def without(self, place: Written) -> Splice:
+        """The edit that takes a statement out; its line, too, where it has that to itself."""
+        self.refuse_suppressed(place)
+        start = self.line_start(place.start)
+        tail = _TAIL.match(self.text, place.end)
+        if tail is not None and not self.text[start : place.start].strip(" \t"):
+            end = _LINE_END.match(self.text, tail.end())
+            return Splice(start, tail.end() if end is None else end.end(), "")
+        more = _MORE.match(self.text, place.end)
+        return Splice(place.start, place.end if more is None else more.end(), "")
+
+    def _semicolon(self, place: Written) -> str:
+        tail = _TAIL.match(self.text, place.end)
+        return "" if tail is None else tail[1]
+
+    def refuse_suppressed(self, place: Written) -> None:
+        """Raise `CannotWriteError` where a comment speaks to Merrow about the statement at ``place``."""
+        at = self._numbers[id(place.block)]
+        while at > 0 and all(type(one) in (Comment, EmptyStatement) for one in self.blocks[at - 1].statements):
+            at -= 1
+            if has_suppression(self.blocks[at]):
+                raise CannotWriteError("A comment that silences a rule speaks of a line that would go.")
+
+    @cached_property
+    def _numbers(self) -> dict[int, int]:
+        return {id(block): number for number, block in enumerate(self.blocks)}
+
+    # Arrows
+
+    @cached_property
+    def labelled_style(self) -> ArrowStyle:
+        """The spacing of the file's labelled edges, of the others where none has a label."""
+        return self._usual(labelled=True) or self._usual(labelled=False) or ArrowStyle(" ", "-->", "", " ")
+
+    @cached_property
+    def plain_style(self) -> ArrowStyle:
+        """The spacing of the file's unlabelled edges."""
+        return self._usual(labelled=False) or self._from_labelled()
+
+    def _from_labelled(self) -> ArrowStyle:
+        style = self._usual(labelled=True)
+        return ArrowStyle(" ", "-->", "", " ") if style is None else ArrowStyle(" ", style.arrow, "", " ")
+
+    def _usual(self, *, labelled: bool) -> ArrowStyle | None:
+        found: Counter[ArrowStyle] = Counter()
+        for chain in self.chains:
+            groups, arrows = chain.statement.groups, chain.statement.arrows
+            for number, arrow in enumerate(arrows):
+                if arrow.stroke == "invisible" or arrow.edge_id is not None or (arrow.label is not None) != labelled:
+                    continue
+                style = self._style(chain.block, groups[number][-1], arrow, groups[number + 1][0])
+                if style is not None:
+                    found[style] += 1
+        if not found:
+            return None
+        return min(found, key=lambda style: (-found[style], style.before, style.arrow, style.gap, style.after))
+
+    def _style(self, block: Block, source: Vertex, arrow: Any, target: Vertex) -> ArrowStyle | None:
+        text = block.text[arrow.span[0] : arrow.span[1]]
+        before = block.text[self.vertex_end(source) : arrow.span[0]]
+        after = block.text[arrow.span[1] : target.span[0]]
+        gap = ""
+        if arrow.label is not None:
+            bars = _BARS.search(text)
+            if bars is None:
+                return None
+            after = text[len(text.rstrip()) :] + after
+            bare = text[: bars.start()]
+            text, gap = bare.rstrip(), bare[len(bare.rstrip()) :]
+        spaces = before + gap + after
+        return None if spaces.strip(" \t") else ArrowStyle(before or "", text.strip(), gap, after or "")
+
+    def edge_line(self, source: str, target: str, label: str | None) -> str:
+        """A new edge as a statement."""
+        if label is None:
+            return self.plain_style.text(source, target, None)
+        return self.labelled_style.text(source, target, label_text(label))
+
+    # Labels of ports
+
+    @cached_property
+    def names_bulk(self) -> bool:
+        """Whether the file writes the name of a port that needs none (``|input|``), for its operators other than
+        ensembles.
+        """
+        named = plain = 0
+        for edge in self.subject.typed.edges:
+            spec = edge.target.spec
+            if spec is None or spec.bulk is None or spec.is_ensemble or edge.port != spec.bulk:
+                continue
+            if edge.source.kind == "decision":
+                continue
+            named, plain = (named, plain + 1) if edge.inferred else (named + 1, plain)
+        return named > plain
+
+    # Nodes and classes
+
+    @cached_property
+    def operator_nodes(self) -> list[FlowNode]:
+        return [node.flow for node in self.subject.typed.nodes if node.spec is not None]
+
+    def _most(self, says: Callable[[FlowNode], bool], otherwise: bool) -> bool:
+        answers = [says(node) for node in self.operator_nodes]
+        if not answers:
+            return otherwise
+        return sum(answers) * 2 > len(answers)
+
+    @cached_property
+    def by_metadata(self) -> bool:
+        """Whether the file says operators in metadata rather than in labels."""
+        return self._most(lambda node: node.label is None or _says_op(self.subject, node), otherwise=False)
+
+    @cached_property
+    def uses_classes(self) -> bool:
+        """Whether the file gives operators' classes to nodes, in one way or the other."""
+        return self._most(lambda node: self.operator_class(node) is not None, otherwise=True)
+
+    @cached_property
+    def class_statements(self) -> bool:
+        """Whether classes are given by ``class A name`` rather than by ``A:::name``."""
+        uses = [use for node in self.operator_nodes for use in node.classes]
+        return sum(use.statement is not None for use in uses) * 2 > len(uses)
+
+    def operator_class(self, node: FlowNode) -> str | None:
+        """The class of a node that names its operator."""
+        resolution = self.subject.typed.by_id[node.id].resolution
+        claim = next((claim for claim in resolution.claims if claim.place == "class"), None)
+        return None if claim is None else claim.word
+
+    def class_name(self, spec: OperatorSpec) -> str:
+        """The class for an operator: as the file spells it, else as published files do."""
+        wanted = spec.class_name.casefold()
+        spelled = [name for name in self.subject.flow.class_defs if name.casefold() == wanted]
+        for node in self.operator_nodes:
+            spelled += [use.name.text for use in node.classes if use.name.text.casefold() == wanted]
+        return spelled[0] if spelled else spec.class_name
+
+    def last(self, kind: type, after: int = 0) -> Written | None:
+        """The last statement of a kind that stands after an offset."""
+        found = None
+        for written in self.statements(kind):
+            if written.start >= after:
+                found = written
+        return found
+
+    @cached_property
+    def class_definitions(self) -> list[Written]:
+        return list(self.statements(ClassDef))
+
+    @cached_property
+    def class_assignments(self) -> list[Written]:
+        return list(self.statements(ClassAssign))
+
+    @property
+    def header(self) -> Written:
+        """The first line of the flowchart."""
+        header = self.subject.analysis.diagram.header
+        if header is None:
+            raise CannotWriteError("The text has no flowchart yet.")
+        statement: Header = header[0]
+        return self.written(statement, header[1])
+
+
+def _says_op(subject: Subject, node: FlowNode) -> bool:
+    return any(claim.place == "op" for claim in subject.typed.by_id[node.id].resolution.claims)
+
+
+def label_text(label: str) -> str:
+    """A label as it stands between bars."""
+    if _PLAIN_LABEL.fullmatch(label) and label.strip() == label:
+        return label
+    if '"' in label:
+        raise CannotWriteError(f"The label {label} can't be written between bars.")
+    return f'"{label}"'

@@ -1,0 +1,318 @@
+"""Nodes in the text: declarations and classes that come, go, or name another operator."""
+
+from __future__ import annotations
+
+import re
+
+from merrow_analysis.definitions.operators import OperatorSpec
+from merrow_analysis.definitions.parameters import LabelParts
+from merrow_analysis.graph.flow import FlowNode
+from merrow_analysis.ide.yaml_write import quoted, word
+from merrow_analysis.rules.node_places import label_range, metadata_key_range, metadata_value_range
+from merrow_analysis.syntax.tree import Chain, ClassAssign, Click, Name, Style
+from merrow_analysis.text import Range
+from merrow_optimizer.mutations.base import Splice
+from merrow_optimizer.mutations.change import Change, NewNode
+from merrow_optimizer.mutations.manuscript import CannotWriteError, Manuscript, Written
+
+_LABEL_VALUE = re.compile(r"[A-Za-z0-9_.-]+")
+_CLASS_DEF = re.compile(r"classDef[ \t]+\S+[ \t]+(.*)", re.DOTALL)
+
+
+# New nodes
+
+
+def write_added(manuscript: Manuscript, change: Change) -> list[Splice]:
+    """Declare the nodes that come, each beside the one it is said to stand by, and give them their classes."""
+    found: list[Splice] = []
+    anchors = {new.id: _anchor(manuscript, change, new) for new in change.added}
+    below: dict[int, tuple[Written, list[str]]] = {}
+    for new in change.added:
+        anchor = anchors[new.id]
+        below.setdefault(anchor.start, (anchor, []))[1].extend(_declaration(manuscript, new, anchor))
+    for anchor, lines in below.values():
+        found.append(manuscript.below(anchor, lines))
+    return [*found, *_classes(manuscript, change, anchors)]
+
+
+def _anchor(manuscript: Manuscript, change: Change, new: NewNode) -> Written:
+    """The statement that a new declaration follows: the declaration it stands beside, else the last one, else the
+    first line.
+    """
+    by_id = {node.id: node for node in change.added}
+    beside = new.beside
+    while beside in by_id:
+        beside = by_id[beside].beside
+    node = manuscript.subject.flow.nodes.get(beside)
+    place = manuscript.declaration(node) if node is not None and beside not in change.removed else None
+    if place is not None:
+        return place
+    for other in reversed(manuscript.operator_nodes):
+        place = manuscript.declaration(other) if other.id not in change.removed else None
+        if place is not None:
+            return place
+    return manuscript.header
+
+
+def _declaration(manuscript: Manuscript, new: NewNode, anchor: Written) -> list[str]:
+    values = new.values()
+    suffix = ""
+    if manuscript.uses_classes and not _by_statement(manuscript, anchor):
+        suffix = f":::{manuscript.class_name(new.spec)}"
+    if manuscript.by_metadata:
+        return [f"{new.id}@{{ {', '.join(_pairs(values))} }}", *([f"{new.id}{suffix}"] if suffix else [])]
+    in_label = {
+        key: value
+        for key, value in values.items()
+        if key not in ("op", "prompt") and isinstance(value, str) and _LABEL_VALUE.fullmatch(value)
+    }
+    apart = {key: value for key, value in values.items() if key != "op" and key not in in_label}
+    inside = ", ".join(f"{key}: {value}" for key, value in in_label.items())
+    lines = [f'{new.id}["{new.spec.name}<br/>{f"({inside})" if inside else ""}"]{suffix}']
+    if apart:
+        lines.append(f"{new.id}@{{ {', '.join(_pairs(apart))} }}")
+    return lines
+
+
+def _pairs(values: dict[str, object]) -> list[str]:
+    return [f"{key}: {_value(value)}" for key, value in values.items()]
+
+
+def _value(value: object) -> str:
+    text = word(value)
+    if text is None:
+        raise CannotWriteError("A parameter of the new node can't be written in metadata.")
+    return text if not isinstance(value, str) or "\n" not in value else quoted(value, in_statement=True)
+
+
+def _by_statement(manuscript: Manuscript, anchor: Written) -> bool:
+    """Whether new nodes get their classes by ``class X name``: where the file does, and such a line follows."""
+    if not manuscript.class_statements:
+        return False
+    return manuscript.last(ClassAssign, after=anchor.end) is not None
+
+
+def _classes(manuscript: Manuscript, change: Change, anchors: dict[str, Written]) -> list[Splice]:
+    if not manuscript.uses_classes:
+        return []
+    found: list[Splice] = []
+    lines: dict[int, tuple[Written, list[str]]] = {}
+    for new in change.added:
+        anchor = anchors[new.id]
+        if _by_statement(manuscript, anchor):
+            place = _class_place(manuscript, new, anchor)
+            lines.setdefault(place.start, (place, []))[1].append(f"class {new.id} {manuscript.class_name(new.spec)}")
+    for place, classes in lines.values():
+        found.append(manuscript.below(place, classes))
+    return found
+
+
+def _class_place(manuscript: Manuscript, new: NewNode, anchor: Written) -> Written:
+    """The class line of the node beside, where it comes after the declaration, else the last class line."""
+    last = manuscript.class_assignments[-1]
+    for written in manuscript.class_assignments:
+        if written.start >= anchor.end and any(name.text == new.beside for name in written.statement.ids):
+            return written
+    return last
+
+
+def write_definitions(manuscript: Manuscript, change: Change) -> list[Splice]:
+    """Define the classes that new operators bring, in the style of the published files."""
+    specs: dict[str, OperatorSpec] = {}
+    if manuscript.uses_classes:
+        specs.update((manuscript.class_name(new.spec), new.spec) for new in change.added)
+    for name, new in change.substituted.items():
+        node = manuscript.subject.flow.nodes[name]
+        if manuscript.operator_class(node) is not None:
+            specs[manuscript.class_name(new.spec)] = new.spec
+    missing = [name for name in specs if name not in manuscript.subject.flow.class_defs]
+    if not missing:
+        return []
+    if manuscript.class_definitions:
+        place = manuscript.class_definitions[-1]
+        semicolon = ";" if manuscript.text[place.end - 1 : place.end] == ";" else ""
+        return [
+            manuscript.below(
+                place, [f"classDef {name} {_look(manuscript, specs[name])}{semicolon}" for name in missing]
+            )
+        ]
+    place = _last_statement(manuscript)
+    return [manuscript.below(place, [f"classDef {name} {specs[name].style}" for name in missing])]
+
+
+def _last_statement(manuscript: Manuscript) -> Written:
+    """The last chain outside of any subgraph's end that may follow it: definitions may stand anywhere."""
+    return manuscript.chains[-1] if manuscript.chains else manuscript.header
+
+
+def _look(manuscript: Manuscript, spec: OperatorSpec) -> str:
+    """The operator's published colours, without the line width where the file's own definitions leave it out."""
+    widths = any("stroke-width" in style for place in manuscript.class_definitions for style in place.statement.styles)
+    parts = spec.style.split(",")
+    return ",".join(part for part in parts if widths or not part.startswith("stroke-width"))
+
+
+# Nodes that go
+
+
+def write_removed(manuscript: Manuscript, change: Change) -> list[Splice]:
+    """Take out what declares, styles or classes the nodes that go; their edges are `edge_writing`'s."""
+    found: list[Splice] = []
+    for name in sorted(change.removed):
+        node = manuscript.subject.flow.nodes[name]
+        _refuse_links(manuscript, node)
+    for chain in manuscript.chains:
+        if not chain.statement.arrows:
+            found += _without_vertices(manuscript, chain, change.removed)
+    for written in manuscript.class_assignments:
+        found += _without_names(manuscript, written, written.statement.ids, change.removed)
+    for written in manuscript.statements(Style):
+        if written.statement.id.text in change.removed:
+            found.append(manuscript.without(written))
+    return found
+
+
+def _refuse_links(manuscript: Manuscript, node: FlowNode) -> None:
+    for written in manuscript.statements(Click):
+        if any(name.text == node.id for name in written.statement.ids):
+            raise CannotWriteError(f"{node.id} has a link or a call of its own (`click`).")
+
+
+def _without_vertices(manuscript: Manuscript, place: Written, gone: frozenset[str]) -> list[Splice]:
+    statement: Chain = place.statement
+    group = statement.groups[0]
+    stay = [vertex for vertex in group if vertex.name.text not in gone]
+    if len(stay) == len(group):
+        return []
+    if not stay:
+        return [manuscript.without(place)]
+    manuscript.refuse_suppressed(place)
+    return _cut(
+        manuscript,
+        place,
+        [(vertex.span[0], manuscript.vertex_end(vertex)) for vertex in group],
+        [vertex.name.text in gone for vertex in group],
+    )
+
+
+def _without_names(
+    manuscript: Manuscript, place: Written, names: tuple[Name, ...], gone: frozenset[str]
+) -> list[Splice]:
+    out = [name.text in gone for name in names]
+    if not any(out):
+        return []
+    if all(out):
+        return [manuscript.without(place)]
+    return _cut(manuscript, place, [name.span for name in names], out)
+
+
+def _cut(manuscript: Manuscript, place: Written, spans: list[tuple[int, int]], out: list[bool]) -> list[Splice]:
+    """Take entries out of a list, each with the separator before it, the first ones with the one after."""
+    found: list[Splice] = []
+    first = out.index(False)
+    for number, gone in enumerate(out):
+        if not gone:
+            continue
+        if number < first:
+            start, end = spans[number][0], spans[number + 1][0]
+        else:
+            start, end = spans[number - 1][1], spans[number][1]
+        found.append(Splice(manuscript.offset(place.block, start), manuscript.offset(place.block, end), ""))
+    return found
+
+
+# Nodes with another operator
+
+
+def write_substituted(manuscript: Manuscript, change: Change) -> list[Splice]:
+    """Name the new operator wherever a node named its old one, and take out parameters that it hasn't."""
+    found: list[Splice] = []
+    for name, new in change.substituted.items():
+        found += _substitute(manuscript, manuscript.subject.flow.nodes[name], new)
+    return found
+
+
+def _substitute(manuscript: Manuscript, node: FlowNode, new: NewNode) -> list[Splice]:
+    resolution = manuscript.subject.typed.by_id[node.id].resolution
+    found: list[Splice] = []
+    for claim in resolution.claims:
+        if claim.place == "op":
+            metadata, block = node.metadata[claim.index]
+            found.append(_replace(manuscript, metadata_value_range(metadata, block, "op"), new.spec.name, claim.word))
+        elif claim.place == "label":
+            label, parts = node.label, resolution.label_parts
+            if label is None or parts is None:
+                raise CannotWriteError(f"The label of {node.id} can't be rewritten.")
+            found.append(_replace(manuscript, label_range(node, parts.operator_span), new.spec.name, claim.word))
+        else:
+            found += _class_of(manuscript, node, claim.index, manuscript.class_name(new.spec))
+    return [*found, *_parameters(manuscript, node, new)]
+
+
+def _replace(manuscript: Manuscript, place: Range, text: str, before: str) -> Splice:
+    """The edit of a name that must stand where it is said to; in quotes or not."""
+    start, end = manuscript.places.offset(place.start), manuscript.places.offset(place.end)
+    written = manuscript.text[start:end]
+    at = written.find(before)
+    if at == -1 or written.strip("\"' ") != before:
+        raise CannotWriteError(f"`{before}` does not stand in the text as it is read.")
+    return Splice(start + at, start + at + len(before), text)
+
+
+def _class_of(manuscript: Manuscript, node: FlowNode, index: int, class_name: str) -> list[Splice]:
+    use = node.classes[index]
+    start = manuscript.offset(use.block, use.name.span[0])
+    end = manuscript.offset(use.block, use.name.span[1])
+    if use.statement is None or all(name.text == node.id for name in use.statement.ids):
+        return [Splice(start, end, class_name)]
+    place = manuscript.written(use.statement, use.block)
+    found = _without_names(manuscript, place, use.statement.ids, frozenset({node.id}))
+    return [*found, manuscript.below(place, [f"class {node.id} {class_name}"])]
+
+
+def _parameters(manuscript: Manuscript, node: FlowNode, new: NewNode) -> list[Splice]:
+    """Rename or take out the parameters that the new operator says otherwise or not at all."""
+    resolution = manuscript.subject.typed.by_id[node.id].resolution
+    old, wanted = resolution.spec, new.values()
+    if old is None:
+        return []
+    found: list[Splice] = []
+    for key, parameter in resolution.parameters.items():
+        if key == "op" or key in new.spec.allowed_parameters():
+            continue
+        renamed = new.spec.instruction_key if key == old.instruction_key else None
+        if renamed is not None and wanted.get(renamed) is None:
+            renamed = None
+        if parameter.block is None:
+            found += _label_parameter(manuscript, node, resolution.label_parts, key, renamed)
+        else:
+            metadata, block = node.metadata[parameter.block]
+            if renamed is None:
+                raise CannotWriteError(f"{node.id} says `{key}` in its metadata, which {new.spec.name} has not.")
+            found.append(_replace(manuscript, metadata_key_range(metadata, block, key), renamed, key))
+    return found
+
+
+def _label_parameter(
+    manuscript: Manuscript, node: FlowNode, parts: LabelParts | None, key: str, renamed: str | None
+) -> list[Splice]:
+    if parts is None or node.label is None or parts.repeated or key not in parts.parameters:
+        raise CannotWriteError(f"The label of {node.id} can't be rewritten.")
+    parameter = parts.parameters[key]
+    if renamed is not None:
+        return [_replace(manuscript, label_range(node, parameter.key_span), renamed, key)]
+    entries = list(parts.parameters.values())
+    spans = [(entry.key_span[0], entry.value_span[1]) for entry in entries]
+    number = entries.index(parameter)
+    if len(entries) == 1:
+        text = node.label.text
+        start, end = text.rfind("(", 0, spans[0][0]), text.find(")", spans[0][1])
+        if start == -1 or end == -1:
+            raise CannotWriteError(f"The label of {node.id} can't be rewritten.")
+        cut = (start, end + 1)
+    elif number == 0:
+        cut = (spans[0][0], spans[1][0])
+    else:
+        cut = (spans[number - 1][1], spans[number][1])
+    place = label_range(node, cut)
+    return [Splice(manuscript.places.offset(place.start), manuscript.places.offset(place.end), "")]
