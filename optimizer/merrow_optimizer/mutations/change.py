@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -141,8 +141,7 @@ class Change:
     tuple drops it. Edges of removed nodes must be mapped, too. ``target`` is what of the text it is about.
 
     ``content`` tells changes apart that have the same graph terms (such as the prompt of a new node); it is part of
-    the move's id. ``front_prompts`` are prompts that the front matter gains besides those of ``added``, and
-    ``lost_prompts`` names that it loses.
+    the move's id. ``front_prompts`` are prompts that the front matter gains besides those of new nodes.
     """
 
     subject: Subject
@@ -155,7 +154,22 @@ class Change:
     edges: Mapping[int, tuple[Link, ...]] = field(default_factory=lambda: MappingProxyType({}))
     content: tuple[object, ...] = ()
     front_prompts: tuple[tuple[str, str], ...] = ()
-    lost_prompts: tuple[str, ...] = ()
+
+    @cached_property
+    def gained_prompts(self) -> tuple[tuple[str, str], ...]:
+        """The prompts that the front matter gains, each by its name."""
+        new = (*self.added, *self.substituted.values())
+        own = [(node.prompt_name, node.prompt or "") for node in new if node.prompt_name is not None]
+        return (*own, *self.front_prompts)
+
+    @cached_property
+    def lost_prompts(self) -> tuple[str, ...]:
+        """The prompts of the front matter that no node has the role of any more."""
+        prompts = self.subject.analysis.settings.prompts
+        if not prompts or not (self.removed or self.substituted):
+            return ()
+        lost = _roles(self.subject.typed) - _roles(self.after)
+        return tuple(name for name in prompts if name.strip().casefold() in lost)
 
     @cached_property
     def links(self) -> list[tuple[Link, FlowEdge | None]]:
@@ -196,9 +210,7 @@ class Change:
     def delta(self) -> Delta:
         """The difference that this change declares."""
         before = set(self.subject.analysis.settings.prompts)
-        gained = {node.prompt_name for node in self.added if node.prompt_name is not None}
-        gained.update(name for name, _ in self.front_prompts)
-        after = (before - set(self.lost_prompts)) | gained
+        after = (before - set(self.lost_prompts)) | {name for name, _ in self.gained_prompts}
         return difference(self.subject.typed, self.after, before, after)
 
     def _flow(self) -> Flow:
@@ -244,6 +256,23 @@ class Change:
             number += 1
             _connect(flow, link, edge, -number)
         return flow
+
+
+Proposal = Callable[[], Change]
+"""A change that is worked out when it is wanted. Operators propose many more than are safe or ever looked at."""
+
+
+def _roles(graph: TypedGraph) -> set[str]:
+    """The roles of all nodes, casefolded; a node's `instruction` is its role where its operator has one."""
+    found: set[str] = set()
+    for node in graph.nodes:
+        own = None if node.spec is None else node.spec.instruction_key
+        for key in (own, "role"):
+            parameter = None if key is None else node.resolution.parameters.get(key)
+            if parameter is not None and isinstance(parameter.value, str) and parameter.value.strip():
+                found.add(parameter.value.strip().casefold())
+                break
+    return found
 
 
 def _written(new: NewNode, index: int, line: int) -> FlowNode:

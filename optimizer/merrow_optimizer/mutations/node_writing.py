@@ -246,7 +246,24 @@ def _substitute(manuscript: Manuscript, node: FlowNode, new: NewNode) -> list[Sp
             found.append(_replace(manuscript, label_range(node, parts.operator_span), new.spec.name, claim.word))
         else:
             found += _class_of(manuscript, node, claim.index, manuscript.class_name(new.spec))
-    return [*found, *_parameters(manuscript, node, new)]
+    return [*found, *_parameters(manuscript, node, new), *_new_parameters(manuscript, node, new)]
+
+
+def _new_parameters(manuscript: Manuscript, node: FlowNode, new: NewNode) -> list[Splice]:
+    """What the new operator says that the old one didn't, in metadata below the declaration."""
+    resolution = manuscript.subject.typed.by_id[node.id].resolution
+    old = resolution.spec
+    instruction = None if old is None else old.instruction_key
+    said = {"op", *resolution.parameters}
+    if instruction in resolution.parameters:
+        said.add(new.spec.instruction_key or "")
+    values = {key: value for key, value in new.values().items() if key not in said}
+    if not values:
+        return []
+    place = manuscript.declaration(node)
+    if place is None:
+        raise CannotWriteError(f"{node.id} is declared in an edge, where its role can't be added.")
+    return [manuscript.below(place, [f"{node.id}@{{ {', '.join(_pairs(values))} }}"])]
 
 
 def _replace(manuscript: Manuscript, place: Range, text: str, before: str) -> Splice:

@@ -40,8 +40,7 @@ def write(change: Change) -> list[Splice]:
 
 def _front_matter(manuscript: Manuscript, change: Change) -> list[Splice]:
     """Prompts that come and go in the front matter: one edit of it, since they may stand side by side."""
-    gained = [(new.prompt_name, new.prompt or "") for new in change.added if new.prompt_name is not None]
-    gained += change.front_prompts
+    gained = change.gained_prompts
     if not gained and not change.lost_prompts:
         return []
     edits: list[TextEdit] = []

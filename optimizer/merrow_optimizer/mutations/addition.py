@@ -1,0 +1,69 @@
+"""Node addition: a new node on an edge, its side inputs fed from upstream."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from merrow_analysis.definitions.operators import OperatorSpec
+from merrow_analysis.definitions.types import PROBLEM
+from merrow_analysis.graph.nodes import TypedEdge
+from merrow_optimizer.mutations.base import ADDITION
+from merrow_optimizer.mutations.change import Change, Link, Proposal, Subject
+from merrow_optimizer.mutations.roles import described, node_id, role_after
+from merrow_optimizer.mutations.wiring import (
+    case_label,
+    feeders,
+    joined,
+    names_bulk,
+    new_link,
+    port_label,
+    relabelled,
+    source_of,
+)
+
+
+def proposals(subject: Subject) -> Iterator[Proposal]:
+    """An insertion for each edge that brings a value and each operator that has a way through."""
+    specs = [spec for spec in subject.typed.operators.specs.values() if _can_stand_between(spec)]
+    for edge in subject.typed.edges:
+        if edge.port is None or edge.target.kind == "unknown" or edge.source.kind == "unknown":
+            continue
+        for spec in specs:
+            yield partial(insert, subject, edge, spec)
+
+
+def _can_stand_between(spec: OperatorSpec) -> bool:
+    return not spec.is_decision and not spec.is_ensemble and bool(spec.inputs) and bool(spec.outputs)
+
+
+def insert(subject: Subject, edge: TypedEdge, spec: OperatorSpec) -> Change:
+    """A new node with an operator on an edge: the edge's value goes in by the through port, the default output out."""
+    through = spec.inputs[0]
+    given = source_of(edge)
+    is_task = given.type is not None and subject.typed.types.fits(given.type, PROBLEM)
+    role = role_after(spec, given.type, is_task)
+    new = described(spec, node_id(spec, role, subject), edge.source.id, role, subject)
+    links: list[Link] = []
+    from_decision = edge.source.kind == "decision"
+    if from_decision:
+        links.append(Link(edge.source.id, new.id, case_label(edge, spec, through.name), kept=True))
+    else:
+        label = port_label(spec, through.name, given.type, named=names_bulk(subject), subject=subject)
+        links.append(Link(edge.source.id, new.id, joined(given.output, label)))
+    for port in spec.inputs[1:]:
+        if not port.required:
+            continue
+        source = next(feeders(subject, edge.source, port), None)
+        if source is not None:
+            links.append(new_link(source, new.id, spec, port.name, subject))
+    links.append(Link(new.id, edge.target.id, relabelled(edge, None, subject), kept=not from_decision))
+    return Change(
+        subject,
+        ADDITION,
+        f"Insert {spec.name} on {edge.source.id} -> {edge.target.id}",
+        edge.flow.range,
+        added=(new,),
+        edges={edge.flow.index: tuple(links)},
+        content=(edge.source.id, edge.output, edge.target.id, edge.port, new.id, new.role, new.prompt),
+    )

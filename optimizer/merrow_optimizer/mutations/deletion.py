@@ -1,0 +1,66 @@
+"""Node deletion: a node goes, and what it worked on goes on to those who read it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from merrow_analysis.graph.nodes import TypedEdge, TypedNode
+from merrow_optimizer.mutations.base import DELETION
+from merrow_optimizer.mutations.change import Change, Link, Proposal, Subject
+from merrow_optimizer.mutations.wiring import case_label, relabelled, source_of
+
+
+def proposals(subject: Subject) -> Iterator[Proposal]:
+    """The removal of each node that is neither an input, an output nor a Decision."""
+    for node in subject.typed.nodes:
+        if node.kind == "operator" and node.id not in subject.closed:
+            yield partial(remove, subject, node)
+
+
+def remove(subject: Subject, node: TypedNode) -> Change:
+    """Take a node out and bridge it: its readers read what came in by its through port; side inputs are dropped."""
+    through = node.spec.through if node.spec is not None else None
+    coming = [edge for edge in node.incoming if through is not None and edge.port == through.name]
+    gates = [edge for edge in node.incoming if edge.order_only]
+    edges: dict[int, tuple[Link, ...]] = {edge.index: () for edge in node.flow.incoming}
+    edges.update({edge.index: () for edge in node.flow.outgoing})
+    for edge in node.outgoing:
+        edges[edge.flow.index] = tuple(_bridges(subject, node, edge, coming, gates))
+    return Change(
+        subject,
+        DELETION,
+        f"Remove {node.id}",
+        node.flow.range,
+        removed=frozenset({node.id}),
+        edges=edges,
+        content=(node.id,),
+    )
+
+
+def _bridges(
+    subject: Subject, node: TypedNode, edge: TypedEdge, coming: list[TypedEdge], gates: list[TypedEdge]
+) -> Iterator[Link]:
+    """What takes the place of one of a node's outgoing edges, in the order of its inputs."""
+    kept = True
+    stay = {
+        other.source.id
+        for other in edge.target.incoming
+        if other.source is not node and (other.port == edge.port or (edge.port is None and other.port is not None))
+    }
+    is_list = edge.target.spec is not None and any(
+        port.name == edge.port and port.many for port in edge.target.spec.inputs
+    )
+    votes = edge.target.spec is not None and edge.target.spec.is_ensemble and is_list
+    for before in coming:
+        if is_list and before.source.id in stay:
+            continue
+        if votes and before.source.kind == "input" and len(stay) > 1:
+            continue
+        if before.source.kind == "decision":
+            yield Link(before.source.id, edge.target.id, case_label(before, edge.target.spec, edge.port))
+            continue
+        yield Link(before.source.id, edge.target.id, relabelled(edge, source_of(before).output, subject), kept=kept)
+        kept = False
+    for gate in gates:
+        yield Link(gate.source.id, edge.target.id, case_label(gate, edge.target.spec, None))

@@ -1,0 +1,195 @@
+"""All safe moves of a workflow: enumerated, found by id, drawn at random."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from random import Random
+
+from merrow_analysis.check import Analysis, analyse
+from merrow_analysis.diagnostics import Severity
+from merrow_analysis.suppressions import has_suppression
+from merrow_optimizer.mutations import addition, deletion, rewiring, substitution
+from merrow_optimizer.mutations.base import (
+    ADDITION,
+    DELETION,
+    REWIRING,
+    SUBSTITUTION,
+    Move,
+    Refused,
+    edits_both_ways,
+    move_id,
+)
+from merrow_optimizer.mutations.change import Change, Proposal, Subject
+from merrow_optimizer.mutations.manuscript import CannotWriteError
+from merrow_optimizer.mutations.preconditions import ALL, Precondition, failing
+from merrow_optimizer.mutations.writing import write
+
+MAX_NODES = 20
+"""How many nodes a workflow may grow to, unless told otherwise."""
+
+Proposals = Callable[[Subject], Iterator[Proposal]]
+
+OPERATORS: Mapping[str, Proposals] = {
+    SUBSTITUTION: substitution.proposals,
+    ADDITION: addition.proposals,
+    REWIRING: rewiring.proposals,
+    DELETION: deletion.proposals,
+}
+"""The operators by name, in the order in which their moves are enumerated."""
+
+_WRITING = "writing"
+_GROWTH = "growth"
+
+
+def make(change: Change, preconditions: Collection[Precondition] = ALL) -> Move | Refused:
+    """The move that makes a change, or the precondition that fails for it."""
+    refused = failing(change, preconditions)
+    return refused if refused is not None else written(change)
+
+
+def written(change: Change) -> Move | Refused:
+    """The move that makes a change, whether it is safe or not; refused where the text can't say it."""
+    subject = change.subject
+    try:
+        mutant, edits, reverse = edits_both_ways(subject.text, write(change))
+    except CannotWriteError as problem:
+        return Refused(_WRITING, str(problem), change.title)
+    except ValueError:
+        return Refused(_WRITING, "The places to edit lie inside each other.", change.title)
+    if _silences(subject) and _unsettled(subject, mutant):
+        return Refused(_WRITING, "A comment that silences a rule would silence nothing any more.", change.title)
+    return Move(identity(change), change.operator, change.title, change.target, edits, change.delta, reverse)
+
+
+def identity(change: Change) -> str:
+    """The id of the move that makes a change."""
+    return move_id(change.operator, *change.content)
+
+
+def _silences(subject: Subject) -> bool:
+    return any(has_suppression(block) for block in subject.analysis.diagram.blocks)
+
+
+def _unsettled(subject: Subject, mutant: str) -> bool:
+    """Whether a text with comments that silence rules has a finding about them, or one that they let through, more.
+
+    Only a whole analysis tells what a comment silences; so only files that have such comments pay for one.
+    """
+    before = {(found.code, found.message) for found in subject.analysis.diagnostics}
+    return any(
+        found.severity is not Severity.HINT and (found.code, found.message) not in before
+        for found in analyse(mutant).diagnostics
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Which moves to look for: ``operators`` by name, ``preconditions`` that must hold, and how far to grow."""
+
+    operators: Mapping[str, Proposals]
+    preconditions: Collection[Precondition] = ALL
+    max_nodes: int = MAX_NODES
+
+    def make(self, change: Change) -> Move | Refused:
+        grown = len(change.subject.flow.nodes) + len(change.added) - len(change.removed)
+        if len(change.added) > len(change.removed) and grown > self.max_nodes:
+            reason = f"The workflow would have {grown} nodes; it may grow to {self.max_nodes}."
+            return Refused(_GROWTH, reason, change.title)
+        return make(change, self.preconditions)
+
+
+DEFAULT = Choice(OPERATORS)
+
+
+def moves(analysis: Analysis, choice: Choice = DEFAULT) -> Iterator[Move]:
+    """All safe moves of a workflow, lazily, in an order that depends on the text alone; none where it is no workflow."""
+    if analysis.typed is None:
+        return
+    subject = Subject(analysis)
+    for proposals in choice.operators.values():
+        for proposal in proposals(subject):
+            move = choice.make(proposal())
+            if isinstance(move, Move):
+                yield move
+
+
+def find(analysis: Analysis, identifier: str, choice: Choice = DEFAULT) -> Move | Refused | None:
+    """The move with an id; the precondition that failed where it is not safe; None where there is none of that id."""
+    if analysis.typed is None:
+        return None
+    subject = Subject(analysis)
+    for proposals in choice.operators.values():
+        for proposal in proposals(subject):
+            change = proposal()
+            if identity(change) == identifier:
+                return choice.make(change)
+    return None
+
+
+def draw(analysis: Analysis, random: Random, choice: Choice = DEFAULT) -> Move | None:
+    """A random safe move: the operator first, all alike, then one of its moves, all alike; None where there is none.
+
+    Proposals are tried in random order until one is safe, which draws evenly from the safe ones without listing them.
+    """
+    if analysis.typed is None:
+        return None
+    subject = Subject(analysis)
+    names = list(choice.operators)
+    while names:
+        name = names.pop(random.randrange(len(names)))
+        move = _draw_one(list(choice.operators[name](subject)), random, choice)
+        if move is not None:
+            return move
+    return None
+
+
+def _draw_one(proposals: list[Proposal], random: Random, choice: Choice) -> Move | None:
+    while proposals:
+        number = random.randrange(len(proposals))
+        proposals[number], proposals[-1] = proposals[-1], proposals[number]
+        move = choice.make(proposals.pop()())
+        if isinstance(move, Move):
+            return move
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """A move and the text that it made."""
+
+    move: Move
+    text: str
+
+
+def random_mutants(
+    text: str,
+    count: int,
+    seed: int,
+    choice: Choice = DEFAULT,
+    *,
+    look: Callable[[str], Analysis] = analyse,
+) -> Iterator[Mutant]:
+    """``count`` random mutants, each made from the one before; fewer where no safe move is left.
+
+    The same text, seed and choice give the same mutants everywhere. ``look`` analyses a text.
+    """
+    random = Random(seed)  # noqa: S311 - no secret, and the same everywhere
+    for _ in range(count):
+        move = draw(look(text), random, choice)
+        if move is None:
+            return
+        text = move.apply(text)
+        yield Mutant(move, text)
+
+
+def refused_moves(analysis: Analysis, choice: Choice = DEFAULT) -> Iterator[Refused]:
+    """Why each of the moves that are not offered is not safe."""
+    if analysis.typed is None:
+        return
+    subject = Subject(analysis)
+    for proposals in choice.operators.values():
+        for proposal in proposals(subject):
+            answer = choice.make(proposal())
+            if isinstance(answer, Refused):
+                yield answer

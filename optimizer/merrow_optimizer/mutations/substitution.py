@@ -1,0 +1,177 @@
+"""Node substitution: another operator for a node, its edges led to the ports that stand for the old ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from merrow_analysis.definitions.operators import InputPort, OperatorSpec
+from merrow_analysis.graph.nodes import TypedEdge, TypedNode
+from merrow_analysis.graph.notation import read_label
+from merrow_optimizer.mutations.base import SUBSTITUTION
+from merrow_optimizer.mutations.change import Change, Link, NewNode, Proposal, Subject
+from merrow_optimizer.mutations.roles import SOLVE, described, role_after
+from merrow_optimizer.mutations.wiring import (
+    Source,
+    case_label,
+    feeders,
+    fits,
+    joined,
+    names_bulk,
+    new_link,
+    port_label,
+    source_of,
+)
+
+
+def proposals(subject: Subject) -> Iterator[Proposal]:
+    """Every other operator for each node that has one, Decisions apart."""
+    specs = [spec for spec in subject.typed.operators.specs.values() if not spec.is_decision and spec.inputs]
+    for node in subject.typed.nodes:
+        if node.kind != "operator" or node.id in subject.closed:
+            continue
+        for spec in specs:
+            if spec is not node.spec and spec.outputs:
+                yield partial(substitute, subject, node, spec)
+
+
+def substitute(subject: Subject, node: TypedNode, spec: OperatorSpec) -> Change:
+    """Put another operator in a node's place. Side inputs that it has no port for are dropped, ports that it needs are
+    fed from upstream.
+    """
+    old = node.spec
+    ports = _port_map(subject, node, spec)
+    edges: dict[int, tuple[Link, ...]] = {}
+    fed: set[str] = set()
+    last: TypedEdge | None = None
+    for edge in node.incoming:
+        port = ports.get(edge.flow.index)
+        if edge.order_only:
+            continue
+        last = edge
+        if port is None:
+            edges[edge.flow.index] = ()
+            continue
+        fed.add(port)
+        link = _into(subject, edge, node.id, spec, port)
+        if link is not None:
+            edges[edge.flow.index] = (link,)
+    new = _described(subject, node, spec)
+    missing = [
+        port
+        for port in spec.inputs
+        if port.required and port.name not in fed and port.name not in spec.literals & dict(new.parameters).keys()
+    ]
+    sides = [
+        new_link(source, node.id, spec, port.name, subject) for port in missing for source in _side(subject, node, port)
+    ]
+    if last is not None and sides:
+        at = last.flow.index
+        edges[at] = (*edges.get(at, (_as_written(last),)), *sides)
+    for edge in node.outgoing:
+        link = _out_of(subject, edge, old, spec)
+        if link is not None:
+            edges[edge.flow.index] = (link,)
+    return Change(
+        subject,
+        SUBSTITUTION,
+        f"Replace {node.operator} {node.id} by {spec.name}",
+        node.flow.range,
+        substituted={node.id: new},
+        edges=edges,
+        content=(node.id, spec.name),
+    )
+
+
+def _side(subject: Subject, node: TypedNode, port: InputPort) -> list[Source]:
+    """One source for a port that the new operator needs: not the node itself."""
+    for source in feeders(subject, node, port):
+        if source.node is not node:
+            return [source]
+    return []
+
+
+def _as_written(edge: TypedEdge) -> Link:
+    label = edge.flow.arrow.label
+    return Link(edge.source.id, edge.target.id, None if label is None else label.text, kept=True)
+
+
+def _port_map(subject: Subject, node: TypedNode, spec: OperatorSpec) -> dict[int, str]:
+    """For each edge into a node the port of the new operator that takes it: through for through, the same name for the
+    same name, else one that is open and fits.
+    """
+    old_through = node.spec.through if node.spec is not None else None
+    through = spec.inputs[0]
+    found: dict[int, str] = {}
+    taken: set[str] = set()
+    rest: list[TypedEdge] = []
+    for edge in node.incoming:
+        if edge.port is None:
+            continue
+        name = None
+        if old_through is not None and edge.port == old_through.name:
+            name = through.name
+        elif edge.port in spec.ports:
+            name = edge.port
+        if (
+            name is None
+            or (name in taken and not spec.ports[name].many)
+            or not fits(subject, edge.type, spec.ports[name])
+        ):
+            rest.append(edge)
+            continue
+        taken.add(name)
+        found[edge.flow.index] = name
+    for edge in rest:
+        for port in spec.inputs:
+            if (port.many or port.name not in taken) and port is not through and fits(subject, edge.type, port):
+                taken.add(port.name)
+                found[edge.flow.index] = port.name
+                break
+    return found
+
+
+def _into(subject: Subject, edge: TypedEdge, target: str, spec: OperatorSpec, port: str) -> Link | None:
+    """The edge at its new port; None where it stays as it is written."""
+    written = _as_written(edge)
+    if edge.source.kind == "decision":
+        label: str | None = case_label(edge, spec, port)
+    else:
+        source = source_of(edge)
+        named = names_bulk(subject)
+        if edge.target.spec is not None and edge.target.spec.bulk == edge.port and spec.bulk == port:
+            named = not edge.inferred
+        label = joined(source.output, port_label(spec, port, edge.type, named=named, subject=subject))
+    return None if label == written.label else Link(edge.source.id, target, label, kept=True)
+
+
+def _out_of(subject: Subject, edge: TypedEdge, old: OperatorSpec | None, spec: OperatorSpec) -> Link | None:
+    """An outgoing edge whose label names an output that the new operator has not; None where it stays."""
+    written = _as_written(edge)
+    label = read_label(written.label, from_decision=False)
+    if label.output is None or old is None or spec.output(label.output) is not None:
+        return None
+    port = next((port for port in edge.target.input_ports if port.name == edge.port), None)
+    for number, output in enumerate(spec.outputs):
+        if port is None or fits(subject, output.type, port):
+            new = joined(None if number == 0 else output.name, label.port)
+            return Link(edge.source.id, edge.target.id, new, kept=True)
+    return None
+
+
+def _described(subject: Subject, node: TypedNode, spec: OperatorSpec) -> NewNode:
+    """The node with its own parameters as far as the new operator has them, and a role where it needs one."""
+    old, parameters = node.spec, {key: one.value for key, one in node.resolution.parameters.items() if key != "op"}
+    allowed = spec.allowed_parameters()
+    instruction = parameters.get(old.instruction_key) if old is not None and old.instruction_key else None
+    kept = {key: value for key, value in parameters.items() if key in allowed}
+    key = spec.instruction_key
+    if key is not None and key not in kept and isinstance(instruction, str):
+        kept[key] = instruction
+    if key is None or "prompt" in kept or key in kept or "role" in kept or spec.prompt is not None:
+        return NewNode(node.id, spec, node.id, parameters=tuple(kept.items()))
+    role = role_after(spec, None, types_fit_problem=False)
+    if role is not None and any(edge.source.kind == "input" for edge in node.incoming):
+        role = role if spec.name != "Custom" else SOLVE
+    new = described(spec, node.id, node.id, role, subject)
+    return NewNode(node.id, spec, node.id, new.role, new.prompt, tuple(kept.items()), new.prompt_name)

@@ -1,0 +1,162 @@
+"""How new edges are labelled, and what upstream may feed a port that a node needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from merrow_analysis.definitions.operators import InputPort, OperatorSpec
+from merrow_analysis.definitions.types import ENTRY_POINT, PROBLEM, Type, is_variable, item_of
+from merrow_analysis.graph.nodes import TypedEdge, TypedNode
+from merrow_analysis.graph.notation import AFTER, read_label
+from merrow_analysis.graph.reach import reach
+from merrow_optimizer.mutations.change import Link, Subject
+
+_OWN_KIND = {"problem": PROBLEM, "entry_point": ENTRY_POINT}
+
+
+class Source(NamedTuple):
+    """A node and the output of it that is meant: None for its default one, or a Decision's value."""
+
+    node: TypedNode
+    output: str | None = None
+    type: Type | None = None
+
+
+def source_of(edge: TypedEdge) -> Source:
+    """Where an edge starts."""
+    output = edge.output
+    default = next(iter(edge.source.outputs), None) if edge.source.kind != "decision" else None
+    return Source(edge.source, None if output == default else output, edge.type)
+
+
+def joined(output: str | None, port: str | None) -> str | None:
+    """A label of an output and a port, each where it has to be said."""
+    if output is None:
+        return port
+    return f"{output}:{port or ''}"
+
+
+def port_label(
+    spec: OperatorSpec | None, port: str, type_: Type | None, *, named: bool, subject: Subject
+) -> str | None:
+    """The name of a port as an edge must say it: None where an unlabelled edge goes there silently.
+
+    ``spec`` is None for an output node; ``named`` says that the file names ports that needn't be.
+    """
+    if spec is None:
+        return None
+    if spec.bulk == port:
+        if spec.is_ensemble:
+            aside = type_ is None or subject.typed.types.fits(type_, PROBLEM)
+            return port if aside and "problem" in spec.ports else None
+        return port if named else None
+    return port
+
+
+def names_bulk(subject: Subject) -> bool:
+    """Whether the file says the name of a port that needs none (``|input|``), for operators other than ensembles."""
+    named = plain = 0
+    for edge in subject.typed.edges:
+        spec = edge.target.spec
+        if spec is None or spec.bulk is None or spec.is_ensemble or edge.source.kind == "decision":
+            continue
+        if edge.port == spec.bulk:
+            named, plain = (named, plain + 1) if edge.inferred else (named + 1, plain)
+    return named > plain
+
+
+def relabelled(edge: TypedEdge, output: str | None, subject: Subject) -> str | None:
+    """The label of an edge that starts at another node's output now, and goes where it went."""
+    written = None if edge.flow.arrow.label is None else edge.flow.arrow.label.text
+    if edge.source.kind == "decision":
+        port = edge.port
+        if port is None:
+            return None
+    else:
+        port = read_label(written, from_decision=False).port
+    if port is None and edge.target.kind == "operator" and edge.port is not None:
+        port = port_label(edge.target.spec, edge.port, edge.type, named=False, subject=subject)
+    elif edge.source.kind == "decision" and edge.target.kind != "decision" and port is not None:
+        port = port_label(edge.target.spec, port, edge.type, named=names_bulk(subject), subject=subject)
+    return joined(output, port)
+
+
+def case_label(edge: TypedEdge, spec: OperatorSpec | None, port: str | None) -> str:
+    """The label of a case edge that leads to another port: its case stays."""
+    case = edge.case_label or ""
+    if port is None:
+        return f"{case}:{AFTER}" if edge.source.placement.signature.has_value or edge.placed.label.after else case
+    if spec is None or spec.bulk == port:
+        return case
+    return f"{case}:{port}"
+
+
+def new_link(source: Source, target: str, spec: OperatorSpec, port: str, subject: Subject) -> Link:
+    """A new edge into a port of a node with an operator."""
+    label = port_label(spec, port, source.type, named=names_bulk(subject), subject=subject)
+    return Link(source.node.id, target, joined(source.output, label))
+
+
+def fits(subject: Subject, type_: Type | None, port: InputPort) -> bool:
+    """Whether one value of a type may flow into a port."""
+    if type_ is None:
+        return True
+    wanted = port.item if port.many else port.type
+    if is_variable(wanted):
+        return True
+    item = item_of(type_)
+    if port.many and item is not None and subject.typed.types.fits(item, wanted):
+        return True
+    return subject.typed.types.fits(type_, wanted)
+
+
+def upstream(subject: Subject, node: TypedNode) -> list[TypedNode]:
+    """A node and all that lead to it, the nearest last in topological order; and the inputs."""
+    shape = subject.typed.shape
+    marks = reach(shape.before, [node.index])
+    return [
+        subject.typed.nodes[index]
+        for index in shape.order
+        if marks[index] or subject.typed.nodes[index].kind == "input"
+    ]
+
+
+def feeders(subject: Subject, node: TypedNode, port: InputPort) -> Iterator[Source]:
+    """What may feed a side port of a new node that follows ``node``, the best first: sources of the port's name and
+    type, then of its very type; the nearest first.
+    """
+    before = upstream(subject, node)
+    before.reverse()
+    wanted = _OWN_KIND.get(port.name)
+    if wanted is not None:
+        for source in before:
+            for name, type_ in _outputs(source):
+                if type_ == wanted:
+                    yield Source(source, name, type_)
+        return
+    for named in (True, False):
+        for source in before:
+            for number, (name, type_) in enumerate(_outputs(source)):
+                own_name = name if name is not None else _default(source)
+                if type_ is None or source.kind == "decision":
+                    continue
+                same = own_name == port.name and fits(subject, type_, port) if named else type_ == port.item
+                if same:
+                    yield Source(source, None if number == 0 else name, type_)
+
+
+def _default(node: TypedNode) -> str | None:
+    return next(iter(node.outputs), None)
+
+
+def _outputs(node: TypedNode) -> list[tuple[str | None, Type | None]]:
+    """The outputs of a node, the default one under None."""
+    if node.kind in ("decision", "output", "unknown"):
+        return []
+    return [(None if number == 0 else name, type_) for number, (name, type_) in enumerate(node.outputs.items())]
+
+
+def outputs(node: TypedNode) -> list[Source]:
+    """What a node gives, the default output first."""
+    return [Source(node, name, type_) for name, type_ in _outputs(node)]
