@@ -18,7 +18,7 @@ TEXT = """flowchart TD
 
 async def test_every_feature_answers(client: LanguageClient) -> None:
     # The client of pytest-lsp knows no registration; nothing was awaited yet since the server asked for one.
-    client.feature(types.CLIENT_REGISTER_CAPABILITY)(lambda params: None)
+    client.feature(types.CLIENT_REGISTER_CAPABILITY)(lambda _: None)
     uri = (client.folder / "flow.mmd").as_uri()  # type: ignore[attr-defined]
     client.text_document_did_open(types.DidOpenTextDocumentParams(types.TextDocumentItem(uri, "mermaid", 1, TEXT)))
     document, place = types.TextDocumentIdentifier(uri), types.Position(4, 4)
