@@ -6,6 +6,7 @@ does not use it; it is what ``merrow parse`` prints and what the agreement with 
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -40,6 +41,7 @@ from merrow_analysis.syntax.tree import (
 from merrow_analysis.text import split_lines
 
 _MOST_LENGTH = 10
+_NAMELESS = re.compile(r"subgraph;?(?:[\r\n]|\Z)")
 _MOST_VALUES, _MOST_DEPTH = 10_000, 100
 
 
@@ -70,6 +72,9 @@ def read_structure(diagram: Diagram) -> dict[str, Any]:
         for statement in block.statements:
             if isinstance(statement, Broken):
                 problem = statement.problem
+                if _NAMELESS.match(block.text, statement.span[0]):
+                    database.open.append(_Open(None))
+                    continue
                 line = None if problem.reported_line is None else block.line + problem.reported_line + 1
                 raise RefusedError(problem.message, line)
             database.act(statement, block)
@@ -84,7 +89,9 @@ def _check_front_matter(front: FrontMatter) -> None:
 
 @dataclass(slots=True)
 class _Open:
-    start: SubgraphStart
+    """A subgraph that is open; ``start`` is None for one without a name, at whose end Mermaid breaks down."""
+
+    start: SubgraphStart | None
     members: dict[str, None] = field(default_factory=dict)
     direction: str | None = None
 
@@ -318,6 +325,8 @@ class _Database:
     def _close(self) -> None:
         done = self.open.pop()
         start = done.start
+        if start is None:
+            raise RefusedError("A subgraph needs a name: write it after the word subgraph.")
         title = start.title.text if start.title is not None else ""
         identifier = start.id.text if start.id is not None else f"subGraph{self.closed}"
         self.closed += 1
