@@ -12,7 +12,7 @@ from urllib.parse import unquote
 
 from lsprotocol import types
 from lsprotocol.converters import get_converter
-from pygls.exceptions import JsonRpcException
+from pygls.exceptions import FeatureRequestError, JsonRpcException
 from pygls.lsp.server import LanguageServer
 from pygls.uris import to_fs_path
 
@@ -282,9 +282,10 @@ class MerrowServer(LanguageServer):
         if self._connection is not None:
             self._connection.end(code)
 
-    def report_server_error(self, error: Exception, source: ServerErrors) -> None:  # noqa: ARG002
-        """Errors go to the log; a request's answer has them as well."""
-        log.error("%s: %s", type(error).__name__, error)
+    def report_server_error(self, error: Exception, source: ServerErrors) -> None:
+        """Failures that no answer tells of go to the log; those of features are there already."""
+        if not issubclass(source, FeatureRequestError):
+            log.error("A message could not be handled: %s.", type(error).__name__)
 
 
 def path_of(uri: str) -> Path | None:
