@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import insort
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
@@ -18,8 +19,9 @@ from merrow_analysis.graph import typed
 from merrow_analysis.graph.flow import Flow
 from merrow_analysis.graph.fold import fold
 from merrow_analysis.graph.nodes import TypedGraph
-from merrow_analysis.graph.patch import patch, relabelled
+from merrow_analysis.graph.patch import named_in, patch, relabelled
 from merrow_analysis.graph.typed import TypedCache
+from merrow_analysis.graph.update import relabel, update
 from merrow_analysis.rules import (
     configuration_rules,
     front_matter_rules,
@@ -31,7 +33,7 @@ from merrow_analysis.rules import (
 from merrow_analysis.suppressions import apply as apply_suppressions
 from merrow_analysis.suppressions import has_suppression
 from merrow_analysis.syntax.parser import Diagram
-from merrow_analysis.syntax.tree import Block, Broken
+from merrow_analysis.syntax.tree import Block, Broken, Chain
 from merrow_analysis.text import Position, Range, TextEdit
 
 _TOP = Range(Position(0, 0), Position(0, 0))
@@ -105,8 +107,8 @@ class Analyser:
         self._suppressing: list[Block] = []
         self._typed: TypedGraph | None = None
         self._graph_found: list[Diagnostic] = []
-        # The nodes that alone were written anew since the last analysis, and on which lines; None where more may have changed.
-        self._relabelled: tuple[list[str], set[int]] | None = None
+        # What changed since the last analysis; None where it may be anything.
+        self._patched: _Patched | None = None
 
     def edit(self, edit: TextEdit) -> None:
         """Replace a range of the text."""
@@ -134,25 +136,27 @@ class Analyser:
         document = self.document
         blocks, changes = document.diagram.blocks, document.changes
         flow = self._flow
-        self._relabelled = None
+        self._patched = None
         if flow is None or changes is None:
-            self._notable = [block for block in blocks if syntax_rules.is_notable(block)]
+            self._notable = [block for block in blocks if _is_notable(block)]
             self._suppressing = [block for block in blocks if has_suppression(block)]
             flow = fold(blocks)
         else:
             patched = True
-            names: list[str] | None = []
+            names: list[str] = []
+            only_labels = True
             for old, new in changes:
-                here = relabelled(old, new)
-                names = None if names is None or here is None else [*names, *here]
+                only_labels = only_labels and relabelled(old, new)
+                names += (*named_in(old), *named_in(new))
                 gone = {id(block) for block in old}
-                self._notable = _replaced(self._notable, gone, new, syntax_rules.is_notable)
+                self._notable = _replaced(self._notable, gone, new, _is_notable)
                 self._suppressing = _replaced(self._suppressing, gone, new, has_suppression)
                 patched = patched and patch(flow, old, new)
             if not patched:
                 flow = fold(blocks)
-            elif names is not None:
-                self._relabelled = names, {block.line for _, new in changes for block in new}
+            else:
+                lines = {block.line for _, new in changes for block in new} if only_labels else None
+                self._patched = _Patched(names, lines)
         self._flow = flow
         document.changes = []
         return flow
@@ -166,6 +170,7 @@ class Analyser:
         settings, problems = with_libraries(settings, self.provider, self.config.libraries)
         analysis.settings = settings
         if not typed.is_workflow(flow, settings):
+            self._typed = None
             return found
         workflow, kept = self._type(flow, settings)
         book = collect_prompts(settings, self.provider)
@@ -182,13 +187,26 @@ class Analyser:
 
     def _type(self, flow: Flow, settings: WorkflowSettings) -> tuple[TypedGraph, bool]:
         """The typed graph, and whether what the graph's rules found last time still holds: a new label seldom changes that."""
-        last, changed = self._typed, self._relabelled
-        if last is not None and changed is not None and last.flow is flow and last.settings is settings:
-            names, lines = changed
-            if typed.relabel(last, names, self._cache):
+        last, patched = self._typed, self._patched
+        if last is not None and patched is not None and last.flow is flow and last.settings is settings:
+            if patched.lines is not None and relabel(last, patched.names, self._cache):
+                lines = patched.lines
                 return last, not any(_touches(diagnostic, lines) for diagnostic in self._graph_found)
+            if update(last, patched.names, self._cache):
+                return last, False
         self._typed = typed.build(flow, settings, cache=self._cache)
         return self._typed, False
+
+
+@dataclass(frozen=True, slots=True)
+class _Patched:
+    """What edits changed that `patch` took over: the nodes named in the blocks they replaced, or put there.
+
+    ``lines`` are those edited where nothing but labels and metadata may have changed, on the same lines; else None.
+    """
+
+    names: list[str]
+    lines: set[int] | None
 
 
 def _touches(diagnostic: Diagnostic, lines: set[int]) -> bool:
@@ -202,14 +220,31 @@ def _order(diagnostic: Diagnostic) -> tuple[Range, str, str]:
     return diagnostic.range, diagnostic.code, diagnostic.message
 
 
+_ALONE = Diagram(), Flow()
+
+
+def _is_notable(block: Block) -> bool:
+    """Whether the rules about syntax have anything to say about a block, or look at it together with others."""
+    if not syntax_rules.is_notable(block):
+        return False
+    return any(type(statement) is not Chain for statement in block.statements) or bool(
+        syntax_rules.check(*_ALONE, [block])
+    )
+
+
 def _replaced(
     blocks: list[Block], gone: set[int], new: Iterable[Block], wanted: Callable[[Block], bool]
 ) -> list[Block]:
     """The blocks without those that are gone, with those of the new ones that are wanted, in order."""
-    added = [block for block in new if wanted(block)]
-    if not added and not any(id(block) in gone for block in blocks):
-        return blocks
-    return sorted((*(block for block in blocks if id(block) not in gone), *added), key=lambda block: block.line)
+    kept = [block for block in blocks if id(block) not in gone]
+    for block in new:
+        if wanted(block):
+            insort(kept, block, key=_line)
+    return kept
+
+
+def _line(block: Block) -> int:
+    return block.line
 
 
 def _without_consequences(found: list[Diagnostic], diagram: Diagram, notable: Iterable[Block]) -> list[Diagnostic]:

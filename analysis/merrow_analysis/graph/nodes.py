@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
@@ -200,6 +201,45 @@ class TypedGraph:
             if node.kind == "decision":
                 self._read_cases(node)
         return edges
+
+    def renew(self, changed: Collection[int], replaced: slice, come: Sequence[FlowEdge]) -> None:
+        """Take changes over into the objects that were made: of the nodes with these numbers, and of the edges.
+
+        ``come`` are in the place of the edges that had the numbers ``replaced``.
+        """
+        self.__dict__.pop("decisions", None)
+        self.__dict__.pop("combinations", None)
+        if "edges" not in self.__dict__:
+            return
+        nodes, edges = self.nodes, self.edges
+        gone = edges[replaced]
+        ends = {node.index for edge in gone for node in (edge.source, edge.target)}
+        ends.update(node.index for edge in come for node in (edge.source, edge.target))
+        touched = [nodes[index] for index in ends.union(changed)]
+        known = {edge.flow: edge for node in touched for edge in (*node.incoming, *node.outgoing)}
+        for node in touched:
+            node.resolution, node.placement = self.resolutions[node.index], self.placements[node.index]
+            node.conflicting = self.conflicts.get(node.index, ())
+            node.incoming = []
+            into = [edge for edge in node.flow.incoming if not edge.carries_nothing]
+            for flow_edge, placed in zip(into, node.placement.edges, strict=True):
+                edge = known.get(flow_edge)
+                if edge is None:
+                    edge = known[flow_edge] = TypedEdge(flow_edge, nodes[flow_edge.source.index], node, placed)
+                edge.placed = placed
+                node.incoming.append(edge)
+        for node in touched:
+            node.outgoing = [known[edge] for edge in node.flow.outgoing if not edge.carries_nothing]
+        edges[replaced] = [known[edge] for edge in come]
+        around = {edge.source.index: edge.source for node in touched for edge in node.incoming}
+        around.update((node.index, node) for node in touched)
+        for node in around.values():
+            if node.kind == "decision":
+                self._read_cases(node)
+            elif node.cases is not None:
+                node.cases = None
+                for edge in node.outgoing:
+                    edge.case = None
 
     def _read_cases(self, node: TypedNode) -> None:
         placement = node.placement

@@ -19,7 +19,7 @@ def patch(flow: Flow, old: list[Block], new: list[Block]) -> bool:
     """Replace what ``old`` blocks gave to ``flow`` by what ``new`` ones give. False, with nothing done, where `fold` must."""
     if flow.edge_ids or not (_only_chains(old) and _only_chains(new)):
         return False
-    before, after = _names(old), _names(new)
+    before, after = named_in(old), named_in(new)
     if before != after and not _all_known_above(flow, old, new, {*before, *after}):
         return False
     gone = {id(block) for block in old}
@@ -31,14 +31,20 @@ def patch(flow: Flow, old: list[Block], new: list[Block]) -> bool:
     return True
 
 
-def relabelled(old: list[Block], new: list[Block]) -> list[str] | None:
-    """The nodes declared in these blocks, where nothing but what is written at them may have changed, on the same lines."""
-    names = _names(old)
-    if names != _names(new) or len(old) != len(new):
-        return None
+def relabelled(old: list[Block], new: list[Block]) -> bool:
+    """Whether these blocks declare the same nodes, on the same lines, and draw no edge: only what is written at them
+    may differ.
+    """
+    if named_in(old) != named_in(new) or len(old) != len(new):
+        return False
     if any(chain.arrows for chain, _ in (*_chains(old), *_chains(new))):
-        return None
-    return names if all(a.line_count == b.line_count for a, b in zip(old, new, strict=True)) else None
+        return False
+    return all(a.line_count == b.line_count for a, b in zip(old, new, strict=True))
+
+
+def named_in(blocks: list[Block]) -> list[str]:
+    """The nodes that chains in these blocks name, in Mermaid's order."""
+    return [vertex.name.text for chain, _ in _chains(blocks) for group in reversed(chain.groups) for vertex in group]
 
 
 def _all_known_above(flow: Flow, old: list[Block], new: list[Block], names: set[str]) -> bool:
@@ -65,10 +71,6 @@ def _only_chains(blocks: list[Block]) -> bool:
 
 def _chains(blocks: list[Block]) -> list[tuple[Chain, Block]]:
     return [(statement, block) for block in blocks for statement in block.statements if isinstance(statement, Chain)]
-
-
-def _names(blocks: list[Block]) -> list[str]:
-    return [vertex.name.text for chain, _ in _chains(blocks) for group in reversed(chain.groups) for vertex in group]
 
 
 def _replace_edges(flow: Flow, new: list[Block], gone: set[int], touched: Touched) -> None:

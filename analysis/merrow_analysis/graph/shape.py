@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass, field
 from itertools import accumulate
 
@@ -12,10 +13,10 @@ from merrow_analysis.graph.reach import components, reach, topological_order
 class Shape:
     """Nodes and edges by number: edge ``e`` leads from ``sources[e]`` to ``targets[e]``.
 
-    ``following`` and ``before`` are neighbours, ``into`` and ``out_of`` edges, of each node. ``order`` has every
-    node, sources first, ties by number; edges inside one of the ``cycles``, into ``inputs``, out of ``outputs`` and
-    from a node to itself don't count for it. ``roots`` have no edge in, ``sinks`` none out, ``repeated`` several
-    from one source.
+    ``following`` and ``before`` are the neighbours of each node, in the order of the edges. ``order`` has every node,
+    sources first, ties by number; edges inside one of the ``cycles``, into ``inputs``, out of ``outputs`` and from a
+    node to itself don't count for it. ``roots`` have no edge in, ``sinks`` none out, ``repeated`` several from one
+    source. Nothing of a shape is ever changed: after an edit, `with_edges` makes another one that shares what stays.
     """
 
     count: int
@@ -25,30 +26,72 @@ class Shape:
     outputs: list[int]
     following: list[list[int]] = field(init=False)
     before: list[list[int]] = field(init=False)
-    into: list[list[int]] = field(init=False)
-    out_of: list[list[int]] = field(init=False)
     order: list[int] = field(init=False)
     cycles: list[list[int]] = field(init=False)
     roots: list[int] = field(init=False)
     sinks: list[int] = field(init=False)
     repeated: list[int] = field(init=False)
-    _reached: tuple[list[int], list[int], bytearray, bytearray] | None = None
+    _reached: tuple[list[int], bytearray] | None = None
     _cuts: list[int] | None = None
+    _places: list[int] | None = None
 
     def __post_init__(self) -> None:
         nodes = range(self.count)
-        self.following, self.before = [[] for _ in nodes], [[] for _ in nodes]
-        self.into, self.out_of = [[] for _ in nodes], [[] for _ in nodes]
-        following, before, into, out_of = self.following, self.before, self.into, self.out_of
-        for edge, (source, target) in enumerate(zip(self.sources, self.targets, strict=True)):
+        following: list[list[int]] = [[] for _ in nodes]
+        before: list[list[int]] = [[] for _ in nodes]
+        for source, target in zip(self.sources, self.targets, strict=True):
             following[source].append(target)
             before[target].append(source)
-            into[target].append(edge)
-            out_of[source].append(edge)
-        self.roots = [node for node in nodes if not before[node]]
-        self.sinks = [node for node in nodes if not following[node]]
-        self.repeated = [node for node in nodes if len(before[node]) > 1 and len(set(before[node])) < len(before[node])]
+        self.following, self.before = following, before
+        self.roots = [node for node, sources in enumerate(before) if not sources]
+        self.sinks = [node for node, targets in enumerate(following) if not targets]
+        self.repeated = [node for node, sources in enumerate(before) if _repeats(sources)]
         self._sort()
+
+    def with_edges(
+        self, sources: list[int], targets: list[int], following: dict[int, list[int]], before: dict[int, list[int]]
+    ) -> Shape:
+        """The shape of the same nodes with these edges; ``following`` and ``before`` are the rows that differ."""
+        shape = copy(self)
+        shape.sources, shape.targets = sources, targets
+        shape.following, shape.before = self.following.copy(), self.before.copy()
+        for node, row in following.items():
+            shape.following[node] = row
+        for node, row in before.items():
+            shape.before[node] = row
+        shape.roots = [node for node, row in enumerate(shape.before) if not row]
+        shape.sinks = [node for node, row in enumerate(shape.following) if not row]
+        repeated = [node for node in self.repeated if node not in before]
+        shape.repeated = sorted((*repeated, *(node for node, row in before.items() if _repeats(row))))
+        shape._reached = shape._cuts = None
+        if not self._order_holds(before):
+            shape._places = None
+            shape._sort()
+        return shape
+
+    def _order_holds(self, before: dict[int, list[int]]) -> bool:
+        """Whether ``order`` is also that of the graph where these rows of ``before`` are others.
+
+        It is the first of all orders that put sources before targets. A new edge that goes along with it only forbids
+        other orders. Where an edge is gone its target may come earlier: not before the last of its sources that stay,
+        and from there on only if its number is smaller than that of a node which came before it so far.
+        """
+        if self.cycles:
+            return False
+        inputs, outputs, order, places = set(self.inputs), set(self.outputs), self.order, self.places
+        for target, row in before.items():
+            if target in inputs:
+                continue
+            old, new = set(self.before[target]), set(row)
+            own_place = places[target]
+            if any(places[source] > own_place for source in new - old if source not in outputs):
+                return False
+            if old <= new:
+                continue
+            staying = (places[source] for source in old & new if source not in outputs and source != target)
+            if any(node > target for node in order[max(staying, default=-1) + 1 : own_place]):
+                return False
+        return True
 
     def is_of(self, count: int, sources: list[int], targets: list[int], inputs: list[int], outputs: list[int]) -> bool:
         """Whether this is the shape that these numbers have."""
@@ -60,11 +103,20 @@ class Shape:
             and outputs == self.outputs
         )
 
-    def between(self, starts: list[int], ends: list[int]) -> tuple[bytearray, bytearray]:
-        """For each node whether a path leads to it from ``starts``, and whether one leads from it to ``ends``."""
-        if self._reached is None or self._reached[0] != starts or self._reached[1] != ends:
-            self._reached = (starts, ends, reach(self.following, starts), reach(self.before, ends))
-        return self._reached[2], self._reached[3]
+    def reached(self, starts: list[int]) -> bytearray:
+        """For each node whether a path leads to it from ``starts``."""
+        if self._reached is None or self._reached[0] != starts:
+            self._reached = (starts, reach(self.following, starts))
+        return self._reached[1]
+
+    @property
+    def places(self) -> list[int]:
+        """Each node's place in ``order``."""
+        if self._places is None:
+            self._places = [0] * self.count
+            for place, node in enumerate(self.order):
+                self._places[node] = place
+        return self._places
 
     @property
     def cuts(self) -> list[int]:
@@ -74,9 +126,7 @@ class Shape:
         """
         if self._cuts is None:
             rims = {*self.inputs, *self.outputs}
-            place = [0] * self.count
-            for number, node in enumerate(self.order):
-                place[node] = number
+            place = self.places
             passing = [0] * (self.count + 1)
             for source, target in zip(self.sources, self.targets, strict=True):
                 if source not in rims and target not in rims and place[target] - place[source] > 1:
@@ -102,3 +152,7 @@ class Shape:
         self.cycles = [component for component in rest if len(component) > 1]
         for component in reversed(rest):
             self.order += component
+
+
+def _repeats(sources: list[int]) -> bool:
+    return len(sources) > 1 and len(set(sources)) < len(sources)

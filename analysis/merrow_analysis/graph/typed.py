@@ -7,7 +7,6 @@ The objects for nodes and edges are made when they are first asked for.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -49,7 +48,7 @@ class _Pass:
     """One pass over a flowchart, for the next one to go on from."""
 
     shape: Shape
-    labels: list[str | None]
+    labels: list[list[str | None]]
     facts: list[int]
     placements: list[Placement]
     signatures: list[int]
@@ -109,38 +108,45 @@ class TypedCache:
             known = self._resolutions[key] = (resolution, self.fact(_facts(resolution, None)))
         return known
 
-    def place(self, shape: Shape, labels: list[str | None], facts: list[int]) -> list[Placement]:
-        """Place the edges of all nodes in topological order, looking again only at nodes that something changed for."""
+    def place(self, shape: Shape, labels: list[list[str | None]], facts: list[int]) -> list[Placement]:
+        """Place the edges of all nodes in topological order, looking again only at nodes that something changed for.
+
+        ``labels`` are those on the edges into each node, in the order of ``shape.before``.
+        """
         last, count = self._last, shape.count
-        if last is not None and last.shape is shape:
+        before = shape.before
+        # Which sources are known when their target is placed depends on the order.
+        if last is not None and last.shape.order is shape.order:
             placements, signatures = last.placements.copy(), last.signatures.copy()
             stale = bytearray(map(int.__ne__, facts, last.facts))
-            for edge, (label, before) in enumerate(zip(labels, last.labels, strict=True)):
-                if label != before:
-                    stale[shape.targets[edge]] = 1
+            for index, (row, last_row) in enumerate(zip(labels, last.labels, strict=True)):
+                if row != last_row:
+                    stale[index] = 1
+            if before is not last.shape.before:
+                for index, (sources, last_sources) in enumerate(zip(before, last.shape.before, strict=True)):
+                    if sources != last_sources:
+                        stale[index] = 1
         else:
             placements, signatures = [_NOT_PLACED] * count, [-1] * count
             stale = bytearray(b"\x01") * count
         unknown = self.signature(UNKNOWN)
-        sources, into, following = shape.sources, shape.into, shape.following
-        known = self._placements
+        following, known = shape.following, self._placements
         # A source that comes later in the order is on a cycle with its target, or leads where it may not: unknown.
         done = bytearray(count)
         for index in shape.order:
             done[index] = 1
             if not stale[index]:
                 continue
+            sources, texts = before[index], labels[index]
             key: list[object] = [facts[index]]
-            for edge in into[index]:
-                source = sources[edge]
-                key += (labels[edge], signatures[source] if done[source] and source != index else unknown)
+            for source, label in zip(sources, texts, strict=True):
+                key += (label, signatures[source] if done[source] and source != index else unknown)
             wanted = tuple(key)
             answer = known.get(wanted)
             if answer is None:
                 given = tuple(
-                    (labels[edge], placements[source].signature if done[source] and source != index else UNKNOWN)
-                    for edge in into[index]
-                    for source in (sources[edge],)
+                    (label, placements[source].signature if done[source] and source != index else UNKNOWN)
+                    for source, label in zip(sources, texts, strict=True)
                 )
                 made = place(self._facts_list[facts[index]], given, self.types)
                 answer = known[wanted] = (made, self.signature(made.signature))
@@ -151,6 +157,11 @@ class TypedCache:
                     stale[target] = 1
         self._last = _Pass(shape, labels, facts, placements, signatures)
         return placements
+
+    def last_pass(self, graph: TypedGraph) -> _Pass | None:
+        """The last pass, where it was that over ``graph`` and is still remembered."""
+        last = self._last
+        return last if last is not None and last.placements is graph.placements else None
 
     def shape(self, count: int, sources: list[int], targets: list[int], inputs: list[int], outputs: list[int]) -> Shape:
         """The shape that these numbers have; the last one where no edge has changed."""
@@ -210,28 +221,23 @@ def build(flow: Flow, settings: Settings, *, cache: TypedCache | None = None) ->
     inputs: list[int] = []
     outputs: list[int] = []
     conflicts: dict[int, tuple[Mention, ...]] = {}
-    special = _special_nodes(settings)
+    special = special_nodes(settings)
     for index, node in enumerate(flow_nodes):
-        role, key = _written(node, special)
-        resolution, fact = cache.resolution(key)
-        declared = 0
-        for mention in node.mentions:
-            if mention.vertex.shape is not None:
-                declared += 1
-        if declared > 1 and (conflicting := _conflicting(node)):
+        role, resolution, fact, conflicting = read_node(node, flow, settings, special, cache)
+        if conflicting:
             conflicts[index] = conflicting
-            if role is None:
-                resolution, fact = _SUSPENDED, cache.fact(Facts("unknown"))
         if role == "input":
             inputs.append(index)
-            fact = cache.fact(_facts(resolution, _default_type(node.id, flow, settings)))
         elif role == "output":
             outputs.append(index)
         resolutions.append(resolution)
         facts.append(fact)
     sources = [edge.source.index for edge in edges]
     targets = [edge.target.index for edge in edges]
-    labels = [None if (label := edge.arrow.label) is None else label.text for edge in edges]
+    labels: list[list[str | None]] = [[] for _ in flow_nodes]
+    for edge, target in zip(edges, targets, strict=True):
+        label = edge.arrow.label
+        labels[target].append(None if label is None else label.text)
     shape = cache.shape(len(flow_nodes), sources, targets, inputs, outputs)
     placements = cache.place(shape, labels, facts)
     return TypedGraph(
@@ -249,41 +255,28 @@ def build(flow: Flow, settings: Settings, *, cache: TypedCache | None = None) ->
     )
 
 
-def relabel(graph: TypedGraph, names: Iterable[str], cache: TypedCache) -> bool:
-    """Take over new labels or metadata of some nodes into a typed graph where they change nothing but parameters.
+def read_node(
+    node: FlowNode, flow: Flow, settings: Settings, special: dict[str, Role], cache: TypedCache
+) -> tuple[Role | None, Resolution, int, tuple[Mention, ...]]:
+    """A node's part at the rim, what it is, the number of its facts, and declarations that contradict each other.
 
-    False, with nothing done, where the nodes' operators, ports or places in the graph may have changed, or anything is
-    wrong with them: then `build` must type the flowchart anew. ``cache`` is the one that the graph was built with.
+    ``special`` are the `special_nodes` of the settings.
     """
-    special = _special_nodes(graph.settings)
-    changes: list[tuple[int, Resolution]] = []
-    for name in names:
-        node = graph.flow.nodes[name]
-        role, key = _written(node, special)
-        if role is not None or sum(mention.vertex.shape is not None for mention in node.mentions) > 1:
-            return False
-        resolution, _ = cache.resolution(key)
-        if not _same_ports(graph.resolutions[node.index], resolution):
-            return False
-        changes.append((node.index, resolution))
-    for index, resolution in changes:
-        graph.resolutions[index] = resolution
-        graph.nodes[index].resolution = resolution
-    return True
+    role, key = written(node, special)
+    resolution, fact = cache.resolution(key)
+    conflicting: tuple[Mention, ...] = ()
+    declared = 0
+    for mention in node.mentions:
+        if mention.vertex.shape is not None:
+            declared += 1
+    if declared > 1 and (conflicting := _conflicting(node)) and role is None:
+        resolution, fact = _SUSPENDED, cache.fact(Facts("unknown"))
+    if role == "input":
+        fact = cache.fact(_facts(resolution, _default_type(node.id, flow, settings)))
+    return role, resolution, fact, conflicting
 
 
-def _same_ports(old: Resolution, new: Resolution) -> bool:
-    if old.problems or new.problems or old.kind != new.kind or old.spec is not new.spec or old.claims != new.claims:
-        return False
-    return (old.declared, old.samples, old.literals, old.expression) == (
-        new.declared,
-        new.samples,
-        new.literals,
-        new.expression,
-    )
-
-
-def _written(node: FlowNode, special: dict[str, Role]) -> tuple[Role | None, _WrittenKey]:
+def written(node: FlowNode, special: dict[str, Role]) -> tuple[Role | None, _WrittenKey]:
     """The part a node plays at the rim of the workflow, and all that is written at it."""
     classes = tuple([use.name.text for use in node.classes])
     role = special.get(node.id)
@@ -299,7 +292,7 @@ def _written(node: FlowNode, special: dict[str, Role]) -> tuple[Role | None, _Wr
     )
 
 
-def _special_nodes(settings: Settings) -> dict[str, Role]:
+def special_nodes(settings: Settings) -> dict[str, Role]:
     """Nodes that are inputs or outputs by their name."""
     special: dict[str, Role] = {PROBLEM_ID: "input", ENTRY_POINT_ID: "input", RETURN_ID: "output"}
     special.update(dict.fromkeys(settings.outputs or (), "output"))

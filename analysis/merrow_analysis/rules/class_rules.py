@@ -98,12 +98,14 @@ def _places(name: str, flow: Flow) -> list[Range]:
 def _on_nothing(flow: Flow) -> Iterator[Diagnostic]:
     edge_ids: set[str] | None = None
     ghosts = 0
+    known = flow.nodes
     for assign, block in flow.class_assigns:
+        line = block.line
         for name in assign.ids:
-            node = flow.nodes.get(name.text)
+            node = known.get(name.text)
             if node is not None:
                 first = node.mentions[0]
-                if first.block.line > block.line:
+                if first.block.line > line:
                     message = (
                         f"Class `{assign.class_name.text}` is given to {name.text} before {name.text} is mentioned, "
                         "and Mermaid forgets it; move this line below the node."

@@ -19,6 +19,7 @@ from merrow_analysis.definitions.schema import (
 from merrow_analysis.definitions.settings import MACHINE_KEYS
 from merrow_analysis.definitions.validation import Path, shown, violations
 from merrow_analysis.diagnostics import Diagnostic, Fix, Related, Severity
+from merrow_analysis.graph.flow import FlowNode
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.graph.resolve import Resolution
 from merrow_analysis.rules.configuration_rules import MACHINE_SETTING, machine_setting_message
@@ -76,18 +77,17 @@ _FOUND: dict[int, tuple[Resolution, tuple[_Finding, ...]]] = {}
 
 def check(graph: TypedGraph) -> Iterator[Diagnostic]:
     """Findings about the parameters of all nodes whose operator is known, and about the keys of edges."""
-    for node in graph.nodes:
-        resolution = node.resolution
-        if resolution.kind == "unknown" or not (resolution.parameters or resolution.label_parts):
-            continue
-        known = _FOUND.get(id(resolution))
+    resolutions = graph.resolutions
+    wrong: dict[int, tuple[_Finding, ...]] = {}
+    for key, index in {id(resolution): index for index, resolution in enumerate(resolutions)}.items():
+        known = _FOUND.get(key)
         if known is None:
-            if len(_FOUND) > _REMEMBERED:
-                _FOUND.clear()
-            docs = [parse_metadata(metadata.body) for metadata, _ in node.flow.metadata]
-            known = _FOUND[id(resolution)] = (resolution, tuple(_find(resolution, docs)))
-        for finding in known[1]:
-            yield _diagnostic(node, finding)
+            known = _remember(resolutions[index], graph.flow_nodes[index])
+        if known[1]:
+            wrong[key] = known[1]
+    for index, resolution in enumerate(resolutions) if wrong else ():
+        for finding in wrong.get(id(resolution), ()):
+            yield _diagnostic(graph.nodes[index], finding)
     for use in graph.flow.edge_metadata:
         name = use.metadata
         for key in parse_metadata(name.body).values:
@@ -95,6 +95,17 @@ def check(graph: TypedGraph) -> Iterator[Diagnostic]:
                 place = metadata_key_range(name, use.block, key)
                 message = f"An edge has no key `{key}`; {_hint(key, EDGE_KEYS)}"
                 yield report(UNKNOWN_KEY, place, message, fixes=_rename(place, closest(key, EDGE_KEYS), safe=False))
+
+
+def _remember(resolution: Resolution, node: FlowNode) -> tuple[Resolution, tuple[_Finding, ...]]:
+    """What is wrong with the parameters of a node, and of all others that share its resolution."""
+    if len(_FOUND) > _REMEMBERED:
+        _FOUND.clear()
+    found: tuple[_Finding, ...] = ()
+    if resolution.kind != "unknown" and (resolution.parameters or resolution.label_parts):
+        found = tuple(_find(resolution, [parse_metadata(metadata.body) for metadata, _ in node.metadata]))
+    _FOUND[id(resolution)] = resolution, found
+    return resolution, found
 
 
 def _find(resolution: Resolution, docs: list[MetaDoc]) -> Iterator[_Finding]:

@@ -123,12 +123,13 @@ def _rename(node: TypedNode, name: str, flow: Flow) -> Fix:
 def check_edges(graph: TypedGraph) -> Iterator[Diagnostic]:
     """Edges where none may be: to the same node, into inputs, out of outputs, and ones that repeat another."""
     shape = graph.shape
-    ends = enumerate(zip(shape.sources, shape.targets, strict=True))
-    wrong = {number for number, (source, target) in ends if source == target}
-    inputs = set(shape.inputs)
-    wrong.update(number for index in inputs for number in shape.into[index])
-    wrong.update(number for index in shape.outputs for number in shape.out_of[index])
-    for number in sorted(wrong):
+    inputs, outputs = set(shape.inputs), set(shape.outputs)
+    wrong = [
+        number
+        for number, (source, target) in enumerate(zip(shape.sources, shape.targets, strict=True))
+        if source == target or target in inputs or source in outputs
+    ]
+    for number in wrong:
         edge = graph.flow_edges[number]
         source_id, target_id = edge.source.id, edge.target.id
         if edge.source is edge.target:
@@ -201,13 +202,12 @@ def _edges_along(graph: TypedGraph, circle: Sequence[int]) -> list[TypedEdge]:
 def check_paths(graph: TypedGraph, rims: Rims) -> Iterator[Diagnostic]:
     """Nodes on no path from an input to an output; of several in a row only the one where the path is broken."""
     shape, starts, ends = graph.shape, dict.fromkeys(rims.starts), dict.fromkeys(rims.ends)
-    from_input, to_output = shape.between(rims.starts, rims.ends)
-    unreached = [index for index in shape.roots if not from_input[index] and starts and index not in ends]
-    stuck = [
-        index
-        for index in shape.sinks
-        if not to_output[index] and ends and index not in starts and (from_input[index] or not starts)
-    ]
+    # Nothing but itself leads to a root, or follows a sink.
+    unreached = [index for index in shape.roots if index not in starts and index not in ends] if starts else []
+    stuck = [index for index in shape.sinks if index not in ends and index not in starts] if ends else []
+    if stuck and starts:
+        from_input = shape.reached(rims.starts)
+        stuck = [index for index in stuck if from_input[index]]
     idle = [index for index in starts if not shape.following[index]] if ends else []
     unfed = [index for index in ends if not shape.before[index]] if starts else []
     if unreached or idle:

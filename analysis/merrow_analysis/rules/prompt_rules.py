@@ -34,31 +34,37 @@ def check(
 ) -> Iterator[Diagnostic]:
     """Findings about prompts. ``front`` is the front matter with its block, as the parser gives them."""
     used: set[str] = set()
-    first: _Need | None = None
-    first_node: TypedNode | None = None
+    first: tuple[Resolution, str] | None = None
+    # What is to be said at each node with one of these resolutions; for most files that is nothing.
+    wrong: dict[int, tuple[_Need, str | None]] = {}
     prompts = book.prompts
-    for node in graph.nodes:
-        resolution = node.resolution
-        known = _NEEDS.get(id(resolution))
+    for key, resolution in {id(resolution): resolution for resolution in graph.resolutions}.items():
+        known = _NEEDS.get(key)
         need = known[1] if known is not None else _need(resolution)
         if need is None:
             continue
         if need.key is None:
-            yield _without_instruction(node)
+            wrong[key] = need, None
             continue
         used.add(need.name)
         if not need.wanted or need.name in prompts:
             continue
         if not book.declared and need.name not in book.unusable:
-            if first is None:
-                first, first_node = need, node
+            first = first or (resolution, need.key)
         elif not book.problems:
             near = closest(need.role, (prompt.name for prompt in prompts.values()))
             # The prompt that was probably meant is not unused as well.
             used.add((near or "").strip().casefold())
-            yield _missing(node, need.key, need.role, near, book)
-    if first is not None and first_node is not None and first.key is not None:
-        yield _no_prompts(first_node, first.key)
+            wrong[key] = need, near
+    for index, resolution in enumerate(graph.resolutions) if wrong else ():
+        found = wrong.get(id(resolution))
+        if found is not None:
+            need, near = found
+            node = graph.nodes[index]
+            yield _without_instruction(node) if need.key is None else _missing(node, need.key, need.role, near, book)
+    if first is not None:
+        index = next(index for index, resolution in enumerate(graph.resolutions) if resolution is first[0])
+        yield _no_prompts(graph.nodes[index], first[1])
     if front is not None and settings.prompts:
         yield from _unused(settings, used, front)
 

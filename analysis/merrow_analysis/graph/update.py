@@ -1,0 +1,124 @@
+"""Bring a typed graph up to date after an edit that `merrow_analysis.graph.patch` took over into its flowchart.
+
+Nodes neither came nor went, so their numbers stay. The graph is changed in place, as the flowchart is; where an edit's
+effect goes too far nothing is done, and `merrow_analysis.graph.typed.build` must type the flowchart anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from merrow_analysis.graph.flow import FlowEdge
+from merrow_analysis.graph.nodes import TypedGraph
+from merrow_analysis.graph.resolve import Resolution
+from merrow_analysis.graph.shape import Shape
+from merrow_analysis.graph.typed import TypedCache, read_node, special_nodes, written
+
+
+def relabel(graph: TypedGraph, names: Iterable[str], cache: TypedCache) -> bool:
+    """Take over new labels or metadata of some nodes into a typed graph where they change nothing but parameters.
+
+    False, with nothing done, where the nodes' operators, ports or places in the graph may have changed, or anything is
+    wrong with them: then `build` must type the flowchart anew. ``cache`` is the one that the graph was built with.
+    """
+    special = special_nodes(graph.settings)
+    changes: list[tuple[int, Resolution]] = []
+    for name in names:
+        node = graph.flow.nodes[name]
+        role, key = written(node, special)
+        if role is not None or sum(mention.vertex.shape is not None for mention in node.mentions) > 1:
+            return False
+        resolution, _ = cache.resolution(key)
+        if not _same_ports(graph.resolutions[node.index], resolution):
+            return False
+        changes.append((node.index, resolution))
+    for index, resolution in changes:
+        graph.resolutions[index] = resolution
+        graph.nodes[index].resolution = resolution
+    return True
+
+
+def _same_ports(old: Resolution, new: Resolution) -> bool:
+    if old.problems or new.problems or old.kind != new.kind or old.spec is not new.spec or old.claims != new.claims:
+        return False
+    return (old.declared, old.samples, old.literals, old.expression) == (
+        new.declared,
+        new.samples,
+        new.literals,
+        new.expression,
+    )
+
+
+def update(graph: TypedGraph, names: Iterable[str], cache: TypedCache) -> bool:
+    """Type a graph anew where only what is written at some nodes, and edges between them, changed since it was typed.
+
+    ``cache`` is the one that the graph was built with. False, with nothing done, where that was not its last use, or
+    where a node became an input or output, or is none any more.
+    """
+    flow, settings = graph.flow, graph.settings
+    cache.prepare(settings)
+    last = cache.last_pass(graph)
+    if last is None:
+        return False
+    special, inputs, outputs = special_nodes(settings), set(graph.shape.inputs), set(graph.shape.outputs)
+    read = []
+    for name in dict.fromkeys(names):
+        node = flow.nodes[name]
+        role, resolution, fact, conflicting = read_node(node, flow, settings, special, cache)
+        if (role == "input") != (node.index in inputs) or (role == "output") != (node.index in outputs):
+            return False
+        read.append((node.index, resolution, fact, conflicting))
+    facts = last.facts.copy()
+    for index, resolution, fact, conflicting in read:
+        graph.resolutions[index], facts[index] = resolution, fact
+        graph.conflicts.pop(index, None)
+        if conflicting:
+            graph.conflicts[index] = conflicting
+    edges = [edge for edge in flow.edges if edge.arrow.stroke != "invisible"]
+    start, old_end, new_end = _difference(graph.flow_edges, edges)
+    gone, come = graph.flow_edges[start:old_end], edges[start:new_end]
+    labels = last.labels.copy()
+    if gone or come:
+        for index in {edge.target.index for edge in (*gone, *come)}:
+            into = graph.flow_nodes[index].incoming
+            labels[index] = [
+                None if (label := edge.arrow.label) is None else label.text for edge in into if not edge.carries_nothing
+            ]
+        graph.shape = _shape(graph, gone, come, start)
+        graph.flow_edges = edges
+    placements = cache.place(graph.shape, labels, facts)
+    changed = {index for index, *_ in read}
+    changed.update(
+        index for index, (old, new) in enumerate(zip(graph.placements, placements, strict=True)) if old is not new
+    )
+    graph.placements = placements
+    graph.renew(changed, slice(start, old_end), come)
+    return True
+
+
+def _difference(old: Sequence[FlowEdge], new: Sequence[FlowEdge]) -> tuple[int, int, int]:
+    """Where two lists begin to differ, and where in each of them they are the same again."""
+    shared = min(len(old), len(new))
+    start = next((place for place, (a, b) in enumerate(zip(old, new, strict=False)) if a is not b), shared)
+    backwards = zip(reversed(old), reversed(new), strict=False)
+    same = next((place for place, (a, b) in enumerate(backwards) if a is not b), shared)
+    same = min(same, shared - start)
+    return start, len(old) - same, len(new) - same
+
+
+def _shape(graph: TypedGraph, gone: Sequence[FlowEdge], come: Sequence[FlowEdge], start: int) -> Shape:
+    """The shape of a graph after these edges came in the place, from ``start`` on, of others."""
+    shape, nodes = graph.shape, graph.flow_nodes
+    end = start + len(gone)
+    return shape.with_edges(
+        [*shape.sources[:start], *(edge.source.index for edge in come), *shape.sources[end:]],
+        [*shape.targets[:start], *(edge.target.index for edge in come), *shape.targets[end:]],
+        {
+            index: [edge.target.index for edge in nodes[index].outgoing if not edge.carries_nothing]
+            for index in {edge.source.index for edge in (*gone, *come)}
+        },
+        {
+            index: [edge.source.index for edge in nodes[index].incoming if not edge.carries_nothing]
+            for index in {edge.target.index for edge in (*gone, *come)}
+        },
+    )
