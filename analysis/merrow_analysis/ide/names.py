@@ -52,3 +52,15 @@ class Occurrence:
 def symbol(kind: Kind, name: str) -> Symbol:
     """The thing of a kind that a name as written stands for."""
     return Symbol(kind, name.strip().casefold() if kind in ("prompt", "operator") else name)
+
+
+def respelled(written: str, old: str, new: str) -> str:
+    """The new name as this place spells names: ``SOLVER`` for ``solver`` where the old one stood in capitals.
+
+    Only where case does not count can a place spell a name otherwise than ``old``.
+    """
+    if written == old:
+        return new
+    if written.isupper():
+        return new.upper()
+    return new.lower() if written.islower() else new

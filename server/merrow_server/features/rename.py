@@ -5,6 +5,7 @@ from __future__ import annotations
 from lsprotocol import types
 
 from merrow_analysis.ide import rename as ide_rename
+from merrow_analysis.ide import rename_files
 from merrow_server.lsp.protocol import FeatureError
 from merrow_server.lsp.server import MerrowServer
 from merrow_server.lsp.sharing import diagrams_sharing
@@ -44,7 +45,7 @@ async def rename(server: MerrowServer, params: types.RenameParams) -> types.Work
                 f"{found.file}, which has this prompt, can't be read.", types.LSPErrorCodes.RequestFailed
             )
         text = "".join(resource.lines)
-        renamed = ide_rename.prompt_file_edits(text, found.file, found.symbol, found.old, found.new)
+        renamed = rename_files.prompt_file_edits(text, found.file, found.symbol, found.old, found.new)
         changes.add(resource.uri, resource.edits_to_lsp(renamed))
         async for other in diagrams_sharing(server, here.diagram, found.symbol):
             more = ide_rename.edits_of(other.analysis, found.symbol, found.old, found.new)

@@ -20,9 +20,9 @@ from merrow_analysis.ide.occurrences import occurrences_in, occurrences_of
 from merrow_analysis.ide.rename import (
     RenameRefusedError,
     prepare_rename,
-    prompt_file_edits,
     rename,
 )
+from merrow_analysis.ide.rename_files import prompt_file_edits
 from merrow_analysis.syntax.structure import parse_record
 from merrow_analysis.text import Position, apply_edits
 
