@@ -79,12 +79,12 @@ def check(graph: TypedGraph) -> Iterator[Diagnostic]:
     """Findings about the parameters of all nodes whose operator is known, and about the keys of edges."""
     resolutions = graph.resolutions
     wrong: dict[int, tuple[_Finding, ...]] = {}
-    for key, index in {id(resolution): index for index, resolution in enumerate(resolutions)}.items():
-        known = _FOUND.get(key)
+    for shared, index in {id(resolution): index for index, resolution in enumerate(resolutions)}.items():
+        known = _FOUND.get(shared)
         if known is None:
             known = _remember(resolutions[index], graph.flow_nodes[index])
         if known[1]:
-            wrong[key] = known[1]
+            wrong[shared] = known[1]
     for index, resolution in enumerate(resolutions) if wrong else ():
         for finding in wrong.get(id(resolution), ()):
             yield _diagnostic(graph.nodes[index], finding)
