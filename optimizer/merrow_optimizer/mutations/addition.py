@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import partial
+from collections.abc import Sequence
 
 from merrow_analysis.definitions.operators import OperatorSpec
 from merrow_analysis.definitions.types import PROBLEM
 from merrow_analysis.graph.nodes import TypedEdge
 from merrow_optimizer.mutations.base import ADDITION
-from merrow_optimizer.mutations.change import Change, Link, Proposal, Subject
+from merrow_optimizer.mutations.change import Change, Grid, Link, Proposal, Subject
 from merrow_optimizer.mutations.roles import described, node_id, role_after
 from merrow_optimizer.mutations.wiring import (
     case_label,
@@ -23,14 +22,15 @@ from merrow_optimizer.mutations.wiring import (
 )
 
 
-def proposals(subject: Subject) -> Iterator[Proposal]:
+def proposals(subject: Subject) -> Sequence[Proposal]:
     """An insertion for each edge that brings a value and each operator that has a way through."""
     specs = [spec for spec in subject.typed.operators.specs.values() if _can_stand_between(spec)]
-    for edge in subject.typed.edges:
-        if edge.port is None or edge.target.kind == "unknown" or edge.source.kind == "unknown":
-            continue
-        for spec in specs:
-            yield partial(insert, subject, edge, spec)
+    edges = [
+        edge
+        for edge in subject.typed.edges
+        if edge.port is not None and edge.target.kind != "unknown" and edge.source.kind != "unknown"
+    ]
+    return Grid(insert, subject, edges, specs)
 
 
 def _can_stand_between(spec: OperatorSpec) -> bool:

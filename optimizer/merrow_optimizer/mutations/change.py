@@ -8,23 +8,26 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar, overload
 
 from merrow_analysis.check import Analysis
 from merrow_analysis.definitions.operators import OperatorSpec
 from merrow_analysis.diagnostics import Diagnostic, Severity
 from merrow_analysis.graph.flow import Flow, FlowEdge, FlowNode, Mention
-from merrow_analysis.graph.nodes import TypedGraph
+from merrow_analysis.graph.nodes import TypedGraph, TypedNode
+from merrow_analysis.graph.reach import reach
 from merrow_analysis.graph.typed import TypedCache, build
 from merrow_analysis.rules import graph as graph_rules
 from merrow_analysis.syntax.tree import Arrow, Block, Label, Metadata, Name, Vertex
 from merrow_analysis.text import Range
 from merrow_optimizer.mutations.base import Delta, difference
 
+_Row = TypeVar("_Row")
+_Column = TypeVar("_Column")
 _CLASS_RULES = frozenset({"MW106", "MW108", "MW114", "MW115", "MW403", "MW404"})
 """Rules about what is written rather than what it means; `writing` sees to them."""
 
@@ -113,6 +116,18 @@ class Subject:
             name = f"{wanted}_{number}"
         return name
 
+    @cached_property
+    def downstream(self) -> dict[int, bytearray]:
+        """For each node by number, filled when asked by `reaches`, what it leads to."""
+        return {}
+
+    def reaches(self, start: TypedNode, end: TypedNode) -> bool:
+        """Whether a path leads from one node to another, or they are the same."""
+        marks = self.downstream.get(start.index)
+        if marks is None:
+            marks = self.downstream[start.index] = reach(self.typed.shape.following, [start.index])
+        return bool(marks[end.index])
+
     def edges_between(self, source: str, target: str) -> list[FlowEdge]:
         return [edge for edge in self.flow.edges if edge.source.id == source and edge.target.id == target]
 
@@ -141,7 +156,9 @@ class Change:
     tuple drops it. Edges of removed nodes must be mapped, too. ``target`` is what of the text it is about.
 
     ``content`` tells changes apart that have the same graph terms (such as the prompt of a new node); it is part of
-    the move's id. ``front_prompts`` are prompts that the front matter gains besides those of new nodes.
+    the move's id. ``doubts`` are preconditions, by name, that the operator saw to fail while it made the change, each
+    with a sentence: they spare the typing of a graph that is wrong at first sight. ``front_prompts`` are
+    prompts that the front matter gains besides those of new nodes.
     """
 
     subject: Subject
@@ -153,6 +170,7 @@ class Change:
     substituted: Mapping[str, NewNode] = field(default_factory=lambda: MappingProxyType({}))
     edges: Mapping[int, tuple[Link, ...]] = field(default_factory=lambda: MappingProxyType({}))
     content: tuple[object, ...] = ()
+    doubts: tuple[tuple[str, str], ...] = ()
     front_prompts: tuple[tuple[str, str], ...] = ()
 
     @cached_property
@@ -260,6 +278,36 @@ class Change:
 
 Proposal = Callable[[], Change]
 """A change that is worked out when it is wanted. Operators propose many more than are safe or ever looked at."""
+
+
+class Grid(Sequence[Proposal], Generic[_Row, _Column]):
+    """A proposal for each row and column, made when it is looked at: ``make(subject, row, column)``."""
+
+    def __init__(
+        self,
+        make: Callable[[Subject, _Row, _Column], Change],
+        subject: Subject,
+        rows: Sequence[_Row],
+        columns: Sequence[_Column],
+    ) -> None:
+        self._make, self._subject, self._rows, self._columns = make, subject, rows, columns
+
+    def __len__(self) -> int:
+        return len(self._rows) * len(self._columns)
+
+    @overload
+    def __getitem__(self, index: int) -> Proposal: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[Proposal]: ...
+
+    def __getitem__(self, index: int | slice) -> Proposal | list[Proposal]:
+        if isinstance(index, slice):
+            return [self[number] for number in range(*index.indices(len(self)))]
+        if index >= len(self):
+            raise IndexError(index)
+        row, column = divmod(index, len(self._columns))
+        return partial(self._make, self._subject, self._rows[row], self._columns[column])
 
 
 def _roles(graph: TypedGraph) -> set[str]:

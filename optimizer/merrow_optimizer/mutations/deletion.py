@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
@@ -11,11 +11,10 @@ from merrow_optimizer.mutations.change import Change, Link, Proposal, Subject
 from merrow_optimizer.mutations.wiring import case_label, relabelled, source_of
 
 
-def proposals(subject: Subject) -> Iterator[Proposal]:
+def proposals(subject: Subject) -> Sequence[Proposal]:
     """The removal of each node that is neither an input, an output nor a Decision."""
-    for node in subject.typed.nodes:
-        if node.kind == "operator" and node.id not in subject.closed:
-            yield partial(remove, subject, node)
+    nodes = [node for node in subject.typed.nodes if node.kind == "operator" and node.id not in subject.closed]
+    return [partial(remove, subject, node) for node in nodes]
 
 
 def remove(subject: Subject, node: TypedNode) -> Change:

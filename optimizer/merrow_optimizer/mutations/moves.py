@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -28,7 +28,8 @@ from merrow_optimizer.mutations.writing import write
 MAX_NODES = 20
 """How many nodes a workflow may grow to, unless told otherwise."""
 
-Proposals = Callable[[Subject], Iterator[Proposal]]
+Proposals = Callable[[Subject], Iterable[Proposal]]
+"""How an operator lists what it might do. A sequence is drawn from at random without making all of it."""
 
 OPERATORS: Mapping[str, Proposals] = {
     SUBSTITUTION: substitution.proposals,
@@ -42,13 +43,17 @@ _WRITING = "writing"
 _GROWTH = "growth"
 
 
-def make(change: Change, preconditions: Collection[Precondition] = ALL) -> Move | Refused:
+Look = Callable[[str], Analysis]
+"""How a text is analysed: with the files and settings around it."""
+
+
+def make(change: Change, preconditions: Collection[Precondition] = ALL, look: Look = analyse) -> Move | Refused:
     """The move that makes a change, or the precondition that fails for it."""
     refused = failing(change, preconditions)
-    return refused if refused is not None else written(change)
+    return refused if refused is not None else written(change, look)
 
 
-def written(change: Change) -> Move | Refused:
+def written(change: Change, look: Look = analyse) -> Move | Refused:
     """The move that makes a change, whether it is safe or not; refused where the text can't say it."""
     subject = change.subject
     try:
@@ -57,7 +62,7 @@ def written(change: Change) -> Move | Refused:
         return Refused(_WRITING, str(problem), change.title)
     except ValueError:
         return Refused(_WRITING, "The places to edit lie inside each other.", change.title)
-    if _silences(subject) and _unsettled(subject, mutant):
+    if _silences(subject) and _unsettled(subject, look(mutant)):
         return Refused(_WRITING, "A comment that silences a rule would silence nothing any more.", change.title)
     return Move(identity(change), change.operator, change.title, change.target, edits, change.delta, reverse)
 
@@ -71,7 +76,7 @@ def _silences(subject: Subject) -> bool:
     return any(has_suppression(block) for block in subject.analysis.diagram.blocks)
 
 
-def _unsettled(subject: Subject, mutant: str) -> bool:
+def _unsettled(subject: Subject, mutant: Analysis) -> bool:
     """Whether a text with comments that silence rules has a finding about them, or one that they let through, more.
 
     Only a whole analysis tells what a comment silences; so only files that have such comments pay for one.
@@ -79,24 +84,28 @@ def _unsettled(subject: Subject, mutant: str) -> bool:
     before = {(found.code, found.message) for found in subject.analysis.diagnostics}
     return any(
         found.severity is not Severity.HINT and (found.code, found.message) not in before
-        for found in analyse(mutant).diagnostics
+        for found in mutant.diagnostics
     )
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Which moves to look for: ``operators`` by name, ``preconditions`` that must hold, and how far to grow."""
+    """Which moves to look for: ``operators`` by name, ``preconditions`` that must hold, and how far to grow.
+
+    ``look`` analyses a mutant as the workflow itself was analysed, where that has to be done.
+    """
 
     operators: Mapping[str, Proposals]
     preconditions: Collection[Precondition] = ALL
     max_nodes: int = MAX_NODES
+    look: Look = analyse
 
     def make(self, change: Change) -> Move | Refused:
         grown = len(change.subject.flow.nodes) + len(change.added) - len(change.removed)
         if len(change.added) > len(change.removed) and grown > self.max_nodes:
             reason = f"The workflow would have {grown} nodes; it may grow to {self.max_nodes}."
             return Refused(_GROWTH, reason, change.title)
-        return make(change, self.preconditions)
+        return make(change, self.preconditions, self.look)
 
 
 DEFAULT = Choice(OPERATORS)
@@ -138,20 +147,28 @@ def draw(analysis: Analysis, random: Random, choice: Choice = DEFAULT) -> Move |
     names = list(choice.operators)
     while names:
         name = names.pop(random.randrange(len(names)))
-        move = _draw_one(list(choice.operators[name](subject)), random, choice)
+        offered = choice.operators[name](subject)
+        move = _draw_one(offered if isinstance(offered, Sequence) else list(offered), random, choice)
         if move is not None:
             return move
     return None
 
 
-def _draw_one(proposals: list[Proposal], random: Random, choice: Choice) -> Move | None:
-    while proposals:
-        number = random.randrange(len(proposals))
-        proposals[number], proposals[-1] = proposals[-1], proposals[number]
-        move = choice.make(proposals.pop()())
+def _draw_one(proposals: Sequence[Proposal], random: Random, choice: Choice) -> Move | None:
+    for number in _shuffled(len(proposals), random):
+        move = choice.make(proposals[number]())
         if isinstance(move, Move):
             return move
     return None
+
+
+def _shuffled(count: int, random: Random) -> Iterator[int]:
+    """The numbers below ``count`` in random order, each drawn when it is asked for."""
+    moved: dict[int, int] = {}
+    for last in range(count - 1, -1, -1):
+        number = random.randrange(last + 1)
+        yield moved.get(number, number)
+        moved[number] = moved.get(last, last)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,21 +179,14 @@ class Mutant:
     text: str
 
 
-def random_mutants(
-    text: str,
-    count: int,
-    seed: int,
-    choice: Choice = DEFAULT,
-    *,
-    look: Callable[[str], Analysis] = analyse,
-) -> Iterator[Mutant]:
+def random_mutants(text: str, count: int, seed: int, choice: Choice = DEFAULT) -> Iterator[Mutant]:
     """``count`` random mutants, each made from the one before; fewer where no safe move is left.
 
-    The same text, seed and choice give the same mutants everywhere. ``look`` analyses a text.
+    The same text, seed and choice give the same mutants everywhere.
     """
     random = Random(seed)  # noqa: S311 - no secret, and the same everywhere
     for _ in range(count):
-        move = draw(look(text), random, choice)
+        move = draw(choice.look(text), random, choice)
         if move is None:
             return
         text = move.apply(text)

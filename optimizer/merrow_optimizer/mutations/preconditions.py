@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from merrow_analysis.definitions.types import ENTRY_POINT, PROBLEM
+from merrow_analysis.graph.ports import is_odd_result
 from merrow_analysis.rules.registry import find_rule
 from merrow_analysis.rules.syntax_rules import MOST_EDGES
 from merrow_optimizer.mutations.base import DELETION, SUBSTITUTION, Refused
@@ -107,12 +108,17 @@ def _kinds(change: Change) -> str | None:
         if feed.port in _OWN_KIND
     }
     ends = {(link.source, link.target) for link in change.new_links}
+    types = change.subject.typed.types
     for edge in change.after.edges:
         if (edge.source.id, edge.target.id) not in ends:
             continue
         for feed in edge.feeds:
+            if feed.port == "solution" and edge.source.kind == "input":
+                return f"`solution` of {edge.target.id} is for work to look at; {edge.source.id} is an input."
+            if feed.port == "solution" and feed.type is not None and is_odd_result(feed.type, types):
+                return f"`solution` of {edge.target.id} is for work to look at; {edge.source.id} gives {feed.type}."
             wanted = _OWN_KIND.get(feed.port)
-            if wanted is None or feed.type is None or change.subject.typed.types.fits(feed.type, wanted):
+            if wanted is None or feed.type is None or types.fits(feed.type, wanted):
                 continue
             if before.get((edge.target.id, feed.port)) != feed.type:
                 return (
@@ -166,7 +172,12 @@ BRIDGE = Precondition(
 SIDES = Precondition("sides", "c", "A new node's required ports are fed from upstream.", _sides)
 PORTS = Precondition("ports", "d", "A new operator's ports fit what reads and feeds them.", _ports)
 CAPACITY = Precondition("capacity", "e", "Port capacities, liveness and the coverage of cases hold.", _capacity)
-KINDS = Precondition("kinds", "f", "`problem` and `entry_point` are fed by their own kind.", _kinds)
+KINDS = Precondition(
+    "kinds",
+    "f",
+    "`problem` and `entry_point` are fed by their own kind, `solution` by no input and no verdict.",
+    _kinds,
+)
 PROMISES = Precondition("promises", "g", "No `returns:` is added or changed.", _promises)
 ORDER = Precondition("order", "h", "A replaced edge keeps its place, for edge order is prompt order.", _order)
 
@@ -178,6 +189,9 @@ NAMES: tuple[str, ...] = tuple(precondition.name for precondition in ALL)
 
 def failing(change: Change, preconditions: Collection[Precondition] = ALL) -> Refused | None:
     """The first precondition that fails for a change; None where it is safe."""
+    for name, doubt in change.doubts:
+        if any(precondition.name == name for precondition in preconditions):
+            return Refused(name, doubt, change.title)
     for precondition in ALL:
         if precondition in preconditions:
             reason = precondition.check(change)

@@ -2,34 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import partial
+from collections.abc import Iterator, Sequence
 
 from merrow_analysis.graph.nodes import TypedEdge
-from merrow_analysis.graph.reach import reach
 from merrow_optimizer.mutations.base import REWIRING
-from merrow_optimizer.mutations.change import Change, Link, Proposal, Subject
-from merrow_optimizer.mutations.wiring import Source, fits, outputs, relabelled
+from merrow_optimizer.mutations.change import Change, Grid, Link, Proposal, Subject
+from merrow_optimizer.mutations.wiring import Source, fits, outputs, relabelled, source_of
 
 
-def proposals(subject: Subject) -> Iterator[Proposal]:
-    """A new source for each edge that brings one value: every node's output that is not downstream of the edge's end."""
+def proposals(subject: Subject) -> Sequence[Proposal]:
+    """A new source for each edge that brings a value: every output of every node."""
     typed = subject.typed
     sources = [source for node in typed.nodes for source in outputs(node)]
-    downstream: dict[int, bytearray] = {}
-    for edge in typed.edges:
-        if edge.port is None or edge.source.kind == "decision" or edge.target.kind == "unknown":
-            continue
-        target = edge.target
-        if target.index not in downstream:
-            downstream[target.index] = reach(typed.shape.following, [target.index])
-        after = downstream[target.index]
-        port = next((port for port in target.input_ports if port.name == edge.port), None)
-        for source in sources:
-            if source.node is edge.source or after[source.node.index]:
-                continue
-            if port is None or fits(subject, source.type, port):
-                yield partial(rewire, subject, edge, source)
+    edges = [
+        edge
+        for edge in typed.edges
+        if edge.port is not None and edge.source.kind != "decision" and edge.target.kind != "unknown"
+    ]
+    return Grid(rewire, subject, edges, sources)
 
 
 def rewire(subject: Subject, edge: TypedEdge, source: Source) -> Change:
@@ -43,4 +33,16 @@ def rewire(subject: Subject, edge: TypedEdge, source: Source) -> Change:
         edge.flow.range,
         edges={edge.flow.index: (link,)},
         content=(edge.source.id, edge.output, edge.target.id, edge.port, source.node.id, source.output),
+        doubts=tuple(_doubts(subject, edge, source)),
     )
+
+
+def _doubts(subject: Subject, edge: TypedEdge, source: Source) -> Iterator[tuple[str, str]]:
+    target = edge.target
+    if source.node is edge.source and source == source_of(edge):
+        yield "bridge", f"{target.id} reads {source.node.id} already."
+    if subject.reaches(target, source.node):
+        yield "bridge", f"{source.node.id} comes after {target.id}: they would wait for each other."
+    port = next((port for port in target.input_ports if port.name == edge.port), None)
+    if port is not None and not fits(subject, source.type, port):
+        yield "types", f"`{port.name}` of {target.id} takes {port.item}; {source.node.id} gives {source.type}."

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from textwrap import fill
 from typing import NamedTuple
 
 from merrow_analysis.definitions.operators import OperatorSpec
 from merrow_analysis.definitions.types import CODE, FEEDBACK, PROBLEM, Type
 from merrow_optimizer.mutations.change import NewNode, Subject
+
+_WIDTH = 100
+"""Columns of a prompt's lines in the front matter."""
 
 
 class Role(NamedTuple):
@@ -46,6 +50,12 @@ SOLVE = Role(
     "SOLVE",
     "Solve the task step by step. Check each step before you go on, and end with the answer on a line of its own.",
 )
+MERGE = Role(
+    "careful_merger",
+    "MERGE",
+    "You are given several pieces of work on the same task. Say where they agree and where they differ, decide each "
+    "difference by checking it, and answer with one piece of work that keeps what is right in all of them.",
+)
 PROGRAM = Role(
     "plain_programmer",
     "WRITE_CODE",
@@ -83,14 +93,14 @@ def described(spec: OperatorSpec, new_id: str, beside: str, role: Role | None, s
     prompts = subject.analysis.settings.prompts
     if not prompts:
         return NewNode(new_id, spec, beside, role.name, role.prompt)
-    if prompts.get(role.name, "").strip() == role.prompt:
+    if prompts.get(role.name, "").split() == role.prompt.split():
         return NewNode(new_id, spec, beside, role.name)
     taken = subject.analysis.prompts.prompts
     name, number = role.name, 1
     while name.casefold() in taken:
         number += 1
         name = f"{role.name}_{number}"
-    return NewNode(new_id, spec, beside, name, role.prompt, prompt_name=name)
+    return NewNode(new_id, spec, beside, name, fill(role.prompt, _WIDTH) + "\n", prompt_name=name)
 
 
 def node_id(spec: OperatorSpec, role: Role | None, subject: Subject) -> str:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import partial
+from collections.abc import Sequence
 
 from merrow_analysis.definitions.operators import InputPort, OperatorSpec
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_analysis.graph.notation import read_label
 from merrow_optimizer.mutations.base import SUBSTITUTION
-from merrow_optimizer.mutations.change import Change, Link, NewNode, Proposal, Subject
-from merrow_optimizer.mutations.roles import SOLVE, described, role_after
+from merrow_optimizer.mutations.change import Change, Grid, Link, NewNode, Proposal, Subject
+from merrow_optimizer.mutations.roles import IMPROVE, MERGE, SOLVE, described, role_after
 from merrow_optimizer.mutations.wiring import (
     Source,
     case_label,
@@ -24,15 +23,12 @@ from merrow_optimizer.mutations.wiring import (
 )
 
 
-def proposals(subject: Subject) -> Iterator[Proposal]:
-    """Every other operator for each node that has one, Decisions apart."""
-    specs = [spec for spec in subject.typed.operators.specs.values() if not spec.is_decision and spec.inputs]
-    for node in subject.typed.nodes:
-        if node.kind != "operator" or node.id in subject.closed:
-            continue
-        for spec in specs:
-            if spec is not node.spec and spec.outputs:
-                yield partial(substitute, subject, node, spec)
+def proposals(subject: Subject) -> Sequence[Proposal]:
+    """Every operator for each node that has one, Decisions apart."""
+    table = subject.typed.operators.specs.values()
+    specs = [spec for spec in table if not spec.is_decision and spec.inputs and spec.outputs]
+    nodes = [node for node in subject.typed.nodes if node.kind == "operator" and node.id not in subject.closed]
+    return Grid(substitute, subject, nodes, specs)
 
 
 def substitute(subject: Subject, node: TypedNode, spec: OperatorSpec) -> Change:
@@ -80,6 +76,7 @@ def substitute(subject: Subject, node: TypedNode, spec: OperatorSpec) -> Change:
         substituted={node.id: new},
         edges=edges,
         content=(node.id, spec.name),
+        doubts=(("ports", f"{node.id} is a {spec.name} already."),) if spec is old else (),
     )
 
 
@@ -124,7 +121,9 @@ def _port_map(subject: Subject, node: TypedNode, spec: OperatorSpec) -> dict[int
         found[edge.flow.index] = name
     for edge in rest:
         for port in spec.inputs:
-            if (port.many or port.name not in taken) and port is not through and fits(subject, edge.type, port):
+            if port is through and (spec.is_ensemble or not port.many):
+                continue
+            if (port.many or port.name not in taken) and fits(subject, edge.type, port):
                 taken.add(port.name)
                 found[edge.flow.index] = port.name
                 break
@@ -171,7 +170,9 @@ def _described(subject: Subject, node: TypedNode, spec: OperatorSpec) -> NewNode
     if key is None or "prompt" in kept or key in kept or "role" in kept or spec.prompt is not None:
         return NewNode(node.id, spec, node.id, parameters=tuple(kept.items()))
     role = role_after(spec, None, types_fit_problem=False)
-    if role is not None and any(edge.source.kind == "input" for edge in node.incoming):
-        role = role if spec.name != "Custom" else SOLVE
+    if role is IMPROVE:
+        sources = {edge.source.kind for edge in node.incoming if edge.port is not None}
+        voices = len({edge.source.id for edge in node.incoming if edge.source.kind != "input"})
+        role = MERGE if voices > 1 else SOLVE if "input" in sources else IMPROVE
     new = described(spec, node.id, node.id, role, subject)
     return NewNode(node.id, spec, node.id, new.role, new.prompt, tuple(kept.items()), new.prompt_name)

@@ -20,6 +20,7 @@ COMMANDS = {
     "fmt": "Format workflow files.",
     "graph": "Print the typed graph of a workflow.",
     "metrics": "Measure a workflow: parallelism, dependencies, expected completion.",
+    "mutate": "Change a workflow so that it stays valid: safe mutations, listed, applied or random.",
     "parse": "Read Mermaid flowcharts as Mermaid does, many in one process.",
     "rules": "List all rules.",
     "serve": "Serve an editor: diagnostics, completion, hover and more, by the Language Server Protocol.",
