@@ -39,6 +39,17 @@ def closest(word: str, candidates: Iterable[str]) -> str | None:
 
 def _distance(a: str, b: str, limit: int) -> int:
     """Optimal string alignment distance of ``a`` and ``b``, or ``limit + 1`` once it is sure to be above ``limit``."""
+    start, end = 0, min(len(a), len(b))
+    while start < end and a[start] == b[start]:
+        start += 1
+    a, b = a[start:], b[start:]
+    while a and b and a[-1] == b[-1]:
+        a, b = a[:-1], b[:-1]
+    # Each letter that the other word lacks takes an edit of its own.
+    if max(len(set(a) - set(b)), len(set(b) - set(a))) > limit:
+        return limit + 1
+    if not a or not b:
+        return len(a) or len(b)
     before: list[int] = []
     previous = list(range(len(b) + 1))
     for row, left in enumerate(a, 1):

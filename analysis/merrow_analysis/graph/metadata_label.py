@@ -15,7 +15,13 @@ def metadata_label(metadata: Metadata) -> Label | None:
     if not isinstance(text, str) or not text:
         return None
     start, end = metadata.body_span
-    if end - start == len(metadata.body):
+    quoted = f'"{text}"'
+    if end - start != len(metadata.body):
+        pass  # Mermaid reads another text than the one that stands there: the whole of it is the place
+    elif metadata.body.count(quoted) == 1:
+        start += metadata.body.index(quoted) + 1  # the usual form, found without the reader of places
+        end = start + len(text)
+    else:
         value_start, value_end = doc.value_span("label")
         if metadata.body[value_start:value_end][:1] in ("'", '"'):
             value_start, value_end = value_start + 1, value_end - 1
