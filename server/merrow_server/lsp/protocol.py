@@ -97,7 +97,11 @@ class MerrowProtocol(LanguageServerProtocol):
                     identifier, INVALID_PARAMS, f"The parameters of {method} are not as the protocol has them."
                 )
             return
-        self.handle_message(message)
+        if method == types.TEXT_DOCUMENT_DID_CHANGE:
+            # Keystrokes go the shortest way.
+            self._merrow.did_change(message.params)
+        else:
+            self.handle_message(message)
 
     def refuse_broken_frame(self) -> None:
         """Tell the client that a piece of its stream was no message."""
@@ -148,6 +152,7 @@ class MerrowProtocol(LanguageServerProtocol):
 
     @lsp_method(types.TEXT_DOCUMENT_DID_CHANGE)
     def lsp_text_document__did_change(self, params: types.DidChangeTextDocumentParams) -> None:
+        """Registered so that pygls' own handler isn't; `receive` calls the server itself."""
         self._merrow.did_change(params)
 
     @lsp_method(types.TEXT_DOCUMENT_DID_CLOSE)

@@ -16,7 +16,7 @@ from pygls.exceptions import FeatureRequestError, JsonRpcException
 from pygls.lsp.server import LanguageServer
 from pygls.uris import to_fs_path
 
-from merrow_server.lsp.diagnostics import document_diagnostics
+from merrow_server.lsp.diagnostics import document_diagnostics, plain_diagnostic
 from merrow_server.lsp.documents import OpenDiagram, OpenDocument
 from merrow_server.lsp.located import Located
 from merrow_server.lsp.logs import ClientLog
@@ -227,11 +227,10 @@ class MerrowServer(LanguageServer):
         """Send what is wrong in ``document``, of the version that it has now."""
         settings = self.surroundings.settings(document)
         found = document_diagnostics(document, self.supports, settings)
-        self.text_document_publish_diagnostics(
-            types.PublishDiagnosticsParams(
-                document.uri, found, document.version if self.supports.diagnostic_version else None
-            )
-        )
+        params: dict[str, Any] = {"uri": document.uri, "diagnostics": [plain_diagnostic(one) for one in found]}
+        if self.supports.diagnostic_version and document.version is not None:
+            params["version"] = document.version
+        self.protocol.send_plain(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS, params)
 
     def refresh_diagnostics(self) -> None:
         """Ask a client that pulls to ask again."""

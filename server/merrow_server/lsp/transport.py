@@ -30,7 +30,7 @@ LARGEST_MESSAGE = 1 << 29
 _LARGEST_HEADER = 1 << 14
 _LENGTH = re.compile(rb"content-length[ \t]*:[ \t]*(\d{1,18})[ \t]*(?:\r?\n|$)", re.I)
 _HEADER_END = re.compile(rb"\r?\n\r?\n")
-_GATHER = 0.0003
+_GATHER = 0.00015
 """Seconds to wait for more after a change: a client sends a burst with less between its messages."""
 _MOST_TOGETHER = 256
 _PARENT_CHECK = 3.0

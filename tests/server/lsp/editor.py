@@ -178,6 +178,10 @@ class Editor:
         chosen: Encoding = self.capabilities_of_server.get("positionEncoding", "utf-16")
         return chosen
 
+    def step(self) -> None:
+        """One turn of the server's event loop."""
+        self.loop.run_until_complete(asyncio.sleep(0))
+
     def run(self, seconds: float = 0.0) -> None:
         """Let the server work until it is idle, and for ``seconds`` longer."""
         for _ in range(20):

@@ -176,7 +176,7 @@ def test_checking_the_workspace_can_be_cancelled(open_editor: Callable[..., Edit
     editor = open_editor(PULLING, folder)
     begun = editor.begin("workspace/diagnostic", {"previousResultIds": [], "workDoneToken": "work"})
     while not editor.messages("$/progress"):
-        editor.run(0.001)
+        editor.step()
     if by == "request":
         editor.notify("$/cancelRequest", {"id": begun})
     else:
