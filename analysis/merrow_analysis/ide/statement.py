@@ -6,6 +6,7 @@ The parser gives up on half a statement; this reader goes as far as the text doe
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -133,7 +134,7 @@ class _Reader:
     def _chain(self) -> Typed | None:
         """Nodes and arrows; None where a new statement begins before the text ends."""
         sources: tuple[str, ...] = ()
-        group: tuple[str, ...] = ()
+        group: list[str] = []
         label: str | None = None
         first = True
         while True:
@@ -150,16 +151,16 @@ class _Reader:
                         continue
                     return self._skip()
                 expecting: Expecting = "statement" if first and not group else "node"
-                return Typed(expecting, at, sources, group, label)
+                return Typed(expecting, at, sources, tuple(group), label)
             self.at = word.end()
             opened = self._decoration(word[0])
             if opened is not None:
                 return opened
-            group = (*group, word[0])
+            group.append(word[0])
             before = self.at
             self._blank()
             if self.at == self.end and (before == self.at or "\n" not in self.text[before:]):
-                return Typed("after-node", self.end, sources, group, label)
+                return Typed("after-node", self.end, sources, tuple(group), label)
             if self.text.startswith("&", self.at):
                 self.at += 1
                 self._blank()
@@ -171,8 +172,8 @@ class _Reader:
             if isinstance(arrow, Typed):
                 return arrow
             if arrow is None:
-                return None if "\n" in self.text[before : self.at] else self._skip(after=group, sources=sources)
-            sources, group, label, first = group, (), arrow[0], False
+                return None if "\n" in self.text[before : self.at] else self._skip(after=tuple(group), sources=sources)
+            sources, group, label, first = tuple(group), [], arrow[0], False
             self._blank()
 
     def _skip(self, after: tuple[str, ...] = (), sources: tuple[str, ...] = ()) -> Typed | None:
@@ -240,7 +241,7 @@ class _Reader:
                 return index
         return None
 
-    def _arrow(self, sources: tuple[str, ...]) -> tuple[str | None] | Typed | None:
+    def _arrow(self, sources: Sequence[str]) -> tuple[str | None] | Typed | None:
         """Read an arrow with its text: the text in a tuple, an answer where it is still open, None where there is none."""
         text = self.text
         edge_id = _EDGE_ID.match(text, self.at)
@@ -255,7 +256,7 @@ class _Reader:
                 return (None,)
             close = text.find("|", after + 1)
             if close == -1:
-                return Typed("edge-label", after + 1, sources, inside=after + 1)
+                return Typed("edge-label", after + 1, tuple(sources), inside=after + 1)
             self.at = close + 1
             return (text[after + 1 : close].strip().strip('"'),)
         opening = _OPEN_ARROW.match(text, start)
@@ -263,6 +264,6 @@ class _Reader:
             return None
         closing = _TEXT_THEN_ARROW.match(text, opening.end())
         if closing is None:
-            return Typed("nothing", self.end, sources)
+            return Typed("nothing", self.end, tuple(sources))
         self.at = closing.end()
         return (text[opening.end() : closing.start(1)].strip().strip('"'),)

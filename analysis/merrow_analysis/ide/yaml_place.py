@@ -37,6 +37,7 @@ def yaml_place(text: str, offset: int) -> YamlPlace:
     stack: list[tuple[int, str]] = []
     in_text: int | None = None
     flow: tuple[int, tuple[str, ...]] | None = None
+    depth = 0
     at = 0
     lines = before.split("\n")
     for number, line in enumerate(lines):
@@ -47,8 +48,8 @@ def yaml_place(text: str, offset: int) -> YamlPlace:
         if flow is not None:
             if last:
                 return _in_flow(before, *flow)
-            if _depth(before[flow[0] : at + len(line)]) <= 0:
-                flow = None
+            depth += _depth(line)
+            flow = flow if depth > 0 else None
         elif in_text is not None and (indent > in_text or not content) and not (last and indent <= in_text and content):
             if last and indent > in_text:
                 return YamlPlace(tuple(key for _, key in stack), False, at + indent, indent, in_text=True)
@@ -59,6 +60,7 @@ def yaml_place(text: str, offset: int) -> YamlPlace:
         elif content and not content.startswith("#"):
             in_text = None
             flow = _take(stack, line, at)
+            depth = 0 if flow is None else _depth(before[flow[0] : at + len(line)])
             if _TEXT_MARK.search(line):
                 in_text = stack[-1][0] if stack else -1
         at += len(lines[number]) + 1
