@@ -44,8 +44,14 @@ def refuse_fixed(analysis: Analysis, here: Occurrence) -> None:
         if name not in own:
             where = "from a library" if name in analysis.settings.types else "built in"
             raise RenameRefusedError(f"Type {written} is {where}, so it can't be renamed here.")
-    elif kind == "node" and analysis.is_workflow and name in _BY_NAME:
-        _refuse_special(analysis, name)
+    elif kind in ("node", "subgraph", "edge"):
+        flow = analysis.flow
+        if name in flow.edge_ids and (name in flow.nodes or name in flow.subgraphs):
+            raise RenameRefusedError(
+                f"{written} names an edge and something else too; rename one of them by hand first."
+            )
+        if kind == "node" and analysis.is_workflow and name in _BY_NAME:
+            _refuse_special(analysis, name)
 
 
 def _own(analysis: Analysis) -> _Own:

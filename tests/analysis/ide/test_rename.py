@@ -234,6 +234,10 @@ def test_refusals(place: str, new: str, reason: str) -> None:
     assert reason in refused(EVERYTHING.replace(plain, place, 1), new)
 
 
+def test_a_name_of_two_things() -> None:
+    assert "names an edge and something else" in refused("flowchart TD\n<|>A A@--> B\n")
+
+
 def test_a_name_that_an_arrow_would_swallow() -> None:
     assert "head of an arrow" in refused("flowchart TD\n<|>A --> B\nC---A\n", "over")
     assert "C --- over" in renamed("flowchart TD\n<|>A --> B\nC --- A\n", "over")
