@@ -178,6 +178,9 @@ def _fence(index: int, hosts: list[str], block: FencedBlock) -> Fence:
             options += 1
     lines = lines[options:]
     opening = hosts[block.opening_line]
+    prefix = _NOT_A_QUOTE_MARK.sub(" ", opening[: block.opening_column])
+    if prefix.endswith(">"):
+        prefix += " "  # which belongs to the mark: without it, a space that the text begins with would
     return Fence(
         index=index,
         text="".join(line.text for line in lines),
@@ -187,6 +190,6 @@ def _fence(index: int, hosts: list[str], block: FencedBlock) -> Fence:
             Position(last_line, len(line_content(hosts[last_line]))),
         ),
         _lines=tuple(lines),
-        _prefix=_NOT_A_QUOTE_MARK.sub(" ", opening[: block.opening_column]),
+        _prefix=prefix,
         _glue="" if opening != line_content(opening) else "\n",
     )
