@@ -75,16 +75,17 @@ class Link(NamedTuple):
 class Subject:
     """A workflow that changes are proposed for, with what all of them need to know of it.
 
-    Raises `ValueError` for an analysis of something that is no workflow.
+    ``cache`` may be shared by subjects that follow each other. Raises `ValueError` for an analysis of something that is
+    no workflow.
     """
 
-    def __init__(self, analysis: Analysis) -> None:
+    def __init__(self, analysis: Analysis, cache: TypedCache | None = None) -> None:
         if analysis.typed is None:
             raise ValueError("only a workflow can be changed")
         self.analysis = analysis
         self.typed: TypedGraph = analysis.typed
         self.flow: Flow = analysis.flow
-        self.cache = TypedCache()
+        self.cache = TypedCache() if cache is None else cache
 
     @cached_property
     def text(self) -> str:

@@ -6,8 +6,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from random import Random
 
-from merrow_analysis.check import Analysis, analyse
+from merrow_analysis.check import Analyser, Analysis
 from merrow_analysis.diagnostics import Severity
+from merrow_analysis.graph.typed import TypedCache
 from merrow_analysis.suppressions import has_suppression
 from merrow_optimizer.mutations import addition, deletion, rewiring, substitution
 from merrow_optimizer.mutations.base import (
@@ -43,17 +44,17 @@ _WRITING = "writing"
 _GROWTH = "growth"
 
 
-Look = Callable[[str], Analysis]
-"""How a text is analysed: with the files and settings around it."""
+Open = Callable[[str], Analyser]
+"""How a text is opened for analysis: with the files and settings around it."""
 
 
-def make(change: Change, preconditions: Collection[Precondition] = ALL, look: Look = analyse) -> Move | Refused:
+def make(change: Change, preconditions: Collection[Precondition] = ALL, opener: Open = Analyser) -> Move | Refused:
     """The move that makes a change, or the precondition that fails for it."""
     refused = failing(change, preconditions)
-    return refused if refused is not None else written(change, look)
+    return refused if refused is not None else written(change, opener)
 
 
-def written(change: Change, look: Look = analyse) -> Move | Refused:
+def written(change: Change, opener: Open = Analyser) -> Move | Refused:
     """The move that makes a change, whether it is safe or not; refused where the text can't say it."""
     subject = change.subject
     try:
@@ -62,7 +63,7 @@ def written(change: Change, look: Look = analyse) -> Move | Refused:
         return Refused(_WRITING, str(problem), change.title)
     except ValueError:
         return Refused(_WRITING, "The places to edit lie inside each other.", change.title)
-    if _silences(subject) and _unsettled(subject, look(mutant)):
+    if _silences(subject) and _unsettled(subject, opener(mutant).analysis()):
         return Refused(_WRITING, "A comment that silences a rule would silence nothing any more.", change.title)
     return Move(identity(change), change.operator, change.title, change.target, edits, change.delta, reverse)
 
@@ -92,20 +93,20 @@ def _unsettled(subject: Subject, mutant: Analysis) -> bool:
 class Choice:
     """Which moves to look for: ``operators`` by name, ``preconditions`` that must hold, and how far to grow.
 
-    ``look`` analyses a mutant as the workflow itself was analysed, where that has to be done.
+    ``opener`` opens a mutant as the workflow itself was opened, where it has to be analysed.
     """
 
     operators: Mapping[str, Proposals]
     preconditions: Collection[Precondition] = ALL
     max_nodes: int = MAX_NODES
-    look: Look = analyse
+    opener: Open = Analyser
 
     def make(self, change: Change) -> Move | Refused:
         grown = len(change.subject.flow.nodes) + len(change.added) - len(change.removed)
         if len(change.added) > len(change.removed) and grown > self.max_nodes:
             reason = f"The workflow would have {grown} nodes; it may grow to {self.max_nodes}."
             return Refused(_GROWTH, reason, change.title)
-        return make(change, self.preconditions, self.look)
+        return make(change, self.preconditions, self.opener)
 
 
 DEFAULT = Choice(OPERATORS)
@@ -136,14 +137,15 @@ def find(analysis: Analysis, identifier: str, choice: Choice = DEFAULT) -> Move 
     return None
 
 
-def draw(analysis: Analysis, random: Random, choice: Choice = DEFAULT) -> Move | None:
+def draw(analysis: Analysis, random: Random, choice: Choice = DEFAULT, cache: TypedCache | None = None) -> Move | None:
     """A random safe move: the operator first, all alike, then one of its moves, all alike; None where there is none.
 
     Proposals are tried in random order until one is safe, which draws evenly from the safe ones without listing them.
+    ``cache``, kept from one call to the next, makes a chain of mutants faster.
     """
     if analysis.typed is None:
         return None
-    subject = Subject(analysis)
+    subject = Subject(analysis, cache)
     names = list(choice.operators)
     while names:
         name = names.pop(random.randrange(len(names)))
@@ -185,12 +187,15 @@ def random_mutants(text: str, count: int, seed: int, choice: Choice = DEFAULT) -
     The same text, seed and choice give the same mutants everywhere.
     """
     random = Random(seed)  # noqa: S311 - no secret, and the same everywhere
+    analyser, cache = choice.opener(text), TypedCache()
     for _ in range(count):
-        move = draw(choice.look(text), random, choice)
+        move = draw(analyser.analysis(), random, choice, cache)
         if move is None:
             return
         text = move.apply(text)
         yield Mutant(move, text)
+        for edit in reversed(move.edits):
+            analyser.edit(edit)
 
 
 def refused_moves(analysis: Analysis, choice: Choice = DEFAULT) -> Iterator[Refused]:

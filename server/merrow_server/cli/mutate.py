@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import click
 
-from merrow_analysis.check import Analysis
+from merrow_analysis.check import Analyser
 from merrow_analysis.text import TextEdit, apply_edits, split_lines
 from merrow_optimizer.mutations.base import Move, Refused
 from merrow_optimizer.mutations.moves import DEFAULT, MAX_NODES, Choice, find, moves, random_mutants
-from merrow_server.checking import Checker, the_diagram
+from merrow_server.checking import the_diagram
 from merrow_server.cli import NOT_WELL, Command
 from merrow_server.cli.options import CONFIG_OPTIONS, diagram_argument, with_options
 from merrow_server.cli.output import complain, print_diff
@@ -80,12 +81,15 @@ def command(
     opened = open_diagram(file, config, use_files=not no_config)
     if opened.analysis.typed is None:
         raise InputError(f"{opened.target.name} is no workflow: it has no PROBLEM and RETURN and names no operator.")
-    checker = Checker(Settings(config, use_files=not no_config))
-
-    def look(text: str) -> Analysis:
-        return checker.analyse(opened.target, text)
-
-    choice = replace(DEFAULT, max_nodes=max_nodes, look=look)
+    settings = Settings(config, use_files=not no_config)
+    target = opened.target
+    opener = partial(
+        Analyser,
+        path=settings.relative_path(target),
+        provider=settings.surroundings.provider(target.base),
+        config=settings.config(target),
+    )
+    choice = replace(DEFAULT, max_nodes=max_nodes, opener=opener)
     as_json = output == "json"
     if listing:
         _list(opened, choice, as_json)
