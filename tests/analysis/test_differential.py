@@ -94,8 +94,6 @@ PIECES = [
         "<T>",
         "List<int>",
         "<style>b{}</style>",
-        "<table><tr><td>",
-        "</table>",
         "<hr>",
         "\u00a0",
     ),
