@@ -10,11 +10,12 @@ from merrow_analysis.check import Analyser, Analysis
 from merrow_analysis.diagnostics import Severity
 from merrow_analysis.graph.typed import TypedCache
 from merrow_analysis.suppressions import has_suppression
-from merrow_optimizer.mutations import addition, deletion, rewiring, substitution
+from merrow_optimizer.mutations import addition, deletion, rewiring, subgraph, substitution
 from merrow_optimizer.mutations.base import (
     ADDITION,
     DELETION,
     REWIRING,
+    SUBGRAPH,
     SUBSTITUTION,
     Move,
     Refused,
@@ -37,6 +38,7 @@ OPERATORS: Mapping[str, Proposals] = {
     ADDITION: addition.proposals,
     REWIRING: rewiring.proposals,
     DELETION: deletion.proposals,
+    SUBGRAPH: subgraph.proposals,
 }
 """The operators by name, in the order in which their moves are enumerated."""
 

@@ -16,6 +16,7 @@ OK, NOT_WELL, MISUSED, INTERRUPTED = 0, 1, 2, 130
 
 COMMANDS = {
     "check": "Find mistakes in workflow files, and repair what is safe.",
+    "crossover": "Make safe children of two workflows.",
     "explain": "Show the page of a rule: what, why, and how to put it right.",
     "fmt": "Format workflow files.",
     "graph": "Print the typed graph of a workflow.",

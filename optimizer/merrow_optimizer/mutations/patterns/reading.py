@@ -56,7 +56,8 @@ class Pattern:
 
     ``sides`` are input holes by id with the type, Problem or EntryPoint, that the workflow itself must give; ``entry`` is
     the hole for what comes into the part that is replaced, with ``entry_type``. ``core`` is the hole for the node that
-    the pattern is put around, None for one that takes the place of a part; ``copies`` are further samples of the core.
+    the pattern is put around, None for one that takes the place of a part; ``core_through`` is its through port, which stands
+    for that of any node, and ``core_reads`` the side holes that lead into it; ``copies`` are further samples of the core.
     ``nodes`` are the pattern's own; ``edges`` all values between holes and nodes, in prompt order, without those into
     core and copies from holes, which are the core's own. ``exit`` is the node whose ``exit_output`` goes on, of
     ``exit_type`` as far as the pattern alone can say. ``title`` has ``{core}`` or ``{part}`` for what it is about.
@@ -65,6 +66,8 @@ class Pattern:
     name: str
     title: str
     core: str | None
+    core_through: str | None
+    core_reads: tuple[str, ...]
     copies: tuple[PatternNode, ...]
     nodes: tuple[PatternNode, ...]
     edges: tuple[PatternEdge, ...]
@@ -121,12 +124,14 @@ class _Reader:
         own = tuple(self._node(node) for node in graph.nodes if node.id not in holes)
         if not own:
             raise self._wrong("adds no node; draw at least one between its holes")
-        if last.source.id not in {node.id for node in own}:
-            raise self._wrong(f"must end in a node of its own, not in {last.source.id}")
+        if last.source.id not in {node.id for node in own} and last.source is not core:
+            raise self._wrong(f"must end in its core or in a node of its own, not in {last.source.id}")
         return Pattern(
             self.name,
             title.strip(),
             core.id if core is not None else None,
+            _through(core),
+            _read_by(core),
             tuple(self._copy(node, core) for node in copies if core is not None),
             own,
             tuple(self._edges(stand_ins)),
@@ -230,6 +235,16 @@ class _Reader:
 def _given(node: TypedNode) -> Type | None:
     """The type that an input node gives."""
     return next(iter(node.outputs.values()), None)
+
+
+def _through(core: TypedNode | None) -> str | None:
+    port = core.spec.through if core is not None and core.spec is not None else None
+    return None if port is None else port.name
+
+
+def _read_by(core: TypedNode | None) -> tuple[str, ...]:
+    edges = core.incoming if core is not None else ()
+    return tuple(dict.fromkeys(edge.source.id for edge in edges if edge.source.kind == "input"))
 
 
 def _output(edge: TypedEdge) -> str | None:

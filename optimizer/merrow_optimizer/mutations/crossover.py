@@ -1,0 +1,237 @@
+"""Crossover: two workflows cut at matching typed interfaces, and the parts put together anew.
+
+A child is the text of one parent, the host, of which a part behind a cut gives way to a part of the other parent, the
+donor: everything behind the donor's cut, or what lies between two of its cuts, and so some node of each. Why a child of valid parents is valid: at
+each cut one value (or the candidates of one ensemble) crosses that is always there, it is of the type that crossed in the
+other parent, or goes only to ports of a fixed type that take it; so nothing behind the cut can tell the difference.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from merrow_analysis.check import Analysis
+from merrow_analysis.diagnostics import Severity
+from merrow_analysis.graph.nodes import TypedGraph
+from merrow_analysis.syntax.tree import Comment
+from merrow_optimizer.mutations.base import CROSSOVER, move_id
+from merrow_optimizer.mutations.crossover_cuts import Cut, cuts, matches
+from merrow_optimizer.mutations.crossover_front import FrontMatterError
+from merrow_optimizer.mutations.crossover_joint import Joint, join
+from merrow_optimizer.mutations.crossover_names import NamesError
+
+_MOST_CUTS = 40
+"""Cuts of a parent that are tried: pairs of pairs grow fast."""
+
+
+class CrossoverRefusedError(ValueError):
+    """These two workflows have no child; ``str()`` is one sentence for the user."""
+
+
+@dataclass(frozen=True, slots=True)
+class CutPlace:
+    """Where one parent was cut: its title, the values that cross as ``NODE.output``, where they led, and their type."""
+
+    title: str
+    values: tuple[str, ...]
+    into: tuple[str, ...]
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Child:
+    """A workflow with two parents. ``host`` and ``donor`` are their numbers, 0 or 1, ``cuts`` both parents' cuts.
+
+    A parent has one cut, or two where a part between two of them was exchanged.
+    """
+
+    id: str
+    title: str
+    host: int
+    donor: int
+    cuts: tuple[tuple[CutPlace, ...], tuple[CutPlace, ...]]
+    text: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Plan:
+    """A child before it is written: cuts of host and donor; the second ones are None for all that follows."""
+
+    host: int
+    joint: Joint
+
+    @property
+    def is_preferred(self) -> bool:
+        joint = self.joint
+        found = (joint.host_from, joint.host_to, joint.donor_from, joint.donor_to)
+        return all(cut is None or cut.is_preferred for cut in found)
+
+
+def children(first: Analysis, second: Analysis) -> Iterator[Child]:
+    """Every child of two valid workflows, lazily: those cut at ensembles and at the ends come first.
+
+    Each text comes once, and none is a parent's. Raises `CrossoverRefusedError` where a parent can't be one.
+    """
+    parents = _parents(first, second)
+    seen = {_text(first), _text(second)}
+    plans = list(_plans(parents))
+    plans.sort(key=lambda plan: not plan.is_preferred)
+    for plan in plans:
+        child = _child(plan, (first, second))
+        if child is not None and child.text not in seen:
+            seen.add(child.text)
+            yield child
+
+
+def crossover(first: Analysis, second: Analysis, seed: int = 0) -> tuple[Child, ...]:
+    """Two children of a pair of cuts chosen by ``seed``: one part of each parent with the other part of the other.
+
+    The same parents and seed give the same children everywhere. There may be one child only, where the other one would
+    be a parent again. Raises `CrossoverRefusedError` where there is none at all.
+    """
+    parents = _parents(first, second)
+    both = (first, second)
+    plans = list(_plans(parents))
+    chance = random.Random(seed)  # noqa: S311 - a choice that can be repeated, no secret
+    groups = _by_weight(plans, chance)
+    known = {_text(first), _text(second)}
+    for group in groups:
+        for plan in chance.sample(group, len(group)):
+            twin = _twin(plan, plans)
+            found: dict[str, Child] = {}
+            for one in (plan, twin):
+                child = _child(one, both) if one is not None else None
+                if child is not None and child.text not in known:
+                    found.setdefault(child.text, child)
+            if found:
+                return tuple(found.values())
+    raise CrossoverRefusedError(
+        "The two workflows have no child: no place in one gives a type that a place in the other takes."
+    )
+
+
+_WEIGHTS = (4, 2, 1)
+"""How often to begin with tails cut at ensembles and ends, with parts between such cuts, with all others."""
+
+
+def _by_weight(plans: Sequence[_Plan], chance: random.Random) -> list[list[_Plan]]:
+    """The plans in three groups, in random order by their weights, so that a search sees all of them in time."""
+    groups: list[list[_Plan]] = [[], [], []]
+    for plan in plans:
+        groups[2 if not plan.is_preferred else plan.joint.host_to is not None].append(plan)
+    waiting = [(group, weight) for group, weight in zip(groups, _WEIGHTS, strict=True) if group]
+    ordered: list[list[_Plan]] = []
+    while waiting:
+        number = chance.choices(range(len(waiting)), [weight for _, weight in waiting])[0]
+        ordered.append(waiting.pop(number)[0])
+    return ordered
+
+
+def _parents(first: Analysis, second: Analysis) -> tuple[TypedGraph, TypedGraph]:
+    found: list[TypedGraph] = []
+    for name, analysis in (("first", first), ("second", second)):
+        if analysis.typed is None:
+            raise CrossoverRefusedError(f"The {name} file is no workflow.")
+        if any(diagnostic.severity is Severity.ERROR for diagnostic in analysis.diagnostics):
+            raise CrossoverRefusedError(f"The {name} workflow has errors; put them right first.")
+        for block in analysis.diagram.blocks:
+            for statement in block.statements:
+                if isinstance(statement, Comment) and "ignore-file" in statement.text.casefold():
+                    raise CrossoverRefusedError(
+                        f"The {name} workflow silences rules for the whole file, which can't be kept for a part of it."
+                    )
+        found.append(analysis.typed)
+    return found[0], found[1]
+
+
+def _text(analysis: Analysis) -> str:
+    return "".join(block.text for block in analysis.diagram.blocks)
+
+
+def _plans(parents: tuple[TypedGraph, TypedGraph]) -> Iterator[_Plan]:
+    """Every pair of cuts that matches: tails first, then parts between two cuts."""
+    found = [sorted(_first(cuts(graph)), key=lambda cut: not cut.is_preferred) for graph in parents]
+    pairs: list[list[tuple[Cut, Cut]]] = []
+    for host in (0, 1):
+        pairs.append([(mine, theirs) for mine in found[host] for theirs in found[1 - host] if matches(mine, theirs)])
+        for mine, theirs in pairs[host]:
+            if theirs.downstream and _same_outputs(mine.graph, theirs.graph):
+                yield _Plan(host, Joint(mine, theirs))
+    for host in (0, 1):
+        # A part of the donor between two cuts feeds the host again, so there the donor is the upper one.
+        back = [(mine, theirs) for theirs, mine in pairs[1 - host] if mine.value is not None]
+        for mine, theirs in pairs[host]:
+            for mine_to, theirs_to in back:
+                if theirs_to is not theirs and _between(mine, mine_to) and _between(theirs, theirs_to):
+                    yield _Plan(host, Joint(mine, theirs, mine_to, theirs_to))
+
+
+def _first(found: Iterator[Cut]) -> list[Cut]:
+    return [cut for _, cut in zip(range(_MOST_CUTS), found, strict=False)]
+
+
+def _between(upper: Cut, lower: Cut) -> bool:
+    """Whether ``lower`` lies behind ``upper``, or is the same cut; a part that begins at an ensemble holds it."""
+    if upper.value is None:
+        return upper.gate is not None and upper.gate.id in lower.upstream
+    return upper.upstream <= lower.upstream
+
+
+def _same_outputs(first: TypedGraph, second: TypedGraph) -> bool:
+    mine = {node.id: node.resolution.declared for node in first.outputs}
+    return mine == {node.id: node.resolution.declared for node in second.outputs}
+
+
+def _twin(plan: _Plan, plans: Sequence[_Plan]) -> _Plan | None:
+    """The plan with the same cuts and the parents' parts changed over."""
+    joint = plan.joint
+    wanted = (joint.donor_from, joint.host_from, joint.donor_to, joint.host_to)
+    for other in plans:
+        mine = other.joint
+        if other.host != plan.host and wanted == (mine.host_from, mine.donor_from, mine.host_to, mine.donor_to):
+            return other
+    return None
+
+
+def _child(plan: _Plan, parents: tuple[Analysis, Analysis]) -> Child | None:
+    """The child, or None where the two texts can't be put together."""
+    try:
+        text = join(parents[plan.host], parents[1 - plan.host], plan.joint)
+    except (NamesError, FrontMatterError):
+        return None
+    places = (_places(plan.joint.host_from, plan.joint.host_to), _places(plan.joint.donor_from, plan.joint.donor_to))
+    return Child(
+        move_id(CROSSOVER, text),
+        _title(plan),
+        plan.host,
+        1 - plan.host,
+        places if plan.host == 0 else (places[1], places[0]),
+        text,
+    )
+
+
+def _places(*found: Cut | None) -> tuple[CutPlace, ...]:
+    places: list[CutPlace] = []
+    for cut in dict.fromkeys(found):
+        if cut is not None:
+            values = dict.fromkeys(f"{edge.source.id}.{edge.output}" for edge in cut.crossing)
+            into = dict.fromkeys(f"{edge.target.id}.{edge.port}" for edge in cut.crossing)
+            places.append(CutPlace(cut.title, tuple(values), tuple(into), cut.type))
+    return tuple(places)
+
+
+def _title(plan: _Plan) -> str:
+    joint = plan.joint
+    names = ("A", "B")
+    host, donor = names[plan.host], names[1 - plan.host]
+    if joint.host_to is None or joint.donor_to is None:
+        return f"{host} up to its cut {joint.host_from.title}, then {donor} from its cut {joint.donor_from.title}"
+    mine, theirs = _part(joint.host_from, joint.host_to), _part(joint.donor_from, joint.donor_to)
+    return f"{host} with {donor}'s part {theirs} in place of its own {mine}"
+
+
+def _part(first: Cut, last: Cut) -> str:
+    end = last.value.id if last.value is not None else ""
+    return f"{first.title}" if first is last else f"{first.title} up to {end}"

@@ -1,0 +1,178 @@
+"""Where a workflow can be cut in two, and which cuts of two workflows match.
+
+A cut divides the nodes between inputs and outputs into an upstream and a downstream part, such that all that crosses is
+one value, or the candidates of one ensemble. Inputs belong to neither part: both parents have them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from merrow_analysis.definitions.types import PROBLEM, Type, TypeTable, is_variable, item_of
+from merrow_analysis.graph.conditions import ALWAYS
+from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
+from merrow_analysis.graph.ports import is_odd_result
+
+
+@dataclass(frozen=True, eq=False)
+class Cut:
+    """One cut. ``upstream`` and ``downstream`` are ids of operator nodes and Decisions, ``crossing`` the edges between.
+
+    ``value`` is the node whose one output crosses; None at an ensemble, whose candidates cross: it is the ``gate``, the
+    first node downstream. ``type`` is that of the value, or the closest kind of all candidates.
+    """
+
+    graph: TypedGraph
+    upstream: frozenset[str]
+    downstream: frozenset[str]
+    crossing: tuple[TypedEdge, ...]
+    value: TypedNode | None
+    gate: TypedNode | None
+    type: Type
+
+    @property
+    def output(self) -> str | None:
+        """The output that crosses, None for the default one."""
+        if self.value is None:
+            return None
+        name = self.crossing[0].output
+        return None if name == next(iter(self.value.outputs), None) else name
+
+    @property
+    def is_preferred(self) -> bool:
+        """Whether it lies at an ensemble, or at an output of the workflow."""
+        if self.value is None or (self.value.spec is not None and self.value.spec.is_ensemble):
+            return True
+        return all(edge.target.kind == "output" for edge in self.crossing)
+
+    @property
+    def title(self) -> str:
+        """Where it is, in words: ``after VOTE``, ``before VOTE``."""
+        if self.value is not None:
+            return f"after {self.value.id}"
+        return f"before {self.gate.id}" if self.gate is not None else ""
+
+
+def cuts(graph: TypedGraph) -> Iterator[Cut]:
+    """Every cut of a valid workflow, from its inputs to its outputs. Takes time linear in the graph for each of them."""
+    rims = {*graph.shape.inputs, *graph.shape.outputs}
+    order = [index for index in graph.order if index not in rims]
+    place = {index: number for number, index in enumerate(order)}
+    for index in graph.shape.cuts:
+        node = graph.nodes[index]
+        if node.kind != "operator" or node.spec is None or graph.combinations.runs(node) != ALWAYS:
+            continue
+        if node.spec.is_ensemble:
+            found = _before(graph, node, order[: place[index]], order[place[index] :])
+            if found is not None:
+                yield found
+        found = _after(graph, node, order[: place[index] + 1], order[place[index] + 1 :])
+        if found is not None:
+            yield found
+
+
+def _crossing(graph: TypedGraph, upstream: set[int]) -> tuple[TypedEdge, ...]:
+    inputs = set(graph.shape.inputs)
+    return tuple(
+        edge
+        for edge in graph.edges
+        if edge.source.index in upstream and edge.target.index not in upstream and edge.target.index not in inputs
+    )
+
+
+def _ids(graph: TypedGraph, indices: list[int]) -> frozenset[str]:
+    return frozenset(graph.nodes[index].id for index in indices)
+
+
+def _after(graph: TypedGraph, node: TypedNode, up: list[int], down: list[int]) -> Cut | None:
+    crossing = _crossing(graph, set(up))
+    if not crossing or any(edge.source is not node or len(edge.feeds) != 1 for edge in crossing):
+        return None
+    values = {(edge.output, edge.type) for edge in crossing}
+    type_ = crossing[0].type
+    if len(values) != 1 or type_ is None:
+        return None
+    return Cut(graph, _ids(graph, up), _ids(graph, down), crossing, node, None, type_)
+
+
+def _before(graph: TypedGraph, ensemble: TypedNode, up: list[int], down: list[int]) -> Cut | None:
+    """The cut at the candidates of an ensemble: two or more, each of which is always there."""
+    assert ensemble.spec is not None  # noqa: S101 - for the type checker; only ensembles come here
+    port = ensemble.spec.inputs[0].name
+    crossing = _crossing(graph, set(up))
+    if any(edge.target is not ensemble or edge.port != port or len(edge.feeds) != 1 for edge in crossing):
+        return None
+    if any(edge.source.index not in set(up) for edge in ensemble.sources(port)):
+        return None
+    sources = {edge.source.id: edge.source for edge in crossing}
+    if len(sources) < ensemble.spec.sources:
+        return None
+    if any(node.kind != "operator" or graph.combinations.runs(node) != ALWAYS for node in sources.values()):
+        return None
+    types = [edge.type for edge in crossing if edge.type is not None]
+    if len(types) < len(crossing) or any(item_of(type_) is not None for type_ in types):
+        return None
+    return Cut(graph, _ids(graph, up), _ids(graph, down), crossing, None, ensemble, graph.types.common(types))
+
+
+def matches(upper: Cut, lower: Cut) -> bool:
+    """Whether the upstream part of ``upper`` may feed the downstream part of ``lower``."""
+    here, there = upper.graph.types, lower.graph.types
+    if upper.value is None or lower.value is None:
+        return (
+            upper.value is lower.value
+            and upper.gate is not None
+            and lower.gate is not None
+            and upper.gate.spec is not None
+            and lower.gate.spec is not None
+            and upper.gate.spec.inputs[0] == lower.gate.spec.inputs[0]
+            and same_type(upper.type, here, lower.type, there)
+        )
+    return all(_takes(edge, upper.type, here, there) for edge in lower.crossing)
+
+
+def same_type(first: Type, here: TypeTable, second: Type, there: TypeTable) -> bool:
+    """Whether a type of one workflow is the same as one of another: its name, what it is a kind of, and its words."""
+    if first != second:
+        return False
+    inner = first
+    while (item := item_of(inner)) is not None:
+        inner = item
+    return _meaning(inner, here) == _meaning(inner, there)
+
+
+def _meaning(type_: Type, table: TypeTable) -> list[tuple[Type, tuple[str, ...] | None]]:
+    return [(name, table.words.get(name)) for name in _kinds(type_, table)]
+
+
+def _kinds(type_: Type, table: TypeTable) -> list[Type]:
+    """The type and all that it is a kind of."""
+    chain: list[Type] = []
+    current: Type | None = type_
+    while current is not None and current not in chain:
+        chain.append(current)
+        current = table.parents.get(current)
+    return chain
+
+
+def _takes(edge: TypedEdge, given: Type, here: TypeTable, there: TypeTable) -> bool:
+    """Whether an edge that brings another type now would feed the same port, and nothing after it notice.
+
+    A type that differs may only go to a port of a fixed type, for then what its node gives is as before, and only over an
+    edge whose place does not depend on its type.
+    """
+    old, target = edge.type, edge.target
+    if old is not None and same_type(given, here, old, there):
+        return True
+    port = next((port for port in target.input_ports if port.name == edge.port), None)
+    if port is None or target.kind not in ("operator", "output") or item_of(given) is not None:
+        return False
+    bulk = target.kind == "output" or (target.spec is not None and target.spec.bulk == port.name)
+    if (edge.inferred and not bulk) or is_variable(port.item) or (item_of(port.type) is not None and not port.many):
+        return False
+    if target.kind == "output" and is_odd_result(given, here):
+        return False
+    if bulk and target.spec is not None and target.spec.is_ensemble and here.fits(given, PROBLEM):
+        return False
+    return any(same_type(kind, here, port.item, there) for kind in _kinds(given, here))

@@ -1,0 +1,185 @@
+"""Two parents' lines in one text, in an order that a reader of either finds again.
+
+Where both parents keep nodes, classes and edges apart, as published workflows do, each of the donor's lines goes to its own
+kind; else the donor's lines stand together at the end. Edges of one parent stay in order, for that is prompt order.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from merrow_analysis.syntax.tree import LinkStyle
+from merrow_optimizer.mutations.crossover_text import Piece, PieceKind, Selection
+
+_LINE_END = re.compile(r"\r\n|\n|\r")
+_INDENT = re.compile(r"[ \t]*")
+_TARGETS = re.compile(r"(linkStyle[ \t]+)(\d[\d, \t]*?)(?=[ \t]+[^\d, \t])")
+
+_Counted = tuple[Piece, int]
+"""A piece with the number of its parent."""
+
+
+def laid_out(host: Selection, donor: Selection, front: str) -> str:
+    """The text of both selections under a front matter. It uses the host's line ends and indentation."""
+    mine, theirs = host.pieces(), donor.pieces()
+    eol = _line_end(mine)
+    indent = _indent(mine)
+    mine = [piece for piece in mine if piece.kind != "front"]
+    theirs = [_fitted(piece, indent, eol) for piece in theirs if piece.text and piece.kind not in ("front", "top")]
+    said = {piece.text.strip() for piece in mine if piece.kind == "comment"}
+    theirs = [p for p in theirs if not (p.kind == "comment" and p.text.strip() in said and not _silences(p))]
+    if _is_sectioned(mine) and any(piece.kind == "node" for piece in mine) and _is_sectioned(theirs):
+        merged = _by_sections(mine, theirs)
+    else:
+        merged = [(piece, 0) for piece in mine]
+        if any(piece.kind not in ("blank", "comment") for piece in theirs):
+            merged = [*merged, (Piece("blank", eol), 1), *((piece, 1) for piece in _trimmed(theirs))]
+    merged = _with_single_blanks([(piece, owner) for piece, owner in merged if piece.text])
+    lines = [_ended(text, eol) for text in _with_links(merged)]
+    return (front if eol == "\n" else _LINE_END.sub(eol, front)) + "".join(lines)
+
+
+def _line_end(pieces: Sequence[Piece]) -> str:
+    for piece in pieces:
+        found = _LINE_END.search(piece.text)
+        if found is not None:
+            return found[0]
+    return "\n"
+
+
+def _indent(pieces: Sequence[Piece]) -> str:
+    for kind in ("edge", "node"):
+        for piece in pieces:
+            if piece.kind == kind and piece.text:
+                return _INDENT.match(piece.text)[0]  # type: ignore[index]
+    return "    "
+
+
+def _fitted(piece: Piece, indent: str, eol: str) -> Piece:
+    """A donor's piece with the host's line ends and, where it is not inside a subgraph, its indentation."""
+    text = piece.text
+    if piece.kind == "blank":
+        text = eol
+    elif text.strip() and len(_LINE_END.findall(text.strip())) == 0:
+        text = f"{indent}{text.strip()}{eol}"
+    else:
+        text = _ended(_LINE_END.sub(eol, text), eol)
+    return Piece(piece.kind, text, piece.edges, piece.gone, piece.links)
+
+
+def _ended(text: str, eol: str) -> str:
+    return text if not text or text.endswith(("\n", "\r")) else text + eol
+
+
+def _silences(piece: Piece) -> bool:
+    return "merrow" in piece.text.casefold()
+
+
+_RANK: Mapping[PieceKind, int] = {"node": 0, "class": 1, "edge": 2}
+
+
+def _is_sectioned(pieces: Sequence[Piece]) -> bool:
+    """Whether all nodes stand before all edges, classes between or after, and no subgraph holds any of them."""
+    if any(piece.kind == "group" for piece in pieces):
+        return False
+    kinds = [piece.kind for piece in pieces if piece.kind in ("node", "edge", "class") and piece.text]
+    nodes = [number for number, kind in enumerate(kinds) if kind == "node"]
+    after = [number for number, kind in enumerate(kinds) if kind != "node"]
+    return not nodes or not after or nodes[-1] < after[0]
+
+
+def _by_sections(mine: list[Piece], theirs: list[Piece]) -> list[_Counted]:
+    """Put each kind of the donor's lines where the host has that kind."""
+    groups: dict[PieceKind, list[Piece]] = {}
+    waiting: list[Piece] = []
+    for number, piece in enumerate(theirs):
+        if piece.kind == "blank":
+            waiting = []
+        elif piece.kind == "comment":
+            if _is_about_one(theirs[number + 1 :]) or _silences(piece):
+                waiting.append(piece)
+        else:
+            groups.setdefault(piece.kind, []).extend((*waiting, piece))
+            waiting = []
+    inserts: dict[int, list[Piece]] = {}
+    nodes = _place(mine, "node", len(mine))
+    classes = _place(mine, "class", None)
+    definitions = _place(mine, "classdef", None)
+    edges = _place(mine, "edge", None)
+    fallback = nodes
+    places: tuple[tuple[PieceKind, int | None], ...]
+    places = (("node", nodes), ("classdef", definitions), ("class", classes), ("edge", edges))
+    for kind, place in places:
+        if place is None:
+            place = fallback if kind != "edge" else len(mine)
+        else:
+            fallback = max(place, nodes or 0)
+        inserts.setdefault(place or 0, []).extend(groups.get(kind, ()))
+    inserts.setdefault(len(mine), []).extend((*groups.get("look", ()), *groups.get("links", ())))
+    merged: list[_Counted] = []
+    for number in range(len(mine) + 1):
+        merged += ((one, 1) for one in inserts.get(number, ()))
+        merged += ((one, 0) for one in mine[number : number + 1])
+    return merged
+
+
+def _is_about_one(following: Sequence[Piece]) -> bool:
+    """Whether a comment speaks of one line, as against being the heading of several."""
+    lines = 0
+    for piece in following:
+        if piece.kind == "blank" or (piece.kind == "comment" and lines):
+            break
+        lines += piece.kind != "comment"
+    return lines == 1
+
+
+def _place(pieces: list[Piece], kind: PieceKind, otherwise: int | None) -> int | None:
+    """Before what goes of a kind, else behind the last of it."""
+    own = [number for number, piece in enumerate(pieces) if piece.kind == kind]
+    gone = [number for number in own if pieces[number].gone]
+    if gone:
+        return gone[0]
+    return own[-1] + 1 if own else otherwise
+
+
+def _trimmed(pieces: list[Piece]) -> list[Piece]:
+    """Without blank lines at both ends."""
+    first, last = 0, len(pieces)
+    while first < last and pieces[first].kind == "blank":
+        first += 1
+    while last > first and pieces[last - 1].kind == "blank":
+        last -= 1
+    return pieces[first:last]
+
+
+def _with_single_blanks(merged: list[_Counted]) -> list[_Counted]:
+    """Without blank lines that come to stand beside blank lines; the host's own runs of them stay."""
+    kept: list[_Counted] = []
+    for piece, owner in merged:
+        if piece.kind == "blank" and kept and kept[-1][0].kind == "blank" and (owner == 1 or kept[-1][1] == 1):
+            continue
+        kept.append((piece, owner))
+    return kept
+
+
+def _with_links(merged: list[_Counted]) -> list[str]:
+    """The texts, with the edges that ``linkStyle`` counts counted anew."""
+    numbers: dict[tuple[int, int], int] = {}
+    for piece, owner in merged:
+        for edge in piece.edges:
+            numbers[owner, edge] = len(numbers)
+    texts: list[str] = []
+    for piece, owner in merged:
+        if piece.links is None or piece.links.targets is None:
+            texts.append(piece.text)
+            continue
+        texts.append(_renumbered(piece.text, piece.links, owner, numbers))
+    return texts
+
+
+def _renumbered(text: str, links: LinkStyle, owner: int, numbers: Mapping[tuple[int, int], int]) -> str:
+    new = [numbers[owner, old] for old in links.targets or () if (owner, old) in numbers]
+    if not new:
+        return ""
+    return _TARGETS.sub(lambda found: f"{found[1]}{','.join(map(str, new))}", text, count=1)

@@ -1,0 +1,273 @@
+"""Names of two workflows in one text: what of the donor must be called otherwise, and what the child must define."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from merrow_analysis.check import Analysis
+from merrow_analysis.definitions.types import item_of
+from merrow_analysis.graph.nodes import TypedGraph, TypedNode
+from merrow_analysis.ide.names import Symbol, symbol
+from merrow_analysis.ide.node_text import prompt_of, role_of
+from merrow_optimizer.mutations.crossover_cuts import same_type
+
+_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+_NUMBER = re.compile(r"(?: \d+)+\s*$")
+_NOT_IN_WORDS = re.compile(r"[_\s-]+")
+
+
+class NamesError(ValueError):
+    """The names of two workflows can't be told apart in one text."""
+
+
+@dataclass(slots=True)
+class Merged:
+    """What a child needs: new ``names`` of the donor's things, and what its front matter gains and loses."""
+
+    names: dict[Symbol, str] = field(default_factory=dict)
+    prompts: dict[str, str] = field(default_factory=dict)
+    unused: list[str] = field(default_factory=list)
+    types: dict[str, Any] = field(default_factory=dict)
+    operators: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What one parent gives: its analysis, and the ids of its nodes that are in the child."""
+
+    analysis: Analysis
+    graph: TypedGraph
+    nodes: frozenset[str]
+
+    @property
+    def kept(self) -> list[TypedNode]:
+        return [node for node in self.graph.nodes if node.id in self.nodes]
+
+
+def merge(host: Share, donor: Share, inputs: Mapping[str, str]) -> Merged:
+    """Tell the names apart. ``inputs`` has the host's name of each input and output of the donor that the host has too.
+
+    Raises `NamesError` where an operator of one parent would be seen in a label of the other.
+    """
+    merged = Merged()
+    for name, other in inputs.items():
+        if name != other:
+            merged.names[symbol("node", name)] = other
+    _ids(host, donor, inputs, merged)
+    _classes(host, donor, merged)
+    _refuse_misread(host, donor)
+    _refuse_misread(donor, host)
+    _types(host, donor, merged)
+    _operators(host, donor, merged)
+    _prompts(host, donor, merged)
+    return merged
+
+
+def _fresh(wanted: str, taken: Iterable[str]) -> str:
+    busy = {name.casefold() for name in taken}
+    name, number = wanted, 1
+    while name.casefold() in busy:
+        number += 1
+        name = f"{wanted}_{number}"
+    return name
+
+
+def _ids(host: Share, donor: Share, inputs: Mapping[str, str], merged: Merged) -> None:
+    mine, other = host.analysis.flow, donor.analysis.flow
+    gone = mine.nodes.keys() - host.nodes
+    busy = [name for name in (*mine.nodes, *mine.subgraphs, *mine.edge_ids, *mine.class_defs) if name not in gone]
+    theirs: list[Symbol] = [symbol("node", name) for name in other.nodes if name in donor.nodes and name not in inputs]
+    theirs += [symbol("subgraph", name) for name in other.subgraphs if name not in other.nodes]
+    theirs += [symbol("edge", name) for name in other.edge_ids if name not in other.nodes]
+    reserved = [*other.nodes, *other.subgraphs, *other.edge_ids]
+    for known in theirs:
+        if known.name.casefold() in {name.casefold() for name in busy}:
+            merged.names[known] = _fresh(known.name, (*busy, *reserved))
+        busy.append(merged.names.get(known, known.name))
+
+
+def _classes(host: Share, donor: Share, merged: Merged) -> None:
+    """The author's own classes keep apart where they look different; those of operators are the same everywhere."""
+    mine, theirs = host.analysis.flow.class_defs, donor.analysis.flow.class_defs
+    for name, uses in theirs.items():
+        own = mine.get(name)
+        if own is None or donor.graph.operators.by_class(name) is not None or name in ("Interface", "default"):
+            continue
+        if own[-1].definition.styles != uses[-1].definition.styles:
+            merged.names[symbol("class", name)] = _fresh(name, (*mine, *theirs, *host.analysis.flow.nodes))
+
+
+def _refuse_misread(share: Share, other: Share) -> None:
+    """No label of ``share`` may come to name an operator that only ``other`` has."""
+    strange = {
+        name
+        for name, spec in other.graph.operators.specs.items()
+        if not spec.built_in and name not in share.graph.operators.specs
+    }
+    if not strange:
+        return
+    for node in share.kept:
+        parts = node.resolution.label_parts
+        words = [use.name.text for use in node.flow.classes] + ([parts.operator_word] if parts is not None else [])
+        for word in words:
+            near = other.graph.operators.nearest(word) if word else None
+            if near is not None and near.name.casefold() in strange:
+                raise NamesError(f"{node.id} would be taken for the operator {near.name} of the other workflow.")
+
+
+def _words(text: object) -> Iterator[str]:
+    """The names in a type expression."""
+    return iter(_WORD.findall(text)) if isinstance(text, str) else iter(())
+
+
+def _port_types(body: object) -> Iterator[str]:
+    """The names of types in the declaration of an operator."""
+    if not isinstance(body, dict):
+        return
+    for side in ("inputs", "outputs"):
+        ports = body.get(side)
+        for meaning in ports.values() if isinstance(ports, dict) else ():
+            yield from _words(meaning.get("type") if isinstance(meaning, dict) else meaning)
+
+
+def _types(host: Share, donor: Share, merged: Merged) -> None:
+    declared = donor.analysis.settings.types
+    if not declared:
+        return
+    waiting: list[str] = []
+    for node in donor.kept:
+        if node.resolution.declared is not None:
+            waiting += _words(_innermost(node.resolution.declared))
+        if node.spec is not None and not node.spec.built_in:
+            waiting += _port_types(_body(donor, node.spec.name))
+    needed: dict[str, None] = {}
+    while waiting:
+        name = waiting.pop(0)
+        if name in declared and name not in needed:
+            needed[name] = None
+            waiting += _words(declared[name])
+    own = host.analysis.settings.types
+    for name in needed:
+        if name in own and not same_type(name, donor.graph.types, name, host.graph.types):
+            merged.names[symbol("type", name)] = _fresh(name, (*own, *declared))
+    for name in needed:
+        new = merged.names.get(symbol("type", name), name)
+        if new not in own:
+            body = declared[name]
+            merged.types[new] = _retyped(body, merged) if isinstance(body, str) else body
+
+
+def _innermost(type_: str) -> str:
+    while (item := item_of(type_)) is not None:
+        type_ = item
+    return type_
+
+
+def _retyped(text: str, merged: Merged) -> str:
+    """A type expression with the new names."""
+    return _WORD.sub(lambda found: merged.names.get(symbol("type", found[0]), found[0]), text)
+
+
+def _body(share: Share, name: str) -> object:
+    """The declaration of a user's operator."""
+    folded = name.casefold()
+    operators = share.analysis.settings.operators
+    return next((body for own, body in operators.items() if str(own).casefold() == folded), None)
+
+
+def _operators(host: Share, donor: Share, merged: Merged) -> None:
+    used = {node.spec.name: node.spec for node in donor.kept if node.spec is not None and not node.spec.built_in}
+    mine = host.graph.operators
+    for name in sorted(used):
+        body = _renamed_ports(_body(donor, name), merged)
+        new = name
+        if mine.named(name) is not None:
+            if _body(host, name) == body:
+                continue
+            new = _fresh(name, (*mine.names(), *donor.graph.operators.names()))
+            merged.names[symbol("operator", name)] = new
+        merged.operators[new] = body
+
+
+def _renamed_ports(body: object, merged: Merged) -> object:
+    if not isinstance(body, dict):
+        return body
+    made = dict(body)
+    for side in ("inputs", "outputs"):
+        ports = made.get(side)
+        if isinstance(ports, dict):
+            made[side] = {port: _renamed_port(meaning, merged) for port, meaning in ports.items()}
+    return made
+
+
+def _renamed_port(meaning: object, merged: Merged) -> object:
+    if isinstance(meaning, str):
+        return _retyped(meaning, merged)
+    if isinstance(meaning, dict) and isinstance(meaning.get("type"), str):
+        return {**meaning, "type": _retyped(meaning["type"], merged)}
+    return meaning
+
+
+@dataclass(frozen=True, slots=True)
+class _Role:
+    """A role that nodes of a parent have; ``text`` is that of its prompt, None where there is none."""
+
+    name: str
+    text: str | None
+    wanted: bool
+
+
+def _roles(share: Share) -> dict[str, _Role]:
+    """The roles of the kept nodes by casefolded name; ``wanted`` where a node has no prompt that goes before."""
+    found: dict[str, _Role] = {}
+    for node in share.kept:
+        role = role_of(node)
+        if role is None or node.kind != "operator":
+            continue
+        key = role[1].strip().casefold()
+        prompt = prompt_of(share.analysis, node)
+        known = share.analysis.prompts.find(role[1])
+        before = found.get(key)
+        wanted = not isinstance(prompt, str) or (before is not None and before.wanted)
+        found[key] = _Role(role[1].strip(), known.text if known is not None else None, wanted)
+    return found
+
+
+def _prompts(host: Share, donor: Share, merged: Merged) -> None:
+    mine, theirs = _roles(host), _roles(donor)
+    own = {name.strip().casefold(): text for name, text in host.analysis.settings.prompts.items()}
+    for key, role in theirs.items():
+        other = mine.get(key)
+        said = other.text if other is not None else own.get(key, role.text)
+        if said != role.text:
+            merged.names[Symbol("prompt", key)] = _fresh(role.name, [*mine, *theirs, *own])
+    in_child = set(mine)
+    wanted: dict[str, _Role] = {key: role for key, role in mine.items() if role.wanted and key not in own}
+    for key, role in theirs.items():
+        name = merged.names.get(Symbol("prompt", key), role.name)
+        in_child.add(name.casefold())
+        if role.wanted and name.casefold() not in own:
+            wanted.setdefault(name.casefold(), _Role(name, role.text, True))
+    for name in host.analysis.settings.prompts:
+        key = name.strip().casefold()
+        if key not in in_child and key in _roles_of_all(host):
+            merged.unused.append(name)
+    left = len(host.analysis.settings.prompts) > len(merged.unused)
+    if left or any(role.text is not None for role in wanted.values()):
+        merged.prompts = {
+            role.name: role.text if role.text is not None else words_of_role(role.name) for role in wanted.values()
+        }
+
+
+def _roles_of_all(share: Share) -> set[str]:
+    roles = (role_of(node) for node in share.graph.nodes)
+    return {role[1].strip().casefold() for role in roles if role is not None}
+
+
+def words_of_role(role: str) -> str:
+    """The sentence that a role without a prompt stands for: its words, without the number that tells it from others."""
+    words = _NUMBER.sub("", _NOT_IN_WORDS.sub(" ", role)).strip() or role
+    return f"{words[:1].upper()}{words[1:]}."

@@ -1,0 +1,39 @@
+"""Subgraph mutation: a typed pattern put around a node or in place of a part, and a pattern taken back to its core.
+
+What comes in and what goes on stay: a pattern's nodes read the workflow's own inputs and the value that the replaced part
+read, and all readers of that part read the pattern's last node. Whether the types on this boundary fit is asked of the graph
+that follows, as for every change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+
+from merrow_optimizer.mutations.change import Proposal, Subject
+from merrow_optimizer.mutations.patterns import Pattern, built_in_patterns
+from merrow_optimizer.mutations.subgraph_around import around, can_go_around
+from merrow_optimizer.mutations.subgraph_instead import can_stand_for, instead, parts
+from merrow_optimizer.mutations.subgraph_reduce import instances, reduce_to_core
+
+
+def proposals(subject: Subject, patterns: Iterable[Pattern] | None = None) -> Sequence[Proposal]:
+    """Every pattern around every node, in place of every part, and every instance back to its core.
+
+    ``patterns`` are the built-in ones unless told otherwise.
+    """
+    known = tuple(built_in_patterns() if patterns is None else patterns)
+    found: list[Proposal] = []
+    regions = parts(subject)
+    for pattern in known:
+        if pattern.core is not None:
+            found += (
+                partial(around, subject, pattern, node)
+                for node in subject.typed.nodes
+                if can_go_around(subject, pattern, node)
+            )
+        else:
+            found += (
+                partial(instead, subject, pattern, part) for part in regions if can_stand_for(subject, pattern, part)
+            )
+    return [*found, *(partial(reduce_to_core, subject, instance) for instance in instances(subject, known))]

@@ -1,0 +1,131 @@
+"""A pattern in place of a part: a connected part that takes one value in, besides the workflow's inputs, and gives one out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from merrow_analysis.graph.nodes import TypedEdge, TypedNode
+from merrow_analysis.ide.node_text import role_of
+from merrow_optimizer.mutations.base import SUBGRAPH
+from merrow_optimizer.mutations.change import Change, Link, Subject
+from merrow_optimizer.mutations.patterns import Pattern
+from merrow_optimizer.mutations.subgraph_boundary import (
+    fill,
+    has_odd_readers,
+    has_operators,
+    link,
+    listed,
+    read_on,
+    readers,
+    sides,
+)
+
+_LARGEST = 8
+"""Nodes of a part that is exchanged at once; a larger one is most of the workflow."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """Some nodes, in order, of which only the ``last`` one's default output is read outside.
+
+    ``entry`` is an edge that brings the one value from another node; None where the part reads inputs alone.
+    """
+
+    nodes: tuple[TypedNode, ...]
+    last: TypedNode
+    entry: TypedEdge | None
+
+
+def parts(subject: Subject) -> list[Part]:
+    """The parts that end in each node: the node alone, then with those that work for it alone, and so on."""
+    found: list[Part] = []
+    for last in subject.typed.nodes:
+        if not _can_go(subject, last) or has_odd_readers(last) or len(readers(last)) < len(last.outgoing):
+            continue
+        inside = {last.index}
+        while len(inside) <= _LARGEST:
+            part = _part(subject, last, inside)
+            if part is not None:
+                found.append(part)
+            more = {
+                edge.source.index
+                for index in inside
+                for edge in subject.typed.nodes[index].incoming
+                if _works_for(subject, edge.source, inside)
+            }
+            if not more - inside:
+                break
+            inside |= more
+    return found
+
+
+def _can_go(subject: Subject, node: TypedNode) -> bool:
+    return node.kind == "operator" and node.id not in subject.closed and node.resolution.declared is None
+
+
+def _works_for(subject: Subject, node: TypedNode, inside: set[int]) -> bool:
+    return _can_go(subject, node) and all(edge.target.index in inside for edge in node.outgoing)
+
+
+def _part(subject: Subject, last: TypedNode, inside: set[int]) -> Part | None:
+    entering = [
+        edge
+        for node in subject.typed.nodes
+        if node.index in inside
+        for edge in node.incoming
+        if edge.source.index not in inside and edge.source.kind != "input"
+    ]
+    if any(edge.source.kind != "operator" or len(edge.feeds) != 1 for edge in entering):
+        return None
+    if len({(edge.source.index, edge.output) for edge in entering}) > 1:
+        return None
+    nodes = tuple(node for node in subject.typed.nodes if node.index in inside)
+    return Part(nodes, last, entering[0] if entering else None)
+
+
+def can_stand_for(subject: Subject, pattern: Pattern, part: Part) -> bool:
+    """Whether a pattern can take the place of a part, as far as that shows before its types are inferred."""
+    if (pattern.entry is None) != (part.entry is None):
+        return False
+    if sides(subject, pattern) is None or not has_operators(subject, pattern):
+        return False
+    roles = {role[1].casefold() for node in part.nodes if (role := role_of(node)) is not None}
+    own = {node.role.casefold() for node in pattern.nodes if node.role is not None}
+    return not own or not own <= roles
+
+
+def instead(subject: Subject, pattern: Pattern, part: Part) -> Change:
+    """Put a pattern in place of a part."""
+    givers = dict(sides(subject, pattern) or {})
+    if pattern.entry is not None and part.entry is not None:
+        givers[pattern.entry] = part.entry.source
+    beside = part.entry.source.id if part.entry is not None else next(iter(givers.values())).id
+    filled, new = fill(subject, pattern, givers, beside)
+    if pattern.entry is not None and part.entry is not None:
+        default = next(iter(part.entry.source.outputs), None)
+        filled.outputs[pattern.entry] = None if part.entry.output == default else part.entry.output
+        filled.types[pattern.entry] = part.entry.type
+    links = [link(subject, filled, edge) for node in pattern.nodes for edge in pattern.into(node.id)]
+    removed = frozenset(node.id for node in part.nodes)
+    edges: dict[int, tuple[Link, ...]] = {
+        edge.index: () for node in part.nodes for edge in (*node.flow.incoming, *node.flow.outgoing)
+    }
+    for number, edge in enumerate(readers(part.last)):
+        led = read_on(subject, edge, filled.ids[pattern.exit], pattern.exit_output)
+        edges[edge.flow.index] = (*links, led) if number == 0 else (led,)
+    names = [node.id for node in part.nodes]
+    return Change(
+        subject,
+        SUBGRAPH,
+        pattern.title.replace("{part}", listed(names)).replace("{core}", listed(names)),
+        part.last.flow.range,
+        added=tuple(new),
+        removed=removed,
+        edges=edges,
+        content=(
+            "instead",
+            pattern.name,
+            *names,
+            *((node.id, node.role, node.prompt, node.parameters) for node in new),
+        ),
+    )

@@ -1,0 +1,100 @@
+"""``merrow crossover``: safe children of two workflows."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from merrow_analysis.check import Analysis
+from merrow_optimizer.mutations.base import CROSSOVER
+from merrow_optimizer.mutations.crossover import Child, CrossoverRefusedError, children, crossover
+from merrow_server.cli import NOT_WELL, Command
+from merrow_server.cli.options import CONFIG_OPTIONS, with_options
+from merrow_server.cli.output import complain
+from merrow_server.errors import InputError
+from merrow_server.opening import Opened, open_diagram
+
+
+@click.command(
+    "crossover",
+    cls=Command,
+    epilog="""
+    merrow crossover a.mmd b.mmd                      two children, cut at a place chosen by the seed
+    merrow crossover a.mmd b.mmd --seed 7 --format json | jq -r .text
+    merrow crossover a.mmd README.md#2 --all          every child
+    """,
+)
+@click.argument("first", metavar="A")
+@click.argument("second", metavar="B")
+@click.option("--seed", type=int, default=0, show_default=True, help="Chooses where the parents are cut.")
+@click.option("--all", "every", is_flag=True, help="Print every child, those cut at ensembles and ends first.")
+@click.option(
+    "--format",
+    "output",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="How to print: the texts with a heading each, or a JSON object a line.",
+)
+@with_options(CONFIG_OPTIONS)
+@click.pass_context
+def command(
+    ctx: click.Context,
+    first: str,
+    second: str,
+    seed: int,
+    every: bool,
+    output: str,
+    config: str | None,
+    no_config: bool,
+) -> None:
+    """Cut the workflows A and B at matching typed interfaces and print their children.
+
+    A child has one parent's beginning and the other one's end, or one parent's part between two cuts inside the other.
+    Children of valid workflows are valid, and bring along the prompts they need. The same files and seed give the same
+    children. The exit code is 1 when the two have no child.
+    """
+    parents = [open_diagram(name, config, use_files=not no_config) for name in (first, second)]
+    mine, theirs = (_workflow(parent) for parent in parents)
+    made = 0
+    try:
+        for child in children(mine, theirs) if every else crossover(mine, theirs, seed):
+            made += 1
+            _print(child, parents, output)
+    except CrossoverRefusedError as problem:
+        complain(str(problem))
+        ctx.exit(NOT_WELL)
+    if not made:
+        complain(f"{parents[0].target.name} and {parents[1].target.name} have no child.")
+        ctx.exit(NOT_WELL)
+
+
+def _workflow(opened: Opened) -> Analysis:
+    if opened.analysis.typed is None:
+        raise InputError(f"{opened.target.name} is no workflow: it has no PROBLEM and RETURN and names no operator.")
+    return opened.analysis
+
+
+def _print(child: Child, parents: list[Opened], output: str) -> None:
+    if output == "text":
+        click.echo(click.style(f"%% {child.id}: {child.title}", bold=True))
+        click.echo(child.text)
+        return
+    click.echo(json.dumps(_object(child, parents)))
+
+
+def _object(child: Child, parents: list[Opened]) -> dict[str, Any]:
+    cuts = [
+        {
+            "parent": name,
+            "file": parent.target.name,
+            "places": [
+                {"title": place.title, "values": place.values, "into": place.into, "type": place.type}
+                for place in places
+            ],
+        }
+        for name, parent, places in zip("AB", parents, child.cuts, strict=True)
+    ]
+    return {"id": child.id, "operator": CROSSOVER, "title": child.title, "cuts": cuts, "text": child.text}
