@@ -75,11 +75,16 @@ class Reports:
         """The document was closed."""
         self._last.pop(unquote(uri), None)
 
-    def forget_files(self, changed: Iterable[Path] | None = None) -> None:
-        """Check files that are not open again: those that depend on ``changed``, or all."""
+    def forget_files(self, changed: Iterable[Path] | None = None) -> bool:
+        """Check files that are not open again: those that depend on ``changed``, or all. Whether there are any."""
         from merrow_server.lsp.contexts import depends_on
 
         paths = None if changed is None else list(changed)
-        for path, file in list(self._files.items()):
-            if paths is None or path in paths or depends_on(file.context, paths):
-                del self._files[path]
+        stale = [
+            path
+            for path, file in self._files.items()
+            if paths is None or path in paths or depends_on(file.context, paths)
+        ]
+        for path in stale:
+            del self._files[path]
+        return bool(stale)

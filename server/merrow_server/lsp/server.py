@@ -43,8 +43,10 @@ class MerrowServer(LanguageServer):
 
     protocol: MerrowProtocol
 
-    def __init__(self, version: str = "") -> None:
-        super().__init__("merrow", version, protocol_cls=MerrowProtocol, converter_factory=get_converter)
+    def __init__(self) -> None:
+        super().__init__("merrow", "", protocol_cls=MerrowProtocol, converter_factory=get_converter)
+        # To look the version up takes longer than the answer that would hold it.
+        self.protocol.server_info = types.ServerInfo("merrow")
         self.supports = Supports()
         self.documents: dict[str, OpenDocument] = {}
         """The open documents by URI as `document` normalises it."""

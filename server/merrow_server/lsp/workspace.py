@@ -103,11 +103,12 @@ class Workspace:
         if any(is_settings_file(path) or path.name == ".git" for path in changed):
             self.reload()
             return
-        self._server.reports.forget_files(changed)
+        stale = self._server.reports.forget_files(changed)
         dependent = [one for one in self._server.documents.values() if depends_on(one.context, changed)]
         for document in dependent:
             document.refresh(self.context_of(document))
-        self._check_again(dependent)
+        if dependent or stale:
+            self._check_again(dependent)
 
     def buffer_changed(self, document: OpenDocument) -> None:
         """An open document changed: those that read it are checked again."""
