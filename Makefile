@@ -36,7 +36,7 @@ contracts: $(VENV)
 	@$(BIN)/lint-imports
 
 unit: $(VENV) $(NPM)
-	@$(BIN)/pytest -n 2 -q
+	@MERROW_REQUIRE_MERMAID=1 $(BIN)/pytest -n 2 -q
 
 format: $(VENV)
 	@$(BIN)/ruff check --fix .

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import sys
@@ -52,6 +53,8 @@ class Program(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in COMMANDS:
             return None
+        # What a command works out it keeps to its end: the collector would only walk over it, again and again.
+        gc.set_threshold(200_000, 20, 100)
         command = importlib.import_module(f"merrow_server.cli.{cmd_name}").command
         assert isinstance(command, click.Command)  # noqa: S101 - for the type checker
         return command

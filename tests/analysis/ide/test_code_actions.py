@@ -87,7 +87,9 @@ def test_ignored_in_the_file() -> None:
             assert "ignore-file[MW202, " in apply_edits(text.replace("<|>", ""), edits)
 
 
-@pytest.mark.parametrize("title", ["Ignore MW002 (unclosed-bracket) here", "Ignore MW002 (unclosed-bracket) in this file"])
+@pytest.mark.parametrize(
+    "title", ["Ignore MW002 (unclosed-bracket) here", "Ignore MW002 (unclosed-bracket) in this file"]
+)
 def test_a_syntax_error_can_be_ignored_too(title: str) -> None:
     text = FLOW + '    X<|>["\n'
     assert "MW002" not in codes(after(text, title))
