@@ -1,9 +1,11 @@
 """Crossover: two workflows cut at matching typed interfaces, and the parts put together anew.
 
 A child is the text of one parent, the host, of which a part behind a cut gives way to a part of the other parent, the
-donor: everything behind the donor's cut, or what lies between two of its cuts, and so some node of each. Why a child of valid parents is valid: at
-each cut one value (or the candidates of one ensemble) crosses that is always there, it is of the type that crossed in the
-other parent, or goes only to ports of a fixed type that take it; so nothing behind the cut can tell the difference.
+donor: everything behind the donor's cut, or what lies between two of its cuts; so some node of each parent is in it. Why a
+child of valid parents is valid: at each cut one value (or the candidates of one ensemble) crosses that is always there. It
+is of the type that crossed in the other parent, or goes only to ports of a fixed type that take it; then nothing behind the
+cut can tell the difference. Where it goes to ports whose type depends on it, the child's types are inferred anew, and every
+consumer must still fit.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from merrow_analysis.check import Analysis
+from merrow_analysis.check import Analysis, analyse
 from merrow_analysis.diagnostics import Severity
 from merrow_analysis.graph.nodes import TypedGraph
 from merrow_analysis.syntax.tree import Comment
@@ -57,10 +59,11 @@ class Child:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Plan:
-    """A child before it is written: cuts of host and donor; the second ones are None for all that follows."""
+    """A child before it is written; ``is_exact`` says that no type in it differs from what it was in its parent."""
 
     host: int
     joint: Joint
+    is_exact: bool
 
     @property
     def is_preferred(self) -> bool:
@@ -153,19 +156,26 @@ def _text(analysis: Analysis) -> str:
 def _plans(parents: tuple[TypedGraph, TypedGraph]) -> Iterator[_Plan]:
     """Every pair of cuts that matches: tails first, then parts between two cuts."""
     found = [sorted(_first(cuts(graph)), key=lambda cut: not cut.is_preferred) for graph in parents]
-    pairs: list[list[tuple[Cut, Cut]]] = []
+    pairs = [
+        [
+            (mine, theirs, match)
+            for mine in found[host]
+            for theirs in found[1 - host]
+            if (match := matches(mine, theirs)) != "none"
+        ]
+        for host in (0, 1)
+    ]
     for host in (0, 1):
-        pairs.append([(mine, theirs) for mine in found[host] for theirs in found[1 - host] if matches(mine, theirs)])
-        for mine, theirs in pairs[host]:
+        for mine, theirs, match in pairs[host]:
             if theirs.downstream and _same_outputs(mine.graph, theirs.graph):
-                yield _Plan(host, Joint(mine, theirs))
+                yield _Plan(host, Joint(mine, theirs), match == "exact")
     for host in (0, 1):
         # A part of the donor between two cuts feeds the host again, so there the donor is the upper one.
-        back = [(mine, theirs) for theirs, mine in pairs[1 - host] if mine.value is not None]
-        for mine, theirs in pairs[host]:
-            for mine_to, theirs_to in back:
+        back = [(mine, theirs, match) for theirs, mine, match in pairs[1 - host] if mine.value is not None]
+        for mine, theirs, match in pairs[host]:
+            for mine_to, theirs_to, again in back:
                 if theirs_to is not theirs and _between(mine, mine_to) and _between(theirs, theirs_to):
-                    yield _Plan(host, Joint(mine, theirs, mine_to, theirs_to))
+                    yield _Plan(host, Joint(mine, theirs, mine_to, theirs_to), match == again == "exact")
 
 
 def _first(found: Iterator[Cut]) -> list[Cut]:
@@ -201,6 +211,8 @@ def _child(plan: _Plan, parents: tuple[Analysis, Analysis]) -> Child | None:
         text = join(parents[plan.host], parents[1 - plan.host], plan.joint)
     except (NamesError, FrontMatterError):
         return None
+    if not plan.is_exact and not _fits(text, parents):
+        return None
     places = (_places(plan.joint.host_from, plan.joint.host_to), _places(plan.joint.donor_from, plan.joint.donor_to))
     return Child(
         move_id(CROSSOVER, text),
@@ -210,6 +222,15 @@ def _child(plan: _Plan, parents: tuple[Analysis, Analysis]) -> Child | None:
         places if plan.host == 0 else (places[1], places[0]),
         text,
     )
+
+
+def _fits(text: str, parents: tuple[Analysis, Analysis]) -> bool:
+    """Whether all types fit in a child, inferred anew: nothing is wrong in it that isn't in a parent."""
+    return _troubles(analyse(text)) <= (_troubles(parents[0]) | _troubles(parents[1]))
+
+
+def _troubles(analysis: Analysis) -> set[str]:
+    return {found.code for found in analysis.diagnostics if found.severity is not Severity.HINT}
 
 
 def _places(*found: Cut | None) -> tuple[CutPlace, ...]:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
-from merrow_analysis.definitions.types import PROBLEM, Type, TypeTable, is_variable, item_of
+from merrow_analysis.definitions.types import Type, TypeTable, is_variable, item_of
 from merrow_analysis.graph.conditions import ALWAYS
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.graph.ports import is_odd_result
@@ -116,20 +117,22 @@ def _before(graph: TypedGraph, ensemble: TypedNode, up: list[int], down: list[in
     return Cut(graph, _ids(graph, up), _ids(graph, down), crossing, None, ensemble, graph.types.common(types))
 
 
-def matches(upper: Cut, lower: Cut) -> bool:
+Match = Literal["none", "inferred", "exact"]
+"""Whether one part may feed another: no; perhaps, types must be inferred anew to tell; or yes, nothing there changes."""
+
+
+def matches(upper: Cut, lower: Cut) -> Match:
     """Whether the upstream part of ``upper`` may feed the downstream part of ``lower``."""
     here, there = upper.graph.types, lower.graph.types
-    if upper.value is None or lower.value is None:
-        return (
-            upper.value is lower.value
-            and upper.gate is not None
-            and lower.gate is not None
-            and upper.gate.spec is not None
-            and lower.gate.spec is not None
-            and upper.gate.spec.inputs[0] == lower.gate.spec.inputs[0]
-            and same_type(upper.type, here, lower.type, there)
-        )
-    return all(_takes(edge, upper.type, here, there) for edge in lower.crossing)
+    if upper.value is not None and lower.value is not None:
+        found = [_takes(edge, upper.type, here, there) for edge in lower.crossing]
+        return "none" if "none" in found else "inferred" if "inferred" in found else "exact"
+    first, second = upper.gate, lower.gate
+    if first is None or second is None or first.spec is None or second.spec is None:
+        return "none"
+    if first.spec.inputs[0] != second.spec.inputs[0]:
+        return "none"
+    return "exact" if same_type(upper.type, here, lower.type, there) else "inferred"
 
 
 def same_type(first: Type, here: TypeTable, second: Type, there: TypeTable) -> bool:
@@ -156,23 +159,23 @@ def _kinds(type_: Type, table: TypeTable) -> list[Type]:
     return chain
 
 
-def _takes(edge: TypedEdge, given: Type, here: TypeTable, there: TypeTable) -> bool:
-    """Whether an edge that brings another type now would feed the same port, and nothing after it notice.
+def _takes(edge: TypedEdge, given: Type, here: TypeTable, there: TypeTable) -> Match:
+    """Whether an edge that brings another type now would feed the same port, and whether anything after it notices.
 
-    A type that differs may only go to a port of a fixed type, for then what its node gives is as before, and only over an
-    edge whose place does not depend on its type.
+    A type that differs is sure to do no harm only at a port of a fixed type, for then what its node gives is as before, and
+    only over an edge whose place does not depend on its type.
     """
     old, target = edge.type, edge.target
     if old is not None and same_type(given, here, old, there):
-        return True
+        return "exact"
     port = next((port for port in target.input_ports if port.name == edge.port), None)
     if port is None or target.kind not in ("operator", "output") or item_of(given) is not None:
-        return False
-    bulk = target.kind == "output" or (target.spec is not None and target.spec.bulk == port.name)
-    if (edge.inferred and not bulk) or is_variable(port.item) or (item_of(port.type) is not None and not port.many):
-        return False
+        return "none"
     if target.kind == "output" and is_odd_result(given, here):
-        return False
-    if bulk and target.spec is not None and target.spec.is_ensemble and here.fits(given, PROBLEM):
-        return False
-    return any(same_type(kind, here, port.item, there) for kind in _kinds(given, here))
+        return "none"
+    bulk = target.kind == "output" or (target.spec is not None and target.spec.bulk == port.name)
+    if (edge.inferred and not bulk) or is_variable(port.item):
+        return "inferred"
+    if item_of(port.type) is not None and not port.many:
+        return "none"
+    return "exact" if any(same_type(kind, here, port.item, there) for kind in _kinds(given, here)) else "none"

@@ -28,11 +28,12 @@ def merged_front_matter(
 ) -> str:
     """The host's front matter, fences and all, with more prompts, types and operators and without unused prompts.
 
-    A prompt file that it names gives way to the prompts themselves. Empty where there is none and none is needed. Raises
-    `FrontMatterError` where the front matter is written in a way that leaves no place for something.
+    A prompt file that it names gives way to the prompts themselves, libraries to what is used of them. Empty where there
+    is none and none is needed. Raises `FrontMatterError` where the front matter is written
+    in a way that leaves no place for something.
     """
     front = host.diagram.front_matter
-    text = "" if front is None else front[1].text
+    text = _without_libraries("" if front is None else front[1].text)
     for section, entries in (("types", types), ("operators", operators)):
         for name, body in entries.items():
             text = _with_entry(text, section, name, body)
@@ -68,6 +69,28 @@ def _without_prompt_file(text: str) -> str:
     shift = front[0].body_span[0]
     start, end = shift + places[1][0], shift + places[1][1]
     return text[:start].rstrip(" ") + text[end:]
+
+
+def _without_libraries(text: str) -> str:
+    """Without the entry that names operator libraries."""
+    front = parse_diagram(text + _BODY).front_matter
+    if front is None:
+        return text
+    settings = read_settings(front[0].body, front[0].indent)
+    places = settings.document.places("workflow", "libraries")
+    if places is None:
+        return text
+    shift = front[0].body_span[0]
+    start, end = shift + places[0][0], shift + max(places[0][1], places[1][1])
+    line = text.rfind("\n", 0, start) + 1
+    following = text.find("\n", max(start, end - 1))
+    made = text[:line] + text[following + 1 :]
+    after = _settings(made)
+    if text[line:start].strip() or after.libraries or after.document.error is not None:
+        raise FrontMatterError("The libraries can't be taken out of the front matter.")
+    if (after.operators, after.types, after.prompts) != (settings.operators, settings.types, settings.prompts):
+        raise FrontMatterError("The libraries can't be taken out of the front matter.")
+    return made
 
 
 def _with_entry(text: str, section: str, name: str, body: object) -> str:

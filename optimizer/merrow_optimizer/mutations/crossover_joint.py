@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from merrow_analysis.check import Analysis
@@ -9,7 +10,7 @@ from merrow_analysis.definitions.operators import INTERFACE_CLASS
 from merrow_analysis.graph.flow import FlowEdge
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.graph.typed import ENTRY_POINT_ID, PROBLEM_ID
-from merrow_analysis.ide.names import symbol
+from merrow_analysis.ide.names import Symbol, symbol
 from merrow_optimizer.mutations.crossover_cuts import Cut, same_type
 from merrow_optimizer.mutations.crossover_front import merged_front_matter
 from merrow_optimizer.mutations.crossover_layout import laid_out
@@ -69,7 +70,7 @@ class _Join:
         donor_led = self._donor_led()
         used = self._classes(self.mine, mine)
         taken_classes = self._classes(self.theirs, self.taken | self.added)
-        renamed = {known.name: new for known, new in merged.names.items() if known.kind == "class"}
+        renamed = {name for name in taken_classes if self._is_renamed(name, merged.names)}
         everywhere = self._classes(self.mine, None)
         hosts = Selection(
             self.host,
@@ -95,6 +96,12 @@ class _Join:
         )
         front = merged_front_matter(self.host, merged.prompts, merged.unused, merged.types, merged.operators)
         return laid_out(hosts, donors, front)
+
+    def _is_renamed(self, name: str, names: Mapping[Symbol, str]) -> bool:
+        """Whether a class of the donor's has another name in the child, its own or that of its operator."""
+        found = self.theirs.operators.by_class(name)
+        operator = symbol("operator", found.spec.name) if found is not None else None
+        return symbol("class", name) in names or operator in names
 
     # What comes from the donor
 

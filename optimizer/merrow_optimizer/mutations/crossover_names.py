@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from merrow_analysis.check import Analysis
+from merrow_analysis.definitions.settings import NO_SETTINGS, read_settings
 from merrow_analysis.definitions.types import item_of
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.ide.names import Symbol, symbol
@@ -60,6 +61,7 @@ def merge(host: Share, donor: Share, inputs: Mapping[str, str]) -> Merged:
     _classes(host, donor, merged)
     _refuse_misread(host, donor)
     _refuse_misread(donor, host)
+    _own_libraries(host, merged)
     _types(host, donor, merged)
     _operators(host, donor, merged)
     _prompts(host, donor, merged)
@@ -133,31 +135,55 @@ def _port_types(body: object) -> Iterator[str]:
             yield from _words(meaning.get("type") if isinstance(meaning, dict) else meaning)
 
 
-def _types(host: Share, donor: Share, merged: Merged) -> None:
-    declared = donor.analysis.settings.types
-    if not declared:
-        return
+def _needed_types(share: Share) -> list[str]:
+    """The user's types that the kept nodes and their operators name, and those that they are kinds of."""
+    declared = share.analysis.settings.types
     waiting: list[str] = []
-    for node in donor.kept:
+    for node in share.kept:
         if node.resolution.declared is not None:
             waiting += _words(_innermost(node.resolution.declared))
         if node.spec is not None and not node.spec.built_in:
-            waiting += _port_types(_body(donor, node.spec.name))
+            waiting += _port_types(_body(share, node.spec.name))
     needed: dict[str, None] = {}
     while waiting:
         name = waiting.pop(0)
         if name in declared and name not in needed:
             needed[name] = None
             waiting += _words(declared[name])
+    return list(needed)
+
+
+def _own_libraries(host: Share, merged: Merged) -> None:
+    """What the host has from libraries, as far as it is used: the child has no libraries."""
+    front = host.analysis.diagram.front_matter
+    own = NO_SETTINGS if front is None else read_settings(front[0].body, front[0].indent)
+    settings = host.analysis.settings
+    if settings is own:
+        return
+    merged.types.update((name, settings.types[name]) for name in _needed_types(host) if name not in own.types)
+    known = {str(name).casefold() for name in own.operators}
+    for name in sorted({node.spec.name for node in host.kept if node.spec is not None and not node.spec.built_in}):
+        if name.casefold() not in known:
+            merged.operators[name] = _body(host, name)
+
+
+def _types(host: Share, donor: Share, merged: Merged) -> None:
+    declared = donor.analysis.settings.types
+    needed = _needed_types(donor)
     own = host.analysis.settings.types
     for name in needed:
         if name in own and not same_type(name, donor.graph.types, name, host.graph.types):
             merged.names[symbol("type", name)] = _fresh(name, (*own, *declared))
     for name in needed:
         new = merged.names.get(symbol("type", name), name)
-        if new not in own:
+        if new not in merged.types and (new not in own or new not in _front_types(host)):
             body = declared[name]
             merged.types[new] = _retyped(body, merged) if isinstance(body, str) else body
+
+
+def _front_types(host: Share) -> Mapping[str, object]:
+    front = host.analysis.diagram.front_matter
+    return {} if front is None else read_settings(front[0].body, front[0].indent).types
 
 
 def _innermost(type_: str) -> str:
@@ -186,10 +212,18 @@ def _operators(host: Share, donor: Share, merged: Merged) -> None:
         new = name
         if mine.named(name) is not None:
             if _body(host, name) == body:
+                if not _is_in_front(host, name):
+                    merged.operators[name] = body
                 continue
             new = _fresh(name, (*mine.names(), *donor.graph.operators.names()))
             merged.names[symbol("operator", name)] = new
         merged.operators[new] = body
+
+
+def _is_in_front(host: Share, name: str) -> bool:
+    front = host.analysis.diagram.front_matter
+    own = {} if front is None else read_settings(front[0].body, front[0].indent).operators
+    return name.casefold() in {str(known).casefold() for known in own}
 
 
 def _renamed_ports(body: object, merged: Merged) -> object:
