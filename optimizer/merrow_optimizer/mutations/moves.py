@@ -10,6 +10,7 @@ from merrow_analysis.check import Analyser, Analysis
 from merrow_analysis.diagnostics import Severity
 from merrow_analysis.graph.typed import TypedCache
 from merrow_analysis.suppressions import has_suppression
+from merrow_analysis.syntax.tree import Broken
 from merrow_optimizer.mutations import addition, deletion, rewiring, subgraph, substitution
 from merrow_optimizer.mutations.base import (
     ADDITION,
@@ -65,8 +66,10 @@ def written(change: Change, opener: Open = Analyser) -> Move | Refused:
         return Refused(_WRITING, str(problem), change.title)
     except ValueError:
         return Refused(_WRITING, "The places to edit lie inside each other.", change.title)
-    if _silences(subject) and _unsettled(subject, opener(mutant).analysis()):
-        return Refused(_WRITING, "A comment that silences a rule would silence nothing any more.", change.title)
+    if _needs_a_look(subject) and _unsettled(subject, opener(mutant).analysis()):
+        return Refused(
+            _WRITING, "What the file says of its own findings, or can't be read, would not stand.", change.title
+        )
     return Move(identity(change), change.operator, change.title, change.target, edits, change.delta, reverse)
 
 
@@ -75,15 +78,20 @@ def identity(change: Change) -> str:
     return move_id(change.operator, *change.content)
 
 
-def _silences(subject: Subject) -> bool:
-    return any(has_suppression(block) for block in subject.analysis.diagram.blocks)
+def _needs_a_look(subject: Subject) -> bool:
+    """Whether a text has comments that silence rules, or statements that can't be read.
+
+    Only a whole analysis tells what such a comment silences, and which findings follow from a broken statement; so only
+    such files pay for one.
+    """
+    return any(
+        has_suppression(block) or any(type(statement) is Broken for statement in block.statements)
+        for block in subject.analysis.diagram.blocks
+    )
 
 
 def _unsettled(subject: Subject, mutant: Analysis) -> bool:
-    """Whether a text with comments that silence rules has a finding about them, or one that they let through, more.
-
-    Only a whole analysis tells what a comment silences; so only files that have such comments pay for one.
-    """
+    """Whether a mutant has an error or a warning that the workflow hasn't."""
     before = {(found.code, found.message) for found in subject.analysis.diagnostics}
     return any(
         found.severity is not Severity.HINT and (found.code, found.message) not in before

@@ -1,0 +1,110 @@
+"""``merrow mutate``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.optimizer.test_mutation_preconditions import CODE, VOTE
+from tests.server.program import Outcome, in_process, markdown, write
+
+from merrow_analysis.check import analyse
+from merrow_analysis.markdown import find_fences
+from merrow_analysis.text import TextEdit, apply_edits, split_lines
+from merrow_server.positions import range_from_wire
+
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def lines(outcome: Outcome) -> list[dict[str, object]]:
+    return [json.loads(line) for line in outcome.out.splitlines()]
+
+
+def test_the_list_has_edits_that_make_the_mutant_that_apply_prints(capsys: Capture) -> None:
+    write("flow.mmd", VOTE)
+    listed = lines(in_process(capsys, "mutate", "flow.mmd", "--list", "--format", "json"))
+    assert {"substitution", "addition"} <= {entry["operator"] for entry in listed}
+    for entry in listed[::6]:
+        assert list(entry) == ["id", "operator", "title", "target", "edits"]
+        here = split_lines(VOTE)
+        edits = [TextEdit(range_from_wire(here, edit["range"]), edit["newText"]) for edit in entry["edits"]]  # type: ignore[attr-defined]
+        applied = in_process(capsys, "mutate", "flow.mmd", "--apply", str(entry["id"]))
+        assert applied.code == 0
+        assert applied.out == apply_edits(VOTE, edits)
+        assert Path("flow.mmd").read_text() == VOTE
+
+
+def test_random_mutants_follow_each_other(capsys: Capture) -> None:
+    write("flow.mmd", CODE)
+    outcome = in_process(capsys, "mutate", "flow.mmd", "--random", "6", "--seed", "3", "--format", "json")
+    assert outcome.code == 0
+    mutants = lines(outcome)
+    assert len(mutants) == 6
+    assert all(list(mutant) == ["id", "operator", "title", "target", "text"] for mutant in mutants)
+    assert all(analyse(str(mutant["text"])).is_valid for mutant in mutants)
+    again = in_process(capsys, "mutate", "flow.mmd", "--random", "6", "--seed", "3", "--format", "json")
+    assert again.out == outcome.out
+
+
+def test_text_is_for_reading(capsys: Capture) -> None:
+    write("flow.mmd", VOTE)
+    assert "Replace Custom A by AnswerGenerate" in in_process(capsys, "mutate", "flow.mmd", "--list").out
+    shown = in_process(capsys, "mutate", "flow.mmd", "--random", "2").out
+    assert "--- a/flow.mmd" in shown
+
+
+def test_a_block_of_markdown_is_changed_in_its_file(capsys: Capture) -> None:
+    write("two.md", markdown(CODE, VOTE))
+    outcome = in_process(capsys, "mutate", "two.md#2", "--random", "3", "--format", "json")
+    for mutant in lines(outcome):
+        first, second = find_fences(str(mutant["text"]))
+        assert first.text == CODE
+        assert second.text != VOTE
+        assert analyse(second.text).is_valid
+
+
+def test_what_is_not_safe_says_why(capsys: Capture) -> None:
+    write("flow.mmd", VOTE)
+    ids = [str(entry["id"]) for entry in lines(in_process(capsys, "mutate", "flow.mmd", "--list", "--format", "json"))]
+    bigger = [
+        name for name in ids if in_process(capsys, "mutate", "flow.mmd", "--apply", name, "--max-nodes", "5").code
+    ]
+    assert bigger
+    outcome = in_process(capsys, "mutate", "flow.mmd", "--apply", bigger[0], "--max-nodes", "5", "--format", "json")
+    assert outcome.code == 1
+    assert outcome.json["precondition"] == "growth"
+    assert "is not safe (growth)" in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["flow.mmd"], "Say one of --list, --apply ID and --random N."),
+        (["flow.mmd", "--list", "--random", "1"], "Say one of --list, --apply ID and --random N."),
+        (["flow.mmd", "--apply", "0"], "flow.mmd has no mutation 0"),
+        (["plain.mmd", "--list"], "plain.mmd is no workflow"),
+        (["missing.mmd", "--list"], "missing.mmd"),
+    ],
+)
+def test_wrong_use(capsys: Capture, arguments: list[str], sentence: str) -> None:
+    write("flow.mmd", VOTE)
+    write("plain.mmd", "flowchart TD\n    A --> B\n")
+    outcome = in_process(capsys, "mutate", *arguments)
+    assert outcome.code == 2
+    assert sentence in outcome.err
+    assert "Traceback" not in outcome.err
+
+
+def test_a_chain_that_can_go_no_further_says_so(capsys: Capture) -> None:
+    write(
+        "flow.mmd", "flowchart TD\n    PROBLEM([P]):::Interface\n    RETURN([R]):::Interface\n    PROBLEM --> RETURN\n"
+    )
+    outcome = in_process(capsys, "mutate", "flow.mmd", "--random", "3", "--max-nodes", "2")
+    assert outcome.code == 1
+    assert "No safe mutation is left after 0 of 3" in outcome.err

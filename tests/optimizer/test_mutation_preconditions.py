@@ -1,0 +1,123 @@
+"""A move that is not safe is not offered; asked for by id, it says which precondition failed."""
+
+from __future__ import annotations
+
+import pytest
+from tests.optimizer.test_mutation_writing import workflow
+
+from merrow_analysis.check import analyse
+from merrow_optimizer.mutations.base import Move, Refused
+from merrow_optimizer.mutations.change import Subject
+from merrow_optimizer.mutations.moves import DEFAULT, OPERATORS, Choice, find, identity, moves
+from merrow_optimizer.mutations.preconditions import ALL
+
+FRAME = """\
+flowchart TD
+    PROBLEM([Problem]):::Interface
+    ENTRY_POINT([Name]):::Interface
+    RETURN([Return]):::Interface
+    classDef Interface fill:#e2e2f2
+    classDef CustomOp fill:#d0e1f9
+    classDef ScEnSembleOp fill:#d0e1f9
+    classDef TestOp fill:#d0e1f9
+    classDef CustomCodeGenerateOp fill:#d0e1f9
+    classDef DecisionOp fill:#d0e1f9
+"""
+VOTE = workflow(
+    'A["Custom<br/>(role: one)"]:::CustomOp',
+    'B["Custom<br/>(role: two)"]:::CustomOp',
+    'V["ScEnsemble<br/>"]:::ScEnSembleOp',
+    "PROBLEM --> A & B",
+    "A & B --> V",
+    "V --> RETURN",
+    frame=FRAME.replace("    ENTRY_POINT([Name]):::Interface\n", ""),
+)
+CODE = workflow(
+    'G["CustomCodeGenerate<br/>(instruction: write)"]:::CustomCodeGenerateOp',
+    'T["Test<br/>"]:::TestOp',
+    "CHECK{passed?}:::DecisionOp",
+    'F["Custom<br/>(role: fix, returns: Code)"]:::CustomOp',
+    "PROBLEM -->|problem| G",
+    "ENTRY_POINT -->|entry_point| G",
+    "G -->|solution| T",
+    "PROBLEM -->|problem| T",
+    "ENTRY_POINT -->|entry_point| T",
+    "T --> CHECK",
+    "CHECK -->|Passed| RETURN",
+    "CHECK -->|Failed| F",
+    "F --> RETURN",
+    frame=FRAME,
+)
+
+
+def answer(text: str, title: str) -> Move | Refused | None:
+    """What is said of the move with this title when it is asked for by its id."""
+    analysis = analyse(text)
+    assert analysis.is_valid, analysis.diagnostics
+    for proposals in OPERATORS.values():
+        for proposal in proposals(Subject(analysis)):
+            change = proposal()
+            if change.title == title:
+                return find(analysis, identity(change))
+    raise AssertionError(title)
+
+
+@pytest.mark.parametrize(
+    ("text", "title", "precondition"),
+    [
+        (CODE, "Insert Custom on G -> T", "types"),
+        (CODE, "Let T read PROBLEM instead of G", "types"),
+        (VOTE, "Remove A", "bridge"),
+        (VOTE, "Let A read V instead of PROBLEM", "bridge"),
+        (VOTE, "Insert Test on A -> V", "sides"),
+        (VOTE, "Replace Custom A by Test", "ports"),
+        (VOTE, "Insert Format on PROBLEM -> A", "kinds"),
+        (CODE, "Replace Custom F by AnswerGenerate", "promises"),
+    ],
+)
+def test_the_precondition_that_fails_is_named(text: str, title: str, precondition: str) -> None:
+    refused = answer(text, title)
+    assert isinstance(refused, Refused)
+    assert refused.precondition == precondition
+    assert refused.reason.endswith(".")
+    assert title not in {move.title for move in moves(analyse(text))}
+
+
+def test_growth_is_bounded() -> None:
+    small = Choice(OPERATORS, ALL, max_nodes=5)
+    found = list(moves(analyse(VOTE), small))
+    assert {"substitution", "rewiring"} <= {move.operator for move in found}
+    assert all(len(move.delta.added_nodes) <= len(move.delta.removed_nodes) for move in found)
+
+
+def test_every_move_is_found_by_its_id() -> None:
+    analysis = analyse(CODE)
+    for move in moves(analysis):
+        assert find(analysis, move.id) == move
+    assert find(analysis, "nonsense") is None
+
+
+def test_ids_do_not_depend_on_places() -> None:
+    moved = CODE.replace("flowchart TD\n", "flowchart TD\n\n    %% a remark\n")
+    assert [move.id for move in moves(analyse(CODE))] == [move.id for move in moves(analyse(moved))]
+
+
+def test_ids_are_unique() -> None:
+    ids = [move.id for move in moves(analyse(CODE), DEFAULT)]
+    assert len(ids) == len(set(ids))
+
+
+def test_what_is_no_workflow_has_no_moves() -> None:
+    assert list(moves(analyse("flowchart TD\n A --> B\n"))) == []
+    assert list(moves(analyse("pie\n"))) == []
+    assert list(moves(analyse(""))) == []
+
+
+def test_moves_draw_on_the_workflows_own_operators() -> None:
+    text = (
+        "---\nworkflow:\n  operators:\n    Planner:\n      inputs: {task: Text}\n      outputs: {plan: Text}\n"
+        '      prompt: "Write a plan."\n---\n' + VOTE
+    )
+    titles = {move.title for move in moves(analyse(text))}
+    assert "Insert Planner on PROBLEM -> A" in titles
+    assert "Replace Custom A by Planner" in titles
