@@ -7,7 +7,7 @@ that follows, as for every change.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 from merrow_optimizer.mutations.change import Proposal, Subject
@@ -37,3 +37,8 @@ def proposals(subject: Subject, patterns: Iterable[Pattern] | None = None) -> Se
                 partial(instead, subject, pattern, part) for part in regions if can_stand_for(subject, pattern, part)
             )
     return [*found, *(partial(reduce_to_core, subject, instance) for instance in instances(subject, known))]
+
+
+def with_patterns(patterns: Iterable[Pattern]) -> Callable[[Subject], Sequence[Proposal]]:
+    """The operator with these patterns, in place of the built-in ones alone."""
+    return partial(proposals, patterns=tuple(patterns))

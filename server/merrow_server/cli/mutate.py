@@ -20,6 +20,7 @@ from merrow_server.cli.options import CONFIG_OPTIONS, diagram_argument, with_opt
 from merrow_server.cli.output import complain, print_diff
 from merrow_server.errors import InputError
 from merrow_server.opening import Opened, open_diagram
+from merrow_server.patterns import operators_of
 from merrow_server.positions import wire_range
 from merrow_server.settings import Settings
 
@@ -89,7 +90,10 @@ def command(
         provider=settings.surroundings.provider(target.base),
         config=settings.config(target),
     )
-    choice = replace(DEFAULT, max_nodes=max_nodes, opener=opener)
+    operators, problems = operators_of(opened.target.base, settings.surroundings)
+    for problem in problems:
+        complain(f"{problem.message} ({problem.path})")
+    choice = replace(DEFAULT, operators=operators, max_nodes=max_nodes, opener=opener)
     as_json = output == "json"
     if listing:
         _list(opened, choice, as_json)
