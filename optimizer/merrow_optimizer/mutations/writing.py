@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 
+from merrow_analysis.check import analyse
 from merrow_analysis.graph.flow import FlowEdge
 from merrow_analysis.ide.front_edit import add_prompt, remove_prompt
 from merrow_analysis.syntax.tree import LinkStyle
-from merrow_analysis.text import TextEdit
+from merrow_analysis.text import TextEdit, apply_edits, split_lines
 from merrow_optimizer.mutations.base import Splice
 from merrow_optimizer.mutations.change import Change, Link
 from merrow_optimizer.mutations.edge_writing import write_edges
@@ -43,6 +44,8 @@ def _front_matter(manuscript: Manuscript, change: Change) -> list[Splice]:
     gained = change.gained_prompts
     if not gained and not change.lost_prompts:
         return []
+    if gained and change.lost_prompts:
+        return [_exchanged(manuscript, change)]
     edits: list[TextEdit] = []
     for name in change.lost_prompts:
         edit = remove_prompt(change.subject.analysis, name)
@@ -54,8 +57,6 @@ def _front_matter(manuscript: Manuscript, change: Change) -> list[Splice]:
         if edit is None:
             raise CannotWriteError(f"The prompt {name} can't be written into the front matter.")
         edits.append(edit)
-    if len({edit.range.start for edit in edits}) < len(edits) and change.lost_prompts:
-        raise CannotWriteError("The prompts of the front matter can't be exchanged in place.")
     eol = manuscript.eol
     places = manuscript.places
     return [
@@ -66,6 +67,40 @@ def _front_matter(manuscript: Manuscript, change: Change) -> list[Splice]:
         )
         for edit in edits
     ]
+
+
+def _exchanged(manuscript: Manuscript, change: Change) -> Splice:
+    """Prompts that come and go at once, one after another, since one may take the place of another; as one edit."""
+    front = change.subject.analysis.diagram.front_matter
+    before = "" if front is None else front[1].text
+    after = before
+    # What comes goes first: a front matter without any prompt would lose the place for them.
+    for name, text in change.gained_prompts:
+        edit = add_prompt(analyse(after + _BODY), name, text)
+        if edit is None:
+            raise CannotWriteError(f"The prompt {name} can't be written into the front matter.")
+        new = edit.new_text if manuscript.eol == "\n" else edit.new_text.replace("\n", manuscript.eol)
+        after = apply_edits(after, [TextEdit(edit.range, new)])
+    for name in change.lost_prompts:
+        edit = remove_prompt(analyse(after + _BODY), name)
+        if edit is None:
+            raise CannotWriteError(f"The prompt {name} can't be taken out of the front matter.")
+        after = apply_edits(after, [edit])
+    old, new_lines = split_lines(before), split_lines(after)
+    start = 0
+    while start < min(len(old), len(new_lines)) and old[start] == new_lines[start]:
+        start += 1
+    end = 0
+    while end < min(len(old), len(new_lines)) - start and old[-1 - end] == new_lines[-1 - end]:
+        end += 1
+    first = len("".join(old[:start]))
+    return Splice(
+        first, len(before) - len("".join(old[len(old) - end :])), "".join(new_lines[start : len(new_lines) - end])
+    )
+
+
+_BODY = "flowchart TD\n"
+"""What a front matter needs below it to be read by itself."""
 
 
 def _link_styles(manuscript: Manuscript, order: list[tuple[Link, FlowEdge | None]]) -> list[Splice]:
