@@ -145,3 +145,11 @@ def test_mutate_offers_the_patterns_of_the_workspace(
     assert found.code == 0
     assert "Ask a second opinion on VOTE" in found.out
     assert "Pattern bad is no workflow" in found.err
+
+
+def test_the_documentation_tells_of_every_pattern_and_its_example_is_one() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "patterns.md").read_text("utf-8")
+    for pattern in built_in_patterns():
+        assert f"| `{pattern.name}` | {pattern.title} |" in page
+    example = page.split("```mermaid\n", 1)[1].split("```", 1)[0]
+    assert read_pattern(example, "second_opinion").core == "CORE"
