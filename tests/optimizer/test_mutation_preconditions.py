@@ -8,7 +8,7 @@ from tests.optimizer.test_mutation_writing import workflow
 from merrow_analysis.check import analyse
 from merrow_optimizer.mutations.base import Move, Refused
 from merrow_optimizer.mutations.change import Subject
-from merrow_optimizer.mutations.moves import DEFAULT, OPERATORS, Choice, find, identity, moves
+from merrow_optimizer.mutations.moves import DEFAULT, OPERATORS, Choice, changes, find, identity, moves
 from merrow_optimizer.mutations.preconditions import ALL
 
 FRAME = """\
@@ -54,11 +54,9 @@ def answer(text: str, title: str) -> Move | Refused | None:
     """What is said of the move with this title when it is asked for by its id."""
     analysis = analyse(text)
     assert analysis.is_valid, analysis.diagnostics
-    for proposals in OPERATORS.values():
-        for proposal in proposals(Subject(analysis)):
-            change = proposal()
-            if change.title == title:
-                return find(analysis, identity(change))
+    for change in changes(Subject(analysis)):
+        if change.title == title:
+            return find(analysis, identity(change))
     raise AssertionError(title)
 
 

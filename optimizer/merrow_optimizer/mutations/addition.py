@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from merrow_analysis.definitions.operators import OperatorSpec
 from merrow_analysis.definitions.types import PROBLEM
@@ -13,6 +13,8 @@ from merrow_optimizer.mutations.roles import described, node_id, role_after
 from merrow_optimizer.mutations.wiring import (
     case_label,
     feeders,
+    fits,
+    has_variable,
     joined,
     names_bulk,
     new_link,
@@ -66,4 +68,22 @@ def insert(subject: Subject, edge: TypedEdge, spec: OperatorSpec) -> Change:
         added=(new,),
         edges={edge.flow.index: tuple(links)},
         content=(edge.source.id, edge.output, edge.target.id, edge.port, new.id, new.role, new.prompt),
+        doubts=tuple(_doubts(subject, edge, spec)),
     )
+
+
+def _doubts(subject: Subject, edge: TypedEdge, spec: OperatorSpec) -> Iterator[tuple[str, str]]:
+    """What is wrong at first sight: the value doesn't go in, or what comes out isn't wanted."""
+    through, output = spec.inputs[0], spec.outputs[0]
+    if not fits(subject, edge.type, through):
+        yield "sides", f"`{through.name}` of {spec.name} takes {through.item}; {edge.source.id} gives {edge.type}."
+    port = next((port for port in edge.target.input_ports if port.name == edge.port), None)
+    if (
+        port is not None
+        and not edge.target.placement.findings
+        and not has_variable(output.type)
+        and not fits(subject, output.type, port)
+    ):
+        yield "types", f"`{port.name}` of {edge.target.id} takes {port.item}; {spec.name} gives {output.type}."
+    if through.name == "solution" and edge.source.kind == "input":
+        yield "kinds", f"`solution` is for work to look at; {edge.source.id} is an input."

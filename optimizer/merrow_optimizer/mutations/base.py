@@ -71,19 +71,32 @@ def own_prompts(graph: TypedGraph) -> set[str]:
     return {f"{node.id}.prompt" for node in graph.nodes if "prompt" in node.resolution.parameters}
 
 
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """A graph as its differences are told: nodes by id, the values on its edges, nodes' own prompts."""
+
+    nodes: dict[str, Node]
+    edges: Counter[Edge]
+    prompts: set[str]
+
+
+def terms_of(graph: TypedGraph) -> Terms:
+    """A graph in those terms."""
+    return Terms(nodes_of(graph), edges_of(graph), own_prompts(graph))
+
+
 def difference(
-    before: TypedGraph, after: TypedGraph, prompts_before: Iterable[str] = (), prompts_after: Iterable[str] = ()
+    before: Terms, after: Terms, prompts_before: Iterable[str] = (), prompts_after: Iterable[str] = ()
 ) -> Delta:
     """How ``after`` differs from ``before``; the prompts are those of the two front matters."""
-    old, new = nodes_of(before), nodes_of(after)
-    old_edges, new_edges = edges_of(before), edges_of(after)
-    old_prompts = own_prompts(before) | set(prompts_before)
-    new_prompts = own_prompts(after) | set(prompts_after)
+    old, new = before.nodes, after.nodes
+    old_prompts = before.prompts | set(prompts_before)
+    new_prompts = after.prompts | set(prompts_after)
     return Delta(
         tuple(sorted(new[name] for name in new.keys() - old.keys())),
         tuple(sorted(old[name] for name in old.keys() - new.keys())),
-        tuple(sorted((new_edges - old_edges).elements())),
-        tuple(sorted((old_edges - new_edges).elements())),
+        tuple(sorted((after.edges - before.edges).elements())),
+        tuple(sorted((before.edges - after.edges).elements())),
         tuple(sorted((old[name], new[name]) for name in old.keys() & new.keys() if old[name] != new[name])),
         tuple(sorted(new_prompts - old_prompts)),
         tuple(sorted(old_prompts - new_prompts)),
@@ -94,7 +107,7 @@ def workflow_difference(before: Analysis, after: Analysis) -> Delta:
     """How one analysed workflow differs from another. Raises `ValueError` where either is no workflow."""
     if before.typed is None or after.typed is None:
         raise ValueError("only workflows can be compared")
-    return difference(before.typed, after.typed, before.settings.prompts, after.settings.prompts)
+    return difference(terms_of(before.typed), terms_of(after.typed), before.settings.prompts, after.settings.prompts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from merrow_analysis.graph.typed import TypedCache, build
 from merrow_analysis.rules import graph as graph_rules
 from merrow_analysis.syntax.tree import Arrow, Block, Label, Metadata, Name, Vertex
 from merrow_analysis.text import Range
-from merrow_optimizer.mutations.base import Delta, difference
+from merrow_optimizer.mutations.base import Delta, Terms, difference, terms_of
 
 _Row = TypeVar("_Row")
 _Column = TypeVar("_Column")
@@ -97,6 +97,25 @@ class Subject:
         return troubles(self.typed)
 
     @cached_property
+    def terms(self) -> Terms:
+        """The graph as it is, in the terms in which differences are told."""
+        return terms_of(self.typed)
+
+    @cached_property
+    def names_bulk(self) -> bool:
+        """Whether the file says the name of a port that needs none (``|input|``), for operators other than
+        ensembles.
+        """
+        named = plain = 0
+        for edge in self.typed.edges:
+            spec = edge.target.spec
+            if spec is None or spec.bulk is None or spec.is_ensemble or edge.source.kind == "decision":
+                continue
+            if edge.port == spec.bulk:
+                named, plain = (named, plain + 1) if edge.inferred else (named + 1, plain)
+        return named > plain
+
+    @cached_property
     def names(self) -> frozenset[str]:
         """Ids that are taken, casefolded: nodes, subgraphs, edges and classes."""
         flow = self.flow
@@ -138,12 +157,16 @@ def troubles(graph: TypedGraph) -> Counter[tuple[str, str]]:
     found = [finding for finding in graph_rules.check(graph) if finding.severity is not Severity.HINT]
     if not found:
         return Counter()
+    # Only what stands on the lines of findings is worth a range.
+    lines = {finding.range.start.line for finding in found}
     where: dict[Range, str] = {}
     for edge in graph.flow.edges:
-        where.setdefault(edge.range, edge.target.id)
+        if edge.block.line in lines or edge.block.line_count > 1:
+            where.setdefault(edge.range, edge.target.id)
     for node in graph.flow.nodes.values():
         for mention in node.mentions:
-            where[mention.range] = node.id
+            if mention.block.line in lines or mention.block.line_count > 1:
+                where[mention.range] = node.id
     return Counter((finding.code, _owner(finding, where)) for finding in found if finding.code not in _CLASS_RULES)
 
 
@@ -223,14 +246,15 @@ class Change:
     @cached_property
     def new_troubles(self) -> Counter[tuple[str, str]]:
         """Errors and warnings that the graph has only after the change."""
-        return troubles(self.after) - self.subject.troubles
+        found = troubles(self.after)
+        return found - self.subject.troubles if found else found
 
     @cached_property
     def delta(self) -> Delta:
         """The difference that this change declares."""
         before = set(self.subject.analysis.settings.prompts)
         after = (before - set(self.lost_prompts)) | {name for name, _ in self.gained_prompts}
-        return difference(self.subject.typed, self.after, before, after)
+        return difference(self.subject.terms, terms_of(self.after), before, after)
 
     def _flow(self) -> Flow:
         old = self.subject.flow
@@ -282,7 +306,10 @@ Proposal = Callable[[], Change]
 
 
 class Grid(Sequence[Proposal], Generic[_Row, _Column]):
-    """A proposal for each row and column, made when it is looked at: ``make(subject, row, column)``."""
+    """A proposal for each row and column, made when it is looked at: ``make(subject, row, column)``.
+
+    ``own`` has for each row the number of a column that is left out, since it would change nothing.
+    """
 
     def __init__(
         self,
@@ -290,11 +317,13 @@ class Grid(Sequence[Proposal], Generic[_Row, _Column]):
         subject: Subject,
         rows: Sequence[_Row],
         columns: Sequence[_Column],
+        own: Sequence[int] = (),
     ) -> None:
+        self._own, self._width = own, len(columns) - bool(own)
         self._make, self._subject, self._rows, self._columns = make, subject, rows, columns
 
     def __len__(self) -> int:
-        return len(self._rows) * len(self._columns)
+        return len(self._rows) * self._width
 
     @overload
     def __getitem__(self, index: int) -> Proposal: ...
@@ -307,7 +336,8 @@ class Grid(Sequence[Proposal], Generic[_Row, _Column]):
             return [self[number] for number in range(*index.indices(len(self)))]
         if index >= len(self):
             raise IndexError(index)
-        row, column = divmod(index, len(self._columns))
+        row, column = divmod(index, self._width)
+        column += bool(self._own) and column >= self._own[row]
         return partial(self._make, self._subject, self._rows[row], self._columns[column])
 
 

@@ -251,23 +251,6 @@ class Manuscript:
             return self.plain_style.text(source, target, None)
         return self.labelled_style.text(source, target, label_text(label))
 
-    # Labels of ports
-
-    @cached_property
-    def names_bulk(self) -> bool:
-        """Whether the file writes the name of a port that needs none (``|input|``), for its operators other than
-        ensembles.
-        """
-        named = plain = 0
-        for edge in self.subject.typed.edges:
-            spec = edge.target.spec
-            if spec is None or spec.bulk is None or spec.is_ensemble or edge.port != spec.bulk:
-                continue
-            if edge.source.kind == "decision":
-                continue
-            named, plain = (named, plain + 1) if edge.inferred else (named + 1, plain)
-        return named > plain
-
     # Nodes and classes
 
     @cached_property

@@ -122,28 +122,30 @@ class Choice:
 DEFAULT = Choice(OPERATORS)
 
 
+def changes(subject: Subject, choice: Choice = DEFAULT) -> Iterator[Change]:
+    """Everything that the operators propose, safe or not, in an order that depends on the text alone."""
+    for proposals in choice.operators.values():
+        for proposal in proposals(subject):
+            yield proposal()
+
+
 def moves(analysis: Analysis, choice: Choice = DEFAULT) -> Iterator[Move]:
     """All safe moves of a workflow, lazily, in an order that depends on the text alone; none where it is no workflow."""
     if analysis.typed is None:
         return
-    subject = Subject(analysis)
-    for proposals in choice.operators.values():
-        for proposal in proposals(subject):
-            move = choice.make(proposal())
-            if isinstance(move, Move):
-                yield move
+    for change in changes(Subject(analysis), choice):
+        move = choice.make(change)
+        if isinstance(move, Move):
+            yield move
 
 
 def find(analysis: Analysis, identifier: str, choice: Choice = DEFAULT) -> Move | Refused | None:
     """The move with an id; the precondition that failed where it is not safe; None where there is none of that id."""
     if analysis.typed is None:
         return None
-    subject = Subject(analysis)
-    for proposals in choice.operators.values():
-        for proposal in proposals(subject):
-            change = proposal()
-            if identity(change) == identifier:
-                return choice.make(change)
+    for change in changes(Subject(analysis), choice):
+        if identity(change) == identifier:
+            return choice.make(change)
     return None
 
 
@@ -212,9 +214,7 @@ def refused_moves(analysis: Analysis, choice: Choice = DEFAULT) -> Iterator[Refu
     """Why each of the moves that are not offered is not safe."""
     if analysis.typed is None:
         return
-    subject = Subject(analysis)
-    for proposals in choice.operators.values():
-        for proposal in proposals(subject):
-            answer = choice.make(proposal())
-            if isinstance(answer, Refused):
-                yield answer
+    for change in changes(Subject(analysis), choice):
+        answer = choice.make(change)
+        if isinstance(answer, Refused):
+            yield answer

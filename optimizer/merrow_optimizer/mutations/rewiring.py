@@ -11,15 +11,18 @@ from merrow_optimizer.mutations.wiring import Source, fits, outputs, relabelled,
 
 
 def proposals(subject: Subject) -> Sequence[Proposal]:
-    """A new source for each edge that brings a value: every output of every node."""
+    """A new source for each edge that brings a value: every other output of every node."""
     typed = subject.typed
     sources = [source for node in typed.nodes for source in outputs(node)]
-    edges = [
-        edge
+    place = {(source.node.id, source.output): number for number, source in enumerate(sources)}
+    own = {
+        edge: place[start]
         for edge in typed.edges
-        if edge.port is not None and edge.source.kind != "decision" and edge.target.kind != "unknown"
-    ]
-    return Grid(rewire, subject, edges, sources)
+        if edge.port is not None and edge.target.kind != "unknown"
+        for start in ((edge.source.id, source_of(edge).output),)
+        if start in place
+    }
+    return Grid(rewire, subject, list(own), sources, list(own.values()))
 
 
 def rewire(subject: Subject, edge: TypedEdge, source: Source) -> Change:
@@ -39,8 +42,6 @@ def rewire(subject: Subject, edge: TypedEdge, source: Source) -> Change:
 
 def _doubts(subject: Subject, edge: TypedEdge, source: Source) -> Iterator[tuple[str, str]]:
     target = edge.target
-    if source.node is edge.source and source == source_of(edge):
-        yield "bridge", f"{target.id} reads {source.node.id} already."
     if subject.reaches(target, source.node):
         yield "bridge", f"{source.node.id} comes after {target.id}: they would wait for each other."
     port = next((port for port in target.input_ports if port.name == edge.port), None)

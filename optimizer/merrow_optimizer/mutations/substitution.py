@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from merrow_analysis.definitions.operators import InputPort, OperatorSpec
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
@@ -15,6 +15,7 @@ from merrow_optimizer.mutations.wiring import (
     case_label,
     feeders,
     fits,
+    has_variable,
     joined,
     names_bulk,
     new_link,
@@ -24,11 +25,15 @@ from merrow_optimizer.mutations.wiring import (
 
 
 def proposals(subject: Subject) -> Sequence[Proposal]:
-    """Every operator for each node that has one, Decisions apart."""
+    """Every other operator for each node that has one, Decisions apart."""
     table = subject.typed.operators.specs.values()
     specs = [spec for spec in table if not spec.is_decision and spec.inputs and spec.outputs]
-    nodes = [node for node in subject.typed.nodes if node.kind == "operator" and node.id not in subject.closed]
-    return Grid(substitute, subject, nodes, specs)
+    nodes = [
+        node
+        for node in subject.typed.nodes
+        if node.kind == "operator" and node.id not in subject.closed and node.spec in specs
+    ]
+    return Grid(substitute, subject, nodes, specs, [specs.index(node.spec) for node in nodes if node.spec is not None])
 
 
 def substitute(subject: Subject, node: TypedNode, spec: OperatorSpec) -> Change:
@@ -58,9 +63,8 @@ def substitute(subject: Subject, node: TypedNode, spec: OperatorSpec) -> Change:
         for port in spec.inputs
         if port.required and port.name not in fed and port.name not in spec.literals & dict(new.parameters).keys()
     ]
-    sides = [
-        new_link(source, node.id, spec, port.name, subject) for port in missing for source in _side(subject, node, port)
-    ]
+    found = [(port.name, source) for port in missing for source in _side(subject, node, port)]
+    sides = [new_link(source, node.id, spec, name, subject) for name, source in found]
     if last is not None and sides:
         at = last.flow.index
         edges[at] = (*edges.get(at, (_as_written(last),)), *sides)
@@ -76,8 +80,23 @@ def substitute(subject: Subject, node: TypedNode, spec: OperatorSpec) -> Change:
         substituted={node.id: new},
         edges=edges,
         content=(node.id, spec.name),
-        doubts=(("ports", f"{node.id} is a {spec.name} already."),) if spec is old else (),
+        doubts=tuple(_doubts(subject, node, spec, {port.name for port in missing} - {side for side, _ in found})),
     )
+
+
+def _doubts(subject: Subject, node: TypedNode, spec: OperatorSpec, unfed: set[str]) -> Iterator[tuple[str, str]]:
+    """What is wrong at first sight: a port that nothing can feed, an answer nobody can read."""
+    for name in () if node.placement.findings else sorted(unfed):
+        yield "ports", f"Nothing upstream of {node.id} can feed `{name}`, which {spec.name} needs."
+    output = spec.outputs[0]
+    if has_variable(output.type) or "returns" in node.resolution.parameters or node.resolution.samples:
+        return
+    for edge in node.outgoing:
+        port = next((port for port in edge.target.input_ports if port.name == edge.port), None)
+        if edge.placed.label.output is not None or port is None or edge.target.placement.findings:
+            continue
+        if not fits(subject, output.type, port):
+            yield "types", f"`{port.name}` of {edge.target.id} takes {port.item}; {spec.name} gives {output.type}."
 
 
 def _side(subject: Subject, node: TypedNode, port: InputPort) -> list[Source]:

@@ -55,15 +55,8 @@ def port_label(
 
 
 def names_bulk(subject: Subject) -> bool:
-    """Whether the file says the name of a port that needs none (``|input|``), for operators other than ensembles."""
-    named = plain = 0
-    for edge in subject.typed.edges:
-        spec = edge.target.spec
-        if spec is None or spec.bulk is None or spec.is_ensemble or edge.source.kind == "decision":
-            continue
-        if edge.port == spec.bulk:
-            named, plain = (named, plain + 1) if edge.inferred else (named + 1, plain)
-    return named > plain
+    """Whether the file says the name of a port that needs none; see `Subject.names_bulk`."""
+    return subject.names_bulk
 
 
 def relabelled(edge: TypedEdge, output: str | None, subject: Subject) -> str | None:
@@ -109,6 +102,13 @@ def fits(subject: Subject, type_: Type | None, port: InputPort) -> bool:
     if port.many and item is not None and subject.typed.types.fits(item, wanted):
         return True
     return subject.typed.types.fits(type_, wanted)
+
+
+def has_variable(type_: Type) -> bool:
+    """Whether a type is, or is a list of, a type variable, so that it depends on the node."""
+    while (item := item_of(type_)) is not None:
+        type_ = item
+    return is_variable(type_)
 
 
 def upstream(subject: Subject, node: TypedNode) -> list[TypedNode]:
