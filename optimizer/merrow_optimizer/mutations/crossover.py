@@ -17,15 +17,16 @@ from dataclasses import dataclass
 from merrow_analysis.check import Analysis, analyse
 from merrow_analysis.diagnostics import Severity
 from merrow_analysis.graph.nodes import TypedGraph
+from merrow_analysis.suppressions import has_suppression
 from merrow_analysis.syntax.tree import Comment
 from merrow_optimizer.mutations.base import CROSSOVER, move_id
-from merrow_optimizer.mutations.crossover_cuts import Cut, cuts, matches
+from merrow_optimizer.mutations.crossover_cuts import Cut, cuts, matches, spread
 from merrow_optimizer.mutations.crossover_front import FrontMatterError
 from merrow_optimizer.mutations.crossover_joint import Joint, join
 from merrow_optimizer.mutations.crossover_names import NamesError
 
-_MOST_CUTS = 40
-"""Cuts of a parent that are tried: pairs of pairs grow fast."""
+_MOST_PARTS = 8
+"""Cuts of a parent between which parts are taken: pairs of pairs of cuts grow fast."""
 
 
 class CrossoverRefusedError(ValueError):
@@ -155,7 +156,7 @@ def _text(analysis: Analysis) -> str:
 
 def _plans(parents: tuple[TypedGraph, TypedGraph]) -> Iterator[_Plan]:
     """Every pair of cuts that matches: tails first, then parts between two cuts."""
-    found = [sorted(_first(cuts(graph)), key=lambda cut: not cut.is_preferred) for graph in parents]
+    found = [sorted(cuts(graph), key=lambda cut: not cut.is_preferred) for graph in parents]
     pairs = [
         [
             (mine, theirs, match)
@@ -169,6 +170,9 @@ def _plans(parents: tuple[TypedGraph, TypedGraph]) -> Iterator[_Plan]:
         for mine, theirs, match in pairs[host]:
             if theirs.downstream and _same_outputs(mine.graph, theirs.graph):
                 yield _Plan(host, Joint(mine, theirs), match == "exact")
+    few = [{id(cut) for cut in spread(found[parent], _MOST_PARTS)} for parent in (0, 1)]
+    for host in (0, 1):
+        pairs[host] = [pair for pair in pairs[host] if id(pair[0]) in few[host] and id(pair[1]) in few[1 - host]]
     for host in (0, 1):
         # A part of the donor between two cuts feeds the host again, so there the donor is the upper one.
         back = [(mine, theirs, match) for theirs, mine, match in pairs[1 - host] if mine.value is not None]
@@ -176,10 +180,6 @@ def _plans(parents: tuple[TypedGraph, TypedGraph]) -> Iterator[_Plan]:
             for mine_to, theirs_to, again in back:
                 if theirs_to is not theirs and _between(mine, mine_to) and _between(theirs, theirs_to):
                     yield _Plan(host, Joint(mine, theirs, mine_to, theirs_to), match == again == "exact")
-
-
-def _first(found: Iterator[Cut]) -> list[Cut]:
-    return [cut for _, cut in zip(range(_MOST_CUTS), found, strict=False)]
 
 
 def _between(upper: Cut, lower: Cut) -> bool:
@@ -211,7 +211,7 @@ def _child(plan: _Plan, parents: tuple[Analysis, Analysis]) -> Child | None:
         text = join(parents[plan.host], parents[1 - plan.host], plan.joint)
     except (NamesError, FrontMatterError):
         return None
-    if not plan.is_exact and not _fits(text, parents):
+    if (not plan.is_exact or _silences(parents)) and not _fits(text, parents):
         return None
     places = (_places(plan.joint.host_from, plan.joint.host_to), _places(plan.joint.donor_from, plan.joint.donor_to))
     return Child(
@@ -222,6 +222,11 @@ def _child(plan: _Plan, parents: tuple[Analysis, Analysis]) -> Child | None:
         places if plan.host == 0 else (places[1], places[0]),
         text,
     )
+
+
+def _silences(parents: tuple[Analysis, Analysis]) -> bool:
+    """Whether a comment in a parent silences a rule; what it does in the child only a whole analysis tells."""
+    return any(has_suppression(block) for parent in parents for block in parent.diagram.blocks)
 
 
 def _fits(text: str, parents: tuple[Analysis, Analysis]) -> bool:

@@ -6,14 +6,26 @@ one value, or the candidates of one ensemble. Inputs belong to neither part: bot
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeVar
 
 from merrow_analysis.definitions.types import Type, TypeTable, is_variable, item_of
 from merrow_analysis.graph.conditions import ALWAYS
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.graph.ports import is_odd_result
+
+MOST_CUTS = 40
+"""Nodes of a workflow at which cuts are looked for."""
+
+_Item = TypeVar("_Item")
+
+
+def spread(items: Sequence[_Item], most: int) -> list[_Item]:
+    """``most`` of the items, evenly spread, or all where there are no more."""
+    if len(items) <= most:
+        return list(items)
+    return [items[number * len(items) // most] for number in range(most)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,12 +67,15 @@ class Cut:
         return f"before {self.gate.id}" if self.gate is not None else ""
 
 
-def cuts(graph: TypedGraph) -> Iterator[Cut]:
-    """Every cut of a valid workflow, from its inputs to its outputs. Takes time linear in the graph for each of them."""
+def cuts(graph: TypedGraph, most: int = MOST_CUTS) -> Iterator[Cut]:
+    """The cuts of a valid workflow, from its inputs to its outputs; at ``most`` that many nodes, spread evenly.
+
+    Takes time linear in the graph for each of them.
+    """
     rims = {*graph.shape.inputs, *graph.shape.outputs}
     order = [index for index in graph.order if index not in rims]
     place = {index: number for number, index in enumerate(order)}
-    for index in graph.shape.cuts:
+    for index in spread(graph.shape.cuts, most):
         node = graph.nodes[index]
         if node.kind != "operator" or node.spec is None or graph.combinations.runs(node) != ALWAYS:
             continue
