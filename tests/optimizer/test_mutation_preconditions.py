@@ -67,6 +67,7 @@ def answer(text: str, title: str) -> Move | Refused | None:
         (CODE, "Let T read PROBLEM instead of G", "types"),
         (VOTE, "Remove A", "bridge"),
         (VOTE, "Let A read V instead of PROBLEM", "bridge"),
+        (VOTE, "Let V read PROBLEM instead of A", "bridge"),
         (VOTE, "Insert Test on A -> V", "sides"),
         (VOTE, "Replace Custom A by Test", "ports"),
         (VOTE, "Insert Format on PROBLEM -> A", "kinds"),

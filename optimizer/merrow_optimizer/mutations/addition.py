@@ -15,6 +15,7 @@ from merrow_optimizer.mutations.wiring import (
     feeders,
     fits,
     has_variable,
+    is_voice,
     joined,
     names_bulk,
     new_link,
@@ -85,5 +86,7 @@ def _doubts(subject: Subject, edge: TypedEdge, spec: OperatorSpec) -> Iterator[t
         and not fits(subject, output.type, port)
     ):
         yield "types", f"`{port.name}` of {edge.target.id} takes {port.item}; {spec.name} gives {output.type}."
+    if edge.source.kind == "input" and is_voice(edge):
+        yield "bridge", f"Nothing could take it out again: {edge.source.id} is an input and must not become a voice."
     if through.name == "solution" and edge.source.kind == "input":
         yield "kinds", f"`solution` is for work to look at; {edge.source.id} is an input."

@@ -10,11 +10,13 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from merrow_analysis.definitions.types import ENTRY_POINT, PROBLEM
+from merrow_analysis.graph.nodes import TypedGraph
 from merrow_analysis.graph.ports import is_odd_result
 from merrow_analysis.rules.registry import find_rule
 from merrow_analysis.rules.syntax_rules import MOST_EDGES
 from merrow_optimizer.mutations.base import DELETION, SUBSTITUTION, Refused
 from merrow_optimizer.mutations.change import Change
+from merrow_optimizer.mutations.wiring import is_voice
 
 _PORT_RULES = frozenset({"MW201", "MW202", "MW203", "MW204", "MW206", "MW207", "MW208", "MW209", "MW215"})
 _PATH_RULES = frozenset({"MW101", "MW102", "MW103", "MW110", "MW111", "MW112", "MW113"})
@@ -50,8 +52,8 @@ def _types(change: Change) -> str | None:
 def _bridge(change: Change) -> str | None:
     reason = _new(change, _PATH_RULES)
     if reason is None and change.operator == DELETION:
-        reason = _new(change, {_VOICES}) or _input_voter(change)
-    return reason or _emptied(change)
+        reason = _new(change, {_VOICES})
+    return reason or _input_voter(change) or _emptied(change)
 
 
 def _emptied(change: Change) -> str | None:
@@ -65,15 +67,16 @@ def _emptied(change: Change) -> str | None:
 
 def _input_voter(change: Change) -> str | None:
     """An input that comes to vote in an ensemble beside those who answer it."""
-    before = {(edge.source.id, edge.target.id) for edge in change.subject.typed.edges if edge.source.kind == "input"}
-    for edge in change.after.edges:
-        spec = edge.target.spec
-        if edge.source.kind != "input" or spec is None or not spec.is_ensemble:
-            continue
-        through = spec.through
-        if through is not None and edge.port == through.name and (edge.source.id, edge.target.id) not in before:
-            return f"{edge.source.id} is an input and no voice: {edge.target.id} would vote over the question itself."
+    before = _input_voters(change.subject.typed)
+    for source, target in _input_voters(change.after):
+        if (source, target) not in before:
+            return f"{source} is an input and no voice: {target} would vote over the question itself."
     return None
+
+
+def _input_voters(graph: TypedGraph) -> list[tuple[str, str]]:
+    """Inputs that feed the solutions of ensembles, each with the ensemble."""
+    return [(edge.source.id, edge.target.id) for node in graph.inputs for edge in node.outgoing if is_voice(edge)]
 
 
 def _sides(change: Change) -> str | None:

@@ -111,6 +111,12 @@ def has_variable(type_: Type) -> bool:
     return is_variable(type_)
 
 
+def is_voice(edge: TypedEdge) -> bool:
+    """Whether an edge feeds the solutions of an ensemble."""
+    spec = edge.target.spec
+    return spec is not None and spec.is_ensemble and edge.port == spec.inputs[0].name
+
+
 def upstream(subject: Subject, node: TypedNode) -> list[TypedNode]:
     """A node and all that lead to it, the nearest last in topological order; and the inputs."""
     shape = subject.typed.shape
