@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import click
 
 from merrow_analysis.check import Analysis
-from merrow_optimizer.mutations.base import CROSSOVER
 from merrow_optimizer.mutations.crossover import Child, CrossoverRefusedError, children, crossover
 from merrow_server.cli import NOT_WELL, Command
 from merrow_server.cli.options import CONFIG_OPTIONS, with_options
 from merrow_server.cli.output import complain
 from merrow_server.errors import InputError
 from merrow_server.opening import Opened, open_diagram
+from merrow_server.rendering.child import child_object
 
 
 @click.command(
@@ -82,19 +81,4 @@ def _print(child: Child, parents: list[Opened], output: str) -> None:
         click.echo(click.style(f"%% {child.id}: {child.title}", bold=True))
         click.echo(child.text)
         return
-    click.echo(json.dumps(_object(child, parents)))
-
-
-def _object(child: Child, parents: list[Opened]) -> dict[str, Any]:
-    cuts = [
-        {
-            "parent": name,
-            "file": parent.target.name,
-            "places": [
-                {"title": place.title, "values": place.values, "into": place.into, "type": place.type}
-                for place in places
-            ],
-        }
-        for name, parent, places in zip("AB", parents, child.cuts, strict=True)
-    ]
-    return {"id": child.id, "operator": CROSSOVER, "title": child.title, "cuts": cuts, "text": child.text}
+    click.echo(json.dumps(child_object(child, [parent.target.name for parent in parents])))

@@ -2,6 +2,8 @@
 
 What takes time is worked out when the reader chooses it: by ``codeAction/resolve``, or by the command ``merrow.applyAction`` for
 clients that know commands only. What was offered for another version of a document is not applied.
+
+Safe mutations are looked for when the reader opens the menu or asks for refactorings, not at each move of the cursor.
 """
 
 from __future__ import annotations
@@ -20,14 +22,20 @@ from merrow_analysis.ide import line_edits
 from merrow_analysis.text import Range, TextEdit
 from merrow_server.lsp.diagnostics import SOURCE
 from merrow_server.lsp.documents import OpenDiagram, OpenDocument
+from merrow_server.lsp.protocol import FeatureError
 from merrow_server.lsp.server import MerrowServer
 
 if TYPE_CHECKING:
     from merrow_analysis.ide.actions import Action
+    from merrow_optimizer.mutations.base import Move
 
 log = logging.getLogger(__name__)
 
 FIX_ALL = "source.fixAll.merrow"
+MUTATION = "refactor.rewrite.merrow"
+"""The kind of safe mutations; an operator's name follows."""
+_OPERATORS = ("substitution", "addition", "rewiring", "deletion", "subgraph")
+"""Mutation operators by name, written here so that the mutations are loaded only when one is asked for."""
 COMMAND = "merrow.applyAction"
 _KINDS = ["quickfix", "refactor.extract", "refactor.inline", "refactor.move", "refactor.rewrite", FIX_ALL]
 
@@ -36,7 +44,7 @@ _KINDS = ["quickfix", "refactor.extract", "refactor.inline", "refactor.move", "r
 class _Offer:
     """An action for one document: ``edits`` works out what it changes there, at once where it is ``ready``.
 
-    ``sent`` is the client's diagnostic that it is about.
+    ``sent`` is the client's diagnostic that it is about; ``move`` is the id of a safe mutation.
     """
 
     title: str
@@ -45,6 +53,8 @@ class _Offer:
     ready: bool = False
     sent: types.Diagnostic | None = None
     preferred: bool = False
+    move: str | None = None
+    effect: str = ""
 
 
 def register(server: MerrowServer) -> None:
@@ -59,7 +69,10 @@ def code_action(server: MerrowServer, params: types.CodeActionParams) -> list[ty
     if document is None:
         return None
     only = params.context.only
-    offers = _offers(document, params.range, params.context.diagnostics, _asked_for(only))
+    wanted = _asked_for(only)
+    offers = list(_offers(document, params.range, params.context.diagnostics, wanted))
+    if only is not None or params.context.trigger_kind == types.CodeActionTriggerKind.Invoked:
+        offers += _mutations(document, params.range, wanted)
     if not server.supports.code_action_literals:
         if not server.supports.apply_edit:
             return []
@@ -88,14 +101,15 @@ def _action(server: MerrowServer, document: OpenDocument, place: types.Range, of
         kind=offer.kind,
         diagnostics=None if offer.sent is None else [offer.sent],
         is_preferred=True if offer.preferred and supports.code_action_preferred else None,
-        edit=None if edits is None else server.edit(document, edits),
+        edit=None if edits is None else _workspace_edit(server, document, offer, edits),
         data=_data(document, place, offer) if lazily else None,
     )
 
 
 def _data(document: OpenDocument, place: types.Range, offer: _Offer) -> dict[str, Any]:
     """What leads back to an offer."""
-    return {
+    move = {} if offer.move is None else {"move": offer.move}
+    return move | {
         "uri": document.uri,
         "version": document.version,
         "title": offer.title,
@@ -139,7 +153,10 @@ def _as_mapping(value: Any) -> dict[str, Any] | None:
 def _edit_for(server: MerrowServer, given: Any) -> types.WorkspaceEdit | None:
     data = _as_mapping(given)
     document = server.document(str(data.get("uri", ""))) if data is not None else None
+    is_move = data is not None and data.get("move") is not None
     if data is None or document is None or data.get("version") != document.version:
+        if is_move:
+            raise _outdated()
         log.warning("What was chosen was offered for another state of the document, and is not done.")
         return None
     try:
@@ -148,12 +165,72 @@ def _edit_for(server: MerrowServer, given: Any) -> types.WorkspaceEdit | None:
     except (KeyError, TypeError, ValueError):
         log.warning("What was chosen was not offered by this server.")
         return None
-    kind, title = str(data.get("kind", "")), str(data.get("title", ""))
-    for offer in _offers(document, types.Range(start, end), [], kind.__eq__):
+    kind, title, place = str(data.get("kind", "")), str(data.get("title", "")), types.Range(start, end)
+    if is_move:
+        return _edit_for_move(server, document, place, kind, str(data["move"]))
+    for offer in _offers(document, place, [], kind.__eq__):
         if (offer.kind, offer.title) == (kind, title):
             edits = offer.edits()
             return None if edits is None else server.edit(document, edits)
     return None
+
+
+def _edit_for_move(
+    server: MerrowServer, document: OpenDocument, place: types.Range, kind: str, identifier: str
+) -> types.WorkspaceEdit:
+    """The edit of a mutation that was offered. Raises `FeatureError` where it is not offered any more."""
+    from merrow_server.lsp import mutations
+
+    operator = kind.removeprefix(f"{MUTATION}.")
+    for diagram in document.diagrams:
+        within = diagram.range_from_lsp(place)
+        move = None if within is None else mutations.offered_again(diagram, within, operator, identifier)
+        if move is not None:
+            offer = _offer_of(diagram, move)
+            return _workspace_edit(server, document, offer, offer.edits() or [])
+    raise _outdated()
+
+
+def _outdated() -> FeatureError:
+    return FeatureError(
+        "The mutation was offered for another state of the workflow; open the menu again.",
+        types.LSPErrorCodes.ContentModified,
+    )
+
+
+def _workspace_edit(
+    server: MerrowServer, document: OpenDocument, offer: _Offer, edits: list[types.TextEdit]
+) -> types.WorkspaceEdit:
+    """The edit of an offer; that of a mutation is shown before it is made, where the client can."""
+    supports = server.supports
+    if offer.move is None or not (supports.document_changes and supports.change_annotations):
+        return server.edit(document, edits)
+    annotated = [types.AnnotatedTextEdit(offer.move, edit.range, edit.new_text) for edit in edits]
+    identifier = types.OptionalVersionedTextDocumentIdentifier(document.uri, document.version)
+    note = types.ChangeAnnotation(offer.title, needs_confirmation=True, description=offer.effect)
+    return types.WorkspaceEdit(
+        document_changes=[types.TextDocumentEdit(identifier, annotated)], change_annotations={offer.move: note}
+    )
+
+
+def _mutations(document: OpenDocument, place: types.Range, wanted: Callable[[str], bool]) -> Iterator[_Offer]:
+    """Safe mutations of what is selected."""
+    if not any(wanted(f"{MUTATION}.{operator}") for operator in _OPERATORS):
+        return
+    from merrow_server.lsp import mutations
+
+    for diagram in document.diagrams:
+        within = diagram.range_from_lsp(place)
+        if within is not None:
+            for move in mutations.offered(diagram, within, lambda operator: wanted(f"{MUTATION}.{operator}")):
+                yield _offer_of(diagram, move)
+
+
+def _offer_of(diagram: OpenDiagram, move: Move) -> _Offer:
+    from merrow_server.lsp.mutations import effect
+
+    edits = partial(diagram.edits_to_lsp, move.edits)
+    return _Offer(move.title, f"{MUTATION}.{move.operator}", edits, move=move.id, effect=effect(move.delta))
 
 
 def _offers(

@@ -10,7 +10,7 @@ from typing import Any
 
 from lsprotocol import types
 
-from merrow_analysis.text import Range, TextEdit, split_lines
+from merrow_analysis.text import Range, split_lines
 from merrow_server.lsp.documents import OpenDiagram, OpenDocument
 from merrow_server.lsp.lines import difference
 from merrow_server.lsp.protocol import InvalidParameters
@@ -29,7 +29,7 @@ async def fix(server: MerrowServer, arguments: list[Any]) -> dict[str, int]:
     from merrow_analysis.diagnostics import Applicability
     from merrow_server.fixing import repair
 
-    document = _document(server, arguments)
+    document = the_document(server, arguments)
     scratch = OpenDocument(
         document.uri, document.text, language_id=document.language_id, path=document.path, context=document.context
     )
@@ -41,15 +41,16 @@ async def fix(server: MerrowServer, arguments: list[Any]) -> dict[str, int]:
     repaired = repair(document.text, diagnose, Applicability.SAFE)
     edit = difference(document.lines, split_lines(repaired.text))
     if edit is not None:
-        await _apply(server, document, "Fix all safe problems", edit)
+        change = types.TextEdit(document.to_lsp(edit.range), edit.new_text)
+        await apply(server, document, "Fix all safe problems", [change])
     return dict(repaired.applied)
 
 
-async def _apply(server: MerrowServer, document: OpenDocument, label: str, edit: TextEdit) -> None:
-    """Have the client apply ``edit``. Raises `InvalidParameters` where it can't or doesn't."""
+async def apply(server: MerrowServer, document: OpenDocument, label: str, edits: list[types.TextEdit]) -> None:
+    """Have the client apply edits as one step. Raises `InvalidParameters` where it can't or doesn't."""
     if not server.supports.apply_edit:
         raise InvalidParameters("This editor can't apply edits that the server sends; use the code action.")
-    change = server.edit(document, [types.TextEdit(document.to_lsp(edit.range), edit.new_text)])
+    change = server.edit(document, edits)
     answer = await server.workspace_apply_edit_async(types.ApplyWorkspaceEditParams(change, label))
     if not answer.applied:
         reason = f": {answer.failure_reason}" if answer.failure_reason else ""
@@ -60,7 +61,7 @@ def metrics(server: MerrowServer, arguments: list[Any]) -> dict[str, object]:
     """The figures of a diagram, as ``merrow metrics --format json`` prints them."""
     from merrow_analysis.graph.metrics import metrics as measure
 
-    analysis = _diagram(server, arguments).analysis
+    analysis = the_diagram(server, arguments).analysis
     return measure(analysis.typed if analysis.typed is not None else analysis.flow).as_json()
 
 
@@ -70,7 +71,7 @@ def graph(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
     from merrow_server.positions import WireRange
     from merrow_server.rendering.graph import graph_object
 
-    diagram = _diagram(server, arguments)
+    diagram = the_diagram(server, arguments)
     analysis = diagram.analysis
     if analysis.typed is None:
         raise InvalidParameters("This diagram is no workflow: it has no PROBLEM and RETURN and names no operator.")
@@ -99,7 +100,8 @@ def explain(server: MerrowServer, arguments: list[Any]) -> str:  # noqa: ARG001
     return page
 
 
-def _document(server: MerrowServer, arguments: list[Any]) -> OpenDocument:
+def the_document(server: MerrowServer, arguments: list[Any]) -> OpenDocument:
+    """The open document that the first argument names. Raises `InvalidParameters`."""
     uri = arguments[0] if arguments and isinstance(arguments[0], str) else ""
     document = server.document(uri)
     if document is None:
@@ -107,9 +109,14 @@ def _document(server: MerrowServer, arguments: list[Any]) -> OpenDocument:
     return document
 
 
-def _diagram(server: MerrowServer, arguments: list[Any]) -> OpenDiagram:
-    diagrams = _document(server, arguments).diagrams
+def the_diagram(server: MerrowServer, arguments: list[Any]) -> OpenDiagram:
     number = arguments[1] if len(arguments) > 1 else 1
+    return numbered(the_document(server, arguments), number)
+
+
+def numbered(document: OpenDocument, number: object) -> OpenDiagram:
+    """A diagram of a document by its number. Raises `InvalidParameters`."""
+    diagrams = document.diagrams
     if not isinstance(number, int) or not 1 <= number <= len(diagrams):
-        raise InvalidParameters(f"The document has {len(diagrams)} diagrams; the second argument must name one from 1.")
+        raise InvalidParameters(f"The document has {len(diagrams)} diagrams; the argument must name one, from 1.")
     return diagrams[number - 1]

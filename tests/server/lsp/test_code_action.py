@@ -121,7 +121,9 @@ def test_nothing_for_clients_that_can_do_nothing_with_it(open_editor: Callable[.
     assert asked(editor, editor.open(FLOW), "--> P", 1) == []
 
 
-@pytest.mark.parametrize(("only", "kinds"), [("refactor", {"refactor.move.parameters"}), ("refactor.extract", set())])
+@pytest.mark.parametrize(
+    ("only", "kinds"), [("refactor.move", {"refactor.move.parameters"}), ("refactor.extract", set())]
+)
 def test_only_the_kinds_asked_for(editor: Editor, only: str, kinds: set[str]) -> None:
     actions = asked(editor, editor.open(FLOW), 'P["Pro', only=[only])
     assert {action["kind"] for action in actions} == kinds

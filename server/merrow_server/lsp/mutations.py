@@ -1,0 +1,278 @@
+"""Safe mutations where somebody looks: a few of each operator for the nodes and edges of a selection.
+
+Only what touches the selection is proposed, the smallest change first, and only so many proposals are checked as a large file
+leaves time for; so a menu opens at once, and the same text at the same place offers the same. Loaded when first needed: it
+brings the mutations with it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from random import Random
+
+from merrow_analysis.check import Analyser
+from merrow_analysis.definitions.operators import OperatorSpec
+from merrow_analysis.graph.nodes import TypedEdge, TypedNode
+from merrow_analysis.ide.selection import Selection, selection
+from merrow_analysis.text import Range
+from merrow_optimizer.mutations import addition, deletion, rewiring, subgraph, substitution
+from merrow_optimizer.mutations.base import (
+    ADDITION,
+    DELETION,
+    REWIRING,
+    SUBGRAPH,
+    SUBSTITUTION,
+    Delta,
+    Move,
+    Refused,
+)
+from merrow_optimizer.mutations.change import Proposal, Subject
+from merrow_optimizer.mutations.moves import MAX_NODES, OPERATORS, Choice, Proposals, draw, identity
+from merrow_optimizer.mutations.patterns import Pattern, all_patterns
+from merrow_optimizer.mutations.subgraph_around import around, can_go_around
+from merrow_optimizer.mutations.subgraph_instead import Part, can_stand_for, instead, parts
+from merrow_optimizer.mutations.subgraph_reduce import instances, reduce_to_core
+from merrow_optimizer.mutations.wiring import outputs, source_of
+from merrow_server.lsp.documents import OpenDiagram, OpenDocument
+from merrow_server.patterns import patterns_of
+from merrow_server.workspace import Surroundings
+
+MOST_OFFERED = 3
+"""Moves of one operator in a menu."""
+
+_WORK = 1500
+"""Nodes typed anew for one operator in one menu: what is checked is a graph, and its cost grows with the nodes."""
+_MOST_CHECKED = 40
+_SEEN_FOR_EACH_CHECK = 10
+"""Proposals made for each that may be checked: most are seen to be wrong while they are made."""
+_PARTS_UP_TO = 150
+"""Nodes of a workflow whose parts are looked for, in time that grows with their square."""
+_DRAWN = 20_000
+"""Nodes typed anew for each operator in search of a random move."""
+
+
+def offered(diagram: OpenDiagram, place: Range, wanted: Callable[[str], bool]) -> Iterator[Move]:
+    """Safe moves for what is selected, by operator; ``wanted`` says of an operator whether it is asked for."""
+    selected = selection(diagram.analysis, place)
+    if not selected.nodes and not selected.edges:
+        return
+    subject = Subject(diagram.analysis)
+    choice = _choice(diagram)
+    checks = max(1, min(_MOST_CHECKED, _WORK // len(subject.typed.nodes)))
+    for operator in OPERATORS:
+        if wanted(operator):
+            yield from _first_safe(_proposals(diagram, operator, subject, selected), choice, checks)
+
+
+def _first_safe(proposals: Iterable[Proposal], choice: Choice, checks: int) -> Iterator[Move]:
+    found = 0
+    for seen, proposal in enumerate(proposals):
+        if not checks or seen == checks * _SEEN_FOR_EACH_CHECK:
+            return
+        change = proposal()
+        if not change.doubts:
+            checks -= 1
+            move = choice.make(change)
+            if isinstance(move, Move):
+                yield move
+                found += 1
+        if found == MOST_OFFERED:
+            return
+
+
+def offered_again(diagram: OpenDiagram, place: Range, operator: str, identifier: str) -> Move | None:
+    """The move with an id that was offered for a selection; None where it is none of them."""
+    selected = selection(diagram.analysis, place)
+    if not selected.nodes and not selected.edges:
+        return None
+    subject = Subject(diagram.analysis)
+    for number, proposal in enumerate(_proposals(diagram, operator, subject, selected)):
+        if number == _MOST_CHECKED * _SEEN_FOR_EACH_CHECK:
+            return None
+        change = proposal()
+        if identity(change) == identifier:
+            move = _choice(diagram).make(change)
+            return move if isinstance(move, Move) else None
+    return None
+
+
+def random_move(diagram: OpenDiagram, seed: int, operator: str | None = None) -> Move | None:
+    """A random safe move of a workflow, of one operator where that is given; None where none is found.
+
+    The same text, seed and operator give the same move. Of a large workflow only some proposals are looked at.
+    """
+    random = Random(seed)  # noqa: S311 - a choice that can be repeated, no secret
+    operators = _operators(diagram)
+    if operator is not None:
+        operators = {operator: operators[operator]}
+    tries = _DRAWN // max(1, len(diagram.analysis.flow.nodes))
+    bounded = {name: partial(_sample, proposals, random, max(1, tries)) for name, proposals in operators.items()}
+    return draw(diagram.analysis, random, _choice(diagram, bounded, MAX_NODES))
+
+
+def _sample(proposals: Proposals, random: Random, most: int, subject: Subject) -> Sequence[Proposal]:
+    found = proposals(subject)
+    listed = found if isinstance(found, Sequence) else list(found)
+    if len(listed) <= most:
+        return listed
+    return [listed[number] for number in random.sample(range(len(listed)), most)]
+
+
+def find_step_by_step(diagram: OpenDiagram, identifier: str) -> Iterator[Move | Refused | None]:
+    """Look for the move with an id among all: None for each that it is not, then the move or why it is not safe.
+
+    Whoever iterates may do something else between the steps, as long as the text stays the same.
+    """
+    if diagram.analysis.typed is None:
+        return
+    subject = Subject(diagram.analysis)
+    for proposals in _operators(diagram).values():
+        for proposal in proposals(subject):
+            change = proposal()
+            if identity(change) == identifier:
+                yield _choice(diagram).make(change)
+                return
+            yield None
+
+
+def effect(delta: Delta) -> str:
+    """What a move does to the graph, in a few words."""
+    pieces: list[str] = []
+    for verb, nodes, edges in (
+        ("adds", delta.added_nodes, delta.added_edges),
+        ("removes", delta.removed_nodes, delta.removed_edges),
+    ):
+        what = [", ".join(node.id for node in nodes)] if nodes else []
+        if edges:
+            what.append("an edge" if len(edges) == 1 else f"{len(edges)} edges")
+        if what:
+            pieces.append(f"{verb} {' and '.join(what)}")
+    pieces += [f"makes {after.id} a {after.operator}" for _, after in delta.changed_nodes]
+    text = "; ".join(pieces)
+    return text[:1].upper() + text[1:]
+
+
+def _choice(
+    diagram: OpenDiagram, operators: Mapping[str, Proposals] = OPERATORS, max_nodes: int = sys.maxsize
+) -> Choice:
+    """How moves of a diagram are checked. Who picks one by hand may let the workflow grow."""
+    context = diagram.document.context
+    opener = partial(Analyser, path=context.path, provider=context.provider, config=context.config)
+    return Choice(operators, max_nodes=max_nodes, opener=opener)
+
+
+def _operators(diagram: OpenDiagram) -> dict[str, Proposals]:
+    return {**OPERATORS, SUBGRAPH: subgraph.with_patterns(_patterns(diagram.document))}
+
+
+def _patterns(document: OpenDocument) -> tuple[Pattern, ...]:
+    """The patterns for a document; those of its workspace are read anew, for they may have been edited."""
+    folder: Path | None = None if document.path is None else document.path.parent
+    return all_patterns() if folder is None else patterns_of(folder, Surroundings())[0]
+
+
+def _proposals(diagram: OpenDiagram, operator: str, subject: Subject, selected: Selection) -> Iterable[Proposal]:
+    """What an operator might do to the selected nodes and edges, the smallest changes first."""
+    if operator == SUBSTITUTION:
+        return _substitutions(subject, selected)
+    if operator == ADDITION:
+        return _additions(subject, selected)
+    if operator == REWIRING:
+        return _rewirings(subject, selected)
+    if operator == DELETION:
+        return (partial(deletion.remove, subject, node) for node in _exchangeable(subject, selected))
+    return _subgraphs(subject, selected, _patterns(diagram.document))
+
+
+def _exchangeable(subject: Subject, selected: Selection) -> list[TypedNode]:
+    return [node for node in selected.nodes if node.kind == "operator" and node.id not in subject.closed]
+
+
+def _substitutions(subject: Subject, selected: Selection) -> Iterator[Proposal]:
+    specs = _specs(subject)
+
+    def strangeness(old: OperatorSpec | None, spec: OperatorSpec) -> tuple[bool, bool, int]:
+        """Sorts operators that work as the old one does first, then those that need little else."""
+        if old is None or old.through is None or not old.outputs:
+            return True, True, _required(spec)
+        through = spec.inputs[0]
+        same_work = (through.name, through.many) == (old.through.name, old.through.many)
+        return not same_work, spec.outputs[0].type != old.outputs[0].type, _required(spec)
+
+    for node in _exchangeable(subject, selected):
+        others = [spec for spec in specs if spec is not node.spec]
+        for spec in sorted(others, key=partial(strangeness, node.spec)):
+            yield partial(substitution.substitute, subject, node, spec)
+
+
+def _additions(subject: Subject, selected: Selection) -> Iterator[Proposal]:
+    """New nodes on the selected edges, and behind the selected nodes."""
+    specs = sorted((spec for spec in _specs(subject) if not spec.is_ensemble), key=_required)
+    for edge in _edges(selected, [edge for node in selected.nodes for edge in node.outgoing]):
+        if edge.source.kind != "unknown":
+            yield from (partial(addition.insert, subject, edge, spec) for spec in specs)
+
+
+def _rewirings(subject: Subject, selected: Selection) -> Iterator[Proposal]:
+    """Other sources for the selected edges, and for the selected nodes: those nearest in the file first."""
+    for edge in _edges(selected, [edge for node in selected.nodes for edge in node.incoming]):
+        if edge.source.kind == "decision":
+            continue
+        own = edge.source, source_of(edge).output
+        for node in sorted(subject.typed.nodes, key=partial(_distance, edge.source)):
+            for source in outputs(node):
+                if (source.node, source.output) != own:
+                    yield partial(rewiring.rewire, subject, edge, source)
+
+
+def _subgraphs(subject: Subject, selected: Selection, patterns: tuple[Pattern, ...]) -> Iterator[Proposal]:
+    """Instances back to their core, then patterns around the nodes or in place of the part that ends in them."""
+    chosen = {node.id for node in selected.nodes}
+    if not chosen:
+        return
+    for instance in instances(subject, patterns):
+        if instance.core.id in chosen or any(node.id in chosen for node in instance.removed):
+            yield partial(reduce_to_core, subject, instance)
+    smallest = sorted(patterns, key=lambda pattern: len(pattern.nodes) + len(pattern.copies))
+    regions = (
+        [] if len(subject.typed.nodes) > _PARTS_UP_TO else [part for part in parts(subject) if _is_meant(part, chosen)]
+    )
+    for pattern in smallest:
+        if pattern.core is None:
+            yield from (
+                partial(instead, subject, pattern, part) for part in regions if can_stand_for(subject, pattern, part)
+            )
+        else:
+            yield from (
+                partial(around, subject, pattern, node)
+                for node in selected.nodes
+                if can_go_around(subject, pattern, node)
+            )
+
+
+def _is_meant(part: Part, chosen: set[str]) -> bool:
+    """Whether a part is what is selected; for a single node also any part that ends in it."""
+    return chosen == {node.id for node in part.nodes} or chosen == {part.last.id}
+
+
+def _specs(subject: Subject) -> list[OperatorSpec]:
+    table = subject.typed.operators.specs.values()
+    return [spec for spec in table if not spec.is_decision and spec.inputs and spec.outputs]
+
+
+def _distance(one: TypedNode, other: TypedNode) -> int:
+    return abs(one.index - other.index)
+
+
+def _required(spec: OperatorSpec) -> int:
+    return sum(port.required for port in spec.inputs)
+
+
+def _edges(selected: Selection, beside: Iterable[TypedEdge]) -> Iterator[TypedEdge]:
+    """The selected edges that bring a value, and those beside selected nodes."""
+    for edge in dict.fromkeys((*selected.edges, *beside)):
+        if edge.port is not None and edge.target.kind != "unknown":
+            yield edge

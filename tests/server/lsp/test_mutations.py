@@ -1,0 +1,421 @@
+"""Safe mutations through the protocol: offered where one looks, resolved, applied as one step, drawn, found, and crossed."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.server.lsp.editor import MINIMAL, MODERN, Editor, Json, ServerError
+from tests.server.lsp.test_code_action import asked, named, without
+from tests.server.lsp.test_lifecycle import imported
+from tests.server.lsp.wire import message
+
+from merrow_analysis.check import analyse
+from merrow_analysis.diagnostics import Severity
+from merrow_analysis.text import apply_edits
+from merrow_optimizer.mutations.base import Move
+from merrow_optimizer.mutations.moves import DEFAULT, Choice, moves
+
+FLOW = """flowchart TD
+    %% 😀 two ways to an answer
+    PROBLEM([Problem])
+    A["Custom<br/>(role: solver)"]
+    B["Custom<br/>(role: thinker)"]
+    VOTE["ScEnsemble"]
+    RETURN([Return])
+
+    class PROBLEM,RETURN Interface
+    class A,B CustomOp
+    class VOTE ScEnsembleOp
+    classDef Interface fill:#eee
+    classDef CustomOp fill:#d0e1f9
+    classDef ScEnsembleOp fill:#f9d0e1
+
+    PROBLEM -->|input| A & B
+    A --> VOTE
+    B --> VOTE
+    VOTE --> RETURN
+"""
+PROGRAM = """flowchart TD
+    PROBLEM([Problem])
+    P@{ op: Programmer, label: "Program" }
+    C@{ op: Custom, role: reviser }
+    RETURN([Return])
+    PROBLEM -->|problem| P
+    P --> C
+    C --> RETURN
+"""
+INVOKED, AUTOMATIC = 1, 2
+KIND = "refactor.rewrite.merrow"
+CONTENT_MODIFIED, REQUEST_FAILED, INVALID_PARAMS = -32801, -32803, -32602
+
+
+def annotating() -> Json:
+    """A client that shows annotated changes before they are made."""
+    changed = copy.deepcopy(MODERN)
+    changed["workspace"]["workspaceEdit"]["changeAnnotationSupport"] = {"groupsOnLabel": True}
+    return changed
+
+
+def mutations(editor: Editor, uri: str, word: str, offset: int = 0, **context: Any) -> list[Json]:
+    context.setdefault("only", [KIND])
+    return asked(editor, uri, word, offset, **context)
+
+
+def troubles(text: str) -> set[tuple[str, str]]:
+    return {(found.code, found.message) for found in analyse(text).diagnostics if found.severity is not Severity.HINT}
+
+
+def every(text: str) -> dict[str, Move]:
+    """All safe moves of a workflow by id."""
+    return {move.id: move for move in moves(analyse(text), Choice(DEFAULT.operators, max_nodes=10_000))}
+
+
+def run(editor: Editor, command: str, *arguments: Any) -> Any:
+    return editor.request("workspace/executeCommand", {"command": command, "arguments": list(arguments)})
+
+
+def edits_applied(editor: Editor) -> list[Json]:
+    return [message["params"] for message in editor.requests if message["method"] == "workspace/applyEdit"]
+
+
+@pytest.mark.parametrize(
+    ("word", "offset", "operators"),
+    [
+        ("A[", 0, {"substitution", "addition", "rewiring", "subgraph", "deletion"}),
+        ("A[", 8, {"substitution", "addition", "rewiring", "subgraph", "deletion"}),
+        ("VOTE -->", 6, {"addition", "rewiring"}),
+        ("PROBLEM([", 2, {"addition"}),
+        ("class A,B", 0, set()),
+        ("%% 😀", 4, set()),
+    ],
+)
+def test_offered_for_what_is_at_the_cursor(editor: Editor, word: str, offset: int, operators: set[str]) -> None:
+    actions = mutations(editor, editor.open(FLOW), word, offset)
+    assert {action["kind"].removeprefix(f"{KIND}.") for action in actions} <= operators
+    assert bool(actions) == bool(operators)
+
+
+def test_few_and_each_among_the_safe_moves(editor: Editor) -> None:
+    uri = editor.open(FLOW)
+    safe = every(FLOW)
+    actions = mutations(editor, uri, "A[")
+    kinds = [action["kind"] for action in actions]
+    assert {kind.removeprefix(f"{KIND}.") for kind in kinds} >= {"substitution", "addition", "subgraph"}
+    assert all(kinds.count(kind) <= 3 for kind in kinds)
+    assert {action["data"]["move"] for action in actions} <= safe.keys()
+    assert actions == mutations(editor, uri, "A[")
+
+
+def test_each_resolves_to_a_workflow_as_clean_as_before(editor: Editor) -> None:
+    uri = editor.open(FLOW)
+    before = troubles(FLOW)
+    safe = every(FLOW)
+    for word in ("A[", "VOTE[", "VOTE -->", "PROBLEM(["):
+        for action in mutations(editor, uri, word, 5 if "--" in word else 0):
+            assert "edit" not in action
+            after = editor.applied(editor.request("codeAction/resolve", action)["edit"])[uri]
+            move = safe[action["data"]["move"]]
+            assert after == move.apply(FLOW)
+            assert troubles(after) <= before
+            assert apply_edits(after, move.reverse) == FLOW
+
+
+def test_a_selection_means_all_that_it_touches(editor: Editor) -> None:
+    uri = editor.open(FLOW)
+    place = {"start": editor.find(uri, "A["), "end": editor.find(uri, "VOTE[", 2)}
+    context = {"diagnostics": [], "only": [f"{KIND}.substitution", f"{KIND}.subgraph"]}
+    params = {"textDocument": {"uri": uri}, "range": place, "context": context}
+    actions = editor.request("textDocument/codeAction", params)
+    assert {action["kind"] for action in actions} >= {f"{KIND}.subgraph"}
+    resolved = editor.request("codeAction/resolve", actions[-1])
+    assert troubles(editor.applied(resolved["edit"])[uri]) <= troubles(FLOW)
+
+
+def test_only_when_somebody_asks(editor: Editor) -> None:
+    uri = editor.open(FLOW)
+
+    def kinds(**context: Any) -> bool:
+        return any(action["kind"].startswith(KIND) for action in asked(editor, uri, "A[", **context))
+
+    assert kinds(triggerKind=INVOKED)
+    assert kinds(only=["refactor"])
+    assert kinds(only=["refactor.rewrite"], triggerKind=AUTOMATIC)
+    assert not kinds(triggerKind=AUTOMATIC)
+    assert not kinds()
+    assert not kinds(only=["quickfix"], triggerKind=INVOKED)
+    assert not kinds(only=["refactor.extract"])
+
+
+def test_one_operator_where_it_is_asked_for(editor: Editor) -> None:
+    actions = mutations(editor, editor.open(FLOW), "A[", only=[f"{KIND}.addition"])
+    assert {action["kind"] for action in actions} == {f"{KIND}.addition"}
+
+
+def test_nothing_at_a_line_that_cannot_be_read(editor: Editor) -> None:
+    uri = editor.open(FLOW + "    A[open --> \n")
+    assert mutations(editor, uri, "A[open") == []
+    assert mutations(editor, uri, '"Custom<br/>(role: solver') != []
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, len(FLOW)), st.integers(0, len(FLOW)), st.tuples(*[st.integers(0, 25), st.integers(0, 30)] * 2))
+def test_nothing_gets_worse_in_a_text_that_is_typed(first: int, length: int, place: tuple[int, int, int, int]) -> None:
+    """Whatever is cut out of a text and selected in it, what is offered adds no error and no warning."""
+    text = FLOW[:first] + FLOW[first + length :]
+    editor = Editor()
+    try:
+        uri = editor.open(text)
+        start, end = sorted([place[:2], place[2:]])
+        selected = {name: {"line": at[0], "character": at[1]} for name, at in (("start", start), ("end", end))}
+        params = {"textDocument": {"uri": uri}, "range": selected, "context": {"diagnostics": [], "only": [KIND]}}
+        for action in editor.request("textDocument/codeAction", params):
+            after = editor.applied(editor.request("codeAction/resolve", action)["edit"])[uri]
+            assert {code for code, _ in troubles(after)} <= {code for code, _ in troubles(text)}
+    finally:
+        editor.close()
+
+
+def test_nothing_in_a_flowchart_that_is_no_workflow(editor: Editor) -> None:
+    assert mutations(editor, editor.open("flowchart TD\n    A --> B\n"), "A -->") == []
+
+
+def test_shown_before_it_is_done_where_the_client_can(open_editor: Callable[..., Editor]) -> None:
+    editor = open_editor(annotating())
+    uri = editor.open(FLOW)
+    action = mutations(editor, uri, "A[")[0]
+    edit = editor.request("codeAction/resolve", action)["edit"]
+    ((identifier, note),) = edit["changeAnnotations"].items()
+    assert note["label"] == action["title"]
+    assert note["needsConfirmation"] is True
+    assert "A" in note["description"]
+    (change,) = edit["documentChanges"]
+    assert change["textDocument"] == {"uri": uri, "version": 1}
+    assert {part["annotationId"] for part in change["edits"]} == {identifier}
+    assert editor.applied(edit)[uri] == every(FLOW)[identifier].apply(FLOW)
+
+
+def test_plain_edits_for_other_clients(editor: Editor) -> None:
+    uri = editor.open(FLOW)
+    edit = editor.request("codeAction/resolve", mutations(editor, uri, "A[")[0])["edit"]
+    assert "changeAnnotations" not in edit
+    assert not any("annotationId" in part for part in edit["documentChanges"][0]["edits"])
+
+
+@pytest.mark.parametrize("path", [("textDocument", "codeAction", "resolveSupport"), ("workspace", "workspaceEdit")])
+def test_clients_that_can_do_less(open_editor: Callable[..., Editor], path: tuple[str, ...]) -> None:
+    editor = open_editor(without(annotating(), *path))
+    uri = editor.open(FLOW)
+    action = mutations(editor, uri, "A[", only=[f"{KIND}.addition"])[0]
+    edit = action["edit"] if "edit" in action else editor.request("codeAction/resolve", action)["edit"]
+    assert ("changeAnnotations" in edit) == ("documentChanges" in edit)
+    after = editor.applied(edit)[uri]
+    assert after != FLOW
+    assert troubles(after) <= troubles(FLOW)
+
+
+def test_commands_for_clients_without_literals(open_editor: Callable[..., Editor]) -> None:
+    editor = open_editor(without(MODERN, "textDocument", "codeAction"))
+    uri = editor.open(FLOW)
+    command = named(asked(editor, uri, "A[", only=[KIND]), "Insert")
+    run(editor, command["command"], *command["arguments"])
+    editor.run(0.02)
+    (params,) = edits_applied(editor)
+    assert params["label"] == command["title"]
+    assert troubles(editor.applied(params["edit"])[uri]) <= troubles(FLOW)
+    editor.change(uri, {"text": FLOW + "\n"})
+    with pytest.raises(ServerError, match="another state") as caught:
+        run(editor, command["command"], *command["arguments"])
+    assert caught.value.code == CONTENT_MODIFIED
+
+
+def test_an_older_offer_is_refused(editor: Editor) -> None:
+    uri = editor.open(FLOW)
+    action = mutations(editor, uri, "A[")[0]
+    foreign = copy.deepcopy(action)
+    foreign["data"]["move"] = "0" * 12
+    for stale in (action, foreign):
+        if stale is action:
+            editor.change(uri, {"text": "%% new\n" + FLOW})
+        else:
+            stale["data"]["version"] = 2
+        with pytest.raises(ServerError, match="open the menu again") as caught:
+            editor.request("codeAction/resolve", stale)
+        assert caught.value.code == CONTENT_MODIFIED
+
+
+def test_in_a_fence(editor: Editor) -> None:
+    fence = "".join(f"   {line}\n" if line else "\n" for line in FLOW.splitlines())
+    text = f"1. 😀 x\n\n   ```mermaid\n{fence}   ```\n\nafter\n"
+    uri = editor.open(text, "notes.md")
+    for action in mutations(editor, uri, "A["):
+        after = editor.applied(editor.request("codeAction/resolve", action)["edit"])[uri]
+        assert after.startswith("1. 😀 x\n\n   ```mermaid\n   flowchart TD\n")
+        assert after.endswith("   ```\n\nafter\n")
+        other = editor.open(after, "after.md")
+        assert not [found for found in editor.published(other) if found["severity"] == 1]
+
+
+def test_line_endings_of_the_file(editor: Editor) -> None:
+    uri = editor.open(FLOW.replace("\n", "\r\n"))
+    for action in mutations(editor, uri, "A["):
+        after = editor.applied(editor.request("codeAction/resolve", action)["edit"])[uri]
+        assert "\n" not in after.replace("\r\n", "")
+
+
+def test_patterns_of_the_workspace(open_editor: Callable[..., Editor], tmp_path: Path) -> None:
+    (tmp_path / "merrow.toml").write_text("", encoding="utf-8")
+    editor = open_editor(MODERN, tmp_path)
+    uri = editor.open(FLOW)
+    before = [action["title"] for action in mutations(editor, uri, "A[", only=[f"{KIND}.subgraph"])]
+    folder = tmp_path / ".merrow" / "patterns"
+    folder.mkdir(parents=True)
+    from merrow_optimizer.mutations import patterns
+
+    source = Path(patterns.__file__).parent / "step_back.mmd"
+    (folder / "ours.mmd").write_text(
+        source.read_text(encoding="utf-8").replace("Step back", "Stand back"), encoding="utf-8"
+    )
+    after = [action["title"] for action in mutations(editor, uri, "A[", only=[f"{KIND}.subgraph"])]
+    assert any(title.startswith("Stand back") for title in {*after} - {*before})
+
+
+def test_a_large_file_is_answered(editor: Editor) -> None:
+    count = 600
+    lines = ["flowchart TD", "    PROBLEM([Problem])"]
+    lines += [f"    N{number}@{{ op: Custom, role: solver }}" for number in range(count)]
+    lines += ["    RETURN([Return])", "    PROBLEM --> N0"]
+    lines += [f"    N{number - 1} --> N{number}" for number in range(1, count)]
+    uri = editor.open("\n".join([*lines, f"    N{count - 1} --> RETURN", ""]))
+    actions = mutations(editor, uri, "N300@", 1)
+    assert actions
+    assert "edit" in editor.request("codeAction/resolve", actions[0])
+    assert run(editor, "merrow.mutate", uri, 1)["seed"] == 1
+
+
+def test_a_random_mutation_is_applied_as_one_step(editor: Editor) -> None:
+    uri = editor.open(FLOW)
+    done = run(editor, "merrow.mutate", uri, 7)
+    (params,) = edits_applied(editor)
+    assert params["label"] == done["title"]
+    after = editor.applied(params["edit"])[uri]
+    assert after == editor.edited(uri, done["edits"])
+    assert after != FLOW
+    assert troubles(after) <= troubles(FLOW)
+    assert done["seed"] == 7
+    assert run(editor, "merrow.mutate", uri, 7) == done
+
+
+def test_a_seed_is_drawn_and_brings_the_same_again(editor: Editor) -> None:
+    uri = editor.open(FLOW)
+    done = run(editor, "merrow.mutate", uri)
+    assert run(editor, "merrow.mutate", uri, done["seed"]) == done
+
+
+@pytest.mark.parametrize("operator", sorted(DEFAULT.operators))
+def test_a_random_mutation_of_one_operator(editor: Editor, operator: str) -> None:
+    voices = FLOW.replace('VOTE["', 'C["Custom<br/>(role: doubter)"]\n    VOTE["').replace("class A,B", "class A,B,C")
+    voices = voices.replace("A & B", "A & B & C").replace("    B -->", "    C --> VOTE\n    B -->")
+    assert run(editor, "merrow.mutate", editor.open(voices), 3, operator)["operator"] == operator
+
+
+def test_where_no_mutation_is_left(editor: Editor) -> None:
+    assert "deletion" not in {move.operator for move in every(FLOW).values()}
+    with pytest.raises(ServerError, match="No safe mutation") as caught:
+        run(editor, "merrow.mutate", editor.open(FLOW), 3, "deletion")
+    assert caught.value.code == REQUEST_FAILED
+
+
+def test_a_mutation_by_its_id(editor: Editor) -> None:
+    text = f"# Two\n\n```mermaid\n{PROGRAM}```\n\n```mermaid\n{FLOW}```\n"
+    uri = editor.open(text, "notes.md")
+    move = next(move for move in every(FLOW).values() if move.operator == "addition")
+    done = run(editor, "merrow.mutate", uri, None, move.id, 2)
+    assert (done["id"], done["title"]) == (move.id, move.title)
+    (params,) = edits_applied(editor)
+    assert editor.applied(params["edit"])[uri] == text.replace(FLOW, move.apply(FLOW))
+    with pytest.raises(ServerError, match="has no mutation") as caught:
+        run(editor, "merrow.mutate", uri, None, "0" * 12)
+    assert caught.value.code == REQUEST_FAILED
+
+
+def test_a_mutation_that_is_not_safe_says_why(editor: Editor) -> None:
+    from merrow_optimizer.mutations.change import Subject
+    from merrow_optimizer.mutations.moves import identity
+
+    subject = Subject(analyse(FLOW))
+    safe = every(FLOW)
+    identifiers = (identity(proposal()) for proposal in DEFAULT.operators["rewiring"](subject))
+    identifier = next(one for one in identifiers if one not in safe)
+    with pytest.raises(ServerError, match="is not safe") as caught:
+        run(editor, "merrow.mutate", editor.open(FLOW), None, identifier)
+    assert caught.value.code == REQUEST_FAILED
+
+
+@pytest.mark.parametrize(
+    ("command", "arguments"),
+    [
+        ("merrow.mutate", ["untitled:none.mmd"]),
+        ("merrow.mutate", ["URI", "one"]),
+        ("merrow.mutate", ["URI", 1, 2]),
+        ("merrow.mutate", ["URI", 1, None, 2]),
+        ("merrow.crossover", ["URI"]),
+        ("merrow.crossover", ["URI", "none.mmd"]),
+        ("merrow.crossover", ["URI", "\0"]),
+        ("merrow.crossover", ["URI", "URI", "one"]),
+    ],
+)
+def test_arguments_that_cannot_be_meant(editor: Editor, command: str, arguments: list[Any]) -> None:
+    uri = editor.open(FLOW)
+    with pytest.raises(ServerError) as caught:
+        run(editor, command, *[uri if argument == "URI" else argument for argument in arguments])
+    assert caught.value.code == INVALID_PARAMS
+    assert edits_applied(editor) == []
+
+
+def test_clients_that_cannot_be_sent_edits(open_editor: Callable[..., Editor]) -> None:
+    editor = open_editor(MINIMAL)
+    uri = editor.open(FLOW)
+    assert asked(editor, uri, "A[", only=[KIND]) == []
+    with pytest.raises(ServerError, match="can't apply edits"):
+        run(editor, "merrow.mutate", uri, 1)
+
+
+def test_children_of_two_workflows(open_editor: Callable[..., Editor], tmp_path: Path) -> None:
+    editor = open_editor(MODERN, tmp_path)
+    uri = editor.open(FLOW)
+    (tmp_path / "other.mmd").write_text(PROGRAM, encoding="utf-8")
+    (tmp_path / "other.md").write_text(f"```mermaid\n{FLOW}```\n\n```mermaid\n{PROGRAM}```\n", encoding="utf-8")
+    children = run(editor, "merrow.crossover", uri, "other.mmd", 1)
+    assert children
+    for child in children:
+        assert {"id", "title", "text", "cuts"} <= child.keys()
+        assert not [found for found in analyse(child["text"]).diagnostics if found.severity is Severity.ERROR]
+    texts = [child["text"] for child in children]
+    names = ["other.md#2", (tmp_path / "other.mmd").as_uri(), editor.open(PROGRAM, "open.mmd")]
+    for name in names:
+        assert [child["text"] for child in run(editor, "merrow.crossover", uri, name, 1)] == texts
+    assert edits_applied(editor) == []
+
+
+def test_no_children(editor: Editor) -> None:
+    uri, broken = editor.open(FLOW), editor.open(FLOW.replace("VOTE --> RETURN", "VOTE --> A"), "broken.mmd")
+    with pytest.raises(ServerError, match="second workflow has errors") as caught:
+        run(editor, "merrow.crossover", uri, broken)
+    assert caught.value.code == REQUEST_FAILED
+
+
+def test_the_mutations_are_loaded_when_somebody_asks() -> None:
+    item = {"uri": "untitled:a.mmd", "languageId": "mermaid", "version": 1, "text": FLOW}
+    place = {"start": {"line": 3, "character": 4}, "end": {"line": 3, "character": 4}}
+    context = {"diagnostics": [], "triggerKind": AUTOMATIC}
+    params = {"textDocument": {"uri": "untitled:a.mmd"}, "range": place, "context": context}
+    opened = [message("initialized", {}), message("textDocument/didOpen", {"textDocument": item})]
+    modules = imported(*opened, message("textDocument/codeAction", params, 2))
+    assert "merrow_analysis.check" in modules
+    assert not any(name.startswith("merrow_optimizer") for name in modules)
