@@ -12,7 +12,8 @@ from functools import partial
 
 from merrow_optimizer.mutations.change import Proposal, Subject
 from merrow_optimizer.mutations.patterns import Pattern, built_in_patterns
-from merrow_optimizer.mutations.subgraph_around import around, can_go_around
+from merrow_optimizer.mutations.subgraph_around import around, can_go_around, possible_cores
+from merrow_optimizer.mutations.subgraph_boundary import suits
 from merrow_optimizer.mutations.subgraph_instead import can_stand_for, instead, parts
 from merrow_optimizer.mutations.subgraph_reduce import instances, reduce_to_core
 
@@ -23,19 +24,16 @@ def proposals(subject: Subject, patterns: Iterable[Pattern] | None = None) -> Se
     ``patterns`` are the built-in ones unless told otherwise.
     """
     known = tuple(built_in_patterns() if patterns is None else patterns)
-    found: list[Proposal] = []
+    cores = possible_cores(subject)
     regions = parts(subject)
+    found: list[Proposal] = []
     for pattern in known:
+        if not suits(subject, pattern):
+            continue
         if pattern.core is not None:
-            found += (
-                partial(around, subject, pattern, node)
-                for node in subject.typed.nodes
-                if can_go_around(subject, pattern, node)
-            )
+            found += (partial(around, subject, pattern, core.node) for core in cores if can_go_around(pattern, core))
         else:
-            found += (
-                partial(instead, subject, pattern, part) for part in regions if can_stand_for(subject, pattern, part)
-            )
+            found += (partial(instead, subject, pattern, part) for part in regions if can_stand_for(pattern, part))
     return [*found, *(partial(reduce_to_core, subject, instance) for instance in instances(subject, known))]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_optimizer.mutations.base import SUBGRAPH
 from merrow_optimizer.mutations.change import Change, Link, Subject
@@ -10,7 +12,6 @@ from merrow_optimizer.mutations.subgraph_boundary import (
     Filled,
     fill,
     has_odd_readers,
-    has_operators,
     link,
     read_on,
     readers,
@@ -18,19 +19,38 @@ from merrow_optimizer.mutations.subgraph_boundary import (
 )
 
 
-def can_go_around(subject: Subject, pattern: Pattern, core: TypedNode) -> bool:
-    """Whether a pattern can be put around a node, as far as that shows before its types are inferred."""
-    if core.kind != "operator" or core.spec is None or core.id in subject.closed or not core.incoming:
+class Core(NamedTuple):
+    """A node that patterns may be put around: whether its readers can read another node, and whether samples of it
+    differ.
+    """
+
+    node: TypedNode
+    is_read_alone: bool
+    can_be_copied: bool
+
+
+def possible_cores(subject: Subject) -> list[Core]:
+    """The nodes that patterns may be put around."""
+    return [
+        Core(
+            node,
+            not has_odd_readers(node) and bool(readers(node)),
+            node.resolution.declared is None and not node.resolution.samples and _solves(node),
+        )
+        for node in subject.typed.nodes
+        if node.kind == "operator" and node.spec is not None and node.id not in subject.closed and node.incoming
+    ]
+
+
+def can_go_around(pattern: Pattern, core: Core) -> bool:
+    """Whether a pattern that suits the workflow can be put around a node, as far as that shows before types are inferred."""
+    node = core.node
+    if (pattern.copies and not core.can_be_copied) or (pattern.exit != pattern.core and not core.is_read_alone):
         return False
-    if sides(subject, pattern) is None or not has_operators(subject, pattern):
-        return False
-    if pattern.copies and (core.resolution.declared is not None or core.resolution.samples or not _solves(core)):
-        return False
-    if core.spec.is_ensemble and next(pattern.into(pattern.core or ""), None) is not None:
+    advice = list(pattern.into(pattern.core or ""))
+    if advice and node.spec is not None and node.spec.is_ensemble:
         return False  # what should advise it would vote
-    if pattern.exit != pattern.core and (has_odd_readers(core) or not readers(core)):
-        return False
-    return all(_port(pattern, core, edge) is not None for edge in pattern.into(pattern.core or ""))
+    return all(_port(pattern, node, edge) is not None for edge in advice)
 
 
 def _solves(node: TypedNode) -> bool:

@@ -38,8 +38,10 @@ def sides(subject: Subject, pattern: Pattern) -> dict[str, TypedNode] | None:
     return found
 
 
-def has_operators(subject: Subject, pattern: Pattern) -> bool:
-    """Whether the workflow has all of the pattern's operators, with the same ports."""
+def suits(subject: Subject, pattern: Pattern) -> bool:
+    """Whether the workflow has the inputs that a pattern reads, and its operators with the same ports."""
+    if sides(subject, pattern) is None:
+        return False
     for node in pattern.nodes:
         known = subject.typed.operators.named(node.spec.name)
         if known is not node.spec and (

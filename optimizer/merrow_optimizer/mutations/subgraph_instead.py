@@ -12,7 +12,6 @@ from merrow_optimizer.mutations.patterns import Pattern
 from merrow_optimizer.mutations.subgraph_boundary import (
     fill,
     has_odd_readers,
-    has_operators,
     link,
     listed,
     read_on,
@@ -68,10 +67,10 @@ def _works_for(subject: Subject, node: TypedNode, inside: set[int]) -> bool:
 
 
 def _part(subject: Subject, last: TypedNode, inside: set[int]) -> Part | None:
+    nodes = tuple(subject.typed.nodes[index] for index in sorted(inside))
     entering = [
         edge
-        for node in subject.typed.nodes
-        if node.index in inside
+        for node in nodes
         for edge in node.incoming
         if edge.source.index not in inside and edge.source.kind != "input"
     ]
@@ -79,15 +78,14 @@ def _part(subject: Subject, last: TypedNode, inside: set[int]) -> Part | None:
         return None
     if len({(edge.source.index, edge.output) for edge in entering}) > 1:
         return None
-    nodes = tuple(node for node in subject.typed.nodes if node.index in inside)
     return Part(nodes, last, entering[0] if entering else None)
 
 
-def can_stand_for(subject: Subject, pattern: Pattern, part: Part) -> bool:
-    """Whether a pattern can take the place of a part, as far as that shows before its types are inferred."""
+def can_stand_for(pattern: Pattern, part: Part) -> bool:
+    """Whether a pattern that suits the workflow can take the place of a part, as far as that shows before types are
+    inferred.
+    """
     if (pattern.entry is None) != (part.entry is None):
-        return False
-    if sides(subject, pattern) is None or not has_operators(subject, pattern):
         return False
     roles = {role[1].casefold() for node in part.nodes if (role := role_of(node)) is not None}
     own = {node.role.casefold() for node in pattern.nodes if node.role is not None}
