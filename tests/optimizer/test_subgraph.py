@@ -176,3 +176,13 @@ flowchart TD
     assert [move.title for move in found] == ["Polish what DRAFT gives", "Polish what SOLVE gives"]
     for move in found:
         check_mutant(before, knows, move)
+
+
+@pytest.mark.parametrize(
+    "edge", ["SOLVE --> |input|DRAFT", "SOLVE --> |input|SOLVE", "DRAFT --> |input|DRAFT", "SOLVE --> PROBLEM"]
+)
+def test_circles_are_survived(edge: str) -> None:
+    text = f"{CHAIN}    {edge}\n    PROBLEM --> |input|SOLVE\n"
+    before = analyse(text)
+    for move in moves(before, SUBGRAPHS):
+        check_mutant(before, text, move)

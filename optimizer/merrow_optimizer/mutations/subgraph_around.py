@@ -39,6 +39,7 @@ def possible_cores(subject: Subject) -> list[Core]:
         )
         for node in subject.typed.nodes
         if node.kind == "operator" and node.spec is not None and node.id not in subject.closed and node.incoming
+        if all(edge.target is not node for edge in node.outgoing)
     ]
 
 

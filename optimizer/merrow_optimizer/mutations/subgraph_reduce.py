@@ -71,6 +71,8 @@ class _Search:
         inside = {node.index for node in (*removed, core)}
         if len(inside) != len(removed) + 1 or any(node.id in self.subject.closed for node in removed):
             return None
+        if last is not core and any(edge.target.index in inside for edge in last.outgoing):
+            return None  # a circle
         for node in removed:
             if node is not last and any(edge.target.index not in inside for edge in node.outgoing):
                 return None
