@@ -246,7 +246,10 @@ def _is_bare(vertex: Vertex) -> bool:
 
 
 def _anew(manuscript: Manuscript, change: Change, chain: Written, edges: Sequence[FlowEdge]) -> EdgeEdits:
-    """Write a chain as single edges, in their order; what its nodes declare is said where each is named first."""
+    """Write a chain anew, edge by edge in their order; what its nodes declare is said where each is named first.
+
+    Edges of the old chain that follow on each other stay chains.
+    """
     manuscript.refuse_suppressed(chain)
     statement: Chain = chain.statement
     if any(arrow.edge_id is not None for arrow in statement.arrows):
@@ -266,14 +269,21 @@ def _anew(manuscript: Manuscript, change: Change, chain: Written, edges: Sequenc
     def said(name: str) -> str:
         return declared.pop(name, name)
 
+    open_end: str | None = None
     for edge in edges:
         for link in _wanted(change, edge):
-            source = said(link.source)
+            follows = link.kept and link.source == open_end and link.source not in declared
+            source = "" if follows else said(link.source)
             target = said(link.target) if link.target != link.source else link.target
             if link.kept and link.label == _as_it_is(edge).label:
-                lines.append(f"{source}{_between(manuscript, edge, chain.block)}{target}")
+                line = f"{source}{_between(manuscript, edge, chain.block)}{target}"
             else:
-                lines.append(manuscript.edge_line(source, target, link.label))
+                line = manuscript.edge_line(source, target, link.label)
+            if follows:
+                lines[-1] += line
+            else:
+                lines.append(line)
+            open_end = link.target if link.kept else None
             order.append((link, edge if link.kept else None))
     lines = [*declared.values(), *lines]
     return EdgeEdits([manuscript.instead(chain, lines)], order)
