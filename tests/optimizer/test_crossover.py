@@ -269,3 +269,50 @@ def test_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest
     assert refused.code == 1
     assert "has errors" in refused.err
     assert in_process(capsys, "crossover", "a.mmd", "none.mmd").code == 2
+
+
+GROUPED = """%%{init: {"theme": "dark"}}%%
+flowchart LR
+  subgraph S1 [Group]
+    direction TB
+    PROBLEM([P]):::Interface
+    SOLVE@{
+      op: Custom
+      shape: rounded
+      prompt: "Do
+        it {well}."
+    }
+    subgraph INNER
+      WRITE["Custom<br/>(role: w)"]:::CustomOp
+    end
+  end
+  WRITE@{ prompt: "Write.", temperature: 0.5 }
+  LAST["Custom<br/>"]:::CustomOp
+  LAST@{ prompt: "Last." }
+  RETURN([R]):::Interface
+  PROBLEM e1@-->|input| SOLVE e2@-->|input| WRITE & LAST
+  WRITE e3@==> LAST --> RETURN
+  e2@{ animate: true }
+  e3@{ animate: true }
+  style LAST fill:#123
+  click LAST "https://example.org"
+  class S1 big
+  linkStyle 0,4 stroke:red
+  classDef big fill:#fff
+  classDef Interface fill:#eee
+  classDef CustomOp fill:#ddd
+"""
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+def test_subgraphs_edge_ids_and_links_go_with_their_nodes(ending: str) -> None:
+    grouped = analyse(GROUPED.replace("\n", ending))
+    assert not troubles(grouped)
+    for parents in ((grouped, analyse(A)), (analyse(B), grouped), (grouped, grouped)):
+        found = list(children(*parents))
+        assert found
+        for child in found:
+            after = check(child, *parents)
+            assert set(after.flow.edge_ids) <= {"e1", "e2", "e3", "e2_2", "e3_2", "e1_2"}
+            if parents[0] is grouped and child.host == 0:
+                assert ("\r\n" in child.text) == (ending == "\r\n")

@@ -15,7 +15,7 @@ from merrow_optimizer.mutations.crossover_cuts import Cut, same_type
 from merrow_optimizer.mutations.crossover_front import merged_front_matter
 from merrow_optimizer.mutations.crossover_layout import laid_out
 from merrow_optimizer.mutations.crossover_names import NamesError, Share, merge
-from merrow_optimizer.mutations.crossover_text import End, Selection
+from merrow_optimizer.mutations.crossover_text import End, Selection, members
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -221,8 +221,8 @@ class _Join:
         found = {
             use.name.text for node in graph.nodes if nodes is None or node.id in nodes for use in node.flow.classes
         }
-        for group in graph.flow.subgraphs.values():
-            if nodes is None or any(member in nodes for member in group.nodes):
+        for name, group in graph.flow.subgraphs.items():
+            if nodes is None or any(member in nodes for member in members(graph.flow, name)):
                 found.update(use.name.text for use in group.classes)
         return found
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from merrow_analysis.check import Analysis
-from merrow_analysis.graph.flow import FlowEdge
+from merrow_analysis.graph.flow import Flow, FlowEdge
 from merrow_analysis.ide.names import Symbol, respelled
 from merrow_analysis.ide.occurrences import occurrences_in
 from merrow_analysis.syntax.tree import (
@@ -82,18 +82,8 @@ class Selection:
             self._edges_of.setdefault((id(edge.block), id(edge.arrow)), []).append(edge)
         self._edge_ids = frozenset(name for name, edge in flow.edge_ids.items() if edge.index in self.edges)
         self._groups = frozenset(
-            name for name, group in flow.subgraphs.items() if any(node in self.nodes for node in self._members(name))
+            name for name, group in flow.subgraphs.items() if any(node in self.nodes for node in members(flow, name))
         )
-
-    def _members(self, name: str) -> Iterator[str]:
-        waiting = [name]
-        seen = {name}
-        while waiting:
-            for member in self.analysis.flow.subgraphs[waiting.pop()].nodes:
-                yield member
-                if member in self.analysis.flow.subgraphs and member not in seen:
-                    seen.add(member)
-                    waiting.append(member)
 
     def pieces(self) -> list[Piece]:
         """What is kept, in the order of the parent's text."""
@@ -254,6 +244,18 @@ class Selection:
                 old = place.written if place.symbol.kind not in ("prompt", "operator") else place.symbol.name
                 splices.append((start, end, respelled(place.written, old, new)))
         return splices
+
+
+def members(flow: Flow, name: str) -> Iterator[str]:
+    """The nodes and subgraphs in a subgraph, however deep."""
+    waiting = [name]
+    seen = {name}
+    while waiting:
+        for member in flow.subgraphs[waiting.pop()].nodes:
+            yield member
+            if member in flow.subgraphs and member not in seen:
+                seen.add(member)
+                waiting.append(member)
 
 
 class _Renamed:
