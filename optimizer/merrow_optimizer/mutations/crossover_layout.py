@@ -26,7 +26,12 @@ def laid_out(host: Selection, donor: Selection, front: str) -> str:
     eol = _line_end(mine)
     indent = _indent(mine)
     mine = [piece for piece in mine if piece.kind != "front"]
-    theirs = [_fitted(piece, indent, eol) for piece in theirs if piece.text and piece.kind not in ("front", "top")]
+    base = min(
+        (_indent([piece]) for piece in theirs if piece.kind in ("node", "edge", "group") and piece.text), default=""
+    )
+    theirs = [
+        _fitted(piece, base, indent, eol) for piece in theirs if piece.text and piece.kind not in ("front", "top")
+    ]
     said = {piece.text.strip() for piece in mine if piece.kind == "comment"}
     theirs = [p for p in theirs if not (p.kind == "comment" and p.text.strip() in said and not _silences(p))]
     if _is_sectioned(mine) and any(piece.kind == "node" for piece in mine) and _is_sectioned(theirs):
@@ -49,20 +54,21 @@ def _line_end(pieces: Sequence[Piece]) -> str:
 
 
 def _indent(pieces: Sequence[Piece]) -> str:
-    for kind in ("edge", "node"):
+    for kind in ("edge", "node", "group"):
         for piece in pieces:
             if piece.kind == kind and piece.text:
                 return _INDENT.match(piece.text)[0]  # type: ignore[index]
     return "    "
 
 
-def _fitted(piece: Piece, indent: str, eol: str) -> Piece:
-    """A donor's piece with the host's line ends and, where it is not inside a subgraph, its indentation."""
+def _fitted(piece: Piece, base: str, indent: str, eol: str) -> Piece:
+    """A donor's piece with the host's line ends, and with the host's indentation in place of the donor's ``base``."""
     text = piece.text
     if piece.kind == "blank":
         text = eol
     elif text.strip() and len(_LINE_END.findall(text.strip())) == 0:
-        text = f"{indent}{text.strip()}{eol}"
+        deeper = text[: len(text) - len(text.lstrip(" \t"))].removeprefix(base)
+        text = f"{indent}{deeper}{text.strip()}{eol}"
     else:
         text = _ended(_LINE_END.sub(eol, text), eol)
     return Piece(piece.kind, text, piece.edges, piece.gone, piece.links)
