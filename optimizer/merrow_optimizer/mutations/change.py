@@ -149,7 +149,8 @@ class Subject:
         return bool(marks[end.index])
 
     def edges_between(self, source: str, target: str) -> list[FlowEdge]:
-        return [edge for edge in self.flow.edges if edge.source.id == source and edge.target.id == target]
+        node = self.flow.nodes.get(source)
+        return [edge for edge in node.outgoing if edge.target.id == target] if node is not None else []
 
 
 def troubles(graph: TypedGraph) -> Counter[tuple[str, str]]:
@@ -212,20 +213,6 @@ class Change:
             return ()
         lost = _roles(self.subject.typed) - _roles(self.after)
         return tuple(name for name in prompts if name.strip().casefold() in lost)
-
-    @cached_property
-    def links(self) -> list[tuple[Link, FlowEdge | None]]:
-        """The edges that follow, in the order of the text, each with the edge that it is or keeps the arrow of."""
-        found: list[tuple[Link, FlowEdge | None]] = []
-        for edge in self.subject.flow.edges:
-            label = edge.arrow.label
-            put = self.edges.get(edge.index)
-            if put is None:
-                text = None if label is None else label.text
-                found.append((Link(edge.source.id, edge.target.id, text, kept=True), edge))
-            else:
-                found += ((link, edge if link.kept else None) for link in put)
-        return found
 
     @cached_property
     def new_links(self) -> list[Link]:
@@ -295,9 +282,16 @@ class Change:
         for new in self.added:
             if new.id not in written:
                 add(new)
-        for link, edge in self.links:
-            number += 1
-            _connect(flow, link, edge, -number)
+        for edge in old.edges:
+            put = self.edges.get(edge.index)
+            if put is None:
+                _join(
+                    flow, edge.source.id, edge.target.id, edge.arrow, edge.block, edge.source_vertex, edge.target_vertex
+                )
+                continue
+            for link in put:
+                number += 1
+                _connect(flow, link, edge if link.kept else None, -number)
         return flow
 
 
@@ -364,7 +358,6 @@ def _written(new: NewNode, index: int, line: int) -> FlowNode:
 
 
 def _connect(flow: Flow, link: Link, edge: FlowEdge | None, line: int) -> None:
-    source, target = flow.nodes[link.source], flow.nodes[link.target]
     unchanged = edge is not None and (None if edge.arrow.label is None else edge.arrow.label.text) == link.label
     if edge is not None and unchanged:
         arrow, block = edge.arrow, edge.block
@@ -375,7 +368,14 @@ def _connect(flow: Flow, link: Link, edge: FlowEdge | None, line: int) -> None:
         arrow = Arrow("arrow_point", "normal" if kind is None else kind.stroke, 1, label, None, (0, 0))
         block = Block(line, "", ())
         ends = Vertex(Name(link.source, (0, 0))), Vertex(Name(link.target, (0, 0)))
-    new = FlowEdge(len(flow.edges), source, target, arrow, block, *ends)
+    _join(flow, link.source, link.target, arrow, block, *ends)
+
+
+def _join(
+    flow: Flow, start: str, end: str, arrow: Arrow, block: Block, source_vertex: Vertex, target_vertex: Vertex
+) -> None:
+    source, target = flow.nodes[start], flow.nodes[end]
+    new = FlowEdge(len(flow.edges), source, target, arrow, block, source_vertex, target_vertex)
     flow.edges.append(new)
     source.outgoing.append(new)
     target.incoming.append(new)

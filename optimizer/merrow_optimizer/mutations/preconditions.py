@@ -93,7 +93,7 @@ def _ports(change: Change) -> str | None:
 
 
 def _capacity(change: Change) -> str | None:
-    if len(change.links) > MOST_EDGES and len(change.links) > len(change.subject.flow.edges):
+    if MOST_EDGES < len(change.after.flow.edges) > len(change.subject.flow.edges):
         return f"The flowchart would have more than {MOST_EDGES} edges, which Mermaid does not draw."
     handled = _PORT_RULES | _PATH_RULES
     return _new(change, {code for code, _ in change.new_troubles if code not in handled})
@@ -104,15 +104,19 @@ _OWN_KIND = {"problem": PROBLEM, "entry_point": ENTRY_POINT}
 
 def _kinds(change: Change) -> str | None:
     """Ports that carry the task itself are fed by what fed them, or by another source of the same type."""
+    ends = {(link.source, link.target) for link in change.new_links}
+    targets = sorted({target for _, target in ends})
+    by_id = change.subject.typed.by_id
     before = {
-        (edge.target.id, feed.port): feed.type
-        for edge in change.subject.typed.edges
+        (target, feed.port): feed.type
+        for target in targets
+        if target in by_id
+        for edge in by_id[target].incoming
         for feed in edge.feeds
         if feed.port in _OWN_KIND
     }
-    ends = {(link.source, link.target) for link in change.new_links}
     types = change.subject.typed.types
-    for edge in change.after.edges:
+    for edge in [edge for target in targets for edge in change.after.by_id[target].incoming]:
         if (edge.source.id, edge.target.id) not in ends:
             continue
         for feed in edge.feeds:
@@ -144,13 +148,12 @@ def _promises(change: Change) -> str | None:
 def _order(change: Change) -> str | None:
     """The edges that stay into a node keep their order, and what replaces an edge keeps its place."""
     flow = change.subject.flow
-    for node in flow.nodes.values():
+    touched = {flow.edges[index].target.id: flow.edges[index].target for index in change.edges}
+    for node in touched.values():
         if node.id in change.removed or node.id in change.substituted:
             continue
-        if not any(edge.index in change.edges for edge in node.incoming):
-            continue
         before = [edge.source.id for edge in node.incoming]
-        after = [link.source for link, _ in change.links if link.target == node.id]
+        after = [edge.source.id for edge in change.after.flow.nodes[node.id].incoming]
         if len(before) == len(after) and sum(a != b for a, b in zip(before, after, strict=True)) > _replaced(
             change, node.id
         ):
