@@ -32,7 +32,8 @@ from merrow_optimizer.mutations.base import (
 from merrow_optimizer.mutations.change import Proposal, Subject
 from merrow_optimizer.mutations.moves import MAX_NODES, OPERATORS, Choice, Proposals, draw, identity
 from merrow_optimizer.mutations.patterns import Pattern, all_patterns
-from merrow_optimizer.mutations.subgraph_around import around, can_go_around
+from merrow_optimizer.mutations.subgraph_around import around, can_go_around, possible_cores
+from merrow_optimizer.mutations.subgraph_boundary import suits
 from merrow_optimizer.mutations.subgraph_instead import Part, can_stand_for, instead, parts
 from merrow_optimizer.mutations.subgraph_reduce import instances, reduce_to_core
 from merrow_optimizer.mutations.wiring import outputs, source_of
@@ -240,17 +241,14 @@ def _subgraphs(subject: Subject, selected: Selection, patterns: tuple[Pattern, .
     regions = (
         [] if len(subject.typed.nodes) > _PARTS_UP_TO else [part for part in parts(subject) if _is_meant(part, chosen)]
     )
+    cores = [core for core in possible_cores(subject) if core.node.id in chosen]
     for pattern in smallest:
+        if not suits(subject, pattern):
+            continue
         if pattern.core is None:
-            yield from (
-                partial(instead, subject, pattern, part) for part in regions if can_stand_for(subject, pattern, part)
-            )
+            yield from (partial(instead, subject, pattern, part) for part in regions if can_stand_for(pattern, part))
         else:
-            yield from (
-                partial(around, subject, pattern, node)
-                for node in selected.nodes
-                if can_go_around(subject, pattern, node)
-            )
+            yield from (partial(around, subject, pattern, core.node) for core in cores if can_go_around(pattern, core))
 
 
 def _is_meant(part: Part, chosen: set[str]) -> bool:
