@@ -1,1 +1,1 @@
-"""Better workflows: safe mutations of a workflow's text, and what is built on them."""
+"""Better workflows: safe mutations and crossover. The search over them is to come."""
