@@ -1,0 +1,58 @@
+"""What can go wrong while a workflow runs. ``str()`` of each is one sentence for the user, without secrets."""
+
+from __future__ import annotations
+
+
+class RuntimeFailure(Exception):
+    """Any failure of a run that a user can understand and act on."""
+
+
+class UsageFailure(RuntimeFailure):
+    """The run was asked for wrongly: a file can't be read, an input is missing, a workflow has errors. Nothing was called."""
+
+
+class EndpointFailure(RuntimeFailure):
+    """A model's endpoint did not answer as it must.
+
+    ``transient`` tells that a later try may succeed; ``fatal`` that no call to this endpoint (or, with ``model``, of this
+    model there) can succeed: it stops them all at once. ``retry_after`` is in seconds, as the endpoint asked.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        transient: bool = False,
+        fatal: bool = False,
+        model: str | None = None,
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.transient = transient
+        self.fatal = fatal
+        self.model = model
+        self.retry_after = retry_after
+
+
+class AnswerFailure(RuntimeFailure):
+    """A model's answer can't be used: unparsable, cut, refused. ``remedy`` is what to tell the model when it is asked anew."""
+
+    def __init__(self, message: str, *, remedy: str = "") -> None:
+        super().__init__(message)
+        self.remedy = remedy
+
+
+class NodeFailure(RuntimeFailure):
+    """A node has no result: its operator gave up."""
+
+
+class BudgetFailure(RuntimeFailure):
+    """The budget doesn't allow the next call."""
+
+
+class ReplayMiss(RuntimeFailure):
+    """A recording has no answer for this request."""
+
+
+class StoreFailure(RuntimeFailure):
+    """The journal can't be read or written: a full disk, a locked or damaged file."""

@@ -1,0 +1,1 @@
+"""Models: endpoints, their dialects, prices, budgets."""

@@ -1,0 +1,30 @@
+"""What answers model requests: a server that speaks the OpenAI protocol, the embedded model, or a program's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from merrow_runtime.requests import ModelReply, ModelRequest
+
+OnText = Callable[[str], None]
+"""Called with each piece of text as it is streamed."""
+
+
+class Endpoint(Protocol):
+    """One place that answers. It makes one try a call: retries, budgets, cache and journal are not its business."""
+
+    @property
+    def origin(self) -> str:
+        """Scheme, host and port, as it is cached and reported: ``https://api.openai.com``; ``merrow:offline`` for the
+        embedded model. Never holds a secret.
+        """
+        ...
+
+    async def complete(self, request: ModelRequest, on_text: OnText | None = None) -> ModelReply:
+        """Answer. Raises `EndpointFailure`; cancelling stops the call in flight."""
+        ...
+
+    async def close(self) -> None:
+        """Let connections go."""
+        ...

@@ -1,0 +1,130 @@
+"""What an operator is when it runs: a small class that turns its node's inputs into its outputs by asking its tools."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any, ClassVar, Protocol, TypeVar
+
+from merrow_runtime.requests import AnswerSchema, Message
+from merrow_runtime.sandbox import Sandbox, SandboxResult, TestResult
+from merrow_runtime.values import Outputs, Value
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """One value that an edge brought: who gave it (node id, output port, and the node's role or operator for people)
+    and what it is.
+    """
+
+    node: str
+    output: str | None
+    type: str
+    value: Value
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeDefinition:
+    """A node as it runs, everything resolved: nothing about it has to be looked up any more.
+
+    ``prompt`` is the text its role, ``prompt:`` or operator gave; ``parameters`` the operator's own (Programmer's
+    ``analysis``, Test's ``tests``, ...) with their values; ``outputs`` its output ports with their types, default
+    first.
+    """
+
+    id: str
+    operator: str
+    title: str
+    prompt: str | None
+    model: str
+    temperature: float
+    max_tokens: int | None
+    seed: int | None
+    outputs: Mapping[str, str]
+    parameters: Mapping[str, Value] = field(default_factory=dict)
+    spec: Mapping[str, Any] | None = None
+    """Of a user operator, its declaration (inputs and outputs with types, prompt); None for a built-in one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """One entry of a node's memory: the default output of an ancestor, or the summary of all of them."""
+
+    node: str
+    title: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What one execution of a node is about. ``inputs`` has for each port what its live edges brought, in prompt
+    order; a port that nothing feeds is absent.
+    """
+
+    node: NodeDefinition
+    inputs: Mapping[str, Sequence[Given]]
+    memory: Sequence[Remembered] = ()
+    sample: int = 0
+
+
+class Tools(Protocol):
+    """What a run lends an operator. Every call through it is journalled, counted, cached and can be replayed."""
+
+    random: Random
+    """Seeded by run, node and sample: the same shuffle again when a run is resumed or replayed."""
+
+    async def ask(
+        self,
+        step: str,
+        messages: Sequence[Message],
+        read: Callable[[str], T],
+        *,
+        schema: AnswerSchema | None = None,
+        temperature: float | None = None,
+    ) -> T:
+        """Ask the node's model and give back what ``read`` makes of the answer's text.
+
+        Where ``read`` raises `AnswerFailure`, or the answer was cut or refused, the model is asked anew with the
+        failure's remedy (at most twice), then `NodeFailure` is raised. ``temperature`` other than the node's where given.
+        """
+        ...
+
+    async def evaluate(self, step: str, code: str, call: str = "solve") -> SandboxResult:
+        """Run generated code in the sandbox and call one of its functions."""
+        ...
+
+    async def test(self, step: str, solution: str, tests: Sequence[str], entry_point: str) -> TestResult:
+        """Run tests against a solution, each in a process of its own."""
+        ...
+
+    def output(self, text: str) -> None:
+        """Show text of this node as it comes into being (an event, nothing more)."""
+        ...
+
+
+class Operator(Protocol):
+    """An operator. ``version`` is part of a node's key: it grows when the same inputs would be asked otherwise."""
+
+    name: ClassVar[str]
+    version: ClassVar[int]
+
+    async def run(self, task: Task, tools: Tools) -> Outputs:
+        """Turn inputs into outputs: a value for every output port of the node. Raises `NodeFailure`."""
+        ...
+
+
+__all__ = [
+    "Given",
+    "NodeDefinition",
+    "Operator",
+    "Remembered",
+    "Sandbox",
+    "SandboxResult",
+    "Task",
+    "TestResult",
+    "Tools",
+]

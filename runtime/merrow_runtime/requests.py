@@ -1,0 +1,119 @@
+"""What is asked of a model and what it answers, without any endpoint's dialect."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from merrow_runtime.usage import NOTHING, Usage
+from merrow_runtime.values import canonical
+
+Role = Literal["system", "user", "assistant"]
+Finish = Literal["stop", "length", "refusal"]
+Origin = Literal["endpoint", "journal", "cache", "replay", "shared"]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a conversation."""
+
+    role: Role
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerSchema:
+    """The shape a structured answer must have: a JSON Schema of an object, and the name it goes by."""
+
+    name: str
+    schema: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """One question to a model. ``max_tokens`` and ``seed`` are not sent where they are None; ``timeout`` is in seconds,
+    for one try, and is no part of the request's identity.
+    """
+
+    model: str
+    messages: tuple[Message, ...]
+    temperature: float = 0.0
+    max_tokens: int | None = None
+    seed: int | None = None
+    schema: AnswerSchema | None = None
+    timeout: float | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything that decides the answer, as plain data."""
+        shown: dict[str, Any] = {
+            "model": self.model,
+            "messages": [{"role": message.role, "content": message.content} for message in self.messages],
+            "temperature": self.temperature,
+        }
+        if self.max_tokens is not None:
+            shown["max_tokens"] = self.max_tokens
+        if self.seed is not None:
+            shown["seed"] = self.seed
+        if self.schema is not None:
+            shown["schema"] = {"name": self.schema.name, "schema": dict(self.schema.schema)}
+        return shown
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 of `to_json`'s canonical text, in hexadecimal: what journals and recordings match by."""
+        return hashlib.sha256(canonical(self.to_json()).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class ModelReply:
+    """What a model answered. ``thinking`` is what it wrote between thinking marks, taken out of ``text``; ``model`` is
+    the name the endpoint gave; ``seconds`` is the time of the call that brought it.
+    """
+
+    text: str
+    finish: Finish = "stop"
+    usage: Usage = NOTHING
+    model: str = ""
+    seconds: float = 0.0
+    thinking: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """The reply as the journal, the cache and recordings keep it."""
+        return {
+            "text": self.text,
+            "finish": self.finish,
+            "usage": self.usage.to_json(),
+            "model": self.model,
+            "seconds": self.seconds,
+            "thinking": self.thinking,
+        }
+
+    @classmethod
+    def from_json(cls, shown: Mapping[str, Any]) -> ModelReply:
+        """The inverse of `to_json`."""
+        return cls(
+            shown["text"],
+            shown["finish"],
+            Usage.from_json(shown["usage"]),
+            shown["model"],
+            shown["seconds"],
+            shown["thinking"],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class CallKey:
+    """Which call of a run this is. With the request's hash it is the durable unit: a call that finished is never made
+    again.
+
+    ``step`` says what the operator asks for (``answer``, ``vote 3``, ``reflect 2``, ``memory``); ``attempt`` counts
+    from 0 the times it was asked anew since an answer could not be used. Tries that failed on the way are not
+    attempts.
+    """
+
+    node: str
+    sample: int
+    step: str
+    attempt: int = 0

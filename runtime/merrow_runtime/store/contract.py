@@ -1,0 +1,126 @@
+"""What the engine asks of the journal, the cache and a recording."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from merrow_runtime.requests import CallKey
+from merrow_runtime.usage import NOTHING, Usage
+
+RunStatus = Literal["running", "finished", "failed", "cancelled"]
+NodeStatus = Literal["finished", "failed", "skipped", "reused"]
+CallKind = Literal["model", "sandbox"]
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """A run as the journal knows it. ``snapshot`` is all that a resume needs: the workflow's text, the files it read,
+    settings, inputs, options; never a secret.
+    """
+
+    id: str
+    workflow: str
+    status: RunStatus
+    started: float
+    ended: float | None = None
+    snapshot: Mapping[str, Any] = field(default_factory=dict)
+    outputs: Mapping[str, Any] | None = None
+    usage: Usage = NOTHING
+    error: str | None = None
+    parent: str | None = None
+    """The run that this one took results from (``--from``)."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallRecord:
+    """One call that was made (or answered from elsewhere) with its request and result as plain data.
+
+    ``usable`` is False for an answer that could not be used: it is kept and counted, and on a resume it is replayed to
+    the operator like any other.  ``origin`` says where the answer came from.
+    """
+
+    key: CallKey
+    kind: CallKind
+    request_hash: str
+    request: Mapping[str, Any]
+    result: Mapping[str, Any]
+    usage: Usage = NOTHING
+    usable: bool = True
+    origin: str = "endpoint"
+    started: float = 0.0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class NodeRecord:
+    """How a node ended. ``key`` is the hash of its resolved definition and inputs with memory (what ``--from`` compares);
+    ``prompt`` is exactly what went into its first question, ``memory`` what it remembered.
+    """
+
+    node: str
+    status: NodeStatus
+    key: str | None
+    outputs: Mapping[str, Any] | None
+    usage: Usage = NOTHING
+    started: float = 0.0
+    ended: float = 0.0
+    error: str | None = None
+    case: int | None = None
+    """Of a Decision, the number of the case it chose."""
+    definition: Mapping[str, Any] | None = None
+    inputs: Mapping[str, Any] | None = None
+    memory: Sequence[Mapping[str, Any]] = ()
+
+
+class RunJournal(Protocol):
+    """The journal as one run uses it. Every ``record_...`` returns once the row is committed; raises `StoreFailure`."""
+
+    run: str
+
+    async def recall(self, key: CallKey, request_hash: str) -> CallRecord | None:
+        """The call, if it finished before (in this run or the process that died)."""
+        ...
+
+    async def record_call(self, call: CallRecord) -> None: ...
+
+    async def record_lost(self, key: CallKey, request_hash: str, usage: Usage, why: str) -> None:
+        """A call that was paid (perhaps) and has no result: cancelled, cut off. Counted, never replayed."""
+        ...
+
+    async def record_node(self, node: NodeRecord) -> None: ...
+
+    async def finish(
+        self, status: RunStatus, outputs: Mapping[str, Any] | None, usage: Usage, error: str | None
+    ) -> None: ...
+
+    def spent(self) -> Usage:
+        """The usage of all that is journalled for this run: what a resume counts as spent."""
+        ...
+
+    def cancel_requested(self) -> bool:
+        """Whether another process asked for this run to be cancelled (``merrow cancel``)."""
+        ...
+
+    async def close(self) -> None:
+        """Give up the lease."""
+        ...
+
+
+class AnswerCache(Protocol):
+    """Usable answers by content."""
+
+    async def get(self, key: str) -> Mapping[str, Any] | None: ...
+
+    async def put(self, key: str, reply: Mapping[str, Any]) -> None: ...
+
+
+class Recording(Protocol):
+    """A file of calls that a run was recorded into, or is replayed from."""
+
+    def recall(self, key: CallKey, request_hash: str) -> CallRecord:
+        """The recorded call. Raises `ReplayMiss` naming the node, the step and what differs."""
+        ...
+
+    async def record(self, call: CallRecord) -> None: ...

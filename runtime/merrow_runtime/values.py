@@ -1,0 +1,31 @@
+"""The values that flow along edges while a workflow runs: plain JSON data, so that a journal can hold them.
+
+Text and its kinds (enumerations among them) are ``str``, Bool is ``bool``, Number is ``int`` or ``float``, Json is any
+JSON value and ``list[T]`` is a list. There is no other value.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TypeAlias
+
+Value: TypeAlias = "str | bool | int | float | list[Value] | dict[str, Value] | None"
+"""A value of any type of the language."""
+
+Outputs: TypeAlias = dict[str, Value]
+"""What a node gave: its output ports, each with its value."""
+
+
+def canonical(value: object) -> str:
+    """JSON text that is the same for equal values: keys sorted, no space, no escape that isn't needed.
+
+    It is what hashes are made of. Raises ``ValueError`` for NaN and infinity, ``TypeError`` for what isn't JSON.
+    """
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def as_text(value: Value) -> str:
+    """A value as a prompt or a result shows it: text as it is, anything else as indented JSON."""
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False, indent=2)
