@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 
-class RuntimeFailure(Exception):
+class RunFailure(Exception):  # noqa: N818 (the word of every failure here)
     """Any failure of a run that a user can understand and act on."""
 
 
-class UsageFailure(RuntimeFailure):
+class UsageFailure(RunFailure):
     """The run was asked for wrongly: a file can't be read, an input is missing, a workflow has errors. Nothing was called."""
 
 
-class EndpointFailure(RuntimeFailure):
+class EndpointFailure(RunFailure):
     """A model's endpoint did not answer as it must.
 
     ``transient`` tells that a later try may succeed; ``fatal`` that no call to this endpoint (or, with ``model``, of this
@@ -34,7 +34,7 @@ class EndpointFailure(RuntimeFailure):
         self.retry_after = retry_after
 
 
-class AnswerFailure(RuntimeFailure):
+class AnswerFailure(RunFailure):
     """A model's answer can't be used: unparsable, cut, refused. ``remedy`` is what to tell the model when it is asked anew."""
 
     def __init__(self, message: str, *, remedy: str = "") -> None:
@@ -42,17 +42,17 @@ class AnswerFailure(RuntimeFailure):
         self.remedy = remedy
 
 
-class NodeFailure(RuntimeFailure):
+class NodeFailure(RunFailure):
     """A node has no result: its operator gave up."""
 
 
-class BudgetFailure(RuntimeFailure):
+class BudgetFailure(RunFailure):
     """The budget doesn't allow the next call."""
 
 
-class ReplayMiss(RuntimeFailure):
+class ReplayMiss(RunFailure):
     """A recording has no answer for this request."""
 
 
-class StoreFailure(RuntimeFailure):
+class StoreFailure(RunFailure):
     """The journal can't be read or written: a full disk, a locked or damaged file."""
