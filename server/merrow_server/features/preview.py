@@ -1,0 +1,147 @@
+"""``merrow/graph``: a diagram's text for Mermaid, and what an editor needs to join the drawing with the text.
+
+The request is ``{textDocument, diagram?, position?}``: the diagram of the document with this number, from 1; without one the
+diagram at ``position`` or the last before it; without both the first. The answer is null where there is no such diagram; else
+
+- ``text``, ``version`` and ``direction``, the document's ``diagram`` as a number and ``range``, and how many ``diagrams`` it has;
+- ``kind``: ``flowchart``, ``other`` (a diagram that Merrow does not read) or ``unknown``; ``workflow``: whether it is one;
+- ``nodes``: ``{id, kind, operator, label, range, places, diagnostics}``, ``places`` being all that is written about the node;
+- ``edges``, in Mermaid's order: ``{id, source, target, label, range, output, port, type, case, drawn, diagnostics}``, ``id``
+  being the one that Mermaid gives the path;
+- ``subgraphs``: ``{id, title, range}``; and ``diagnostics`` about neither a node nor an edge.
+
+A diagnostic is ``{code, severity, message, range}`` with the severities ``error``, ``warning`` and ``hint``. Ranges are those of
+the document, in the encoding that was agreed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from merrow_analysis.diagnostics import Diagnostic
+from merrow_analysis.ide import picture as ide_picture
+from merrow_analysis.text import Position, Range
+from merrow_server.lsp.diagnostics import plain_range
+from merrow_server.lsp.documents import OpenDiagram, OpenDocument
+from merrow_server.lsp.protocol import InvalidParameters
+from merrow_server.lsp.server import MerrowServer
+
+GRAPH = "merrow/graph"
+
+
+def register(server: MerrowServer) -> None:
+    server.feature(GRAPH)(graph)
+
+
+def graph(server: MerrowServer, params: Any) -> dict[str, Any] | None:
+    """The diagram that ``params`` name, as the module says."""
+    asked = _object(params)
+    uri = _object(asked.get("textDocument")).get("uri")
+    if not isinstance(uri, str):
+        raise InvalidParameters(f"{GRAPH} needs a textDocument with a uri.")
+    document = server.document(uri)
+    if document is None or not document.diagrams:
+        return None
+    number = _number(document, asked.get("diagram"), _object(asked.get("position")).get("line"))
+    return None if number is None else _answer(document, number)
+
+
+def _object(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _number(document: OpenDocument, wanted: object, line: object) -> int | None:
+    """The number of the diagram ``wanted``, or else of the one at ``line``; None where there is none."""
+    diagrams = document.diagrams
+    if wanted is not None:
+        if not isinstance(wanted, int) or isinstance(wanted, bool):
+            raise InvalidParameters(f"The diagram of {GRAPH} must be a number from 1.")
+        return wanted if 1 <= wanted <= len(diagrams) else None
+    if not isinstance(line, int):
+        return 1
+    before = [number for number, diagram in enumerate(diagrams, 1) if _first_line(diagram) <= line]
+    return before[-1] if before else 1
+
+
+def _first_line(diagram: OpenDiagram) -> int:
+    return 0 if diagram.fence is None else diagram.fence.range.start.line
+
+
+def _answer(document: OpenDocument, number: int) -> dict[str, Any]:
+    diagram = document.diagrams[number - 1]
+    analysis = diagram.analysis
+    drawn = ide_picture.picture(analysis)
+    encode = _Encoder(diagram)
+    return {
+        "uri": document.uri,
+        "version": document.version,
+        "diagram": number,
+        "diagrams": len(document.diagrams),
+        "range": encode.whole(),
+        "text": diagram.text,
+        "kind": analysis.diagram.kind,
+        "workflow": analysis.is_workflow,
+        "direction": analysis.flow.direction,
+        "nodes": [encode.node(node) for node in drawn.nodes],
+        "edges": [encode.edge(edge) for edge in drawn.edges],
+        "subgraphs": [
+            {"id": part.id, "title": part.title, "range": encode.range(place)} for part, place in drawn.subgraphs
+        ],
+        "diagnostics": encode.diagnostics(drawn.elsewhere),
+    }
+
+
+class _Encoder:
+    """Writes the parts of a diagram's picture as JSON."""
+
+    def __init__(self, diagram: OpenDiagram) -> None:
+        self._diagram = diagram
+
+    def range(self, place: Range) -> dict[str, Any]:
+        return plain_range(self._diagram.to_lsp(place))
+
+    def whole(self) -> dict[str, Any]:
+        """The fence with its marks, or the whole document."""
+        diagram = self._diagram
+        document = diagram.document
+        place = Range(Position(0, 0), document.end) if diagram.fence is None else diagram.fence.range
+        return plain_range(document.to_lsp(place))
+
+    def diagnostics(self, found: list[Diagnostic]) -> list[dict[str, Any]]:
+        return [
+            {
+                "code": one.code,
+                "severity": one.severity.value,
+                "message": one.message,
+                "range": self.range(one.range),
+            }
+            for one in found
+        ]
+
+    def node(self, node: ide_picture.NodePicture) -> dict[str, Any]:
+        label, typed = node.flow.label, node.typed
+        return {
+            "id": node.flow.id,
+            "kind": "unknown" if typed is None else typed.kind,
+            "operator": None if typed is None else typed.operator,
+            "label": None if label is None else label.text,
+            "range": self.range(node.range),
+            "places": [self.range(place) for place in node.places],
+            "diagnostics": self.diagnostics(node.diagnostics),
+        }
+
+    def edge(self, edge: ide_picture.EdgePicture) -> dict[str, Any]:
+        label, typed = edge.flow.arrow.label, edge.typed
+        return {
+            "id": edge.id,
+            "source": edge.flow.source.id,
+            "target": edge.flow.target.id,
+            "label": None if label is None else label.text,
+            "range": self.range(edge.range),
+            "output": None if typed is None else typed.output,
+            "port": None if typed is None else typed.port,
+            "type": None if typed is None else typed.type,
+            "case": None if typed is None else typed.case_label,
+            "drawn": not edge.flow.carries_nothing,
+            "diagnostics": self.diagnostics(edge.diagnostics),
+        }
