@@ -1,0 +1,48 @@
+// Bundle the extension and what runs in its webviews: node scripts/build.mjs [--watch] [--development]
+import { existsSync, readdirSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import esbuild from 'esbuild';
+
+const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
+const development = process.argv.includes('--development') || process.argv.includes('--watch');
+const common = {
+  absWorkingDir: root,
+  bundle: true,
+  minify: !development,
+  sourcemap: development ? 'linked' : false,
+  legalComments: 'linked',
+  logLevel: 'warning',
+  metafile: true,
+};
+
+const extension = {
+  ...common,
+  entryPoints: ['src/extension.ts'],
+  outfile: 'dist/extension.js',
+  platform: 'node',
+  format: 'cjs',
+  target: 'node20',
+  external: ['vscode'],
+};
+
+// Every webview/<name>/main.ts becomes dist/webview/<name>.js, with the styles that it imports beside it.
+const webviews = existsSync(path.join(root, 'webview'))
+  ? readdirSync(path.join(root, 'webview')).filter((name) => existsSync(path.join(root, 'webview', name, 'main.ts')))
+  : [];
+const browser = {
+  ...common,
+  entryPoints: Object.fromEntries(webviews.map((name) => [name, `webview/${name}/main.ts`])),
+  outdir: 'dist/webview',
+  platform: 'browser',
+  format: 'iife',
+  target: 'chrome120',
+  define: { 'process.env.NODE_ENV': '"production"' },
+};
+
+const builds = webviews.length > 0 ? [extension, browser] : [extension];
+if (process.argv.includes('--watch')) {
+  for (const options of builds) await (await esbuild.context(options)).watch();
+} else {
+  await Promise.all(builds.map((options) => esbuild.build(options)));
+}

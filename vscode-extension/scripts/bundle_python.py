@@ -1,0 +1,121 @@
+"""Collect the language server's Python parts into ``python/``: Merrow's own packages and the pure-Python ones it imports.
+
+python scripts/bundle_python.py
+
+Third-party packages come as wheels, pinned by version and hash in ``python-requirements.txt``, and are kept in
+``.cache/wheels``, so that only the first run needs the network. Nothing is done when nothing changed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+EXTENSION = Path(__file__).resolve().parent.parent
+REPOSITORY = EXTENSION.parent
+TARGET = EXTENSION / "python"
+LIBRARIES = TARGET / "lib"
+WHEELS = EXTENSION / ".cache" / "wheels"
+REQUIREMENTS = Path(__file__).with_name("python-requirements.txt")
+STAMP = TARGET / ".stamp"
+OWN = (
+    "analysis/merrow_analysis",
+    "runtime/merrow_runtime",
+    "optimizer/merrow_optimizer",
+    "server/merrow_server",
+)
+NOT_SHIPPED = ("__pycache__", "py.typed", "RECORD", "WHEEL", "INSTALLER", "entry_points.txt", "top_level.txt")
+DOWNLOAD = ("-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps", "--require-hashes")
+PURE = ("--only-binary", ":all:", "--platform", "any", "--python-version", "3.11", "--implementation", "py", "--abi", "none")
+
+
+def main() -> int:
+    """Collect what changed; the exit code."""
+    wanted = fingerprint()
+    if STAMP.is_file() and STAMP.read_text("utf-8") == wanted:
+        return 0
+    wheels = sorted(download())
+    shutil.rmtree(LIBRARIES, ignore_errors=True)
+    for wheel in wheels:
+        unpack(wheel)
+    for package in OWN:
+        source = REPOSITORY / package
+        shutil.copytree(source, LIBRARIES / source.name, ignore=shutil.ignore_patterns(*NOT_SHIPPED))
+    STAMP.write_text(wanted, "utf-8")
+    files = [file for file in LIBRARIES.rglob("*") if file.is_file()]
+    size = sum(file.stat().st_size for file in files)
+    sys.stdout.write(f"python/lib: {len(files)} files, {size / 1e6:.1f} MB\n")
+    return 0
+
+
+def own_files() -> Iterator[Path]:
+    """The files of Merrow's own packages."""
+    for package in OWN:
+        for file in sorted((REPOSITORY / package).rglob("*")):
+            if file.is_file() and not NOT_SHIPPED_SET & set(file.parts):
+                yield file
+
+
+NOT_SHIPPED_SET = frozenset(NOT_SHIPPED)
+
+
+def fingerprint() -> str:
+    """What the bundle is made of, as one number: this script, the requirements and every file of our own."""
+    digest = hashlib.sha256()
+    for file in (Path(__file__), REQUIREMENTS, *own_files()):
+        digest.update(str(file.relative_to(REPOSITORY)).encode() + b"\0" + file.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+def pinned() -> dict[str, str]:
+    """The file-name beginning and the hash of each pinned wheel."""
+    found = {}
+    for line in REQUIREMENTS.read_text("utf-8").splitlines():
+        requirement, mark, digest = line.partition(" --hash=sha256:")
+        if mark:
+            found[requirement.replace("==", "-") + "-"] = digest
+    return found
+
+
+def download() -> list[Path]:
+    """The pinned wheels, from the cache where it has them all."""
+    found = cached()
+    if found is None:
+        WHEELS.mkdir(parents=True, exist_ok=True)
+        command = [sys.executable, *DOWNLOAD, *PURE, "--dest", str(WHEELS), "--requirement", str(REQUIREMENTS)]
+        subprocess.run(command, check=True)  # noqa: S603 - pip, with the pinned requirements
+        found = cached()
+    if found is None:
+        raise SystemExit("pip did not download every wheel of python-requirements.txt.")
+    return found
+
+
+def cached() -> list[Path] | None:
+    """The pinned wheels in the cache, checked by their hashes; None where one is missing."""
+    found = []
+    for beginning, digest in pinned().items():
+        wheel = next(WHEELS.glob(f"{beginning}*.whl"), None)
+        if wheel is None or hashlib.sha256(wheel.read_bytes()).hexdigest() != digest:
+            return None
+        found.append(wheel)
+    return found
+
+
+def unpack(wheel: Path) -> None:
+    """A wheel's modules, metadata and licences."""
+    with zipfile.ZipFile(wheel) as archive:
+        for name in archive.namelist():
+            if name.endswith("/") or NOT_SHIPPED_SET & set(Path(name).parts):
+                continue
+            if name.endswith((".so", ".pyd")):
+                raise SystemExit(f"{wheel.name} is not pure Python: {name}")
+            archive.extract(name, LIBRARIES)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
