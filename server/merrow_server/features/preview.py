@@ -21,15 +21,20 @@ from typing import Any
 from merrow_analysis.diagnostics import Diagnostic
 from merrow_analysis.ide import picture as ide_picture
 from merrow_analysis.text import Position, Range
-from merrow_server.lsp.diagnostics import plain_range
 from merrow_server.lsp.documents import OpenDiagram, OpenDocument
 from merrow_server.lsp.protocol import InvalidParameters
 from merrow_server.lsp.server import MerrowServer
+from merrow_server.positions import character_at
 
 GRAPH = "merrow/graph"
 
 
+class _Json(dict[str, Any]):
+    """JSON already: it goes out as it is, without a look of the converter at each of its thousand parts."""
+
+
 def register(server: MerrowServer) -> None:
+    server.protocol.converter.register_unstructure_hook(_Json, lambda whole: whole)
     server.feature(GRAPH)(graph)
 
 
@@ -72,23 +77,23 @@ def _answer(document: OpenDocument, number: int) -> dict[str, Any]:
     analysis = diagram.analysis
     drawn = ide_picture.picture(analysis)
     encode = _Encoder(diagram)
-    return {
-        "uri": document.uri,
-        "version": document.version,
-        "diagram": number,
-        "diagrams": len(document.diagrams),
-        "range": encode.whole(),
-        "text": diagram.text,
-        "kind": analysis.diagram.kind,
-        "workflow": analysis.is_workflow,
-        "direction": analysis.flow.direction,
-        "nodes": [encode.node(node) for node in drawn.nodes],
-        "edges": [encode.edge(edge) for edge in drawn.edges],
-        "subgraphs": [
+    return _Json(
+        uri=document.uri,
+        version=document.version,
+        diagram=number,
+        diagrams=len(document.diagrams),
+        range=encode.whole(),
+        text=diagram.text,
+        kind=analysis.diagram.kind,
+        workflow=analysis.is_workflow,
+        direction=analysis.flow.direction,
+        nodes=[encode.node(node) for node in drawn.nodes],
+        edges=[encode.edge(edge) for edge in drawn.edges],
+        subgraphs=[
             {"id": part.id, "title": part.title, "range": encode.range(place)} for part, place in drawn.subgraphs
         ],
-        "diagnostics": encode.diagnostics(drawn.elsewhere),
-    }
+        diagnostics=encode.diagnostics(drawn.elsewhere),
+    )
 
 
 class _Encoder:
@@ -96,16 +101,22 @@ class _Encoder:
 
     def __init__(self, diagram: OpenDiagram) -> None:
         self._diagram = diagram
+        self._lines = diagram.document.lines
+        self._encoding = diagram.document.encoding
 
     def range(self, place: Range) -> dict[str, Any]:
-        return plain_range(self._diagram.to_lsp(place))
+        fence = self._diagram.fence
+        start, end = place if fence is None else fence.range_to_host(place)
+        return {"start": self._position(start), "end": self._position(end)}
+
+    def _position(self, position: Position) -> dict[str, int]:
+        return {"line": position.line, "character": character_at(self._lines, position, self._encoding)}
 
     def whole(self) -> dict[str, Any]:
         """The fence with its marks, or the whole document."""
         diagram = self._diagram
-        document = diagram.document
-        place = Range(Position(0, 0), document.end) if diagram.fence is None else diagram.fence.range
-        return plain_range(document.to_lsp(place))
+        start, end = (Position(0, 0), diagram.document.end) if diagram.fence is None else diagram.fence.range
+        return {"start": self._position(start), "end": self._position(end)}
 
     def diagnostics(self, found: list[Diagnostic]) -> list[dict[str, Any]]:
         return [

@@ -1,4 +1,4 @@
-"""``merrow/graph``: the drawing joined with the text, in files and in fences, in each encoding, with ids as Mermaid makes them."""
+"""``merrow/graph``: the drawing joined with the text, in files and fences, in each encoding, with ids as Mermaid makes them."""
 
 from __future__ import annotations
 
