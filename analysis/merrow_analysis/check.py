@@ -14,12 +14,12 @@ from merrow_analysis.definitions.prompts import PromptBook, collect_prompts
 from merrow_analysis.definitions.provider import Provider
 from merrow_analysis.definitions.settings import NO_SETTINGS, WorkflowSettings, read_settings
 from merrow_analysis.diagnostics import Diagnostic, Severity
-from merrow_analysis.document import Document
+from merrow_analysis.document import Change, Document
 from merrow_analysis.graph import typed
 from merrow_analysis.graph.flow import Flow
 from merrow_analysis.graph.fold import fold
 from merrow_analysis.graph.nodes import TypedGraph
-from merrow_analysis.graph.patch import named_in, patch, relabelled
+from merrow_analysis.graph.patch import named_in, only_references, patch, relabelled
 from merrow_analysis.graph.typed import TypedCache
 from merrow_analysis.graph.update import relabel, update
 from merrow_analysis.rules import (
@@ -30,6 +30,7 @@ from merrow_analysis.rules import (
     prompt_rules,
     syntax_rules,
 )
+from merrow_analysis.rules.path_rules import find_rims
 from merrow_analysis.suppressions import apply as apply_suppressions
 from merrow_analysis.suppressions import has_suppression
 from merrow_analysis.syntax.parser import Diagram
@@ -106,7 +107,7 @@ class Analyser:
         self._notable: list[Block] = []
         self._suppressing: list[Block] = []
         self._typed: TypedGraph | None = None
-        self._graph_found: list[Diagnostic] = []
+        self._kept = _Kept()
         # What changed since the last analysis; None where it may be anything.
         self._patched: _Patched | None = None
 
@@ -156,7 +157,7 @@ class Analyser:
                 flow = fold(blocks)
             else:
                 lines = {block.line for _, new in changes for block in new} if only_labels else None
-                self._patched = _Patched(names, lines)
+                self._patched = _Patched(names, lines, _only_edges(changes, flow))
         self._flow = flow
         document.changes = []
         return flow
@@ -172,30 +173,62 @@ class Analyser:
         if not typed.is_workflow(flow, settings):
             self._typed = None
             return found
-        workflow, kept = self._type(flow, settings)
+        workflow, hold = self._type(flow, settings)
         book = collect_prompts(settings, self.provider)
         analysis.typed, analysis.prompts = workflow, book
         top = _TOP if diagram.header is None else diagram.header[1].range(diagram.header[0].span)
         found += configuration_rules.check_files(own, front, (*problems, *book.problems), top)
-        if not kept:
-            document = own.document if front is not None else EMPTY
-            self._graph_found = graph.check(workflow, header=diagram.header, front_matter=front, document=document)
-        found += self._graph_found
-        found += prompt_rules.check(workflow, own, book, front)
-        found += parameter_rules.check(workflow)
-        return found
+        places = graph.Places(diagram.header, front, own.document if front is not None else EMPTY)
+        rims = find_rims(workflow)
+        last = self._kept
+        if not (hold.nodes and last.stand_ins == rims.stand_in_ids):
+            last.stand_ins = rims.stand_in_ids
+            last.nodes = list(graph.check_nodes(workflow, last.stand_ins, places))
+        if not hold.edges:
+            last.edges = list(graph.check_edges_and_paths(workflow, rims, places))
+        if not (hold.texts and last.book is book):
+            last.book = book
+            last.texts = [*prompt_rules.check(workflow, own, book, front), *parameter_rules.check(workflow)]
+        return [*found, *last.nodes, *last.edges, *last.texts]
 
-    def _type(self, flow: Flow, settings: WorkflowSettings) -> tuple[TypedGraph, bool]:
-        """The typed graph, and whether what the graph's rules found last time still holds: a new label seldom changes that."""
+    def _type(self, flow: Flow, settings: WorkflowSettings) -> tuple[TypedGraph, _Hold]:
+        """The typed graph, and what of the findings of the last time still holds."""
         last, patched = self._typed, self._patched
         if last is not None and patched is not None and last.flow is flow and last.settings is settings:
             if patched.lines is not None and relabel(last, patched.names, self._cache):
-                lines = patched.lines
-                return last, not any(_touches(diagnostic, lines) for diagnostic in self._graph_found)
-            if update(last, patched.names, self._cache):
-                return last, False
+                # A new label seldom changes what is said of the graph.
+                found = [*self._kept.nodes, *self._kept.edges]
+                holds = not any(_touches(diagnostic, patched.lines) for diagnostic in found)
+                return last, _Hold(nodes=holds, edges=holds)
+            updated = update(last, patched.names, self._cache)
+            if updated is not None:
+                holds = updated == "edges" and patched.only_edges
+                return last, _Hold(nodes=holds, texts=holds)
         self._typed = typed.build(flow, settings, cache=self._cache)
-        return self._typed, False
+        return self._typed, _Hold()
+
+
+@dataclass(slots=True)
+class _Kept:
+    """Findings about a workflow, kept from one analysis to the next: about nodes, about edges, about what is written.
+
+    ``stand_ins`` and ``book`` are what the first and the last are about besides the graph.
+    """
+
+    nodes: list[Diagnostic] = field(default_factory=list)
+    edges: list[Diagnostic] = field(default_factory=list)
+    texts: list[Diagnostic] = field(default_factory=list)
+    stand_ins: frozenset[str] = frozenset()
+    book: PromptBook | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Hold:
+    """Which findings in `_Kept` still hold."""
+
+    nodes: bool = False
+    edges: bool = False
+    texts: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,10 +236,25 @@ class _Patched:
     """What edits changed that `patch` took over: the nodes named in the blocks they replaced, or put there.
 
     ``lines`` are those edited where nothing but labels and metadata may have changed, on the same lines; else None.
+    ``only_edges`` says that nothing but edges changed: what is written at nodes stands where it stood, and no line moved.
     """
 
     names: list[str]
     lines: set[int] | None
+    only_edges: bool
+
+
+def _only_edges(changes: Iterable[Change], flow: Flow) -> bool:
+    """Whether changed blocks say nothing about single nodes, are not the first to mention one, and move no line."""
+    for old, new in changes:
+        if sum(block.line_count for block in old) != sum(block.line_count for block in new):
+            return False
+        if not (only_references(old) and only_references(new)):
+            return False
+        changed = {id(block) for block in new}
+        if any(id(flow.nodes[name].mentions[0].block) in changed for name in named_in(new)):
+            return False
+    return True
 
 
 def _touches(diagnostic: Diagnostic, lines: set[int]) -> bool:

@@ -144,13 +144,40 @@ class TypedEdge:
         return self.placed.label.case
 
 
+@dataclass(slots=True)
+class Marks:
+    """The numbers of nodes about which there may be something to say, so that not all need be looked at.
+
+    ``found``: with findings about their edges; ``problems``: about what is written at them; ``gathering``: ensembles,
+    and nodes with a port for one value that several edges feed; ``decisions``.
+    """
+
+    found: set[int]
+    problems: set[int]
+    gathering: set[int]
+    decisions: set[int]
+
+    def read(self, index: int, resolution: Resolution, placement: Placement) -> None:
+        """Take over what a node is now."""
+        for numbers, holds in (
+            (self.found, placement.findings),
+            (self.problems, resolution.problems),
+            (self.gathering, _gathers(resolution, placement)),
+            (self.decisions, resolution.kind == "decision"),
+        ):
+            if holds:
+                numbers.add(index)
+            else:
+                numbers.discard(index)
+
+
 @dataclass(eq=False)
 class TypedGraph:
     """The meaning of one flowchart. ``problems`` are those of the front matter's types and operators.
 
     ``resolutions`` and ``placements`` say by number of a node what it is and how its edges are placed,
-    ``flow_edges`` are the edges that carry something; ``nodes`` and ``edges`` are the same as objects, made when
-    first asked for.
+    ``flow_edges`` are the edges that carry something (``has_hidden_edges``: the flowchart may have others);
+    ``nodes`` and ``edges`` are the same as objects, made when first asked for.
     """
 
     flow: Flow
@@ -164,6 +191,7 @@ class TypedGraph:
     resolutions: list[Resolution]
     placements: list[Placement]
     conflicts: dict[int, tuple[Mention, ...]]
+    has_hidden_edges: bool = False
 
     @property
     def order(self) -> list[int]:
@@ -209,6 +237,9 @@ class TypedGraph:
         """
         self.__dict__.pop("decisions", None)
         self.__dict__.pop("combinations", None)
+        if "marks" in self.__dict__:
+            for index in changed:
+                self.marks.read(index, self.resolutions[index], self.placements[index])
         if "edges" not in self.__dict__:
             return
         nodes, edges = self.nodes, self.edges
@@ -274,5 +305,19 @@ class TypedGraph:
 
     @cached_property
     def decisions(self) -> list[TypedNode]:
-        numbers = [index for index, resolution in enumerate(self.resolutions) if resolution.kind == "decision"]
-        return [self.nodes[index] for index in numbers] if numbers else []
+        return [self.nodes[index] for index in sorted(self.marks.decisions)]
+
+    @cached_property
+    def marks(self) -> Marks:
+        """The nodes that rules look at."""
+        what, placed = self.resolutions, self.placements
+        return Marks(
+            {index for index, placement in enumerate(placed) if placement.findings},
+            {index for index, resolution in enumerate(what) if resolution.problems},
+            {index for index, (one, two) in enumerate(zip(what, placed, strict=True)) if _gathers(one, two)},
+            {index for index, resolution in enumerate(what) if resolution.kind == "decision"},
+        )
+
+
+def _gathers(resolution: Resolution, placement: Placement) -> bool:
+    return bool(placement.crowded) or (resolution.spec is not None and resolution.spec.sources > 1)

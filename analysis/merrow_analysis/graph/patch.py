@@ -47,6 +47,16 @@ def named_in(blocks: list[Block]) -> list[str]:
     return [vertex.name.text for chain, _ in _chains(blocks) for group in reversed(chain.groups) for vertex in group]
 
 
+def only_references(blocks: list[Block]) -> bool:
+    """Whether chains in these blocks say nothing about their nodes: no label, shape, metadata or class."""
+    return not any(
+        vertex.shape is not None or vertex.metadata is not None or vertex.classes
+        for chain, _ in _chains(blocks)
+        for group in chain.groups
+        for vertex in group
+    )
+
+
 def _all_known_above(flow: Flow, old: list[Block], new: list[Block], names: set[str]) -> bool:
     """Whether all nodes are mentioned above these blocks, so that neither their being there nor their order depends on them."""
     if flow.subgraphs:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections.abc import Callable, Iterable
 from copy import copy
 from dataclasses import dataclass, field
-from itertools import accumulate
+from itertools import accumulate, compress
+from operator import not_
 
 from merrow_analysis.graph.reach import components, reach, topological_order
+
+Rows = dict[int, list[int]]
+"""Neighbours of some nodes, by the nodes' numbers."""
 
 
 @dataclass(slots=True, eq=False)
@@ -15,8 +21,9 @@ class Shape:
 
     ``following`` and ``before`` are the neighbours of each node, in the order of the edges. ``order`` has every node,
     sources first, ties by number; edges inside one of the ``cycles``, into ``inputs``, out of ``outputs`` and from a
-    node to itself don't count for it. ``roots`` have no edge in, ``sinks`` none out, ``repeated`` several from one
-    source. Nothing of a shape is ever changed: after an edit, `with_edges` makes another one that shares what stays.
+    node to itself don't count for it: the last three kinds are ``wrong``. ``roots`` have no edge in, ``sinks`` none
+    out, ``repeated`` several from one source. Nothing of a shape is ever changed: after an edit, `with_edges` makes
+    another one that shares what stays.
     """
 
     count: int
@@ -31,9 +38,11 @@ class Shape:
     roots: list[int] = field(init=False)
     sinks: list[int] = field(init=False)
     repeated: list[int] = field(init=False)
+    wrong: list[int] = field(init=False)
     _reached: tuple[list[int], bytearray] | None = None
     _cuts: list[int] | None = None
     _places: list[int] | None = None
+    _passing: list[int] | None = None
 
     def __post_init__(self) -> None:
         nodes = range(self.count)
@@ -46,28 +55,47 @@ class Shape:
         self.roots = [node for node, sources in enumerate(before) if not sources]
         self.sinks = [node for node, targets in enumerate(following) if not targets]
         self.repeated = [node for node, sources in enumerate(before) if _repeats(sources)]
+        self.wrong = self._wrong_edges(zip(self.sources, self.targets, strict=True), 0)
         self._sort()
 
-    def with_edges(
-        self, sources: list[int], targets: list[int], following: dict[int, list[int]], before: dict[int, list[int]]
-    ) -> Shape:
-        """The shape of the same nodes with these edges; ``following`` and ``before`` are the rows that differ."""
+    def with_edges(self, start: int, end: int, come: list[tuple[int, int]], following: Rows, before: Rows) -> Shape:
+        """The shape of the same nodes where other edges ``come`` in the place of those numbered from ``start`` to ``end``.
+
+        ``following`` and ``before`` are the rows that differ. What the edges away from these say is taken over.
+        """
         shape = copy(self)
-        shape.sources, shape.targets = sources, targets
+        gone = list(zip(self.sources[start:end], self.targets[start:end], strict=True))
+        shape.sources = [*self.sources[:start], *(source for source, _ in come), *self.sources[end:]]
+        shape.targets = [*self.targets[:start], *(target for _, target in come), *self.targets[end:]]
         shape.following, shape.before = self.following.copy(), self.before.copy()
         for node, row in following.items():
             shape.following[node] = row
         for node, row in before.items():
             shape.before[node] = row
-        shape.roots = [node for node, row in enumerate(shape.before) if not row]
-        shape.sinks = [node for node, row in enumerate(shape.following) if not row]
-        repeated = [node for node in self.repeated if node not in before]
-        shape.repeated = sorted((*repeated, *(node for node, row in before.items() if _repeats(row))))
+        shape.roots = _renewed(self.roots, before, lambda row: not row)
+        shape.sinks = _renewed(self.sinks, following, lambda row: not row)
+        shape.repeated = _renewed(self.repeated, before, _repeats)
+        wrong, moved = self.wrong, start + len(come) - end
+        after = [number + moved for number in wrong[bisect_left(wrong, end) :]]
+        shape.wrong = [*wrong[: bisect_left(wrong, start)], *self._wrong_edges(come, start), *after]
         shape._reached = shape._cuts = None
         if not self._order_holds(before):
-            shape._places = None
+            shape._places = shape._passing = None
             shape._sort()
+        elif self._passing is not None:
+            shape._passing = self._passing.copy()
+            shape._count_passing(gone, -1)
+            shape._count_passing(come, 1)
         return shape
+
+    def _wrong_edges(self, edges: Iterable[tuple[int, int]], first: int) -> list[int]:
+        """Which of ``edges``, counted from ``first`` on, are where none may be."""
+        inputs, outputs = set(self.inputs), set(self.outputs)
+        return [
+            number
+            for number, (source, target) in enumerate(edges, first)
+            if source == target or target in inputs or source in outputs
+        ]
 
     def _order_holds(self, before: dict[int, list[int]]) -> bool:
         """Whether ``order`` is also that of the graph where these rows of ``before`` are others.
@@ -125,18 +153,23 @@ class Shape:
         Linear: each edge between such nodes is counted over the places in the order that it spans.
         """
         if self._cuts is None:
+            if self._passing is None:
+                self._passing = [0] * (self.count + 1)
+                self._count_passing(zip(self.sources, self.targets, strict=True), 1)
             rims = {*self.inputs, *self.outputs}
-            place = self.places
-            passing = [0] * (self.count + 1)
-            for source, target in zip(self.sources, self.targets, strict=True):
-                if source not in rims and target not in rims and place[target] - place[source] > 1:
-                    passing[place[source] + 1] += 1
-                    passing[place[target]] -= 1
-            spanned = accumulate(passing)
-            self._cuts = [
-                node for node, over in zip(self.order, spanned, strict=False) if not over and node not in rims
-            ]
+            clear = map(not_, accumulate(self._passing))
+            self._cuts = [node for node in compress(self.order, clear) if node not in rims]
         return self._cuts
+
+    def _count_passing(self, edges: Iterable[tuple[int, int]], by: int) -> None:
+        """Count ``edges`` where they begin and where they cease to pass over places in the order."""
+        rims, place, passing = {*self.inputs, *self.outputs}, self.places, self._passing
+        if passing is None:
+            return
+        for source, target in edges:
+            if source not in rims and target not in rims and place[target] - place[source] > 1:
+                passing[place[source] + 1] += by
+                passing[place[target]] -= by
 
     def _sort(self) -> None:
         no_entry, no_exit = set(self.inputs), set(self.outputs)
@@ -152,6 +185,12 @@ class Shape:
         self.cycles = [component for component in rest if len(component) > 1]
         for component in reversed(rest):
             self.order += component
+
+
+def _renewed(nodes: list[int], rows: Rows, holds: Callable[[list[int]], bool]) -> list[int]:
+    """The nodes whose row ``holds``, where it is known which ones these were before ``rows`` changed."""
+    kept = [node for node in nodes if node not in rows]
+    return sorted((*kept, *(node for node, row in rows.items() if holds(row))))
 
 
 def _repeats(sources: list[int]) -> bool:

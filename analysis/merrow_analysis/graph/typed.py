@@ -7,7 +7,11 @@ The objects for nodes and edges are made when they are first asked for.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from itertools import compress, count
+from operator import ne
 from typing import Any
 
 from merrow_analysis.definitions.declared_operators import declare_operators
@@ -113,50 +117,68 @@ class TypedCache:
 
         ``labels`` are those on the edges into each node, in the order of ``shape.before``.
         """
-        last, count = self._last, shape.count
-        before = shape.before
+        last = self._last
         # Which sources are known when their target is placed depends on the order.
-        if last is not None and last.shape.order is shape.order:
-            placements, signatures = last.placements.copy(), last.signatures.copy()
-            stale = bytearray(map(int.__ne__, facts, last.facts))
-            for index, (row, last_row) in enumerate(zip(labels, last.labels, strict=True)):
-                if row != last_row:
-                    stale[index] = 1
-            if before is not last.shape.before:
-                for index, (sources, last_sources) in enumerate(zip(before, last.shape.before, strict=True)):
-                    if sources != last_sources:
-                        stale[index] = 1
-        else:
-            placements, signatures = [_NOT_PLACED] * count, [-1] * count
-            stale = bytearray(b"\x01") * count
+        if last is None or last.shape.order is not shape.order:
+            placements, signatures = [_NOT_PLACED] * shape.count, [-1] * shape.count
+            self._last = last = _Pass(shape, labels, facts, placements, signatures)
+            self._place(last, range(shape.count))
+            return placements
+        stale = set(_differing(facts, last.facts))
+        stale.update(_differing(labels, last.labels), _differing(shape.before, last.shape.before))
+        return self.place_again(shape, labels, facts, stale)[0]
+
+    def place_again(
+        self, shape: Shape, labels: list[list[str | None]], facts: list[int], stale: Collection[int]
+    ) -> tuple[list[Placement], set[int]]:
+        """As `place`, where ``stale`` are the nodes for which something changed since the last pass, and the order is that
+        of the last pass, or neither is of a graph with cycles. Also the numbers of the nodes that were placed otherwise.
+        """
+        last = self._last
+        assert last is not None  # noqa: S101 - the caller has asked for the last pass
+        again = set(stale)
+        if shape.order is not last.shape.order:
+            # Edges that don't count for the order may now lead from a source that is known, or no more from one.
+            again.update(shape.targets[edge] for edge in shape.wrong)
+        self._last = _Pass(shape, labels, facts, last.placements.copy(), last.signatures.copy())
+        return self._last.placements, self._place(self._last, again)
+
+    def _place(self, now: _Pass, stale: Collection[int]) -> set[int]:
+        """Place the edges of ``stale`` nodes, and of those behind them as far as something changes; which did."""
+        shape, labels, facts, placements, signatures = now.shape, now.labels, now.facts, now.placements, now.signatures
+        order, places, known = shape.order, shape.places, self._placements
         unknown = self.signature(UNKNOWN)
-        following, known = shape.following, self._placements
-        # A source that comes later in the order is on a cycle with its target, or leads where it may not: unknown.
-        done = bytearray(count)
-        for index in shape.order:
-            done[index] = 1
-            if not stale[index]:
+        changed: set[int] = set()
+        waiting = sorted(places[index] for index in stale)  # a sorted list is a heap
+        last_place = -1
+        while waiting:
+            own_place = heappop(waiting)
+            if own_place == last_place:
                 continue
-            sources, texts = before[index], labels[index]
+            last_place, index = own_place, order[own_place]
+            sources, texts = shape.before[index], labels[index]
             key: list[object] = [facts[index]]
+            # A source that comes later in the order is on a cycle with its target, or leads where it may not: unknown.
             for source, label in zip(sources, texts, strict=True):
-                key += (label, signatures[source] if done[source] and source != index else unknown)
+                key += (label, signatures[source] if places[source] < own_place else unknown)
             wanted = tuple(key)
             answer = known.get(wanted)
             if answer is None:
                 given = tuple(
-                    (label, placements[source].signature if done[source] and source != index else UNKNOWN)
+                    (label, placements[source].signature if places[source] < own_place else UNKNOWN)
                     for source, label in zip(sources, texts, strict=True)
                 )
                 made = place(self._facts_list[facts[index]], given, self.types)
                 answer = known[wanted] = (made, self.signature(made.signature))
-            placements[index] = answer[0]
+            if placements[index] is not answer[0]:
+                placements[index] = answer[0]
+                changed.add(index)
             if answer[1] != signatures[index]:
                 signatures[index] = answer[1]
-                for target in following[index]:
-                    stale[target] = 1
-        self._last = _Pass(shape, labels, facts, placements, signatures)
-        return placements
+                for target in shape.following[index]:
+                    if places[target] > own_place:
+                        heappush(waiting, places[target])
+        return changed
 
     def last_pass(self, graph: TypedGraph) -> _Pass | None:
         """The last pass, where it was that over ``graph`` and is still remembered."""
@@ -168,6 +190,11 @@ class TypedCache:
         if self._last is not None and self._last.shape.is_of(count, sources, targets, inputs, outputs):
             return self._last.shape
         return Shape(count, sources, targets, inputs, outputs)
+
+
+def _differing(new: Sequence[object], old: Sequence[object]) -> Iterator[int]:
+    """The numbers at which two lists of the same length differ."""
+    return compress(count(), map(ne, new, old))
 
 
 _NOT_PLACED = Placement((), UNKNOWN, ())
@@ -252,6 +279,7 @@ def build(flow: Flow, settings: Settings, *, cache: TypedCache | None = None) ->
         resolutions,
         placements,
         conflicts,
+        has_hidden_edges=len(edges) != len(flow.edges),
     )
 
 

@@ -7,6 +7,9 @@ effect goes too far nothing is done, and `merrow_analysis.graph.typed.build` mus
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import compress, count
+from operator import is_not
+from typing import Literal
 
 from merrow_analysis.graph.flow import FlowEdge
 from merrow_analysis.graph.nodes import TypedGraph
@@ -49,70 +52,89 @@ def _same_ports(old: Resolution, new: Resolution) -> bool:
     )
 
 
-def update(graph: TypedGraph, names: Iterable[str], cache: TypedCache) -> bool:
+Updated = Literal["edges", "nodes"]
+"""What an update found changed: edges alone, or also what nodes are."""
+
+
+def update(graph: TypedGraph, names: Iterable[str], cache: TypedCache) -> Updated | None:
     """Type a graph anew where only what is written at some nodes, and edges between them, changed since it was typed.
 
-    ``cache`` is the one that the graph was built with. False, with nothing done, where that was not its last use, or
+    ``cache`` is the one that the graph was built with. None, with nothing done, where that was not its last use, or
     where a node became an input or output, or is none any more.
     """
     flow, settings = graph.flow, graph.settings
     cache.prepare(settings)
     last = cache.last_pass(graph)
     if last is None:
-        return False
+        return None
     special, inputs, outputs = special_nodes(settings), set(graph.shape.inputs), set(graph.shape.outputs)
     read = []
-    for name in dict.fromkeys(names):
+    names = dict.fromkeys(names)
+    for name in names:
         node = flow.nodes[name]
         role, resolution, fact, conflicting = read_node(node, flow, settings, special, cache)
         if (role == "input") != (node.index in inputs) or (role == "output") != (node.index in outputs):
-            return False
+            return None
         read.append((node.index, resolution, fact, conflicting))
-    facts = last.facts.copy()
+    facts, labels = last.facts.copy(), last.labels
+    updated: Updated = "edges"
     for index, resolution, fact, conflicting in read:
+        if graph.resolutions[index] is not resolution or conflicting or index in graph.conflicts:
+            updated = "nodes"
         graph.resolutions[index], facts[index] = resolution, fact
         graph.conflicts.pop(index, None)
         if conflicting:
             graph.conflicts[index] = conflicting
-    edges = [edge for edge in flow.edges if edge.arrow.stroke != "invisible"]
+    stale = {index for index, *_ in read}
+    edges = _carrying(graph, names)
     start, old_end, new_end = _difference(graph.flow_edges, edges)
     gone, come = graph.flow_edges[start:old_end], edges[start:new_end]
-    labels = last.labels.copy()
     if gone or come:
+        labels = labels.copy()
         for index in {edge.target.index for edge in (*gone, *come)}:
             into = graph.flow_nodes[index].incoming
             labels[index] = [
                 None if (label := edge.arrow.label) is None else label.text for edge in into if not edge.carries_nothing
             ]
+            stale.add(index)
         graph.shape = _shape(graph, gone, come, start)
         graph.flow_edges = edges
-    placements = cache.place(graph.shape, labels, facts)
-    changed = {index for index, *_ in read}
-    changed.update(
-        index for index, (old, new) in enumerate(zip(graph.placements, placements, strict=True)) if old is not new
-    )
+    if graph.shape.order is last.shape.order or not (graph.shape.cycles or last.shape.cycles):
+        placements, changed = cache.place_again(graph.shape, labels, facts, stale)
+    else:
+        placements = cache.place(graph.shape, labels, facts)
+        changed = set(compress(count(), map(is_not, graph.placements, placements)))
     graph.placements = placements
-    graph.renew(changed, slice(start, old_end), come)
-    return True
+    graph.renew(changed.union(index for index, *_ in read), slice(start, old_end), come)
+    return updated
+
+
+def _carrying(graph: TypedGraph, names: Iterable[str]) -> list[FlowEdge]:
+    """The edges that carry something, as they are now that those of these nodes changed."""
+    flow = graph.flow
+    if any(edge.carries_nothing for name in names for edge in flow.nodes[name].outgoing):
+        graph.has_hidden_edges = True
+    if graph.has_hidden_edges:
+        return [edge for edge in flow.edges if not edge.carries_nothing]
+    return flow.edges.copy()
 
 
 def _difference(old: Sequence[FlowEdge], new: Sequence[FlowEdge]) -> tuple[int, int, int]:
     """Where two lists begin to differ, and where in each of them they are the same again."""
     shared = min(len(old), len(new))
-    start = next((place for place, (a, b) in enumerate(zip(old, new, strict=False)) if a is not b), shared)
-    backwards = zip(reversed(old), reversed(new), strict=False)
-    same = next((place for place, (a, b) in enumerate(backwards) if a is not b), shared)
+    start = next(compress(count(), map(is_not, old, new)), shared)
+    same = next(compress(count(), map(is_not, reversed(old), reversed(new))), shared)
     same = min(same, shared - start)
     return start, len(old) - same, len(new) - same
 
 
 def _shape(graph: TypedGraph, gone: Sequence[FlowEdge], come: Sequence[FlowEdge], start: int) -> Shape:
     """The shape of a graph after these edges came in the place, from ``start`` on, of others."""
-    shape, nodes = graph.shape, graph.flow_nodes
-    end = start + len(gone)
-    return shape.with_edges(
-        [*shape.sources[:start], *(edge.source.index for edge in come), *shape.sources[end:]],
-        [*shape.targets[:start], *(edge.target.index for edge in come), *shape.targets[end:]],
+    nodes = graph.flow_nodes
+    return graph.shape.with_edges(
+        start,
+        start + len(gone),
+        [(edge.source.index, edge.target.index) for edge in come],
         {
             index: [edge.target.index for edge in nodes[index].outgoing if not edge.carries_nothing]
             for index in {edge.source.index for edge in (*gone, *come)}

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+
 from merrow_analysis.definitions.front_matter import EMPTY, FrontMatterDoc
 from merrow_analysis.definitions.types import ENTRY_POINT, PROBLEM, Type
 from merrow_analysis.diagnostics import Diagnostic
@@ -33,32 +36,57 @@ def check(
     ``header`` and ``front_matter`` are those of the diagram, ``document`` is what the settings were read from; they
     only say where findings about the whole file, and about its front matter, are shown.
     """
-    top = _TOP if header is None else header[1].range(header[0].span)
+    rims = find_rims(graph)
+    places = Places(header, front_matter, document)
+    return [*check_nodes(graph, rims.stand_in_ids, places), *check_edges_and_paths(graph, rims, places)]
 
-    def place_of(path: tuple[str | int, ...]) -> Range | None:
-        places = document.places("workflow", *path)
-        if front_matter is None or places is None:
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where findings about the whole file, and about its front matter, are shown."""
+
+    header: tuple[Header, Block] | None = None
+    front_matter: tuple[FrontMatter, Block] | None = None
+    document: FrontMatterDoc = EMPTY
+
+    @property
+    def top(self) -> Range:
+        """Where the diagram begins."""
+        return _TOP if self.header is None else self.header[1].range(self.header[0].span)
+
+    def of(self, path: tuple[str | int, ...]) -> Range | None:
+        """Where the front matter has what is at ``path`` below ``workflow``; None where it hasn't."""
+        places = self.document.places("workflow", *path)
+        if self.front_matter is None or places is None:
             return None
-        statement, block = front_matter
+        statement, block = self.front_matter
         shift = statement.body_span[0]
         (start, end), value = places
         if isinstance(path[-1], int):
             start, end = value
         return block.range((start + shift, end + shift))
 
-    rims = find_rims(graph)
-    found = list(check_definitions(graph, place_of, top))
-    found += check_rims(graph, rims, _named_places(graph, place_of), top)
-    found += check_operators(graph, rims.stand_in_ids)
-    found += check_classes(graph)
-    found += check_edges(graph)
-    found += check_cycles(graph)
-    found += check_paths(graph, rims)
-    found += check_ports(graph, _excused(graph, rims))
-    found += check_decisions(graph)
-    found += check_liveness(graph)
-    found += check_hints(graph)
-    return found
+
+def check_nodes(graph: TypedGraph, stand_ins: frozenset[str], places: Places) -> Iterator[Diagnostic]:
+    """What is to say about single nodes and about declarations, whatever edges there are.
+
+    ``stand_ins`` are nodes that `check_edges_and_paths` reports as a misnamed PROBLEM or RETURN.
+    """
+    yield from check_definitions(graph, places.of, places.top)
+    yield from check_operators(graph, stand_ins)
+    yield from check_classes(graph)
+
+
+def check_edges_and_paths(graph: TypedGraph, rims: Rims, places: Places) -> Iterator[Diagnostic]:
+    """What is to say about edges, and about nodes for the edges that they have."""
+    yield from check_rims(graph, rims, _named_places(graph, places.of), places.top)
+    yield from check_edges(graph)
+    yield from check_cycles(graph)
+    yield from check_paths(graph, rims)
+    yield from check_ports(graph, _excused(graph, rims))
+    yield from check_decisions(graph)
+    yield from check_liveness(graph)
+    yield from check_hints(graph)
 
 
 def _named_places(graph: TypedGraph, place_of: PlaceOf) -> dict[str, Range]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
-from itertools import islice
 
 from merrow_analysis.diagnostics import Diagnostic, Severity, Tag
 from merrow_analysis.graph.conditions import TooManyCombinationsError
@@ -38,12 +38,14 @@ def _implied_orders(graph: TypedGraph) -> Iterator[Diagnostic]:
     combinations = graph.combinations
     if combinations.live is None or combinations.cases is None:
         return
-    plan = {node.index: node for node in combinations.plan}
-    for edge in islice((edge for edge in graph.edges if edge.order_only), _MOST_ORDERS):
-        if edge.target.index not in plan:
-            continue
+    plan, places = combinations.plan, graph.shape.places
+    orders = sorted(
+        (edge for node in graph.decisions for edge in node.outgoing if edge.order_only),
+        key=lambda edge: edge.flow.index,
+    )
+    for edge in orders[:_MOST_ORDERS]:
         try:
-            if _is_implied(graph, edge, plan[edge.target.index]):
+            if _is_implied(graph, edge, plan[places[edge.target.index]]):
                 message = (
                     f"{edge.target.id} runs after {edge.source.id} and in the same cases without this edge too; it "
                     "only gives order, which other paths imply already."
@@ -77,28 +79,19 @@ def _bottlenecks(graph: TypedGraph) -> Iterator[Diagnostic]:
     shape = graph.shape
     rims = {*shape.inputs, *shape.outputs}
     inner = shape.count - len(rims)
-    earlier = dict(zip(shape.cuts, _earlier(shape.order, rims, shape.cuts), strict=True))
+    rim_places = sorted(shape.places[rim] for rim in rims)
     for index in shape.cuts:
+        if len(shape.before[index]) < _WIDE or len(shape.following[index]) < _WIDE:
+            continue
         sources = len({source for source in shape.before[index] if source not in rims})
         targets = len({target for target in shape.following[index] if target not in rims})
         if sources < _WIDE or targets < _WIDE:
             continue
+        earlier = shape.places[index] - bisect_left(rim_places, shape.places[index])
         node = graph.nodes[index]
         message = (
             f"All work passes through {named(node)}: {sources} nodes lead into it and {targets} out of it, so none of "
-            f"the {inner - earlier[index] - 1} later nodes starts before all {earlier[index]} earlier ones have ended. "
+            f"the {inner - earlier - 1} later nodes starts before all {earlier} earlier ones have ended. "
             "Let later nodes take what they need from the earlier ones directly, where they can."
         )
         yield report(BOTTLENECK, node.flow.range, message)
-
-
-def _earlier(order: list[int], rims: set[int], cuts: list[int]) -> Iterator[int]:
-    """How many inner nodes come before each of ``cuts``, which are in the same order."""
-    waiting = iter(cuts)
-    following = next(waiting, None)
-    count = 0
-    for node in order:
-        if node == following:
-            yield count
-            following = next(waiting, None)
-        count += node not in rims

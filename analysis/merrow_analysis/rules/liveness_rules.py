@@ -38,10 +38,8 @@ def check_liveness(graph: TypedGraph) -> Iterator[Diagnostic]:
     undecided = combinations.undecided
     found: list[Diagnostic] = []
     if undecided is None:
-        for index, (resolution, placement) in enumerate(zip(graph.resolutions, graph.placements, strict=True)):
-            spec = resolution.spec
-            if not placement.crowded and (spec is None or spec.sources < 2):
-                continue
+        for index in sorted(graph.marks.gathering):
+            placement = graph.placements[index]
             if not placement.crowded and not graph.decisions and _has_voices(graph, index):
                 continue
             node = graph.nodes[index]
@@ -142,8 +140,9 @@ def _ensemble(node: TypedNode, combinations: Combinations) -> Diagnostic | None:
 
 def _skipped(graph: TypedGraph, combinations: Combinations) -> Iterator[Diagnostic]:
     """Nodes that never run, and outputs that some choices leave empty, unless that follows from such a node."""
-    stuck = [node for node in graph.nodes if combinations.runs(node) == NEVER]
-    numbers = {node.index for node in stuck}
+    runs = combinations.live.runs if combinations.live is not None else {}
+    numbers = {index for index, condition in runs.items() if condition == NEVER}
+    stuck = [graph.nodes[index] for index in sorted(numbers)]
     first = [
         node
         for node in stuck

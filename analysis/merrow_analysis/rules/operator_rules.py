@@ -70,9 +70,9 @@ def check_operators(graph: TypedGraph, stand_ins: frozenset[str]) -> Iterator[Di
     unknown: dict[str, list[tuple[TypedNode, NodeProblem]]] = {}
     for index in graph.conflicts:
         yield _conflict(graph.nodes[index])
-    for index, resolution in enumerate(graph.resolutions):
-        for problem in resolution.problems:
-            node = graph.nodes[index]
+    for index in sorted(graph.marks.problems):
+        node = graph.nodes[index]
+        for problem in node.resolution.problems:
             if problem.kind == "variant":
                 yield from _spelling(node, problem.claims[0], graph, spelled)
             elif problem.kind in ("unknown", "none"):

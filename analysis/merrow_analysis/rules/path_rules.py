@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from merrow_analysis.definitions.operators import InputPort
 from merrow_analysis.diagnostics import Diagnostic, Fix, Related, Severity
 from merrow_analysis.graph.flow import Flow
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
@@ -123,13 +124,8 @@ def _rename(node: TypedNode, name: str, flow: Flow) -> Fix:
 def check_edges(graph: TypedGraph) -> Iterator[Diagnostic]:
     """Edges where none may be: to the same node, into inputs, out of outputs, and ones that repeat another."""
     shape = graph.shape
-    inputs, outputs = set(shape.inputs), set(shape.outputs)
-    wrong = [
-        number
-        for number, (source, target) in enumerate(zip(shape.sources, shape.targets, strict=True))
-        if source == target or target in inputs or source in outputs
-    ]
-    for number in wrong:
+    inputs = set(shape.inputs)
+    for number in shape.wrong:
         edge = graph.flow_edges[number]
         source_id, target_id = edge.source.id, edge.target.id
         if edge.source is edge.target:
@@ -149,14 +145,18 @@ def check_edges(graph: TypedGraph) -> Iterator[Diagnostic]:
 
 def _repeated(node: TypedNode) -> Iterator[Diagnostic]:
     seen: dict[object, TypedEdge] = {}
-    ports = {port.name: port for port in node.input_ports}
+    ports: dict[str, InputPort] | None = None
     for edge in node.incoming:
         if not edge.feeds and not edge.order_only:
             continue
         key = (edge.source.index, edge.case, edge.feeds)
         first = seen.setdefault(key, edge)
+        if first is edge:
+            continue
+        if ports is None:
+            ports = {port.name: port for port in node.input_ports}
         # A port for one value says that it is fed twice.
-        if first is edge or any(feed.port in ports and not ports[feed.port].many for feed in edge.feeds):
+        if any(feed.port in ports and not ports[feed.port].many for feed in edge.feeds):
             continue
         where = f"port `{edge.port}` of {node.id}" if edge.port is not None else node.id
         message = f"{edge.source.id} already leads to {where} by another edge; remove one of them."
@@ -270,9 +270,12 @@ def _broken_ends(stuck: list[TypedNode], unfed: list[TypedNode]) -> Iterator[Dia
 
 def _arrow(source: str, target: TypedNode, giver: TypedNode | None = None) -> str:
     """An edge to suggest, with the port where one must be named."""
-    open_ports = _open_ports(target, giver) if giver is not None else [p.name for p in target.input_ports if p.required]
-    bulk = target.spec is None or target.spec.bulk is not None
-    label = "" if bulk or not open_ports else f"|{open_ports[0]}|"
+    label = ""
+    if target.spec is not None and target.spec.bulk is None:
+        open_ports = (
+            _open_ports(target, giver) if giver is not None else [p.name for p in target.input_ports if p.required]
+        )
+        label = f"|{open_ports[0]}|" if open_ports else ""
     return f"{source} -->{label} {target.id}"
 
 

@@ -72,9 +72,9 @@ CASE_WITHOUT_VALUE = register(
 
 def check_ports(graph: TypedGraph, excused: frozenset[Type]) -> Iterator[Diagnostic]:
     """Findings about ports. Open ports of a type in ``excused`` follow from a missing or unconnected input node."""
-    for index, placement in enumerate(graph.placements):
-        for finding in placement.findings:
-            node = graph.nodes[index]
+    for index in sorted(graph.marks.found):
+        node = graph.nodes[index]
+        for finding in node.placement.findings:
             if finding.kind == "missing-input":
                 if not _is_excused(finding.wanted, excused, graph):
                     yield _missing_input(node, finding, graph)
