@@ -128,36 +128,38 @@ class Document:
             return not self._continues(line)
 
         line = blocks[start].line if start < len(blocks) else first
-        prefix = blocks[:start]
-        partial, reached = parse_body(self.lines, prefix, line, met)
-        if partial.whole:
-            self._read_whole()
-            return
-        resume = bisect_right(blocks, reached - delta - 1, key=_line) if reached < len(self.lines) else len(blocks)
-        tail = blocks[resume:]
-        if delta:
-            for block in tail:
-                block.line += delta
-        kept = min(start, len(partial.blocks))
-        while kept and partial.blocks[kept - 1] is not blocks[kept - 1]:
-            kept -= 1  # an arrow made reading step back over statements before the edit
-        change = Change(blocks[kept:resume], partial.blocks[kept:])
-        for old_block, new_block in zip(change.old, change.new, strict=False):
-            if not _same(old_block, new_block):
+        # An arrow makes reading step back over the statements before it: seldom over more than the last one.
+        base = start - 1
+        while base > 0 and all(isinstance(statement, Comment) for statement in blocks[base].statements):
+            base -= 1
+        for window in (max(base, 0), 0):
+            partial, reached = parse_body(self.lines, blocks[window:start], line, met)
+            if partial.whole:
+                self._read_whole()
+                return
+            made = partial.blocks
+            kept = min(start - window, len(made))
+            while kept and made[kept - 1] is not blocks[window + kept - 1]:
+                kept -= 1
+            if kept or not window:
                 break
-            old_block.line, old_block.reach = new_block.line, new_block.reach
-            partial.blocks[kept] = old_block
+        resume = bisect_right(blocks, reached - delta - 1, key=_line) if reached < len(self.lines) else len(blocks)
+        if delta:
+            for index in range(resume, len(blocks)):
+                blocks[index].line += delta
+        changed = Change(blocks[window + kept : resume], made[kept:])
+        while changed.old and changed.new and _same(changed.old[0], changed.new[0]):
+            _renumber(changed.old.pop(0), changed.new.pop(0))
             kept += 1
-        changed = Change(blocks[kept:resume], partial.blocks[kept:])
+        resumed = resume
         while changed.old and changed.new and _same(changed.old[-1], changed.new[-1]):
-            old_block, new_block = changed.old.pop(), changed.new.pop()
-            old_block.line, old_block.reach = new_block.line, new_block.reach
-            partial.blocks[kept + len(changed.new)] = old_block
+            _renumber(changed.old.pop(), changed.new.pop())
+            resumed -= 1
+        blocks[window + kept : resumed] = changed.new
         if self.changes is not None:
             self.changes.append(changed)
-        diagram.blocks = [*partial.blocks, *tail]
         if diagram.far or partial.far:
-            diagram.far = [block for block in diagram.blocks if block.reach]
+            diagram.far = [block for block in blocks if block.reach]
 
     def _first_affected(self, first: int) -> int | None:
         """The index of the block from which to read: the statement before the edit, or one that looked as far as it.
@@ -191,6 +193,11 @@ class Document:
 
 def _line(block: Block) -> int:
     return block.line
+
+
+def _renumber(old: Block, new: Block) -> None:
+    """Let the old block stand where the new one would."""
+    old.line, old.reach = new.line, new.reach
 
 
 def _same(old: Block, new: Block) -> bool:

@@ -54,7 +54,7 @@ class PromptFile:
     problem: str | None = None
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True)
 class PromptBook:
     """All prompts of a workflow, by casefolded name; ``declared`` says that there is any place that has prompts.
 

@@ -65,8 +65,9 @@ class Shape:
         """
         shape = copy(self)
         gone = list(zip(self.sources[start:end], self.targets[start:end], strict=True))
-        shape.sources = [*self.sources[:start], *(source for source, _ in come), *self.sources[end:]]
-        shape.targets = [*self.targets[:start], *(target for _, target in come), *self.targets[end:]]
+        shape.sources, shape.targets = self.sources.copy(), self.targets.copy()
+        shape.sources[start:end] = [source for source, _ in come]
+        shape.targets[start:end] = [target for _, target in come]
         shape.following, shape.before = self.following.copy(), self.before.copy()
         for node, row in following.items():
             shape.following[node] = row
