@@ -1,0 +1,221 @@
+"""The store: runs, their calls and nodes, answers and dialects, in one SQLite file in WAL mode."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+from merrow_runtime.errors import StoreFailure, UsageFailure
+from merrow_runtime.store import lease, rows
+from merrow_runtime.store.cache import Cache
+from merrow_runtime.store.contract import CallRecord, NodeRecord, RunRecord
+from merrow_runtime.store.dialects import Dialects
+from merrow_runtime.store.journal import SqliteJournal
+from merrow_runtime.store.location import private_file, state_folder
+from merrow_runtime.store.pruning import Pruned, prune
+from merrow_runtime.store.schema import TABLES, VERSION
+from merrow_runtime.store.writer import BALLAST, Writer, explained, in_transaction
+
+FILE = "runs.sqlite"
+
+_BUSY_SECONDS = 10.0
+
+
+class Store:
+    """One connection to a journal. It belongs to the thread (and event loop) that opened it."""
+
+    def __init__(self, database: sqlite3.Connection, path: Path | None = None, ballast: Path | None = None) -> None:
+        """Use `Store.open` or `MemoryStore`."""
+        self.path = path
+        self._database = database
+        self._writer = Writer(database, ballast)
+        self.cache = Cache(self._writer)
+        self.dialects = Dialects(self._writer)
+
+    @classmethod
+    def open(cls, path: Path | None = None) -> Store:
+        """Open the journal at ``path`` (None: `FILE` in the state folder), made when it isn't there, for the user alone.
+
+        Raises `StoreFailure`.
+        """
+        path = state_folder() / FILE if path is None else path
+        private_file(path)
+        database = connect(str(path))
+        ballast = path.with_name(path.name + ".ballast")
+        _set_aside(ballast)
+        return cls(database, path, ballast)
+
+    def begin(self, run: RunRecord) -> SqliteJournal:
+        """Put a new run into the journal and take it. Raises `StoreFailure`."""
+        holder = lease.Holder.here()
+
+        def work(database: sqlite3.Connection) -> None:
+            database.execute("INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows.run_values(run))
+            lease.take(database, run.id, holder)
+
+        self._writer.now(work)
+        return SqliteJournal(self._writer, run.id, holder)
+
+    def take(self, run: str) -> tuple[RunRecord, SqliteJournal]:
+        """Take a run that began before, to go on with it. Raises `StoreFailure` where a living process has it,
+        `UsageFailure` where there is none of this id.
+        """
+        record = self.run(run)
+        holder = lease.Holder.here()
+
+        def work(database: sqlite3.Connection) -> None:
+            lease.take(database, record.id, holder)
+            database.execute(
+                "UPDATE runs SET status = 'running', ended = NULL, error = NULL WHERE id = ?", (record.id,)
+            )
+
+        self._writer.now(work)
+        return record, SqliteJournal(self._writer, record.id, holder)
+
+    def run(self, run: str) -> RunRecord:
+        """The run of this id, or of the only id that begins so. Raises `UsageFailure`, `StoreFailure`."""
+        pattern = run.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
+        found = self._rows(
+            f"SELECT {rows.RUN_COLUMNS} FROM runs WHERE id = ? OR id LIKE ? ESCAPE '\\' ORDER BY started DESC LIMIT 3",  # noqa: S608
+            (run, pattern),
+        )
+        exact = [row for row in found if row[0] == run]
+        if exact or len(found) == 1:
+            return self._shown(rows.run_of((exact or found)[0]))
+        if not found or not run:
+            raise UsageFailure(f"There is no run {run!r} in the journal; list them with: merrow runs")
+        raise UsageFailure(f"Several runs begin with {run!r}; give more of the id: {found[0][0]}, {found[1][0]}, ...")
+
+    def runs(self, limit: int = 50, workflow: str | None = None) -> list[RunRecord]:
+        """The newest runs, newest first, of one workflow where given. Raises `StoreFailure`."""
+        where, values = ("", ()) if workflow is None else ("WHERE workflow = ?", (workflow,))
+        found = self._rows(
+            f"SELECT {rows.RUN_COLUMNS} FROM runs {where} ORDER BY started DESC, id LIMIT ?",  # noqa: S608
+            (*values, limit),
+        )
+        return [self._shown(rows.run_of(row)) for row in found]
+
+    def nodes(self, run: str) -> list[NodeRecord]:
+        """How the nodes of a run ended, in that order. Raises `StoreFailure`."""
+        found = self._rows(f"SELECT {rows.NODE_COLUMNS} FROM nodes WHERE run = ? ORDER BY ended, rowid", (run,))  # noqa: S608
+        return [rows.node_of(row) for row in found]
+
+    def calls(self, run: str, node: str | None = None) -> list[CallRecord]:
+        """The calls of a run, or of one of its nodes, in the order they finished. Raises `StoreFailure`."""
+        where, values = ("", ()) if node is None else ("AND node = ?", (node,))
+        found = self._rows(
+            f"SELECT {rows.CALL_COLUMNS} FROM calls WHERE run = ? {where} ORDER BY rowid",  # noqa: S608
+            (run, *values),
+        )
+        return [rows.call_of(row) for row in found]
+
+    def lost(self, run: str) -> list[tuple[str, str, str]]:
+        """Calls without a result: node, step and why. Raises `StoreFailure`."""
+        return self._rows("SELECT node, step, why FROM lost WHERE run = ? ORDER BY rowid", (run,))
+
+    def request_cancel(self, run: str) -> bool:
+        """Ask the process that works on a run to end it; False where none does. Raises `StoreFailure`, `UsageFailure`."""
+        identity = self.run(run).id
+
+        def work(database: sqlite3.Connection) -> bool:
+            if not lease.is_held(database, identity):
+                database.execute(
+                    "UPDATE runs SET status = 'cancelled' WHERE id = ? AND status = 'running'", (identity,)
+                )
+                return False
+            database.execute("UPDATE leases SET cancel = 1 WHERE run = ?", (identity,))
+            return True
+
+        asked: bool = self._writer.now(work)
+        return asked
+
+    def delete(self, run: str) -> None:
+        """Take a run with all its calls out of the journal. Raises `StoreFailure` while a process works on it."""
+        identity = self.run(run).id
+
+        def work(database: sqlite3.Connection) -> None:
+            if lease.is_held(database, identity):
+                raise StoreFailure(f"Run {identity} is still going on; stop it first with: merrow cancel {identity}")
+            database.execute("DELETE FROM runs WHERE id = ?", (identity,))
+
+        self._writer.now(work)
+
+    def prune(self, older_than_s: float | None, max_bytes: int | None) -> Pruned:
+        """Take old runs and answers out, see `merrow_runtime.store.pruning`. Raises `StoreFailure`."""
+        self._writer.flush()
+        return prune(self._database, older_than_s, max_bytes)
+
+    def close(self) -> None:
+        """Write what waits and close the file."""
+        self._writer.flush()
+        self._database.close()
+
+    def _shown(self, run: RunRecord) -> RunRecord:
+        """A run that no living process works on isn't running, whatever its row says: its process died."""
+        if run.status != "running":
+            return run
+        try:
+            held = lease.is_held(self._database, run.id)
+        except sqlite3.Error as problem:
+            raise explained(problem) from problem
+        if held:
+            return run
+        return RunRecord(
+            run.id,
+            run.workflow,
+            "failed",
+            run.started,
+            run.ended,
+            run.snapshot,
+            run.outputs,
+            run.usage,
+            "Its process ended before the run did; resume it.",
+            run.parent,
+        )
+
+    def _rows(self, sql: str, values: tuple[Any, ...]) -> list[Any]:
+        self._writer.flush()
+        try:
+            return self._database.execute(sql, values).fetchall()
+        except sqlite3.Error as problem:
+            raise explained(problem) from problem
+
+
+def connect(path: str) -> sqlite3.Connection:
+    """A connection with the tables there. Raises `StoreFailure`."""
+    try:
+        database = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+        database.execute("PRAGMA foreign_keys = ON")
+        if database.execute("PRAGMA user_version").fetchone()[0] == 0:
+            database.execute("PRAGMA auto_vacuum = INCREMENTAL")
+        database.execute("PRAGMA journal_mode = WAL")
+        # A committed row survives the death of the process; after a loss of power the last ones may be gone, none half.
+        database.execute("PRAGMA synchronous = NORMAL")
+    except sqlite3.Error as problem:
+        raise explained(problem) from problem
+
+    def work(database: sqlite3.Connection) -> None:
+        version = database.execute("PRAGMA user_version").fetchone()[0]
+        if version > VERSION:
+            raise StoreFailure(
+                "The journal was written by a newer Merrow; update this one, or name another state folder."
+            )
+        if version == 0:
+            for statement in TABLES.split(";"):
+                database.execute(statement)
+            database.execute(f"PRAGMA user_version = {VERSION}")
+
+    in_transaction(database, work)
+    return database
+
+
+def _set_aside(ballast: Path) -> None:
+    """Real bytes, no hole, that are given back when the disk is full."""
+    with contextlib.suppress(OSError):
+        if ballast.exists() and ballast.stat().st_size == BALLAST:
+            return
+        with ballast.open("wb") as file:
+            file.write(os.urandom(1 << 16) * (BALLAST >> 16))

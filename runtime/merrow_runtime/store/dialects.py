@@ -1,0 +1,37 @@
+"""What was learned of endpoints' dialects, kept so that no later run pays for learning it again."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Mapping
+from typing import Any
+
+from merrow_runtime.store.writer import Writer, explained
+
+
+class Dialects:
+    """Facts (plain data) by origin and model."""
+
+    def __init__(self, writer: Writer) -> None:
+        self._writer = writer
+
+    def get(self, origin: str, model: str) -> Mapping[str, Any] | None:
+        """What is known, or None. Raises `StoreFailure`."""
+        try:
+            row = self._writer.database.execute(
+                "SELECT learned FROM dialects WHERE origin = ? AND model = ?", (origin, model)
+            ).fetchone()
+        except sqlite3.Error as problem:
+            raise explained(problem) from problem
+        if row is None:
+            return None
+        learned: Mapping[str, Any] = json.loads(row[0])
+        return learned
+
+    def put(self, origin: str, model: str, learned: Mapping[str, Any]) -> None:
+        """Keep what is known now in the place of what was. Raises `StoreFailure`."""
+        text = json.dumps(learned)
+        self._writer.now(
+            lambda database: database.execute("INSERT OR REPLACE INTO dialects VALUES (?, ?, ?)", (origin, model, text))
+        )

@@ -1,0 +1,82 @@
+"""Who works on a run: one process at a time, which shows by a heartbeat that it is alive."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import platform
+import sqlite3
+import time
+import uuid
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from merrow_runtime.errors import StoreFailure
+
+BEAT = 2.0
+"""Seconds between two signs of life."""
+
+STALE = 30.0
+"""Seconds without one after which a run may be taken over; a process of this machine that is gone is known at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """A process, told apart from a later one with the same number by its time of birth."""
+
+    host: str
+    pid: int
+    born: str
+    token: str = field(default_factory=lambda: uuid.uuid4().hex)
+
+    @classmethod
+    def here(cls) -> Holder:
+        """This process, with a token of its own for each lease."""
+        return cls(platform.node(), os.getpid(), _born(os.getpid()))
+
+
+def take(database: sqlite3.Connection, run: str, holder: Holder) -> None:
+    """Take a run for ``holder``, inside a transaction. Raises `StoreFailure` where another process works on it."""
+    row = database.execute("SELECT holder, host, pid, born, beat FROM leases WHERE run = ?", (run,)).fetchone()
+    if row is not None and row[0] is not None:
+        _, host, pid, born, beat = row
+        if _alive(host, pid, born, beat):
+            raise StoreFailure(
+                f"Run {run} is being worked on by process {pid} on {host}; wait for it, or stop it with: merrow cancel {run}"
+            )
+    database.execute(
+        "INSERT OR REPLACE INTO leases (run, holder, host, pid, born, beat, cancel) VALUES (?, ?, ?, ?, ?, ?, 0)",
+        (run, holder.token, holder.host, holder.pid, holder.born, time.time()),
+    )
+
+
+def is_held(database: sqlite3.Connection, run: str) -> bool:
+    """Whether a living process works on a run."""
+    row = database.execute("SELECT holder, host, pid, born, beat FROM leases WHERE run = ?", (run,)).fetchone()
+    return row is not None and row[0] is not None and _alive(*row[1:])
+
+
+def _alive(host: str, pid: int, born: str, beat: float) -> bool:
+    if host == platform.node() and not _runs(pid, born):
+        return False
+    return time.time() - beat < STALE
+
+
+def _runs(pid: int, born: str) -> bool:
+    if os.name != "posix":
+        return True  # Only its heartbeat tells.
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return not born or _born(pid) == born
+
+
+def _born(pid: int) -> str:
+    """When a process began, in the kernel's ticks; empty where there is no /proc. A zombie counts as gone."""
+    with contextlib.suppress(OSError, IndexError):
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+        return "gone" if fields[0] in "ZX" else fields[19]
+    return ""

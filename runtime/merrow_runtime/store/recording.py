@@ -1,0 +1,136 @@
+"""Recordings: a run's calls in a file of JSON lines, to repeat it offline.
+
+The first line is a header, each further one a call. A call is found by node, sample, step, attempt and request, so the
+order in which answers arrive does not matter.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TextIO
+
+from merrow_runtime.errors import ReplayMiss, UsageFailure
+from merrow_runtime.requests import CallKey
+from merrow_runtime.store.contract import CallRecord
+from merrow_runtime.usage import Usage
+
+FORMAT = 1
+_MARK = "merrow_recording"
+_SHOWN = 60
+
+
+class Recorder:
+    """Writes a recording. Each call is in the file before its result is used."""
+
+    def __init__(self, path: Path, header: Mapping[str, Any] | None = None) -> None:
+        """Begin the file at ``path`` anew; ``header`` is whatever a reader should know. Raises `UsageFailure`."""
+        self._path = path
+        try:
+            self._file: TextIO = path.open("w", encoding="utf-8", newline="\n")
+        except OSError as problem:
+            raise UsageFailure(f"The recording {path} can't be written ({problem.strerror}).") from None
+        self._line({_MARK: FORMAT, **(header or {})})
+
+    async def record(self, call: CallRecord) -> None:
+        """Add a call. Raises `UsageFailure` where the file can't be written any more."""
+        key = call.key
+        self._line(
+            {
+                "node": key.node,
+                "sample": key.sample,
+                "step": key.step,
+                "attempt": key.attempt,
+                "kind": call.kind,
+                "request_hash": call.request_hash,
+                "request": call.request,
+                "result": call.result,
+                "usage": call.usage.to_json(),
+                "usable": call.usable,
+            }
+        )
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def _line(self, content: Mapping[str, Any]) -> None:
+        try:
+            self._file.write(json.dumps(content) + "\n")
+            self._file.flush()
+        except OSError as problem:
+            raise UsageFailure(f"The recording {self._path} can't be written ({problem.strerror}).") from None
+
+
+class Replay:
+    """Answers from a recording, and from nowhere else."""
+
+    def __init__(self, path: str, header: Mapping[str, Any], calls: Mapping[tuple[CallKey, str], CallRecord]) -> None:
+        """Use `Replay.read`."""
+        self.path = path
+        self.header = header
+        self._calls = calls
+
+    @classmethod
+    def read(cls, path: Path) -> Replay:
+        """Read a recording. Raises `UsageFailure` naming the line that can't be understood."""
+        try:
+            lines = path.read_text(encoding="utf-8").splitlines()
+        except (OSError, UnicodeDecodeError) as problem:
+            reason = problem.strerror if isinstance(problem, OSError) else "it is not UTF-8 text"
+            raise UsageFailure(f"The recording {path} can't be read ({reason}).") from None
+        header = _object(path, 1, lines[0] if lines else "")
+        if header.get(_MARK) != FORMAT:
+            raise UsageFailure(
+                f"{path} is no recording of this version of Merrow; make one with: merrow run ... --record"
+            )
+        calls: dict[tuple[CallKey, str], CallRecord] = {}
+        for number, line in enumerate(lines[1:], start=2):
+            if line.strip():
+                call = _call(path, number, _object(path, number, line))
+                calls[call.key, call.request_hash] = call
+        return cls(str(path), header, calls)
+
+    def recall(self, key: CallKey, request_hash: str) -> CallRecord:
+        """The recorded call. Raises `ReplayMiss` that names the node, the step and what is there instead."""
+        call = self._calls.get((key, request_hash))
+        if call is not None:
+            return call
+        where = f"node {key.node}, step {key.step!r}"
+        if key.sample:
+            where += f", sample {key.sample + 1}"
+        if key.attempt:
+            where += f", attempt {key.attempt + 1}"
+        if any(known == key for known, _ in self._calls):
+            raise ReplayMiss(
+                f"The recording {self.path} has another request at {where}: the workflow, its inputs, its model or a prompt"
+                " changed since. Record it anew."
+            )
+        raise ReplayMiss(f"The recording {self.path} has no answer at {where}. Record the run anew.")
+
+
+def _object(path: Path, number: int, line: str) -> dict[str, Any]:
+    try:
+        content = json.loads(line)
+    except (json.JSONDecodeError, RecursionError):
+        content = None
+    if not isinstance(content, dict):
+        raise UsageFailure(f"Line {number} of the recording {path} is no JSON object: {line[:_SHOWN]!r}.")
+    return content
+
+
+def _call(path: Path, number: int, content: Mapping[str, Any]) -> CallRecord:
+    try:
+        return CallRecord(
+            CallKey(content["node"], content["sample"], content["step"], content["attempt"]),
+            content["kind"],
+            content["request_hash"],
+            content["request"],
+            content["result"],
+            Usage.from_json(content["usage"]),
+            content["usable"],
+            "replay",
+        )
+    except (KeyError, TypeError, AttributeError) as problem:
+        raise UsageFailure(f"Line {number} of the recording {path} lacks {problem}; it is no recorded call.") from None

@@ -1,0 +1,145 @@
+"""Writes that are committed together: what several nodes record at the same moment is one transaction."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from merrow_runtime.errors import StoreFailure
+
+BALLAST = 4 << 20
+"""Bytes kept aside on the disk: when it is full they are given back, so that what is in flight can still be kept."""
+
+_LAZY = 0.05
+"""Seconds that a write nobody waits for may wait for company."""
+
+Statement = tuple[str, Sequence[Any]]
+
+
+class Writer:
+    """The only way into the database for a run: statements, in the order they came.
+
+    A write is made on the event loop's own thread. A commit takes some 30 microseconds, less than handing it to another
+    thread does, and what becomes ready in one turn of the loop shares it.
+    """
+
+    def __init__(self, database: sqlite3.Connection, ballast: Path | None) -> None:
+        self.database = database
+        self._ballast = ballast
+        self._waiting: list[tuple[Statement, asyncio.Future[None] | None]] = []
+        self._timer: asyncio.Handle | None = None
+        self._urgent = False
+        self._full: str | None = None
+
+    def write(self, statement: Statement) -> asyncio.Future[None]:
+        """Queue a write; the future is done once it is committed, or fails with `StoreFailure`."""
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[None] = loop.create_future()
+        self._waiting.append((statement, done))
+        if not self._urgent:
+            self._urgent = True
+            if self._timer is not None:
+                self._timer.cancel()
+            self._timer = loop.call_soon(self.flush)
+        return done
+
+    def write_later(self, statement: Statement) -> None:
+        """Queue a write that nobody waits for; it goes with the next commit."""
+        self._waiting.append((statement, None))
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(_LAZY, self._flush_quietly)
+
+    def flush(self) -> None:
+        """Commit what waits. Never raises: who waits for a write is told."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer, self._urgent = None, False
+        waiting, self._waiting = self._waiting, []
+        if not waiting:
+            return
+        problem: StoreFailure | None = None
+        try:
+            self._commit([statement for statement, _ in waiting])
+        except StoreFailure as failure:
+            problem = failure
+            if _may_pass(failure):
+                # Nothing is given up: it is tried again with the next write.
+                self._waiting[:0] = [(statement, None) for statement, _ in waiting]
+        if problem is None and self._full is not None:
+            problem = StoreFailure(self._full)
+        for _, done in waiting:
+            if done is not None and not done.done():
+                if problem is None:
+                    done.set_result(None)
+                else:
+                    done.set_exception(problem)
+
+    def now(self, work: Callable[[sqlite3.Connection], Any]) -> Any:
+        """Do something in a transaction of its own, after what waits. Raises `StoreFailure`."""
+        self.flush()
+        return in_transaction(self.database, work)
+
+    def _flush_quietly(self) -> None:
+        self.flush()
+
+    def _commit(self, statements: Sequence[Statement]) -> None:
+        def work(database: sqlite3.Connection) -> None:
+            for sql, values in statements:
+                database.execute(sql, values)
+
+        try:
+            in_transaction(self.database, work)
+        except StoreFailure as failure:
+            if not _is_full(failure) or self._ballast is None or not self._ballast.exists():
+                raise
+            # The failure is told all the same, so that nothing new starts; but this much is kept.
+            self._ballast.unlink(missing_ok=True)
+            in_transaction(self.database, work)
+            self._full = str(failure)
+
+
+def in_transaction(database: sqlite3.Connection, work: Callable[[sqlite3.Connection], Any]) -> Any:
+    """What ``work`` gives, all of it committed or nothing of it. Raises `StoreFailure`."""
+    try:
+        database.execute("BEGIN IMMEDIATE")
+        try:
+            result = work(database)
+            database.execute("COMMIT")
+        except BaseException:
+            if database.in_transaction:
+                database.execute("ROLLBACK")
+            raise
+    except sqlite3.Error as problem:
+        raise explained(problem) from problem
+    return result
+
+
+def explained(problem: sqlite3.Error) -> StoreFailure:
+    """The failure in a sentence with its remedy."""
+    code = getattr(problem, "sqlite_errorname", "") or ""
+    if code.startswith("SQLITE_FULL") or code == "SQLITE_IOERR_WRITE":
+        return StoreFailure("The disk with the journal of runs is full; make room and resume the run.")
+    if code.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+        return StoreFailure("The journal of runs is locked by another program; try again when it has ended.")
+    if code.startswith("SQLITE_CONSTRAINT_FOREIGNKEY"):
+        return StoreFailure("The run was deleted from the journal while it went on.")
+    if code.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
+        return StoreFailure(
+            "The journal of runs is damaged or no journal; move the file away to begin a new one (merrow doctor says where)."
+        )
+    if code.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
+        return StoreFailure("The journal of runs can't be written; check who owns its folder, or run with --no-store.")
+    return StoreFailure(f"The journal of runs failed: {problem}.")
+
+
+def _is_full(failure: StoreFailure) -> bool:
+    name = getattr(failure.__cause__, "sqlite_errorname", "") or ""
+    return name.startswith("SQLITE_FULL") or name == "SQLITE_IOERR_WRITE"
+
+
+def _may_pass(failure: StoreFailure) -> bool:
+    name = getattr(failure.__cause__, "sqlite_errorname", "") or ""
+    return _is_full(failure) or name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED"))
