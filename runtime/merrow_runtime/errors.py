@@ -11,6 +11,10 @@ class UsageFailure(RunFailure):
     """The run was asked for wrongly: a file can't be read, an input is missing, a workflow has errors. Nothing was called."""
 
 
+class InputError(UsageFailure):
+    """A file, folder or option can't be used; ``str()`` of it is one sentence for the user that says what to do."""
+
+
 class EndpointFailure(RunFailure):
     """A model's endpoint did not answer as it must.
 

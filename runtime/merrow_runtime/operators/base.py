@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 from merrow_runtime.requests import AnswerSchema, Message
-from merrow_runtime.sandbox import Sandbox, SandboxResult, TestResult
 from merrow_runtime.values import Outputs, Value
+
+if TYPE_CHECKING:
+    from merrow_runtime.sandbox import SandboxResult, TestResult
 
 T = TypeVar("T")
 
@@ -32,8 +34,10 @@ class NodeDefinition:
     """A node as it runs, everything resolved: nothing about it has to be looked up any more.
 
     ``prompt`` is the text its role, ``prompt:`` or operator gave; ``parameters`` the operator's own (Programmer's
-    ``analysis``, Test's ``tests``, ...) with their values; ``outputs`` its output ports with their types, default
-    first.
+    ``analysis``, Test's ``tests``, ``format``, ...) with their values; ``outputs`` its output ports with their types,
+    default first, as one execution gives them (``samples`` makes no lists of them here). ``kinds`` has for each named
+    type in them the built-in type that it is a kind of (``{"Draft": "Text"}``), ``words`` for each enumeration what it
+    may say.
     """
 
     id: str
@@ -48,6 +52,8 @@ class NodeDefinition:
     parameters: Mapping[str, Value] = field(default_factory=dict)
     spec: Mapping[str, Any] | None = None
     """Of a user operator, its declaration (inputs and outputs with types, prompt); None for a built-in one."""
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +113,11 @@ class Tools(Protocol):
 
 
 class Operator(Protocol):
-    """An operator. ``version`` is part of a node's key: it grows when the same inputs would be asked otherwise."""
+    """An operator. ``version`` is part of a node's key: it grows when the same inputs would be asked otherwise.
+
+    An operator that doesn't ask exactly one question has a ``calls: ClassVar[tuple[int, int]]`` beside these: the
+    least and the most questions of one execution, which a dry run adds up.
+    """
 
     name: ClassVar[str]
     version: ClassVar[int]
@@ -116,15 +126,3 @@ class Operator(Protocol):
         """Turn inputs into outputs: a value for every output port of the node. Raises `NodeFailure`."""
         ...
 
-
-__all__ = [
-    "Given",
-    "NodeDefinition",
-    "Operator",
-    "Remembered",
-    "Sandbox",
-    "SandboxResult",
-    "Task",
-    "TestResult",
-    "Tools",
-]
