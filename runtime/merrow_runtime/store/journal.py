@@ -18,8 +18,8 @@ from merrow_runtime.store.lease import BEAT, Holder
 from merrow_runtime.store.writer import Writer, explained
 from merrow_runtime.usage import NOTHING, Usage
 
-_CALL = "INSERT OR IGNORE INTO calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-_NODE = "INSERT OR REPLACE INTO nodes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_CALL = "INSERT OR IGNORE INTO calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_NODE = "INSERT OR REPLACE INTO nodes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _LOST = "INSERT INTO lost VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 
@@ -63,7 +63,7 @@ class SqliteJournal:
     async def record_lost(self, key: CallKey, request_hash: str, usage: Usage, why: str) -> None:
         """Count a call that may have been paid and has no result. Raises `StoreFailure`."""
         self._spent += usage
-        values = (self.run, key.node, key.sample, key.step, key.attempt, request_hash, _json(usage.to_json()), why)
+        values = (self.run, key.node, key.sample, key.step, key.attempt, request_hash, rows.usage_text(usage), why)
         self._check()
         await self._writer.write((_LOST, (*values, time.time())))
 
@@ -82,8 +82,8 @@ class SqliteJournal:
                 (
                     status,
                     time.time(),
-                    None if outputs is None else _json(outputs),
-                    _json(usage.to_json()),
+                    None if outputs is None else json.dumps(outputs),
+                    rows.usage_text(usage),
                     error,
                     self.run,
                 ),
@@ -150,13 +150,9 @@ def _known(database: sqlite3.Connection, run: str) -> tuple[set[tuple[str, int, 
         ):
             known.add(row[:5])
             if row[6] == "endpoint":
-                spent += Usage.from_json(json.loads(row[5]))
+                spent += rows.usage_of(row[5])
         for (usage,) in database.execute("SELECT usage FROM lost WHERE run = ?", (run,)):
-            spent += Usage.from_json(json.loads(usage))
+            spent += rows.usage_of(usage)
     except sqlite3.Error as problem:
         raise explained(problem) from problem
     return known, spent
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -16,7 +16,7 @@ CREATE TABLE leases (
 ) WITHOUT ROWID;
 CREATE TABLE calls (
     run TEXT NOT NULL REFERENCES runs ON DELETE CASCADE, node TEXT NOT NULL, sample INTEGER NOT NULL, step TEXT NOT NULL,
-    attempt INTEGER NOT NULL, request_hash TEXT NOT NULL, kind TEXT NOT NULL, request TEXT NOT NULL, result TEXT NOT NULL,
+    attempt INTEGER NOT NULL, request_hash TEXT NOT NULL, kind TEXT NOT NULL, body TEXT NOT NULL,
     usage TEXT NOT NULL, usable INTEGER NOT NULL, origin TEXT NOT NULL, started REAL NOT NULL, seconds REAL NOT NULL,
     UNIQUE (run, node, sample, step, attempt, request_hash)
 );
@@ -27,8 +27,7 @@ CREATE TABLE lost (
 CREATE INDEX lost_of_run ON lost (run);
 CREATE TABLE nodes (
     run TEXT NOT NULL REFERENCES runs ON DELETE CASCADE, node TEXT NOT NULL, status TEXT NOT NULL, key TEXT,
-    outputs TEXT, usage TEXT NOT NULL, started REAL NOT NULL, ended REAL NOT NULL, error TEXT, chosen INTEGER,
-    definition TEXT, inputs TEXT, memory TEXT NOT NULL,
+    usage TEXT NOT NULL, started REAL NOT NULL, ended REAL NOT NULL, error TEXT, chosen INTEGER, body TEXT NOT NULL,
     UNIQUE (run, node)
 );
 CREATE TABLE answers (key TEXT PRIMARY KEY, reply TEXT NOT NULL, used REAL NOT NULL) WITHOUT ROWID;
