@@ -10,9 +10,10 @@ from pathlib import Path
 from merrow_analysis.check import Analysis, analyse
 from merrow_analysis.definitions.provider import ResourceError
 from merrow_analysis.diagnostics import Diagnostic
-from merrow_analysis.markdown import Fence, find_fences
+from merrow_analysis.markdown import Fence
 from merrow_analysis.text import split_lines
-from merrow_server.errors import InputError
+from merrow_runtime.files import diagrams as diagrams
+from merrow_runtime.files import the_diagram as the_diagram
 from merrow_server.files import Target
 from merrow_server.report import FileReport, OtherFile
 from merrow_server.settings import Settings
@@ -55,32 +56,6 @@ class Checker:
 
     def _provider(self, target: Target) -> FileProvider:
         return self._settings.surroundings.provider(target.base)
-
-
-def diagrams(target: Target, text: str) -> list[Fence]:
-    """The mermaid blocks of a Markdown file, or the one that is meant. Raises `InputError` where that is not there."""
-    fences = find_fences(text)
-    if target.block is None:
-        return fences
-    if target.block > len(fences):
-        have = {0: "no mermaid block", 1: "one mermaid block"}.get(len(fences), f"{len(fences)} mermaid blocks")
-        raise InputError(f"{target.name} has {have}, so there is no block {target.block}.")
-    return [fences[target.block - 1]]
-
-
-def the_diagram(target: Target, text: str) -> tuple[str, Fence | None]:
-    """The one diagram that ``target`` stands for, and its place in Markdown.
-
-    Raises `InputError` for a Markdown file that has none, or several of which none is named.
-    """
-    if not target.is_markdown:
-        return text, None
-    fences = diagrams(target, text)
-    if not fences:
-        raise InputError(f"{target.name} has no mermaid block.")
-    if len(fences) > 1:
-        raise InputError(f"{target.name} has {len(fences)} mermaid blocks; name one, such as {target.name}#1.")
-    return fences[0].text, fences[0]
 
 
 def _in_file(diagnostic: Diagnostic, fence: Fence) -> Diagnostic:

@@ -1,5 +1,5 @@
 """What goes wrong because of what the user gave."""
 
+from merrow_runtime.errors import InputError
 
-class InputError(Exception):
-    """A file, folder or option can't be used; ``str()`` of it is one sentence for the user that says what to do."""
+__all__ = ["InputError"]

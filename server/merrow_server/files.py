@@ -11,46 +11,28 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from merrow_analysis.suggest import closest
+from merrow_runtime.files import MARKDOWN_SUFFIXES, Source, Target, block_target, decode, missing, read_path, reason_of
 from merrow_server.errors import InputError
 from merrow_server.ignore import Ignore
 
 DIAGRAM_SUFFIXES = (".mmd", ".mermaid")
-MARKDOWN_SUFFIXES = (".md", ".markdown")
 ALWAYS_SKIPPED = frozenset({".git", ".hg", ".svn", "node_modules", ".venv", "__pycache__"})
 STDIN_NAME = "<stdin>"
 _BOM = "\ufeff"
 
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """Something to work on: a file, one block of a Markdown file, or standard input.
-
-    ``name`` is how the user knows it; ``path`` is None for standard input; ``block`` counts from 1, None means the
-    whole file; ``folder`` is the folder on the command line under which the file was found.
-    """
-
-    name: str
-    path: Path | None
-    block: int | None = None
-    folder: str | None = None
-
-    @property
-    def is_markdown(self) -> bool:
-        return self.name.lower().endswith(MARKDOWN_SUFFIXES)
-
-    @property
-    def base(self) -> Path:
-        """The folder that paths inside the file are relative to."""
-        return (self.path or Path(self.name)).absolute().parent
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """The text of a file without its byte order mark; ``bom`` says that it had one, so that writing keeps it."""
-
-    text: str
-    bom: bool = False
+__all__ = [
+    "MARKDOWN_SUFFIXES",
+    "Found",
+    "Source",
+    "Target",
+    "decode",
+    "discover",
+    "no_workflows",
+    "read",
+    "read_path",
+    "write",
+    "write_stdout",
+]
 
 
 @dataclass(slots=True)
@@ -96,12 +78,12 @@ def _targets(name: str, problems: list[str]) -> list[Target]:
     try:
         mode = path.stat().st_mode
     except FileNotFoundError:
-        block = _block(name)
+        block = block_target(name)
         if block is not None:
             return [block]
-        raise InputError(_missing(path)) from None
+        raise InputError(missing(path)) from None
     except (OSError, ValueError) as problem:
-        raise InputError(f"{name} can't be read: {_reason(problem)}.") from None
+        raise InputError(f"{name} can't be read: {reason_of(problem)}.") from None
     if stat.S_ISDIR(mode):
         before = len(problems)
         targets = _walk(name, problems)
@@ -109,27 +91,6 @@ def _targets(name: str, problems: list[str]) -> list[Target]:
             raise InputError(no_workflows(name))
         return targets
     return [Target(name, path)]
-
-
-def _block(name: str) -> Target | None:
-    """``FILE.md#2`` as a target, where there is such a file."""
-    file, hash_sign, number = name.rpartition("#")
-    if not hash_sign or not Path(file).is_file():
-        return None
-    if not file.lower().endswith(MARKDOWN_SUFFIXES):
-        raise InputError(f"{file} is not a Markdown file, so it has no block {number}; name it without #{number}.")
-    if not (number.isascii() and number.isdecimal()) or int(number[:9]) < 1:
-        raise InputError(f"{name} names no block: write the number of the block after the #, from 1 on.")
-    return Target(file, Path(file), int(number[:9]))
-
-
-def _missing(path: Path) -> str:
-    sentence = f"There is no file or folder named {path}."
-    with contextlib.suppress(OSError, ValueError):
-        near = closest(path.name, sorted(entry.name for entry in path.parent.iterdir()))
-        if near is not None:
-            sentence += f" Did you mean {path.parent / near}?"
-    return sentence
 
 
 def _walk(folder: str, problems: list[str]) -> list[Target]:
@@ -148,7 +109,7 @@ def _walk(folder: str, problems: list[str]) -> list[Target]:
             with os.scandir(current) as entries:
                 ordered = sorted(entries, key=lambda entry: entry.name, reverse=True)
         except OSError as problem:
-            problems.append(f"{current} can't be listed: {_reason(problem)}.")
+            problems.append(f"{current} can't be listed: {reason_of(problem)}.")
             continue
         for entry in ordered:
             is_folder = entry.is_dir(follow_symlinks=False)
@@ -171,43 +132,6 @@ def read(target: Target) -> Source:
     return read_path(target.path, target.name)
 
 
-def read_path(path: Path, name: str, limit: int | None = None) -> Source:
-    """The text of the file at ``path``, which the user knows as ``name``; ``limit`` is the most bytes it may have."""
-    try:
-        # Looked at before opening: to open a pipe or a device may wait for ever.
-        status = path.stat()
-        if stat.S_ISDIR(status.st_mode):
-            raise InputError(f"{name} is a folder, not a file.")
-        if not stat.S_ISREG(status.st_mode):
-            raise InputError(
-                f"{name} is a device or a pipe, not a regular file; pass its text on standard input with -."
-            )
-        if limit is not None and status.st_size > limit:
-            raise InputError(f"{name} is too large: at most {limit // 1_000_000} MB are read.")
-        return decode(path.read_bytes(), name)
-    except FileNotFoundError:
-        raise InputError(f"{name} can't be read: there is no such file, or it is a link to one that is gone.") from None
-    except (OSError, ValueError) as problem:
-        raise InputError(f"{name} can't be read: {_reason(problem)}.") from None
-
-
-def decode(data: bytes, name: str) -> Source:
-    """``data`` as text. Raises `InputError` where it is not UTF-8 or looks binary."""
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise InputError(f"{name} is UTF-16, not UTF-8; save it as UTF-8.")
-    nul = data.find(b"\0")
-    if nul >= 0:
-        raise InputError(f"{name} is a binary file: there is a NUL byte at offset {nul}.")
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError as problem:
-        line = data.count(b"\n", 0, problem.start) + 1
-        raise InputError(
-            f"{name} is not UTF-8: line {line} has a byte that doesn't belong there; save it as UTF-8."
-        ) from None
-    return Source(text.removeprefix(_BOM), text.startswith(_BOM))
-
-
 def write(path: Path, source: Source) -> None:
     """Replace the file at ``path`` in one step, keeping its mode; a link stays a link. Raises `InputError`."""
     final = Path(os.path.realpath(path))
@@ -223,7 +147,7 @@ def write(path: Path, source: Source) -> None:
         Path(temporary).chmod(mode)
         Path(temporary).replace(final)
     except OSError as problem:
-        raise InputError(f"{path} can't be written: {_reason(problem)}.") from None
+        raise InputError(f"{path} can't be written: {reason_of(problem)}.") from None
     finally:
         if temporary is not None:
             with contextlib.suppress(OSError):
@@ -239,9 +163,3 @@ def write_stdout(source: Source) -> None:
 
 def _encoded(source: Source) -> bytes:
     return ((_BOM if source.bom else "") + source.text).encode("utf-8", "surrogatepass")
-
-
-def _reason(problem: OSError | ValueError) -> str:
-    """What the system says, as the end of a sentence."""
-    text = (problem.strerror if isinstance(problem, OSError) else None) or str(problem)
-    return text[:1].lower() + text[1:]

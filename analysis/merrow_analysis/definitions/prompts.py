@@ -8,6 +8,7 @@ simple_solver_1`` finds ``SIMPLE_SOLVER_1``.
 from __future__ import annotations
 
 import ast
+import re
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -22,6 +23,8 @@ MODULE = "prompt.py"
 """The file of prompts that MermaidFlow puts beside a workflow."""
 
 _LONGEST_MODULE = 1 << 20
+_NUMBER = re.compile(r"(?: \d+)+\s*$")
+_NOT_IN_WORDS = re.compile(r"[_\s-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,3 +214,9 @@ def _constant(node: ast.expr) -> str | None:
         else:
             return None
     return "".join(pieces)
+
+
+def words_of_role(role: str) -> str:
+    """The sentence that a role without a prompt stands for: its words, without the number that tells it from others."""
+    words = _NUMBER.sub("", _NOT_IN_WORDS.sub(" ", role)).strip() or role
+    return f"{words[:1].upper()}{words[1:]}."

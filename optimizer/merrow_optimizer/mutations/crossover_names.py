@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from merrow_analysis.check import Analysis
+from merrow_analysis.definitions.prompts import words_of_role
 from merrow_analysis.definitions.settings import NO_SETTINGS, read_settings
 from merrow_analysis.definitions.types import item_of
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
@@ -16,8 +17,6 @@ from merrow_analysis.ide.node_text import prompt_of, role_of
 from merrow_optimizer.mutations.crossover_cuts import same_type
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
-_NUMBER = re.compile(r"(?: \d+)+\s*$")
-_NOT_IN_WORDS = re.compile(r"[_\s-]+")
 
 
 class NamesError(ValueError):
@@ -299,9 +298,3 @@ def _prompts(host: Share, donor: Share, merged: Merged) -> None:
 def _roles_of_all(share: Share) -> set[str]:
     roles = (role_of(node) for node in share.graph.nodes)
     return {role[1].strip().casefold() for role in roles if role is not None}
-
-
-def words_of_role(role: str) -> str:
-    """The sentence that a role without a prompt stands for: its words, without the number that tells it from others."""
-    words = _NUMBER.sub("", _NOT_IN_WORDS.sub(" ", role)).strip() or role
-    return f"{words[:1].upper()}{words[1:]}."
