@@ -3,6 +3,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import esbuild from 'esbuild';
+import { onlyFlowcharts } from '../webview/onlyFlowcharts.mjs';
 
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const development = process.argv.includes('--development') || process.argv.includes('--watch');
@@ -38,6 +39,7 @@ const browser = {
   format: 'iife',
   target: 'chrome120',
   define: { 'process.env.NODE_ENV': '"production"' },
+  plugins: [onlyFlowcharts],
 };
 
 const builds = webviews.length > 0 ? [extension, browser] : [extension];
