@@ -1,9 +1,10 @@
 """Safe mutants a second, against mutating blindly, checking and trying again.
 
-Both ways use the same four operators, draw the same way, and keep the same incremental checker of the text up to date.
-The blind way writes whatever the operators propose, checks the text, and takes the edits back where it is invalid; the
-safe way asks the preconditions first and checks the text once, for the next mutant. The two factors are apart: the
-share of blind mutants that are valid, and what one mutant costs each way.
+Both ways use the same four operators, draw the same way, and have the same incremental checker. The blind way writes
+whatever the operators propose, checks the text, and goes back where it is invalid; the safe way asks the preconditions
+first. Asked twice: for many mutants of one workflow (a search's next generation), where the safe way needs no checker at
+all, and for a chain of mutants, where both read each mutant before the next one. The two factors are apart: the share of
+blind mutants that are valid, and what one mutant costs each way.
 
     python -m benchmarks.mutations
 """
@@ -12,28 +13,28 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
 
-from merrow_analysis.check import Analyser
-from merrow_analysis.graph.typed import TypedCache
+from merrow_analysis.check import Analyser, analyse
 from merrow_analysis.text import TextEdit
 from merrow_optimizer.mutations import addition, deletion, rewiring, substitution
 from merrow_optimizer.mutations.base import ADDITION, DELETION, REWIRING, SUBSTITUTION, edits_both_ways
-from merrow_optimizer.mutations.change import Change, Subject
+from merrow_optimizer.mutations.change import Change
 from merrow_optimizer.mutations.manuscript import CannotWriteError
-from merrow_optimizer.mutations.moves import Choice, draw
+from merrow_optimizer.mutations.moves import Choice, Lineage, draw_from
+from merrow_optimizer.mutations.subject import Subject
 from merrow_optimizer.mutations.writing import write
 
 _FOUR = {SUBSTITUTION: substitution, ADDITION: addition, REWIRING: rewiring, DELETION: deletion}
 FOUR = {name: module.proposals for name, module in _FOUR.items()}
-SIZES = (10, 50, 200)
+SIZES = (10, 20, 50, 100, 200)
 
 
 @dataclass(frozen=True)
 class Row:
-    """Figures at one size; times are CPU milliseconds."""
+    """Figures of one way to ask at one size; times are CPU milliseconds."""
 
     nodes: int
     safe: float
@@ -100,56 +101,81 @@ _CHAIN = 20
 """Mutants in a row before both ways start anew."""
 
 
-def _advance(analyser: Analyser, edits: tuple[TextEdit, ...]) -> None:
+def _advance(analyser: Analyser, edits: Sequence[TextEdit]) -> None:
     for edit in reversed(edits):
         analyser.edit(edit)
 
 
-def safe(text: str, seconds: float, seed: int) -> float:
-    """CPU milliseconds of a safe mutant: drawing, writing, and the analysis that the next one starts from."""
+def safe_siblings(text: str, seconds: float, seed: int) -> float:
+    """CPU milliseconds of a safe mutant of one workflow: drawing and writing it. Its validity needs no check."""
     random = Random(seed)  # noqa: S311 - no secret
-    cache = TypedCache()
-    choice = Choice(FOUR, max_nodes=10_000)
+    subject, choice, made = Subject(analyse(text)), Choice(FOUR, max_nodes=10_000), 0
+    begun = time.process_time()
+    while time.process_time() - begun < seconds:
+        move = draw_from(subject, random, choice)
+        if move is None:
+            raise ValueError("no safe move")
+        move.apply(text)
+        made += 1
+    return 1000 * (time.process_time() - begun) / made
+
+
+def safe_chain(text: str, seconds: float, seed: int) -> float:
+    """CPU milliseconds of a safe mutant in a chain: drawing, writing, and the analysis that the next one starts from."""
+    random = Random(seed)  # noqa: S311 - no secret
     spent, made = 0.0, 0
     while spent < seconds:
-        analyser = Analyser(text)
-        analysis = analyser.analysis()
+        lineage = Lineage(text, Choice(FOUR, max_nodes=10_000))
+        _ = lineage.analysis
         begun = time.process_time()
-        for _ in range(_CHAIN):
-            move = draw(analysis, random, choice, cache)
-            if move is None:
-                break
-            _advance(analyser, move.edits)
-            analysis = analyser.analysis()
-            made += 1
+        made += sum(lineage.grow(random) is not None for _ in range(_CHAIN))
         spent += time.process_time() - begun
-    return 1000 * spent / max(made, 1)
+    return 1000 * spent / made
 
 
-def _blind_changes(subject: Subject, random: Random) -> Iterator[Change]:
+def _blind_change(subject: Subject, random: Random) -> tuple[tuple[TextEdit, ...], tuple[TextEdit, ...]]:
+    """The edits of a blind mutant, and those that take them back."""
     while True:
-        offered = list(FOUR)[random.randrange(len(FOUR))]
-        proposals = FOUR[offered](subject)
-        if proposals:
-            yield proposals[random.randrange(len(proposals))]()
+        proposals = subject.remembered(FOUR[list(FOUR)[random.randrange(len(FOUR))]])
+        if not proposals:
+            continue
+        change: Change = proposals[random.randrange(len(proposals))]()
+        try:
+            _, edits, reverse = edits_both_ways(subject.places, write(change))
+        except (CannotWriteError, ValueError):
+            continue
+        return edits, reverse
 
 
-def blind(text: str, seconds: float, seed: int) -> tuple[float, float]:
-    """CPU milliseconds of a blind mutant with its check, and the share that is valid."""
+def blind_siblings(text: str, seconds: float, seed: int) -> tuple[float, float]:
+    """CPU milliseconds of a blind mutant of one workflow with its check, and the share that is valid."""
+    random = Random(seed)  # noqa: S311 - no secret
+    subject, checker = Subject(analyse(text)), Analyser(text)
+    checker.analysis()
+    made, valid = 0, 0
+    back: tuple[TextEdit, ...] = ()
+    begun = time.process_time()
+    while time.process_time() - begun < seconds:
+        edits, reverse = _blind_change(subject, random)
+        # The checker goes back and forth in one go: what it reads is the next mutant alone.
+        _advance(checker, back)
+        _advance(checker, edits)
+        valid += checker.analysis().is_valid
+        back = reverse
+        made += 1
+    return 1000 * (time.process_time() - begun) / made, valid / made
+
+
+def blind_chain(text: str, seconds: float, seed: int) -> tuple[float, float]:
+    """CPU milliseconds of a blind mutant in a chain with its check, and the share that is valid."""
     random = Random(seed)  # noqa: S311 - no secret
     spent, made, valid = 0.0, 0, 0
     while spent < seconds:
         analyser = Analyser(text)
         subject = Subject(analyser.analysis())
         begun = time.process_time()
-        tried = 0
-        while tried < _CHAIN:
-            change = next(_blind_changes(subject, random))
-            try:
-                _, edits, reverse = edits_both_ways(subject.text, write(change))
-            except (CannotWriteError, ValueError):
-                continue
-            tried += 1
+        for _ in range(_CHAIN):
+            edits, reverse = _blind_change(subject, random)
             _advance(analyser, edits)
             analysis = analyser.analysis()
             if analysis.is_valid:
@@ -159,34 +185,39 @@ def blind(text: str, seconds: float, seed: int) -> tuple[float, float]:
                 analysis = analyser.analysis()
             subject = Subject(analysis)
         spent += time.process_time() - begun
-        made += tried
+        made += _CHAIN
     return 1000 * spent / made, valid / made
 
 
-def run(seconds: float = 5.0) -> list[Row]:
-    """All figures; each takes about ``seconds`` of CPU."""
-    rows = []
-    for nodes in SIZES:
+def run(seconds: float = 5.0, sizes: Sequence[int] = SIZES) -> dict[str, list[Row]]:
+    """All figures by way to ask; each takes about ``seconds`` of CPU."""
+    found: dict[str, list[Row]] = {"mutants of one workflow": [], "mutants in a chain": []}
+    for nodes in sizes:
         text = workflow(nodes)
-        cost, share = blind(text, seconds, 1)
-        rows.append(Row(nodes, safe(text, seconds, 1), cost, share))
-    return rows
+        rows = found.values()
+        for row, safe, blind in zip(rows, (safe_siblings, safe_chain), (blind_siblings, blind_chain), strict=True):
+            cost, share = blind(text, seconds, 1)
+            row.append(Row(nodes, safe(text, seconds, 1), cost, share))
+    return found
 
 
 def main() -> None:
-    """Print the table."""
+    """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=5.0)
-    rows = run(parser.parse_args().seconds)
-    print(
-        "| nodes | safe mutant | safe mutants/s | blind mutant with check | valid share | blind, per valid | factor |"
-    )
-    print("|---|---|---|---|---|---|---|")
-    for row in rows:
+    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
+    options = parser.parse_args()
+    for what, rows in run(options.seconds, options.sizes).items():
+        print(f"\n{what}\n")
         print(
-            f"| {row.nodes} | {row.safe:.2f} ms | {1000 / row.safe:.0f} | {row.blind:.2f} ms | {100 * row.valid:.0f} % |"
-            f" {row.blind_per_valid:.2f} ms | {row.blind_per_valid / row.safe:.1f} |"
+            "| nodes | safe mutant | safe mutants/s | blind mutant with check | valid share | blind, per valid | factor |"
         )
+        print("|---|---|---|---|---|---|---|")
+        for row in rows:
+            print(
+                f"| {row.nodes} | {row.safe:.2f} ms | {1000 / row.safe:.0f} | {row.blind:.2f} ms |"
+                f" {100 * row.valid:.0f} % | {row.blind_per_valid:.2f} ms | {row.blind_per_valid / row.safe:.1f} |"
+            )
 
 
 if __name__ == "__main__":

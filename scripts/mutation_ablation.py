@@ -21,9 +21,10 @@ from merrow_analysis.check import Analysis, analyse
 from merrow_analysis.diagnostics import Severity
 from merrow_analysis.graph.typed import TypedCache
 from merrow_optimizer.mutations.base import ADDITION, DELETION, REWIRING, SUBSTITUTION, Move
-from merrow_optimizer.mutations.change import Change, Subject
+from merrow_optimizer.mutations.change import Change
 from merrow_optimizer.mutations.moves import OPERATORS, Choice, changes, make
 from merrow_optimizer.mutations.preconditions import ALL, Precondition
+from merrow_optimizer.mutations.subject import Subject
 
 NAMES = (SUBSTITUTION, ADDITION, REWIRING, DELETION)
 

@@ -7,9 +7,9 @@ from tests.optimizer.test_mutation_writing import workflow
 
 from merrow_analysis.check import analyse
 from merrow_optimizer.mutations.base import Move, Refused
-from merrow_optimizer.mutations.change import Subject
 from merrow_optimizer.mutations.moves import DEFAULT, OPERATORS, Choice, changes, find, identity, moves
 from merrow_optimizer.mutations.preconditions import ALL
+from merrow_optimizer.mutations.subject import Subject
 
 FRAME = """\
 flowchart TD

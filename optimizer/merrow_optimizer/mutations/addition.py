@@ -8,8 +8,9 @@ from merrow_analysis.definitions.operators import OperatorSpec
 from merrow_analysis.definitions.types import PROBLEM
 from merrow_analysis.graph.nodes import TypedEdge
 from merrow_optimizer.mutations.base import ADDITION
-from merrow_optimizer.mutations.change import Change, Grid, Link, Proposal, Subject
+from merrow_optimizer.mutations.change import Change, Grid, Link, Proposal
 from merrow_optimizer.mutations.roles import described, node_id, role_after
+from merrow_optimizer.mutations.subject import Subject
 from merrow_optimizer.mutations.wiring import (
     case_label,
     feeders,

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import NamedTuple
 
 from merrow_analysis.check import Analysis
-from merrow_analysis.graph.nodes import TypedGraph
+from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.text import Position, Range, TextEdit, apply_edits, split_lines
 
 SUBSTITUTION, ADDITION, REWIRING, DELETION = "substitution", "addition", "rewiring", "deletion"
@@ -49,31 +51,11 @@ class Delta:
     removed_prompts: tuple[str, ...] = ()
 
 
-def nodes_of(graph: TypedGraph) -> dict[str, Node]:
-    """The nodes of a graph by id."""
-    return {node.id: Node(node.id, node.operator or "") for node in graph.nodes}
-
-
-def edges_of(graph: TypedGraph) -> Counter[Edge]:
-    """The values on the edges of a graph; an edge of order alone counts with an empty port."""
-    found: Counter[Edge] = Counter()
-    for edge in graph.edges:
-        start = edge.case_label or ""
-        if not edge.feeds:
-            found[Edge(edge.source.id, start, edge.target.id, "")] += 1
-        for feed in edge.feeds:
-            found[Edge(edge.source.id, feed.output or start, edge.target.id, feed.port)] += 1
-    return found
-
-
-def own_prompts(graph: TypedGraph) -> set[str]:
-    """``NODE.prompt`` for every node that has a prompt of its own."""
-    return {f"{node.id}.prompt" for node in graph.nodes if "prompt" in node.resolution.parameters}
-
-
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """A graph as its differences are told: nodes by id, the values on its edges, nodes' own prompts."""
+    """A graph, or some of its nodes with the edges into them, as differences are told: nodes by id, the values on edges,
+    ``NODE.prompt`` for each node that has a prompt of its own.
+    """
 
     nodes: dict[str, Node]
     edges: Counter[Edge]
@@ -82,7 +64,23 @@ class Terms:
 
 def terms_of(graph: TypedGraph) -> Terms:
     """A graph in those terms."""
-    return Terms(nodes_of(graph), edges_of(graph), own_prompts(graph))
+    return terms_of_nodes(graph.nodes)
+
+
+def terms_of_nodes(nodes: Iterable[TypedNode]) -> Terms:
+    """Some nodes and the edges into them in those terms; an edge of order alone counts with an empty port."""
+    terms = Terms({}, Counter(), set())
+    for node in nodes:
+        terms.nodes[node.id] = Node(node.id, node.operator or "")
+        if "prompt" in node.resolution.parameters:
+            terms.prompts.add(f"{node.id}.prompt")
+        for edge in node.incoming:
+            start = edge.case_label or ""
+            if not edge.feeds:
+                terms.edges[Edge(edge.source.id, start, node.id, "")] += 1
+            for feed in edge.feeds:
+                terms.edges[Edge(edge.source.id, feed.output or start, node.id, feed.port)] += 1
+    return terms
 
 
 def difference(
@@ -161,21 +159,13 @@ class Places:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.starts = [0]
-        for line in split_lines(text):
-            self.starts.append(self.starts[-1] + len(line))
+        self.starts = [0, *accumulate(map(len, split_lines(text)))]
 
     def position(self, offset: int) -> Position:
-        low, high = 0, len(self.starts) - 1
-        while low < high:
-            middle = (low + high + 1) // 2
-            if self.starts[middle] <= offset:
-                low = middle
-            else:
-                high = middle - 1
-        if low and low == len(self.starts) - 1 and not self.text.endswith(("\n", "\r")):
-            low -= 1
-        return Position(low, offset - self.starts[low])
+        line = bisect_right(self.starts, offset) - 1
+        if line and line == len(self.starts) - 1 and not self.text.endswith(("\n", "\r")):
+            line -= 1
+        return Position(line, offset - self.starts[line])
 
     def offset(self, position: Position) -> int:
         return self.starts[position.line] + position.column
@@ -184,11 +174,15 @@ class Places:
         return Range(self.position(start), self.position(end))
 
 
-def edits_both_ways(text: str, splices: Sequence[Splice]) -> tuple[str, tuple[TextEdit, ...], tuple[TextEdit, ...]]:
+def edits_both_ways(
+    places: Places, splices: Sequence[Splice]
+) -> tuple[str, tuple[TextEdit, ...], tuple[TextEdit, ...]]:
     """The new text, the edits that make it, and those that undo it.
 
-    Splices must not overlap; of several at one place the order counts. Raises `ValueError` where they overlap.
+    ``places`` are those of the text as it is. Splices must not overlap; of several at one place the order counts. Raises
+    `ValueError` where they overlap.
     """
+    text = places.text
     ordered = sorted(splices, key=lambda splice: (splice.start, splice.end))
     pieces: list[str] = []
     done = 0
@@ -203,7 +197,7 @@ def edits_both_ways(text: str, splices: Sequence[Splice]) -> tuple[str, tuple[Te
         done = end
     pieces.append(text[done:])
     mutant = "".join(pieces)
-    here, there = Places(text), Places(mutant)
-    edits = tuple(TextEdit(here.span(splice.start, splice.end), splice.new) for splice in ordered)
+    there = Places(mutant)
+    edits = tuple(TextEdit(places.span(splice.start, splice.end), splice.new) for splice in ordered)
     reverse = tuple(TextEdit(there.span(splice.start, splice.end), splice.new) for splice in back)
     return mutant, edits, reverse

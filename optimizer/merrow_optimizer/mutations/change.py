@@ -6,30 +6,26 @@ Operators propose a `Change`; the preconditions look at the graph that would fol
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from types import MappingProxyType
 from typing import Generic, NamedTuple, TypeVar, overload
 
-from merrow_analysis.check import Analysis
 from merrow_analysis.definitions.operators import OperatorSpec
-from merrow_analysis.diagnostics import Diagnostic, Severity
-from merrow_analysis.graph.flow import Flow, FlowEdge, FlowNode, Mention
-from merrow_analysis.graph.nodes import TypedGraph, TypedNode
-from merrow_analysis.graph.reach import reach
-from merrow_analysis.graph.typed import TypedCache, build
-from merrow_analysis.rules import graph as graph_rules
-from merrow_analysis.syntax.tree import Arrow, Block, Label, Metadata, Name, Vertex
+from merrow_analysis.graph.flow import FlowEdge, FlowNode
+from merrow_analysis.graph.nodes import TypedEdge, TypedGraph
+from merrow_analysis.graph.resolve import Resolution
+from merrow_analysis.graph.typed import build, read_node
 from merrow_analysis.text import Range
-from merrow_optimizer.mutations.base import Delta, Terms, difference, terms_of
+from merrow_optimizer.mutations.base import Delta, difference, terms_of
+from merrow_optimizer.mutations.flow_after import flow_after, written_node
+from merrow_optimizer.mutations.subject import Subject, role_of, troubles
+from merrow_optimizer.mutations.trial import Trial, try_out
 
 _Row = TypeVar("_Row")
 _Column = TypeVar("_Column")
-_CLASS_RULES = frozenset({"MW106", "MW108", "MW114", "MW115", "MW403", "MW404"})
-"""Rules about what is written rather than what it means; `writing` sees to them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,107 +68,23 @@ class Link(NamedTuple):
     kept: bool = False
 
 
-class Subject:
-    """A workflow that changes are proposed for, with what all of them need to know of it.
+class Arrival(NamedTuple):
+    """An edge as it will be: ``place`` orders it among the others, ``is_idle`` says that it carries nothing.
 
-    ``cache`` may be shared by subjects that follow each other. Raises `ValueError` for an analysis of something that is
-    no workflow.
+    ``edge`` is the edge of the flowchart that it is or takes the place of, None for another one.
     """
 
-    def __init__(self, analysis: Analysis, cache: TypedCache | None = None) -> None:
-        if analysis.typed is None:
-            raise ValueError("only a workflow can be changed")
-        self.analysis = analysis
-        self.typed: TypedGraph = analysis.typed
-        self.flow: Flow = analysis.flow
-        self.cache = TypedCache() if cache is None else cache
-
-    @cached_property
-    def text(self) -> str:
-        return "".join(block.text for block in self.analysis.diagram.blocks)
-
-    @cached_property
-    def troubles(self) -> Counter[tuple[str, str]]:
-        """Errors and warnings of the graph as it is, by code and node."""
-        return troubles(self.typed)
-
-    @cached_property
-    def terms(self) -> Terms:
-        """The graph as it is, in the terms in which differences are told."""
-        return terms_of(self.typed)
-
-    @cached_property
-    def names_bulk(self) -> bool:
-        """Whether the file says the name of a port that needs none (``|input|``), for operators other than
-        ensembles.
-        """
-        named = plain = 0
-        for edge in self.typed.edges:
-            spec = edge.target.spec
-            if spec is None or spec.bulk is None or spec.is_ensemble or edge.source.kind == "decision":
-                continue
-            if edge.port == spec.bulk:
-                named, plain = (named, plain + 1) if edge.inferred else (named + 1, plain)
-        return named > plain
-
-    @cached_property
-    def names(self) -> frozenset[str]:
-        """Ids that are taken, casefolded: nodes, subgraphs, edges and classes."""
-        flow = self.flow
-        taken = [*flow.nodes, *flow.subgraphs, *flow.edge_ids, *flow.class_defs]
-        return frozenset(name.casefold() for name in taken)
-
-    @cached_property
-    def closed(self) -> frozenset[str]:
-        """Nodes that no change may take away or put another operator to: their own errors would be lost or moved."""
-        return frozenset(node.id for node in self.typed.nodes if node.kind == "unknown" or node.resolution.problems)
-
-    def free_name(self, wanted: str, taken: Iterable[str] = ()) -> str:
-        """``wanted``, or the first of wanted_2, wanted_3, ... that names nothing yet."""
-        busy = {*self.names, *(name.casefold() for name in taken)}
-        name, number = wanted, 1
-        while name.casefold() in busy:
-            number += 1
-            name = f"{wanted}_{number}"
-        return name
-
-    @cached_property
-    def downstream(self) -> dict[int, bytearray]:
-        """For each node by number, filled when asked by `reaches`, what it leads to."""
-        return {}
-
-    def reaches(self, start: TypedNode, end: TypedNode) -> bool:
-        """Whether a path leads from one node to another, or they are the same."""
-        marks = self.downstream.get(start.index)
-        if marks is None:
-            marks = self.downstream[start.index] = reach(self.typed.shape.following, [start.index])
-        return bool(marks[end.index])
-
-    def edges_between(self, source: str, target: str) -> list[FlowEdge]:
-        node = self.flow.nodes.get(source)
-        return [edge for edge in node.outgoing if edge.target.id == target] if node is not None else []
+    place: tuple[int, int]
+    source: str
+    target: str
+    label: str | None
+    is_idle: bool
+    edge: FlowEdge | None
 
 
-def troubles(graph: TypedGraph) -> Counter[tuple[str, str]]:
-    """Errors and warnings of a graph by code and node; those on an edge count for the node it leads into."""
-    found = [finding for finding in graph_rules.check(graph) if finding.severity is not Severity.HINT]
-    if not found:
-        return Counter()
-    # Only what stands on the lines of findings is worth a range.
-    lines = {finding.range.start.line for finding in found}
-    where: dict[Range, str] = {}
-    for edge in graph.flow.edges:
-        if edge.block.line in lines or edge.block.line_count > 1:
-            where.setdefault(edge.range, edge.target.id)
-    for node in graph.flow.nodes.values():
-        for mention in node.mentions:
-            if mention.block.line in lines or mention.block.line_count > 1:
-                where[mention.range] = node.id
-    return Counter((finding.code, _owner(finding, where)) for finding in found if finding.code not in _CLASS_RULES)
-
-
-def _owner(finding: Diagnostic, where: Mapping[Range, str]) -> str:
-    return where.get(finding.range, "")
+def label_of(edge: FlowEdge) -> str | None:
+    """What an edge says, as it is written."""
+    return None if edge.arrow.label is None else edge.arrow.label.text
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,7 +123,10 @@ class Change:
         prompts = self.subject.analysis.settings.prompts
         if not prompts or not (self.removed or self.substituted):
             return ()
-        lost = _roles(self.subject.typed) - _roles(self.after)
+        by_id = self.subject.typed.by_id
+        gone = Counter(role_of(by_id[name].resolution) for name in (*self.removed, *self.substituted))
+        come = {role_of(resolution) for resolution in self.resolutions.values()}
+        lost = {role for role, count in gone.items() if self.subject.roles[role or ""] == count and role not in come}
         return tuple(name for name in prompts if name.strip().casefold() in lost)
 
     @cached_property
@@ -220,19 +135,100 @@ class Change:
         return [link for put in self.edges.values() for link in put if not self._is_old(link)]
 
     def _is_old(self, link: Link) -> bool:
-        return any(
-            (None if edge.arrow.label is None else edge.arrow.label.text) == link.label
-            for edge in self.subject.edges_between(link.source, link.target)
-        )
+        return any(label_of(edge) == link.label for edge in self.subject.edges_between(link.source, link.target))
+
+    @cached_property
+    def written_nodes(self) -> dict[str, FlowNode]:
+        """The new and the substituted nodes as the flowchart will have them, without their edges."""
+        new = (*self.added, *self.substituted.values())
+        return {node.id: written_node(node, -number) for number, node in enumerate(new, 1)}
+
+    @cached_property
+    def resolutions(self) -> dict[str, Resolution]:
+        """What the new and the substituted nodes are."""
+        subject = self.subject
+        settings = subject.analysis.settings
+        subject.cache.prepare(settings)
+        return {
+            name: read_node(node, subject.flow, settings, subject.special, subject.cache)[1]
+            for name, node in self.written_nodes.items()
+        }
+
+    @property
+    def growth(self) -> int:
+        """How many edges more there will be."""
+        return sum(len(put) - 1 for put in self.edges.values())
+
+    def arrivals(self, name: str) -> list[Arrival]:
+        """The edges into a node as they will be, in order."""
+        return self._at(name, into=True)
+
+    def departures(self, name: str) -> list[Arrival]:
+        """The edges out of a node as they will be, in order."""
+        return self._at(name, into=False)
+
+    def _at(self, name: str, *, into: bool) -> list[Arrival]:
+        node = self.subject.flow.nodes.get(name)
+        old = () if node is None else node.incoming if into else node.outgoing
+        found = [
+            Arrival((edge.index, 0), edge.source.id, edge.target.id, label_of(edge), edge.carries_nothing, edge)
+            for edge in old
+            if edge.index not in self.edges
+        ]
+        found += (new for new in self._new_edges if (new.target if into else new.source) == name)
+        found.sort(key=_place)
+        return found
+
+    @cached_property
+    def _new_edges(self) -> list[Arrival]:
+        edges = self.subject.flow.edges
+        return [
+            Arrival(
+                (index, number),
+                link.source,
+                link.target,
+                link.label,
+                link.kept and edges[index].carries_nothing,
+                edges[index] if link.kept else None,
+            )
+            for index, put in self.edges.items()
+            for number, link in enumerate(put)
+        ]
+
+    @cached_property
+    def trial(self) -> Trial | None:
+        """What differs in the typed graph that follows; None where only typing it whole tells."""
+        return try_out(self)
+
+    @property
+    def is_hopeless(self) -> bool:
+        """Whether a precondition fails, as far as that shows without typing the whole graph."""
+        return bool(self.doubts) or (self.trial is not None and self.trial.is_harmful)
 
     @cached_property
     def after(self) -> TypedGraph:
-        """The typed graph that follows, inferred anew."""
-        return build(self._flow(), self.subject.analysis.settings, cache=self.subject.cache)
+        """The typed graph that follows, inferred anew as a whole."""
+        return build(flow_after(self), self.subject.analysis.settings, cache=self.subject.cache)
+
+    def incoming(self, name: str) -> Sequence[TypedEdge]:
+        """The typed edges into a node as they will be."""
+        return self.after.by_id[name].incoming if self._told is None else self._told.incoming(name)
+
+    @property
+    def read_anew(self) -> list[str]:
+        """The nodes whose edges may bring something else than before, in a fixed order."""
+        return [node.id for node in self.after.nodes] if self._told is None else sorted(self._told.nodes)
+
+    @property
+    def _told(self) -> Trial | None:
+        """The trial, where that says all."""
+        return None if self.trial is None or self.trial.is_harmful else self.trial
 
     @cached_property
     def new_troubles(self) -> Counter[tuple[str, str]]:
         """Errors and warnings that the graph has only after the change."""
+        if self._told is not None:
+            return Counter()
         found = troubles(self.after)
         return found - self.subject.troubles if found else found
 
@@ -241,58 +237,13 @@ class Change:
         """The difference that this change declares."""
         before = set(self.subject.analysis.settings.prompts)
         after = (before - set(self.lost_prompts)) | {name for name, _ in self.gained_prompts}
-        return difference(self.subject.terms, terms_of(self.after), before, after)
+        told = self._told
+        terms = (self.subject.terms, terms_of(self.after)) if told is None else told.terms
+        return difference(*terms, before, after)
 
-    def _flow(self) -> Flow:
-        old = self.subject.flow
-        flow = replace(old, nodes={}, edges=[])
-        beside: dict[str, list[NewNode]] = {}
-        for new in self.added:
-            beside.setdefault(new.beside, []).append(new)
-        number = 0
-        pending = list(old.nodes)
-        written: set[str] = set()
 
-        def add(new: NewNode) -> None:
-            nonlocal number
-            number += 1
-            flow.nodes[new.id] = _written(new, len(flow.nodes), -number)
-            written.add(new.id)
-            for following in beside.get(new.id, ()):
-                add(following)
-
-        for name in pending:
-            node = old.nodes[name]
-            if name in self.substituted:
-                number += 1
-                flow.nodes[name] = _written(self.substituted[name], len(flow.nodes), -number)
-            elif name not in self.removed:
-                flow.nodes[name] = FlowNode(
-                    name,
-                    len(flow.nodes),
-                    node.mentions,
-                    node.classes,
-                    node.label,
-                    node.label_block,
-                    node.shape,
-                    node.metadata,
-                )
-            for new in beside.get(name, ()):
-                add(new)
-        for new in self.added:
-            if new.id not in written:
-                add(new)
-        for edge in old.edges:
-            put = self.edges.get(edge.index)
-            if put is None:
-                _join(
-                    flow, edge.source.id, edge.target.id, edge.arrow, edge.block, edge.source_vertex, edge.target_vertex
-                )
-                continue
-            for link in put:
-                number += 1
-                _connect(flow, link, edge if link.kept else None, -number)
-        return flow
+def _place(arrival: Arrival) -> tuple[int, int]:
+    return arrival.place
 
 
 Proposal = Callable[[], Change]
@@ -333,49 +284,3 @@ class Grid(Sequence[Proposal], Generic[_Row, _Column]):
         row, column = divmod(index, self._width)
         column += bool(self._own) and column >= self._own[row]
         return partial(self._make, self._subject, self._rows[row], self._columns[column])
-
-
-def _roles(graph: TypedGraph) -> set[str]:
-    """The roles of all nodes, casefolded; a node's `instruction` is its role where its operator has one."""
-    found: set[str] = set()
-    for node in graph.nodes:
-        own = None if node.spec is None else node.spec.instruction_key
-        for key in (own, "role"):
-            parameter = None if key is None else node.resolution.parameters.get(key)
-            if parameter is not None and isinstance(parameter.value, str) and parameter.value.strip():
-                found.add(parameter.value.strip().casefold())
-                break
-    return found
-
-
-def _written(new: NewNode, index: int, line: int) -> FlowNode:
-    """A node as if it were written with metadata; its line tells its findings from others."""
-    body = "\n".join(f"{key}: {json.dumps(value)}" for key, value in new.values().items())
-    metadata = Metadata(body, (0, 0), (0, 0))
-    block = Block(line, "", ())
-    vertex = Vertex(Name(new.id, (0, 0)), metadata=metadata)
-    return FlowNode(new.id, index, [Mention(vertex, block)], metadata=[(metadata, block)])
-
-
-def _connect(flow: Flow, link: Link, edge: FlowEdge | None, line: int) -> None:
-    unchanged = edge is not None and (None if edge.arrow.label is None else edge.arrow.label.text) == link.label
-    if edge is not None and unchanged:
-        arrow, block = edge.arrow, edge.block
-        ends = edge.source_vertex, edge.target_vertex
-    else:
-        label = None if link.label is None else Label(link.label, "text", (0, 0))
-        kind = edge.arrow if edge is not None else None
-        arrow = Arrow("arrow_point", "normal" if kind is None else kind.stroke, 1, label, None, (0, 0))
-        block = Block(line, "", ())
-        ends = Vertex(Name(link.source, (0, 0))), Vertex(Name(link.target, (0, 0)))
-    _join(flow, link.source, link.target, arrow, block, *ends)
-
-
-def _join(
-    flow: Flow, start: str, end: str, arrow: Arrow, block: Block, source_vertex: Vertex, target_vertex: Vertex
-) -> None:
-    source, target = flow.nodes[start], flow.nodes[end]
-    new = FlowEdge(len(flow.edges), source, target, arrow, block, source_vertex, target_vertex)
-    flow.edges.append(new)
-    source.outgoing.append(new)
-    target.incoming.append(new)

@@ -7,7 +7,8 @@ from functools import partial
 
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_optimizer.mutations.base import DELETION
-from merrow_optimizer.mutations.change import Change, Link, Proposal, Subject
+from merrow_optimizer.mutations.change import Change, Link, Proposal
+from merrow_optimizer.mutations.subject import Subject
 from merrow_optimizer.mutations.wiring import case_label, relabelled, source_of
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from merrow_analysis.graph.flow import FlowEdge
-from merrow_analysis.syntax.tree import Arrow, Block, Chain, Vertex
+from merrow_analysis.syntax.tree import Arrow, Block, Chain, LinkStyle, Vertex
 from merrow_optimizer.mutations.base import Splice
 from merrow_optimizer.mutations.change import Change, Link
 from merrow_optimizer.mutations.manuscript import CannotWriteError, Manuscript, Written, label_text
@@ -17,7 +17,9 @@ _Order = list[tuple[Link, FlowEdge | None]]
 
 @dataclass(slots=True)
 class EdgeEdits:
-    """Edits of chains, and the edges that follow in the order of the text, each with the one it was."""
+    """Edits of chains, and the edges that follow in the order of the text, each with the one it was; only where the text
+    counts edges (``linkStyle``) those of chains that stay are among them.
+    """
 
     splices: list[Splice] = field(default_factory=list)
     order: _Order = field(default_factory=list)
@@ -33,9 +35,12 @@ class _Spot(NamedTuple):
 def write_edges(manuscript: Manuscript, change: Change) -> EdgeEdits:
     """Edit the chains whose edges a change concerns. Raises `CannotWriteError`."""
     edits = EdgeEdits()
-    for chain in manuscript.chains:
-        edges = manuscript.edges_of_chain.get(chain.start, [])
-        if not any(edge.index in change.edges for edge in edges):
+    touched = {manuscript.chain_of_edge[index] for index in change.edges}
+    # The order of all edges is asked for only by what counts them.
+    counted = bool(manuscript.statements(LinkStyle))
+    for number in range(len(manuscript.chains)) if counted else sorted(touched):
+        chain, edges = manuscript.chains[number], manuscript.edges_of_chain.get(number, [])
+        if number not in touched:
             edits.order += ((_as_it_is(edge), edge) for edge in edges)
             continue
         done = _InPlace(manuscript, change, chain, edges).edits() or _anew(manuscript, change, chain, edges)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -23,8 +23,8 @@ from merrow_analysis.syntax.tree import (
     Statement,
     Vertex,
 )
-from merrow_optimizer.mutations.base import Places, Splice
-from merrow_optimizer.mutations.change import Subject
+from merrow_optimizer.mutations.base import Splice
+from merrow_optimizer.mutations.subject import Subject
 
 _TAIL = re.compile(r"[ \t]*(;?)[ \t]*(?=[\r\n]|\Z)")
 _MORE = re.compile(r"[ \t]*;[ \t]*")
@@ -67,7 +67,7 @@ class Manuscript:
     def __init__(self, subject: Subject) -> None:
         self.subject = subject
         self.text = subject.text
-        self.places = Places(self.text)
+        self.places = subject.places
         self.blocks = subject.analysis.diagram.blocks
 
     # Places
@@ -81,26 +81,43 @@ class Manuscript:
         base = self.places.starts[block.line]
         return Written(statement, block, base + start, base + end)
 
-    def statements(self, kind: type) -> Iterator[Written]:
-        """All statements of a kind, in the order of the text."""
+    @cached_property
+    def _by_kind(self) -> dict[type, list[Written]]:
+        found: dict[type, list[Written]] = {}
         for block in self.blocks:
             for statement in block.statements:
-                if type(statement) is kind:
-                    yield self.written(statement, block)
+                found.setdefault(type(statement), []).append(self.written(statement, block))
+        return found
+
+    def statements(self, kind: type) -> Sequence[Written]:
+        """All statements of a kind, in the order of the text."""
+        return self._by_kind.get(kind, ())
+
+    @property
+    def chains(self) -> Sequence[Written]:
+        return self.statements(Chain)
 
     @cached_property
-    def chains(self) -> list[Written]:
-        return list(self.statements(Chain))
+    def edgeless_chains(self) -> list[Written]:
+        """The chains that only name nodes."""
+        return [chain for chain in self.chains if not chain.statement.arrows]
+
+    @cached_property
+    def chain_of_edge(self) -> dict[int, int]:
+        """The number of the chain that makes each edge, by the edge's index."""
+        by_arrow = {
+            (id(chain.block), id(arrow)): number
+            for number, chain in enumerate(self.chains)
+            for arrow in chain.statement.arrows
+        }
+        return {edge.index: by_arrow[id(edge.block), id(edge.arrow)] for edge in self.subject.flow.edges}
 
     @cached_property
     def edges_of_chain(self) -> dict[int, list[FlowEdge]]:
-        """The edges that the chain at an offset makes, in order."""
-        by_arrow = {
-            (id(chain.block), id(arrow)): chain.start for chain in self.chains for arrow in chain.statement.arrows
-        }
+        """The edges that a chain makes, in order, by its number."""
         found: dict[int, list[FlowEdge]] = {}
         for edge in self.subject.flow.edges:
-            found.setdefault(by_arrow[id(edge.block), id(edge.arrow)], []).append(edge)
+            found.setdefault(self.chain_of_edge[edge.index], []).append(edge)
         return found
 
     def declaration(self, node: FlowNode) -> Written | None:
@@ -301,13 +318,13 @@ class Manuscript:
                 found = written
         return found
 
-    @cached_property
-    def class_definitions(self) -> list[Written]:
-        return list(self.statements(ClassDef))
+    @property
+    def class_definitions(self) -> Sequence[Written]:
+        return self.statements(ClassDef)
 
-    @cached_property
-    def class_assignments(self) -> list[Written]:
-        return list(self.statements(ClassAssign))
+    @property
+    def class_assignments(self) -> Sequence[Written]:
+        return self.statements(ClassAssign)
 
     @property
     def header(self) -> Written:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from random import Random
 
 from merrow_analysis.check import Analyser, Analysis
@@ -23,9 +25,10 @@ from merrow_optimizer.mutations.base import (
     edits_both_ways,
     move_id,
 )
-from merrow_optimizer.mutations.change import Change, Proposal, Subject
+from merrow_optimizer.mutations.change import Change, Proposal
 from merrow_optimizer.mutations.manuscript import CannotWriteError
 from merrow_optimizer.mutations.preconditions import ALL, Precondition, failing
+from merrow_optimizer.mutations.subject import Subject
 from merrow_optimizer.mutations.writing import write
 
 MAX_NODES = 20
@@ -61,12 +64,12 @@ def written(change: Change, opener: Open = Analyser) -> Move | Refused:
     """The move that makes a change, whether it is safe or not; refused where the text can't say it."""
     subject = change.subject
     try:
-        mutant, edits, reverse = edits_both_ways(subject.text, write(change))
+        mutant, edits, reverse = edits_both_ways(subject.places, write(change))
     except CannotWriteError as problem:
         return Refused(_WRITING, str(problem), change.title)
     except ValueError:
         return Refused(_WRITING, "The places to edit lie inside each other.", change.title)
-    if _needs_a_look(subject) and _unsettled(subject, opener(mutant).analysis()):
+    if subject.remembered(_needs_a_look) and _unsettled(subject, opener(mutant).analysis()):
         return Refused(
             _WRITING, "What the file says of its own findings, or can't be read, would not stand.", change.title
         )
@@ -99,6 +102,15 @@ def _unsettled(subject: Subject, mutant: Analysis) -> bool:
     )
 
 
+@lru_cache(maxsize=64)
+def _listings(proposals: Proposals) -> Callable[[Subject], Sequence[Proposal]]:
+    def listing(subject: Subject) -> Sequence[Proposal]:
+        found = proposals(subject)
+        return found if isinstance(found, Sequence) else list(found)
+
+    return listing
+
+
 @dataclass(frozen=True, slots=True)
 class Choice:
     """Which moves to look for: ``operators`` by name, ``preconditions`` that must hold, and how far to grow.
@@ -111,12 +123,23 @@ class Choice:
     max_nodes: int = MAX_NODES
     opener: Open = Analyser
 
+    def listed(self, operator: str) -> Callable[[Subject], Sequence[Proposal]]:
+        """How an operator's proposals are asked for, the same each time, as a sequence to draw from."""
+        return _listings(self.operators[operator])
+
     def make(self, change: Change) -> Move | Refused:
         grown = len(change.subject.flow.nodes) + len(change.added) - len(change.removed)
         if len(change.added) > len(change.removed) and grown > self.max_nodes:
             reason = f"The workflow would have {grown} nodes; it may grow to {self.max_nodes}."
             return Refused(_GROWTH, reason, change.title)
         return make(change, self.preconditions, self.opener)
+
+    def make_if_safe(self, change: Change) -> Move | None:
+        """The move that makes a change; None where it is not safe, without asking why not."""
+        if self.preconditions is ALL and change.is_hopeless:
+            return None
+        move = self.make(change)
+        return move if isinstance(move, Move) else None
 
 
 DEFAULT = Choice(OPERATORS)
@@ -134,8 +157,8 @@ def moves(analysis: Analysis, choice: Choice = DEFAULT) -> Iterator[Move]:
     if analysis.typed is None:
         return
     for change in changes(Subject(analysis), choice):
-        move = choice.make(change)
-        if isinstance(move, Move):
+        move = choice.make_if_safe(change)
+        if move is not None:
             yield move
 
 
@@ -149,20 +172,20 @@ def find(analysis: Analysis, identifier: str, choice: Choice = DEFAULT) -> Move 
     return None
 
 
-def draw(analysis: Analysis, random: Random, choice: Choice = DEFAULT, cache: TypedCache | None = None) -> Move | None:
-    """A random safe move: the operator first, all alike, then one of its moves, all alike; None where there is none.
+def draw(analysis: Analysis, random: Random, choice: Choice = DEFAULT) -> Move | None:
+    """A random safe move: the operator first, all alike, then one of its moves, all alike; None where there is none."""
+    return None if analysis.typed is None else draw_from(Subject(analysis), random, choice)
+
+
+def draw_from(subject: Subject, random: Random, choice: Choice = DEFAULT) -> Move | None:
+    """The same of a workflow that is asked more than once, which is faster from the second time on.
 
     Proposals are tried in random order until one is safe, which draws evenly from the safe ones without listing them.
-    ``cache``, kept from one call to the next, makes a chain of mutants faster.
     """
-    if analysis.typed is None:
-        return None
-    subject = Subject(analysis, cache)
     names = list(choice.operators)
     while names:
         name = names.pop(random.randrange(len(names)))
-        offered = choice.operators[name](subject)
-        move = _draw_one(offered if isinstance(offered, Sequence) else list(offered), random, choice)
+        move = _draw_one(subject.remembered(choice.listed(name)), random, choice)
         if move is not None:
             return move
     return None
@@ -170,8 +193,8 @@ def draw(analysis: Analysis, random: Random, choice: Choice = DEFAULT, cache: Ty
 
 def _draw_one(proposals: Sequence[Proposal], random: Random, choice: Choice) -> Move | None:
     for number in _shuffled(len(proposals), random):
-        move = choice.make(proposals[number]())
-        if isinstance(move, Move):
+        move = choice.make_if_safe(proposals[number]())
+        if move is not None:
             return move
     return None
 
@@ -199,15 +222,62 @@ def random_mutants(text: str, count: int, seed: int, choice: Choice = DEFAULT) -
     The same text, seed and choice give the same mutants everywhere.
     """
     random = Random(seed)  # noqa: S311 - no secret, and the same everywhere
-    analyser, cache = choice.opener(text), TypedCache()
+    lineage = Lineage(text, choice)
     for _ in range(count):
-        move = draw(analyser.analysis(), random, choice, cache)
+        mutant = lineage.grow(random)
+        if mutant is None:
+            return
+        yield mutant
+
+
+def random_siblings(text: str, count: int, seed: int, choice: Choice = DEFAULT) -> Iterator[Mutant]:
+    """``count`` random mutants, each made from ``text`` itself; none where there is no safe move. One may come twice.
+
+    The same text, seed and choice give the same mutants everywhere.
+    """
+    random = Random(seed)  # noqa: S311 - no secret, and the same everywhere
+    analysis = choice.opener(text).analysis()
+    subject = None if analysis.typed is None else Subject(analysis)
+    for _ in range(count if subject is not None else 0):
+        move = None if subject is None else draw_from(subject, random, choice)
         if move is None:
             return
-        text = move.apply(text)
-        yield Mutant(move, text)
+        yield Mutant(move, move.apply(text))
+
+
+class Lineage:
+    """A workflow that is mutated again and again, with what one mutant shares with the next kept."""
+
+    def __init__(self, text: str, choice: Choice = DEFAULT) -> None:
+        self.text = text
+        self.choice = choice
+        self._analyser = choice.opener(text)
+        self._cache = TypedCache()
+        self._subject: Subject | None = None
+
+    @property
+    def analysis(self) -> Analysis:
+        """The analysis of the text as it is now; true until it grows."""
+        return self._analyser.analysis() if self._subject is None else self._subject.analysis
+
+    def grow(self, random: Random) -> Mutant | None:
+        """Make a random safe move; None, and all as it was, where there is none."""
+        if self._subject is None:
+            analysis = self._analyser.analysis()
+            if analysis.typed is None:
+                return None
+            self._subject = Subject(analysis, self._cache)
+        was_clean = not self._subject.troubles
+        move = draw_from(self._subject, random, self.choice)
+        if move is None:
+            return None
+        self.text = move.apply(self.text)
         for edit in reversed(move.edits):
-            analyser.edit(edit)
+            self._analyser.edit(edit)
+        # What nothing was wrong with, nothing is wrong with after a safe move.
+        known = Counter[tuple[str, str]]() if was_clean and self.choice.preconditions is ALL else None
+        self._subject = Subject(self._analyser.analysis(), self._cache, known)
+        return Mutant(move, self.text)
 
 
 def refused_moves(analysis: Analysis, choice: Choice = DEFAULT) -> Iterator[Refused]:

@@ -161,9 +161,10 @@ def write_removed(manuscript: Manuscript, change: Change) -> list[Splice]:
     for name in sorted(change.removed):
         node = manuscript.subject.flow.nodes[name]
         _refuse_links(manuscript, node)
-    for chain in manuscript.chains:
-        if not chain.statement.arrows:
-            found += _without_vertices(manuscript, chain, change.removed)
+    if not change.removed:
+        return found
+    for chain in manuscript.edgeless_chains:
+        found += _without_vertices(manuscript, chain, change.removed)
     for written in manuscript.class_assignments:
         found += _without_names(manuscript, written, written.statement.ids, change.removed)
     for written in manuscript.statements(Style):

@@ -10,15 +10,14 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from merrow_analysis.definitions.types import ENTRY_POINT, PROBLEM
-from merrow_analysis.graph.nodes import TypedGraph
 from merrow_analysis.graph.ports import is_odd_result
 from merrow_analysis.rules.registry import find_rule
 from merrow_analysis.rules.syntax_rules import MOST_EDGES
 from merrow_optimizer.mutations.base import DELETION, SUBSTITUTION, Refused
 from merrow_optimizer.mutations.change import Change
+from merrow_optimizer.mutations.subject import PORT_RULES, Subject
 from merrow_optimizer.mutations.wiring import is_voice
 
-_PORT_RULES = frozenset({"MW201", "MW202", "MW203", "MW204", "MW206", "MW207", "MW208", "MW209", "MW215"})
 _PATH_RULES = frozenset({"MW101", "MW102", "MW103", "MW110", "MW111", "MW112", "MW113"})
 _VOICES = "MW105"
 
@@ -46,7 +45,7 @@ def _new(change: Change, codes: Collection[str], where: Callable[[str], bool] = 
 
 def _types(change: Change) -> str | None:
     own = {node.id for node in change.added} | set(change.substituted)
-    return _new(change, _PORT_RULES, lambda node: node not in own)
+    return _new(change, PORT_RULES, lambda node: node not in own)
 
 
 def _bridge(change: Change) -> str | None:
@@ -67,35 +66,38 @@ def _emptied(change: Change) -> str | None:
 
 def _input_voter(change: Change) -> str | None:
     """An input that comes to vote in an ensemble beside those who answer it."""
-    before = _input_voters(change.subject.typed)
-    for source, target in _input_voters(change.after):
-        if (source, target) not in before:
-            return f"{source} is an input and no voice: {target} would vote over the question itself."
+    voters = change.subject.remembered(_input_voters)
+    for target in change.read_anew:
+        for edge in change.incoming(target):
+            source = edge.source.id
+            if edge.source.kind == "input" and is_voice(edge) and (source, target) not in voters:
+                return f"{source} is an input and no voice: {target} would vote over the question itself."
     return None
 
 
-def _input_voters(graph: TypedGraph) -> list[tuple[str, str]]:
+def _input_voters(subject: Subject) -> frozenset[tuple[str, str]]:
     """Inputs that feed the solutions of ensembles, each with the ensemble."""
-    return [(edge.source.id, edge.target.id) for node in graph.inputs for edge in node.outgoing if is_voice(edge)]
+    edges = [edge for node in subject.typed.inputs for edge in node.outgoing]
+    return frozenset((edge.source.id, edge.target.id) for edge in edges if is_voice(edge))
 
 
 def _sides(change: Change) -> str | None:
     own = {node.id for node in change.added}
-    return _new(change, _PORT_RULES, lambda node: node in own)
+    return _new(change, PORT_RULES, lambda node: node in own)
 
 
 def _ports(change: Change) -> str | None:
     own = set(change.substituted)
-    reason = _new(change, _PORT_RULES, lambda node: node in own)
+    reason = _new(change, PORT_RULES, lambda node: node in own)
     if reason is None and change.operator == SUBSTITUTION:
         reason = _new(change, {_VOICES}, lambda node: node in own)
     return reason
 
 
 def _capacity(change: Change) -> str | None:
-    if MOST_EDGES < len(change.after.flow.edges) > len(change.subject.flow.edges):
+    if change.growth > 0 and len(change.subject.flow.edges) + change.growth > MOST_EDGES:
         return f"The flowchart would have more than {MOST_EDGES} edges, which Mermaid does not draw."
-    handled = _PORT_RULES | _PATH_RULES
+    handled = PORT_RULES | _PATH_RULES
     return _new(change, {code for code, _ in change.new_troubles if code not in handled})
 
 
@@ -116,7 +118,7 @@ def _kinds(change: Change) -> str | None:
         if feed.port in _OWN_KIND
     }
     types = change.subject.typed.types
-    for edge in [edge for target in targets for edge in change.after.by_id[target].incoming]:
+    for edge in [edge for target in targets for edge in change.incoming(target)]:
         if (edge.source.id, edge.target.id) not in ends:
             continue
         for feed in edge.feeds:
@@ -153,7 +155,7 @@ def _order(change: Change) -> str | None:
         if node.id in change.removed or node.id in change.substituted:
             continue
         before = [edge.source.id for edge in node.incoming]
-        after = [edge.source.id for edge in change.after.flow.nodes[node.id].incoming]
+        after = [arrival.source for arrival in change.arrivals(node.id)]
         if len(before) == len(after) and sum(a != b for a, b in zip(before, after, strict=True)) > _replaced(
             change, node.id
         ):

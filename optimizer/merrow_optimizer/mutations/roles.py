@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from merrow_analysis.definitions.operators import OperatorSpec
 from merrow_analysis.definitions.types import CODE, FEEDBACK, PROBLEM, Type
-from merrow_optimizer.mutations.change import NewNode, Subject
+from merrow_optimizer.mutations.change import NewNode
+from merrow_optimizer.mutations.subject import Subject
 
 _WIDTH = 100
 """Columns of a prompt's lines in the front matter."""

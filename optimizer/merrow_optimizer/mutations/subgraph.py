@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
-from merrow_optimizer.mutations.change import Proposal, Subject
+from merrow_optimizer.mutations.change import Proposal
 from merrow_optimizer.mutations.patterns import Pattern, built_in_patterns
 from merrow_optimizer.mutations.subgraph_around import around, can_go_around, possible_cores
 from merrow_optimizer.mutations.subgraph_boundary import suits
 from merrow_optimizer.mutations.subgraph_instead import can_stand_for, instead, parts
 from merrow_optimizer.mutations.subgraph_reduce import instances, reduce_to_core
+from merrow_optimizer.mutations.subject import Subject
 
 
 def proposals(subject: Subject, patterns: Iterable[Pattern] | None = None) -> Sequence[Proposal]:

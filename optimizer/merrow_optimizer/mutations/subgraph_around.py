@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_optimizer.mutations.base import SUBGRAPH
-from merrow_optimizer.mutations.change import Change, Link, Subject
+from merrow_optimizer.mutations.change import Change, Link
 from merrow_optimizer.mutations.patterns import Pattern, PatternEdge
 from merrow_optimizer.mutations.subgraph_boundary import (
     Filled,
@@ -17,6 +17,7 @@ from merrow_optimizer.mutations.subgraph_boundary import (
     readers,
     sides,
 )
+from merrow_optimizer.mutations.subject import Subject
 
 
 class Core(NamedTuple):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_analysis.ide.node_text import role_of
 from merrow_optimizer.mutations.base import SUBGRAPH
-from merrow_optimizer.mutations.change import Change, Link, Subject
+from merrow_optimizer.mutations.change import Change, Link
 from merrow_optimizer.mutations.patterns import Pattern
 from merrow_optimizer.mutations.subgraph_boundary import (
     fill,
@@ -18,6 +18,7 @@ from merrow_optimizer.mutations.subgraph_boundary import (
     readers,
     sides,
 )
+from merrow_optimizer.mutations.subject import Subject
 
 _LARGEST = 8
 """Nodes of a part that is exchanged at once; a larger one is most of the workflow."""

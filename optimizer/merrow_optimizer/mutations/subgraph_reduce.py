@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_optimizer.mutations.base import SUBGRAPH
-from merrow_optimizer.mutations.change import Change, Link, Subject
+from merrow_optimizer.mutations.change import Change, Link
 from merrow_optimizer.mutations.patterns import Pattern, PatternEdge
 from merrow_optimizer.mutations.subgraph_boundary import has_odd_readers, listed, read_on
+from merrow_optimizer.mutations.subject import Subject
 
 _Fed = tuple[int, str | None, str | None]
 """An edge into a node by what it brings: the source's number, its output, and the port."""

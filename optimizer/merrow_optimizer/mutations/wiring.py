@@ -10,7 +10,8 @@ from merrow_analysis.definitions.types import ENTRY_POINT, PROBLEM, Type, is_var
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_analysis.graph.notation import AFTER, read_label
 from merrow_analysis.graph.reach import reach
-from merrow_optimizer.mutations.change import Link, Subject
+from merrow_optimizer.mutations.change import Link
+from merrow_optimizer.mutations.subject import Subject
 
 _OWN_KIND = {"problem": PROBLEM, "entry_point": ENTRY_POINT}
 

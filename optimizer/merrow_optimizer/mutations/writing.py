@@ -25,7 +25,7 @@ _NUMBERS = re.compile(r"(linkStyle[ \t]+)(\d[\d, \t]*?)(?=[ \t]+[^\d, \t])")
 
 def write(change: Change) -> list[Splice]:
     """The edits of the text, by offset, that make a change. Raises `CannotWriteError` with a sentence."""
-    manuscript = Manuscript(change.subject)
+    manuscript = change.subject.remembered(Manuscript)
     edges = write_edges(manuscript, change)
     found = [
         *_front_matter(manuscript, change),

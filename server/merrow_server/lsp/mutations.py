@@ -29,13 +29,14 @@ from merrow_optimizer.mutations.base import (
     Move,
     Refused,
 )
-from merrow_optimizer.mutations.change import Proposal, Subject
+from merrow_optimizer.mutations.change import Proposal
 from merrow_optimizer.mutations.moves import MAX_NODES, OPERATORS, Choice, Proposals, draw, identity
 from merrow_optimizer.mutations.patterns import Pattern, all_patterns
 from merrow_optimizer.mutations.subgraph_around import around, can_go_around, possible_cores
 from merrow_optimizer.mutations.subgraph_boundary import suits
 from merrow_optimizer.mutations.subgraph_instead import Part, can_stand_for, instead, parts
 from merrow_optimizer.mutations.subgraph_reduce import instances, reduce_to_core
+from merrow_optimizer.mutations.subject import Subject
 from merrow_optimizer.mutations.wiring import outputs, source_of
 from merrow_server.lsp.documents import OpenDiagram, OpenDocument
 from merrow_server.patterns import patterns_of

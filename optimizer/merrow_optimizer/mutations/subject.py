@@ -1,0 +1,184 @@
+"""A workflow that changes are proposed for, with what all of them need to know of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
+from typing import Any, TypeVar
+
+from merrow_analysis.check import Analysis
+from merrow_analysis.diagnostics import Diagnostic, Severity
+from merrow_analysis.graph.flow import Flow, FlowEdge
+from merrow_analysis.graph.nodes import TypedGraph, TypedNode
+from merrow_analysis.graph.plan import Combinations, combinations
+from merrow_analysis.graph.reach import reach
+from merrow_analysis.graph.resolve import Resolution, Role
+from merrow_analysis.graph.typed import TypedCache, special_nodes
+from merrow_analysis.rules import graph as graph_rules
+from merrow_analysis.text import Range
+from merrow_optimizer.mutations.base import Places, Terms, terms_of
+
+_Made = TypeVar("_Made")
+PORT_RULES = frozenset({"MW201", "MW202", "MW203", "MW204", "MW206", "MW207", "MW208", "MW209", "MW215"})
+"""Rules about what single nodes are fed."""
+_CLASS_RULES = frozenset({"MW106", "MW108", "MW114", "MW115", "MW403", "MW404"})
+"""Rules about what is written rather than what it means; `writing` sees to them."""
+
+
+class Subject:
+    """A workflow that changes are proposed for, with what all of them need to know of it.
+
+    ``cache`` may be shared by subjects that follow each other; ``troubles`` are given where they are known. Raises `ValueError` for an analysis of something that is
+    no workflow.
+    """
+
+    def __init__(
+        self, analysis: Analysis, cache: TypedCache | None = None, troubles: Counter[tuple[str, str]] | None = None
+    ) -> None:
+        if analysis.typed is None:
+            raise ValueError("only a workflow can be changed")
+        self.analysis = analysis
+        self.typed: TypedGraph = analysis.typed
+        self.flow: Flow = analysis.flow
+        self.cache = TypedCache() if cache is None else cache
+        self._remembered: dict[Any, Any] = {}
+        if troubles is not None:
+            self.__dict__["troubles"] = troubles
+
+    def remembered(self, make: Callable[[Subject], _Made]) -> _Made:
+        """What ``make`` says of this workflow, asked once."""
+        if make not in self._remembered:
+            self._remembered[make] = make(self)
+        made: _Made = self._remembered[make]
+        return made
+
+    @cached_property
+    def text(self) -> str:
+        return "".join(block.text for block in self.analysis.diagram.blocks)
+
+    @cached_property
+    def places(self) -> Places:
+        return Places(self.text)
+
+    @cached_property
+    def troubles(self) -> Counter[tuple[str, str]]:
+        """Errors and warnings of the graph as it is, by code and node."""
+        return troubles(self.typed)
+
+    @cached_property
+    def is_sound(self) -> bool:
+        """Whether nothing is wrong with the graph but what single nodes are fed, so that a change can only do harm where
+        it reaches.
+        """
+        shape = self.typed.shape
+        return bool(shape.inputs and shape.outputs) and {code for code, _ in self.troubles} <= PORT_RULES
+
+    @cached_property
+    def special(self) -> dict[str, Role]:
+        """Nodes that are inputs or outputs by their name."""
+        return special_nodes(self.analysis.settings)
+
+    @cached_property
+    def roles(self) -> Counter[str]:
+        """How many nodes have each role, casefolded."""
+        return Counter(role for node in self.typed.nodes if (role := role_of(node.resolution)) is not None)
+
+    @cached_property
+    def liveness(self) -> Combinations:
+        """What runs under which cases; apart from the graph's own, since changes that are tried add to it."""
+        return combinations(self.typed)
+
+    def forget_liveness(self) -> None:
+        """Let the next one who asks work out `liveness` anew, with none of what changes added to it."""
+        self.__dict__.pop("liveness", None)
+
+    @cached_property
+    def terms(self) -> Terms:
+        """The graph as it is, in the terms in which differences are told."""
+        return terms_of(self.typed)
+
+    @cached_property
+    def names_bulk(self) -> bool:
+        """Whether the file says the name of a port that needs none (``|input|``), for operators other than
+        ensembles.
+        """
+        named = plain = 0
+        for edge in self.typed.edges:
+            spec = edge.target.spec
+            if spec is None or spec.bulk is None or spec.is_ensemble or edge.source.kind == "decision":
+                continue
+            if edge.port == spec.bulk:
+                named, plain = (named, plain + 1) if edge.inferred else (named + 1, plain)
+        return named > plain
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """Ids that are taken, casefolded: nodes, subgraphs, edges and classes."""
+        flow = self.flow
+        taken = [*flow.nodes, *flow.subgraphs, *flow.edge_ids, *flow.class_defs]
+        return frozenset(name.casefold() for name in taken)
+
+    @cached_property
+    def closed(self) -> frozenset[str]:
+        """Nodes that no change may take away or put another operator to: their own errors would be lost or moved."""
+        return frozenset(node.id for node in self.typed.nodes if node.kind == "unknown" or node.resolution.problems)
+
+    def free_name(self, wanted: str, taken: Iterable[str] = ()) -> str:
+        """``wanted``, or the first of wanted_2, wanted_3, ... that names nothing yet."""
+        busy = {*self.names, *(name.casefold() for name in taken)}
+        name, number = wanted, 1
+        while name.casefold() in busy:
+            number += 1
+            name = f"{wanted}_{number}"
+        return name
+
+    @cached_property
+    def downstream(self) -> dict[int, bytearray]:
+        """For each node by number, filled when asked by `reaches`, what it leads to."""
+        return {}
+
+    def reaches(self, start: TypedNode, end: TypedNode) -> bool:
+        """Whether a path leads from one node to another, or they are the same."""
+        marks = self.downstream.get(start.index)
+        if marks is None:
+            marks = self.downstream[start.index] = reach(self.typed.shape.following, [start.index])
+        return bool(marks[end.index])
+
+    def edges_between(self, source: str, target: str) -> list[FlowEdge]:
+        node = self.flow.nodes.get(source)
+        return [edge for edge in node.outgoing if edge.target.id == target] if node is not None else []
+
+
+def troubles(graph: TypedGraph) -> Counter[tuple[str, str]]:
+    """Errors and warnings of a graph by code and node; those on an edge count for the node it leads into."""
+    found = [finding for finding in graph_rules.check(graph) if finding.severity is not Severity.HINT]
+    if not found:
+        return Counter()
+    # Only what stands on the lines of findings is worth a range.
+    lines = {finding.range.start.line for finding in found}
+    where: dict[Range, str] = {}
+    for edge in graph.flow.edges:
+        if edge.block.line in lines or edge.block.line_count > 1:
+            where.setdefault(edge.range, edge.target.id)
+            if edge.arrow.label is not None:
+                where.setdefault(edge.block.range(edge.arrow.label.span), edge.target.id)
+    for node in graph.flow.nodes.values():
+        for mention in node.mentions:
+            if mention.block.line in lines or mention.block.line_count > 1:
+                where[mention.range] = node.id
+    return Counter((finding.code, _owner(finding, where)) for finding in found if finding.code not in _CLASS_RULES)
+
+
+def _owner(finding: Diagnostic, where: Mapping[Range, str]) -> str:
+    return where.get(finding.range, "")
+
+
+def role_of(resolution: Resolution) -> str | None:
+    """The role that a node says, casefolded; its `instruction` is its role where its operator has one."""
+    own = None if resolution.spec is None else resolution.spec.instruction_key
+    for key in (own, "role"):
+        parameter = None if key is None else resolution.parameters.get(key)
+        if parameter is not None and isinstance(parameter.value, str) and parameter.value.strip():
+            return parameter.value.strip().casefold()
+    return None

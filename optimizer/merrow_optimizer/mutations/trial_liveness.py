@@ -1,0 +1,137 @@
+"""What is live after a change, worked out anew only downstream of the nodes that differ.
+
+It says what `merrow_analysis.graph.plan` and the rules about liveness say of the whole graph; the conditions of all
+other nodes are those that they had before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from heapq import heapify, heappop, heappush
+from typing import TYPE_CHECKING
+
+from merrow_analysis.graph.conditions import ALWAYS, NEVER, Condition, TooManyCombinationsError
+from merrow_analysis.graph.liveness import Feed, Liveness, LiveNode
+from merrow_analysis.graph.nodes import TypedNode
+from merrow_analysis.graph.plan import Combinations, feed_of
+
+if TYPE_CHECKING:
+    from merrow_optimizer.mutations.subject import Subject
+
+
+def does_harm(subject: Subject, nodes: Mapping[str, TypedNode], placed_at: Callable[[str], float]) -> bool:
+    """Whether a port is fed twice at once, an ensemble lacks voices, or something stays empty in some case.
+
+    ``nodes`` are those that differ, ``placed_at`` orders nodes by id. Only for workflows without such findings before.
+    Raises `TooManyCombinationsError`.
+    """
+    before = subject.liveness
+    if before.live is None or before.cases is None:
+        return any(_is_wrong(node, before) for node in nodes.values())
+    live = Liveness(before.cases, before.live.runs.copy(), before.live.values.copy())
+    after = Combinations(before.plan, before.cases, live)
+    try:
+        return any(
+            _is_wrong(node, after) or _is_empty(node, after) for node in _settled(subject, nodes, placed_at, live)
+        )
+    except TooManyCombinationsError:
+        subject.forget_liveness()
+        raise
+
+
+def _settled(
+    subject: Subject,
+    nodes: Mapping[str, TypedNode],
+    placed_at: Callable[[str], float],
+    live: Liveness[Condition],
+) -> Iterator[TypedNode]:
+    """The nodes that differ, and those that run in other cases for it, each once that is known."""
+    old = subject.typed.by_id
+    queue = [(placed_at(name), name) for name in nodes]
+    heapify(queue)
+    queued = set(nodes)
+    readers: dict[str, list[str]] = {}
+    for node in nodes.values():
+        for edge in node.incoming:
+            readers.setdefault(edge.source.id, []).append(node.id)
+    while queue:
+        _, name = heappop(queue)
+        queued.discard(name)
+        node = nodes.get(name) or old[name]
+        was = live.runs.get(node.index), live.values.get(node.index)
+        live.settle(_waiting(node, live))
+        yield node
+        if (live.runs[node.index], live.values.get(node.index)) == was:
+            continue
+        unchanged = (
+            [edge.target.id for edge in old[name].outgoing if edge.target.id not in nodes] if name in old else []
+        )
+        for reader in (*readers.get(name, ()), *unchanged):
+            if reader not in queued:
+                queued.add(reader)
+                heappush(queue, (placed_at(reader), reader))
+
+
+def _feeds(node: TypedNode, port: str) -> tuple[Feed, ...]:
+    return tuple(feed_of(edge, port) for edge in node.sources(port))
+
+
+def _waiting(node: TypedNode, live: Liveness[Condition]) -> LiveNode:
+    """What a node waits for, the other branches of a merge with it."""
+    if node.kind == "input":
+        return LiveNode(node.index)
+    gates = tuple(feed_of(edge, None) for edge in node.incoming if edge.source.kind == "decision")
+    required = tuple(feeds for port in node.placement.required if (feeds := _feeds(node, port)))
+    others: tuple[Feed, ...] = ()
+    if gates:
+        taken = live.any_taken(gates)
+        plain = [feed_of(edge, None) for edge in node.incoming if edge.source.kind != "decision"]
+        others = tuple(feed for feed in plain if live.algebra.both(live.alive(feed), taken) == NEVER)
+    if node.cases is None:
+        return LiveNode(node.index, required, gates, others)
+    return LiveNode(node.index, required, gates, others, _feeds(node, "value"), len(node.cases.keys))
+
+
+def _is_empty(node: TypedNode, combinations: Combinations) -> bool:
+    runs = combinations.runs(node)
+    return runs == NEVER or (node.kind == "output" and runs != ALWAYS)
+
+
+def _is_wrong(node: TypedNode, combinations: Combinations) -> bool:
+    if any(_is_crowded(node, port, combinations) for port in node.placement.crowded):
+        return True
+    spec = node.spec
+    return spec is not None and spec.is_ensemble and spec.sources > 1 and _lacks_voices(node, combinations)
+
+
+def _is_crowded(node: TypedNode, port: str, combinations: Combinations) -> bool:
+    """Whether two edges can feed a port for one value at once."""
+    so_far: Condition = NEVER
+    for edge in node.sources(port):
+        brings = combinations.brings(edge, port)
+        if combinations.together(so_far, brings):
+            return True
+        so_far = combinations.either(so_far, brings)
+    return False
+
+
+def _lacks_voices(node: TypedNode, combinations: Combinations) -> bool:
+    """Whether no two different sources of an ensemble can be there together."""
+    if any(finding.kind in ("unknown-port", "ambiguous") for finding in node.placement.findings):
+        return False
+    port = node.spec.inputs[0].name if node.spec is not None else ""
+    voices: dict[str, Condition] = {}
+    for edge in node.sources(port):
+        type_ = next(feed.type for feed in edge.feeds if feed.port == port)
+        if type_ is not None and type_.startswith("list["):
+            return False
+        if type_ is None and "samples" in edge.source.resolution.parameters:
+            return False
+        brings = combinations.brings(edge, port)
+        voices[edge.source.id] = combinations.either(voices.get(edge.source.id, NEVER), brings)
+    so_far: Condition = NEVER
+    for condition in voices.values():
+        if combinations.together(so_far, condition):
+            return False
+        so_far = combinations.either(so_far, condition)
+    return True
