@@ -1,0 +1,99 @@
+"""What all operators that ask a model have in common: their questions can be told beforehand, and counted."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Generic, TypeVar
+
+from merrow_runtime.errors import NodeFailure
+from merrow_runtime.operators.base import NodeDefinition, Task, Tools
+from merrow_runtime.operators.shapes import Shape, shape_of
+from merrow_runtime.requests import AnswerSchema, Message
+from merrow_runtime.values import Outputs, Value, as_text
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A question that an operator will ask, or may: between ``least`` and ``most`` times (asking anew after an unusable
+    answer not counted). Where the prompt holds what an earlier step gave, a placeholder stands for it.
+    """
+
+    step: str
+    messages: tuple[Message, ...]
+    schema: AnswerSchema | None = None
+    least: int = 1
+    most: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Question(Generic[T]):
+    """One question: what is sent, and how the answer is read."""
+
+    step: str
+    messages: tuple[Message, ...]
+    read: Callable[[str], T]
+    schema: AnswerSchema | None = None
+
+    async def ask(self, tools: Tools) -> T:
+        return await tools.ask(self.step, self.messages, self.read, schema=self.schema)
+
+    def planned(self, least: int = 1, most: int = 1) -> Planned:
+        return Planned(self.step, self.messages, self.schema, least, most)
+
+
+class ModelOperator(ABC):
+    """An operator that asks a model."""
+
+    name: ClassVar[str]
+    version: ClassVar[int]
+    calls: ClassVar[tuple[int, int]] = (1, 1)
+    """The least and the most questions of one execution; asking anew after an unusable answer is not counted."""
+
+    @abstractmethod
+    def plan(self, task: Task) -> Sequence[Planned]:
+        """Every question that this execution asks or may ask, in order. Nothing is called."""
+
+    @abstractmethod
+    async def run(self, task: Task, tools: Tools) -> Outputs:
+        """Turn inputs into outputs: a value for every output port of the node. Raises `NodeFailure`."""
+
+
+class OneQuestion(ModelOperator):
+    """An operator whose result is the answer to one question."""
+
+    @abstractmethod
+    def question(self, task: Task) -> Question[Outputs]:
+        """The question; what its ``read`` gives are the node's outputs."""
+
+    def plan(self, task: Task) -> Sequence[Planned]:
+        return (self.question(task).planned(),)
+
+    async def run(self, task: Task, tools: Tools) -> Outputs:
+        return await self.question(task).ask(tools)
+
+
+def default_port(definition: NodeDefinition) -> str:
+    """The name of the node's first output port."""
+    return next(iter(definition.outputs))
+
+
+def output_shape(definition: NodeDefinition, port: str) -> Shape:
+    """The shape of what an output port must give."""
+    return shape_of(definition.outputs[port], definition.kinds, definition.words)
+
+
+def value_at(task: Task, port: str) -> Value:
+    """The value of a port that takes one. Raises `NodeFailure` where nothing arrived."""
+    given = task.inputs.get(port)
+    if not given:
+        raise NodeFailure(f"Node `{task.node.id}`: nothing arrived at its port `{port}`.")
+    return given[0].value
+
+
+def text_at(task: Task, port: str) -> str:
+    """The same as text."""
+    return as_text(value_at(task, port))

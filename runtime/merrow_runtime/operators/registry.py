@@ -1,0 +1,51 @@
+"""Which class runs a node."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from merrow_runtime.errors import NodeFailure
+from merrow_runtime.operators.answer_generate import AnswerGenerate
+from merrow_runtime.operators.base import Given, NodeDefinition, Remembered, Task
+from merrow_runtime.operators.custom import Custom
+from merrow_runtime.operators.md_ensemble import MdEnsemble
+from merrow_runtime.operators.questions import ModelOperator, Planned, output_shape
+from merrow_runtime.operators.sc_ensemble import ScEnsemble
+from merrow_runtime.operators.shapes import placeholder
+from merrow_runtime.operators.user import UserOperator
+from merrow_runtime.values import Value
+
+BUILT_IN: Mapping[str, ModelOperator] = {
+    operator.name: operator for operator in (Custom(), AnswerGenerate(), ScEnsemble(), MdEnsemble())
+}
+"""The operators of the language by name. Decision asks no model: the scheduler decides."""
+
+_USER = UserOperator()
+
+
+def operator_for(definition: NodeDefinition) -> ModelOperator:
+    """The operator that runs a node: its built-in one, or for a declared one the class that runs all of those.
+
+    Raises `NodeFailure` for a name that is neither.
+    """
+    if definition.spec is not None:
+        return _USER
+    operator = BUILT_IN.get(definition.operator)
+    if operator is None:
+        raise NodeFailure(f"Node `{definition.id}`: there is no operator `{definition.operator}` that could run it.")
+    return operator
+
+
+def preview(
+    definition: NodeDefinition, inputs: Mapping[str, Sequence[Given]], memory: Sequence[Remembered] = ()
+) -> Sequence[Planned]:
+    """Every question that a node asks or may ask, as it would be sent, with how often. Nothing is called.
+
+    Values that are not known yet are given as `placeholder_for` makes them.
+    """
+    return operator_for(definition).plan(Task(definition, inputs, memory))
+
+
+def placeholder_for(definition: NodeDefinition, port: str) -> Value:
+    """What stands in a dry run for the value that a node will give at one of its output ports."""
+    return placeholder(output_shape(definition, port), f"{definition.id}.{port}")

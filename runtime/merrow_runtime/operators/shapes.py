@@ -1,0 +1,206 @@
+"""What values of a type look like: their JSON Schema, how a model's answer is read as one, whether a value is one.
+
+Types are nominal; for values only this counts: text and its kinds are text (code must parse, an enumeration's value
+must be one of its words), Bool, Number, Json and lists are what JSON calls so.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from merrow_analysis.definitions.types import ANY, BOOL, CODE, ENTRY_POINT, JSON, NUMBER, Type, item_of
+from merrow_analysis.graph.decisions import FALSY, TRUTHY
+from merrow_runtime.errors import AnswerFailure
+from merrow_runtime.operators.python_code import read_code
+from merrow_runtime.values import Value, as_text
+
+Kind = Literal["text", "code", "words", "bool", "number", "json", "list", "any"]
+
+_KINDS: Mapping[str, Kind] = {ANY: "any", CODE: "code", BOOL: "bool", NUMBER: "number", JSON: "json"}
+
+_NUMBER = re.compile(r"[+-]?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+)?(?:[eE][+-]?\d{1,4})?")
+_DECORATION = " \t\r\n\"'`*_.()[]"
+_LONGEST_NUMBER = 400
+_SHOWN = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How values of ``type`` look. ``words`` are those of an enumeration, ``item`` is the shape of a list's items."""
+
+    kind: Kind
+    type: Type
+    words: tuple[str, ...] = ()
+    item: Shape | None = None
+
+    @property
+    def is_text(self) -> bool:
+        """Whether a model may answer with it in plain words, code among them."""
+        return self.kind in ("text", "code", "any")
+
+
+def shape_of(type_: Type, kinds: Mapping[str, str], words: Mapping[str, tuple[str, ...]]) -> Shape:
+    """The shape of a type; ``kinds`` and ``words`` are the node's. A named type that neither knows is a kind of text."""
+    item = item_of(type_)
+    if item is not None:
+        return Shape("list", type_, item=shape_of(item, kinds, words))
+    if type_ in words:
+        return Shape("words", type_, tuple(words[type_]))
+    return Shape(_KINDS.get(kinds.get(type_, type_), "text"), type_)
+
+
+def schema_of(shape: Shape) -> Mapping[str, Any]:
+    """The JSON Schema of the values; empty (anything) for Json and Any."""
+    if shape.kind == "words":
+        return {"type": "string", "enum": list(shape.words)}
+    if shape.kind == "list":
+        return {"type": "array", "items": schema_of(shape.item) if shape.item else {}}
+    plain = {"text": "string", "code": "string", "bool": "boolean", "number": "number"}.get(shape.kind)
+    return {} if plain is None else {"type": plain}
+
+
+def phrase(shape: Shape) -> str:
+    """What such a value is, in words a model understands."""
+    if shape.kind == "words":
+        return "one of " + ", ".join(json.dumps(word, ensure_ascii=False) for word in shape.words)
+    if shape.kind == "list":
+        return "a list, each item " + (phrase(shape.item) if shape.item else "anything")
+    return {
+        "text": "text",
+        "code": "Python code as text",
+        "bool": "true or false",
+        "number": "a number",
+        "json": "any JSON value",
+    }.get(shape.kind, "text")
+
+
+def coerce(value: Value, shape: Shape) -> Value:
+    """A value of an answer as its type wants it: ``"1,200"`` is the number 1200, ``"Math."`` the word ``math``.
+
+    Raises `AnswerFailure` where it can't be taken for one.
+    """
+    kind = shape.kind
+    if kind in ("json", "any"):
+        return _json(value)
+    if kind == "list":
+        return _list(value, shape)
+    if value is None or (isinstance(value, (dict, list)) and kind != "text"):
+        raise _unfit(value, shape)
+    if kind == "text":
+        return as_text(value).strip()
+    if kind == "code":
+        return read_code(as_text(value))
+    if kind == "words":
+        return _word(value, shape)
+    return _bool(value, shape) if kind == "bool" else _number(value, shape)
+
+
+def is_of(value: Value, shape: Shape) -> bool:
+    """Whether the value is one of the type's, as it stands."""
+    if shape.kind in ("json", "any"):
+        return _is_json(value)
+    if shape.kind == "list":
+        return isinstance(value, list) and all(shape.item is None or is_of(item, shape.item) for item in value)
+    if shape.kind == "bool":
+        return isinstance(value, bool)
+    if shape.kind == "number":
+        return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    return isinstance(value, str) and (shape.kind != "words" or value in shape.words)
+
+
+def placeholder(shape: Shape, origin: str) -> Value:
+    """A value of the type that stands for one that is not known yet; ``origin`` says where it will come from."""
+    if shape.type == ENTRY_POINT:
+        return "entry_point"
+    if shape.kind == "list":
+        return [placeholder(shape.item, origin)] if shape.item else []
+    if shape.kind == "words":
+        return shape.words[0]
+    if shape.kind == "code":
+        return f"# <{shape.type} from {origin}>\npass"
+    if shape.kind in ("bool", "number"):
+        return shape.kind == "bool" or 0
+    return {"placeholder": f"{shape.type} from {origin}"} if shape.kind == "json" else f"<{shape.type} from {origin}>"
+
+
+def shown(value: Value) -> str:
+    """A value as a message names it: on one line, and not the whole of a long one."""
+    text = " ".join((value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)).split())
+    return f"`{text}`" if len(text) <= _SHOWN else f"`{text[: _SHOWN - 1]}…`"
+
+
+def _unfit(value: Value, shape: Shape) -> AnswerFailure:
+    wanted = phrase(shape)
+    return AnswerFailure(f"{shown(value)} is not {wanted}.", remedy=f"Give {wanted}.")
+
+
+def _json(value: Value) -> Value:
+    if not _is_json(value):
+        raise AnswerFailure("The answer holds a number that JSON does not have.", remedy="Answer with valid JSON.")
+    return value
+
+
+def _is_json(value: object) -> bool:
+    todo = [value]
+    while todo:
+        part = todo.pop()
+        if isinstance(part, dict):
+            if not all(isinstance(key, str) for key in part):
+                return False
+            todo += part.values()
+        elif isinstance(part, list):
+            todo += part
+        elif isinstance(part, float):
+            if not math.isfinite(part):
+                return False
+        elif part is not None and not isinstance(part, (str, int)):
+            return False
+    return True
+
+
+def _list(value: Value, shape: Shape) -> Value:
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            raise _unfit(value, shape) from None
+    if not isinstance(value, list):
+        raise _unfit(value, shape)
+    return [coerce(item, shape.item) if shape.item else item for item in value]
+
+
+def _word(value: Value, shape: Shape) -> str:
+    said = as_text(value).strip(_DECORATION).casefold()
+    for word in shape.words:
+        if said in (word.casefold(), word.strip(_DECORATION).casefold()):
+            return word
+    raise _unfit(value, shape)
+
+
+def _bool(value: Value, shape: Shape) -> bool:
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        said = value.strip(_DECORATION).casefold()
+        if said in TRUTHY:
+            return True
+        if said in FALSY:
+            return False
+    raise _unfit(value, shape)
+
+
+def _number(value: Value, shape: Shape) -> int | float:
+    if isinstance(value, str):
+        said = value.strip().strip("`*").strip()
+        if not said or len(said) > _LONGEST_NUMBER or not _NUMBER.fullmatch(said) or not any(map(str.isdigit, said)):
+            raise _unfit(value, shape)
+        plain = said.replace(",", "")
+        value = int(plain) if plain.lstrip("+-").isdigit() else float(plain)
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        raise _unfit(value, shape)
+    return value

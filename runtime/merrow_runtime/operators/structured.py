@@ -1,0 +1,191 @@
+"""Structured answers: the schema that is asked for, and a reader that takes what models really write.
+
+An answer is read as JSON, as fenced JSON, as JSON that can be repaired, as fields in tags (``<answer>42</answer>``) and
+as labelled lines (``answer: 42``), in this order; whatever way it came, every field is then checked against its type.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import json_repair
+
+from merrow_runtime.errors import AnswerFailure
+from merrow_runtime.operators.fences import fences
+from merrow_runtime.operators.shapes import Shape, coerce, phrase, schema_of
+from merrow_runtime.requests import AnswerSchema
+from merrow_runtime.values import Value
+
+_LONGEST_REPAIRED = 200_000
+_NO_VALUE = object()
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field of an answer: its name, what it holds, and what the model is told about it. ``blank`` says that an
+    empty text will do.
+    """
+
+    name: str
+    shape: Shape
+    description: str = ""
+    blank: bool = False
+
+
+def answer_schema(name: str, fields: Sequence[Field]) -> AnswerSchema:
+    """The schema of an object with these fields, all required and no other."""
+    properties: dict[str, Any] = {}
+    for field in fields:
+        described = {"description": field.description} if field.description else {}
+        properties[field.name] = {**schema_of(field.shape), **described}
+    return AnswerSchema(
+        name,
+        {
+            "type": "object",
+            "properties": properties,
+            "required": [field.name for field in fields],
+            "additionalProperties": False,
+        },
+    )
+
+
+def answer_form(fields: Sequence[Field]) -> str:
+    """The same in words, for models whose endpoint knows no schemas."""
+    lines = ["Answer with one JSON object and nothing else. Its fields, in this order:"]
+    for field in fields:
+        told = f"; {field.description}" if field.description else ""
+        lines += [f"- {json.dumps(field.name)}: {phrase(field.shape)}{told}"]
+    return "\n".join(lines)
+
+
+def fields_reader(fields: Sequence[Field]) -> Callable[[str], dict[str, Value]]:
+    """A reader of answers with these fields, for `Tools.ask`: it raises `AnswerFailure` with a remedy."""
+    return lambda text: read_fields(text, fields)
+
+
+def read_fields(text: str, fields: Sequence[Field]) -> dict[str, Value]:
+    """The fields of an answer, each a value of its type. Raises `AnswerFailure` naming what is missing or wrong."""
+    failure: AnswerFailure | None = None
+    for found in _mappings(text, fields):
+        try:
+            return _checked(found, fields)
+        except AnswerFailure as problem:
+            failure = failure or problem
+    if failure is None and len(fields) == 1:
+        try:
+            return {fields[0].name: _value(text, fields[0])}
+        except AnswerFailure as problem:
+            failure = AnswerFailure(str(problem), remedy=f"{answer_form(fields)}\n{problem.remedy}")
+    raise failure or AnswerFailure("The answer is no JSON object.", remedy=answer_form(fields))
+
+
+def read_json(text: str) -> Value:
+    """The JSON value of an answer that should be nothing else; fences around it and small faults are forgiven.
+
+    Raises `AnswerFailure` where there is none.
+    """
+    for candidate in (text, *(block.text for block in fences(text))):
+        value = _loaded(candidate)
+        if value is not _NO_VALUE:
+            return value  # type: ignore[return-value]
+    start = re.search(r"[{\[]", text)
+    if start is not None:
+        value = _repaired(text[start.start() :])
+        if isinstance(value, (dict, list)) and value:
+            return value
+    raise AnswerFailure("The answer is no JSON.", remedy="Answer with valid JSON and nothing else.")
+
+
+def _mappings(text: str, fields: Sequence[Field]) -> list[Mapping[str, Value]]:
+    """What may be the answer's fields, the likeliest reading first."""
+    found: list[Mapping[str, Value]] = []
+    texts = [text, *(block.text for block in fences(text))]
+    found += [value for value in map(_loaded, texts) if isinstance(value, dict)]
+    if not found:
+        for candidate in reversed(texts):
+            start = candidate.find("{")
+            value = _repaired(candidate[start:]) if start >= 0 else None
+            options = value if isinstance(value, list) else [value]
+            found += [option for option in options if isinstance(option, dict)]
+    for reading in (_tagged(text, fields), _labelled(text, fields)):
+        if len(reading) == len(fields):
+            found.append(reading)
+    return found
+
+
+def _checked(found: Mapping[str, Value], fields: Sequence[Field]) -> dict[str, Value]:
+    folded = {key.strip().casefold(): value for key, value in found.items()}
+    missing = [field.name for field in fields if field.name not in found and field.name.casefold() not in folded]
+    if missing:
+        names = ", ".join(f"`{name}`" for name in missing)
+        raise AnswerFailure(f"The answer has no field {names}.", remedy=answer_form(fields))
+    return {
+        field.name: _value(found[field.name] if field.name in found else folded[field.name.casefold()], field)
+        for field in fields
+    }
+
+
+def _value(given: Value, field: Field) -> Value:
+    try:
+        value = coerce(given, field.shape)
+    except AnswerFailure as problem:
+        message = f"Field `{field.name}` of the answer: {problem}"
+        raise AnswerFailure(message, remedy=f"Field `{field.name}`: {problem.remedy}") from None
+    if value == "" and not field.blank:
+        message = f"Field `{field.name}` of the answer is empty."
+        raise AnswerFailure(message, remedy=f"Field `{field.name}` must not be empty.")
+    return value
+
+
+def _loaded(text: str) -> object:
+    """The value of JSON text, `_NO_VALUE` where it is none."""
+    try:
+        value = json.loads(text, strict=False, parse_constant=_refuse)
+        return _well_formed(value)
+    except (ValueError, RecursionError):
+        return _NO_VALUE
+
+
+def _refuse(name: str) -> object:
+    raise ValueError(f"JSON has no {name}")
+
+
+def _repaired(text: str) -> object:
+    if len(text) > _LONGEST_REPAIRED:
+        return None
+    try:
+        return _well_formed(json_repair.loads(text, skip_json_loads=True))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _well_formed(value: Any) -> Any:
+    """The value without halves of surrogate pairs, which JSON can spell but no text can hold."""
+    return json.loads(re.sub(r"[\ud800-\udfff]", "\ufffd", json.dumps(value, ensure_ascii=False)))
+
+
+def _tagged(text: str, fields: Sequence[Field]) -> dict[str, Value]:
+    found: dict[str, Value] = {}
+    for field in fields:
+        name = re.escape(field.name)
+        match = re.search(rf"<{name}\s*>(.*?)</{name}\s*>", text, re.DOTALL | re.IGNORECASE)
+        if match is not None:
+            found[field.name] = match[1].strip("\n")
+    return found
+
+
+def _labelled(text: str, fields: Sequence[Field]) -> dict[str, Value]:
+    """Fields written ``name: value`` at the beginnings of lines; a value reaches to the next field."""
+    names = "|".join(re.escape(field.name) for field in sorted(fields, key=lambda field: -len(field.name)))
+    label = re.compile(rf"^[ \t>*#_-]*({names})[ \t*_]*[:=][ \t*_]*", re.MULTILINE | re.IGNORECASE)
+    marks = list(label.finditer(text))
+    by_name = {field.name.casefold(): field.name for field in fields}
+    found: dict[str, Value] = {}
+    for number, mark in enumerate(marks):
+        end = marks[number + 1].start() if number + 1 < len(marks) else len(text)
+        found[by_name[mark[1].casefold()]] = text[mark.end() : end].strip()
+    return found
