@@ -107,6 +107,10 @@ def column_from_units(line: str, character: int, encoding: Encoding) -> int:
 
 def character_at(lines: Sequence[str], position: Position, encoding: Encoding) -> int:
     """``position.column`` of the text made of ``lines``, in code units; beyond the line it is the line's end."""
+    line, column = position
+    # Nearly always so; a line's ending takes two characters at most.
+    if line < len(lines) and column + 2 <= len(lines[line]) and (encoding == "utf-32" or lines[line].isascii()):
+        return column
     return units(_content(lines, position.line)[: position.column], encoding)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from lsprotocol import types
 
 from merrow_server.lsp.documents import OpenDocument
@@ -23,12 +25,12 @@ def push(server: MerrowServer, document: OpenDocument) -> None:
     server.publish(document)
 
 
-def pull(server: MerrowServer, params: types.DocumentDiagnosticParams) -> types.DocumentDiagnosticReport:
+def pull(server: MerrowServer, params: types.DocumentDiagnosticParams) -> dict[str, Any]:
     """What is wrong in a document as it is now; or that it is what the client has already."""
     document = server.document(params.text_document.uri)
     if document is None:
-        return types.RelatedFullDocumentDiagnosticReport(items=[])
+        return {"kind": "full", "items": []}
     items, identifier = server.reports.of(document)
     if params.previous_result_id == identifier:
-        return types.RelatedUnchangedDocumentDiagnosticReport(result_id=identifier)
-    return types.RelatedFullDocumentDiagnosticReport(items=items, result_id=identifier)
+        return {"kind": "unchanged", "resultId": identifier}
+    return {"kind": "full", "resultId": identifier, "items": items}

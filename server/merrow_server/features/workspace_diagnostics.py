@@ -1,9 +1,14 @@
-"""Diagnostics of all files in the workspace, open or not, for clients that ask for them."""
+"""Diagnostics of all files in the workspace, open or not, for clients that ask for them.
+
+A client that takes results in parts has its request held open: it is told of each change until it cancels. Any other is
+answered at once.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 from lsprotocol import types
 
@@ -14,64 +19,92 @@ MANY = 50
 """From so many files on, progress is shown unasked."""
 _BATCH = 25
 
-Report = types.WorkspaceFullDocumentDiagnosticReport | types.WorkspaceUnchangedDocumentDiagnosticReport
+Report = dict[str, Any]
+"""A report on one document, as JSON has it."""
 
 
 def register(server: MerrowServer) -> None:
+    server.on_checked.append(lambda document: server.reports.changed(document.uri))
     server.feature(types.WORKSPACE_DIAGNOSTIC)(pull_workspace)
 
 
-async def pull_workspace(
-    server: MerrowServer, params: types.WorkspaceDiagnosticParams
-) -> types.WorkspaceDiagnosticReport:
+async def pull_workspace(server: MerrowServer, params: types.WorkspaceDiagnosticParams) -> dict[str, Any]:
     """A report for each workflow and Markdown file, or that it is what the client has; in parts if the client likes."""
-    from merrow_server.files import discover
-
-    known = {previous.uri: previous.value for previous in params.previous_result_ids}
-    folders = server.surroundings.folders
-    # Walking a large tree takes a while; editing goes on meanwhile.
-    found = await asyncio.to_thread(discover, [str(folder) for folder in folders]) if folders else None
-    paths = [target.path for target in found.targets if target.path is not None] if found is not None else []
-    reports: list[Report] = []
-    async with progress(
-        server, "Checking workflows", len(paths), params.work_done_token, ask=len(paths) >= MANY
-    ) as shown:
-        for number, path in enumerate(paths):
-            report = _report(server, path, known)
-            if report is not None:
-                reports.append(report)
-            if params.partial_result_token is not None and len(reports) >= _BATCH:
-                _send(server, params.partial_result_token, reports)
-                reports = []
-            await shown.step(number + 1, path.name)
-    gone = known.keys() - {path.as_uri() for path in paths} - {document.uri for document in server.documents.values()}
-    # A file that is gone has no problems any more.
-    reports += [
-        types.WorkspaceFullDocumentDiagnosticReport(uri=uri, items=[])
-        for uri in sorted(gone)
-        if (path_of(uri) or Path()).suffix
-    ]
-    if params.partial_result_token is not None:
-        _send(server, params.partial_result_token, reports)
-        reports = []
-    return types.WorkspaceDiagnosticReport(list(reports))
+    answer = _Answer(server, params)
+    with server.reports.listening() as changes:
+        await answer.report_all(params.work_done_token)
+        while params.partial_result_token is not None:
+            uris = await changes.take()
+            if uris is None:
+                await answer.report_all(None, only_news=True)
+            else:
+                answer.report_some(uris)
+    return {"items": answer.reports}
 
 
-def _report(server: MerrowServer, path: Path, known: dict[str, str]) -> Report | None:
-    uri = path.as_uri()
-    document = server.document(uri)
-    found = server.reports.of_file(path) if document is None else server.reports.of(document)
-    if found is None:
-        return None
-    items, identifier = found
-    if document is not None:
-        uri = document.uri
-    version = None if document is None else document.version
-    if known.get(uri) == identifier:
-        return types.WorkspaceUnchangedDocumentDiagnosticReport(uri=uri, result_id=identifier, version=version)
-    return types.WorkspaceFullDocumentDiagnosticReport(uri=uri, items=items, result_id=identifier, version=version)
+class _Answer:
+    """What one client was told in answer to one request."""
 
+    def __init__(self, server: MerrowServer, params: types.WorkspaceDiagnosticParams) -> None:
+        self._server = server
+        self._token = params.partial_result_token
+        self._known = {previous.uri: previous.value for previous in params.previous_result_ids}
+        self._paths: list[Path] = []
+        self.reports: list[Report] = []
+        """Reports that were not sent yet."""
 
-def _send(server: MerrowServer, token: types.ProgressToken, reports: list[Report]) -> None:
-    part = types.WorkspaceDiagnosticReportPartialResult(list(reports))
-    server.protocol.notify(types.PROGRESS, types.ProgressParams(token, server.plain(part)))
+    async def report_all(self, token: types.ProgressToken | None, *, only_news: bool = False) -> None:
+        """Report on every file; with ``only_news`` on those whose diagnostics the client doesn't have yet."""
+        from merrow_server.files import discover
+
+        server = self._server
+        folders = server.surroundings.folders
+        # Walking a large tree takes a while; editing goes on meanwhile.
+        found = await asyncio.to_thread(discover, [str(folder) for folder in folders]) if folders else None
+        self._paths = [target.path for target in found.targets if target.path is not None] if found is not None else []
+        count = len(self._paths)
+        async with progress(server, "Checking workflows", count, token, ask=count >= MANY and not only_news) as shown:
+            for number, path in enumerate(self._paths):
+                self._report(path, only_news=only_news)
+                if len(self.reports) >= _BATCH:
+                    self._send()
+                await shown.step(number + 1, path.name)
+        here = {path.as_uri() for path in self._paths} | {document.uri for document in server.documents.values()}
+        for uri in sorted(self._known.keys() - here):
+            # A file that is gone has no problems any more.
+            if (path_of(uri) or Path()).suffix:
+                self.reports.append({"kind": "full", "uri": uri, "version": None, "items": []})
+                del self._known[uri]
+        self._send()
+
+    def report_some(self, uris: set[str]) -> None:
+        """Report on those of the files that are open under these URIs."""
+        for path in self._paths:
+            document = self._server.document(path.as_uri())
+            if document is not None and document.uri in uris:
+                self._report(path, only_news=True)
+        self._send()
+
+    def _report(self, path: Path, *, only_news: bool) -> None:
+        uri = path.as_uri()
+        document = self._server.document(uri)
+        reports = self._server.reports
+        found = reports.of_file(path) if document is None else reports.of(document)
+        if found is None:
+            return
+        items, identifier = found
+        if document is not None:
+            uri = document.uri
+        report: Report = {"uri": uri, "resultId": identifier, "version": None if document is None else document.version}
+        if self._known.get(uri) != identifier:
+            self.reports.append({"kind": "full", **report, "items": items})
+        elif not only_news:
+            self.reports.append({"kind": "unchanged", **report})
+        self._known[uri] = identifier
+
+    def _send(self) -> None:
+        """Send the reports so far, to a client that takes results in parts."""
+        if self._token is None or not self.reports:
+            return
+        self._server.protocol.send_plain(types.PROGRESS, {"token": self._token, "value": {"items": self.reports}})
+        self.reports = []

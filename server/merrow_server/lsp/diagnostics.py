@@ -1,4 +1,8 @@
-"""Findings as LSP diagnostics, as much of each as the client can take."""
+"""Findings as LSP diagnostics, as much of each as the client can take.
+
+They are made as JSON has them: this is what follows each keystroke, and the converter for messages of any kind takes ten
+times as long.
+"""
 
 from __future__ import annotations
 
@@ -17,16 +21,17 @@ if TYPE_CHECKING:
 
 SOURCE = "merrow"
 _SEVERITIES = {
-    Severity.ERROR: types.DiagnosticSeverity.Error,
-    Severity.WARNING: types.DiagnosticSeverity.Warning,
-    Severity.HINT: types.DiagnosticSeverity.Hint,
+    Severity.ERROR: int(types.DiagnosticSeverity.Error),
+    Severity.WARNING: int(types.DiagnosticSeverity.Warning),
+    Severity.HINT: int(types.DiagnosticSeverity.Hint),
 }
 _TAGS = {Tag.UNNECESSARY: types.DiagnosticTag.Unnecessary, Tag.DEPRECATED: types.DiagnosticTag.Deprecated}
 
+PlainDiagnostic = dict[str, Any]
+"""A ``Diagnostic`` of the protocol, as JSON has it."""
 
-def document_diagnostics(
-    document: OpenDocument, supports: Supports, settings: EditorSettings
-) -> list[types.Diagnostic]:
+
+def document_diagnostics(document: OpenDocument, supports: Supports, settings: EditorSettings) -> list[PlainDiagnostic]:
     """What is wrong in ``document``, diagram by diagram; at most as many as the settings allow."""
     if not settings.enabled:
         return []
@@ -35,40 +40,41 @@ def document_diagnostics(
     shown = [_diagnostic(diagram, diagnostic, supports, settings) for diagram, diagnostic in found[:most]]
     if len(found) > most:
         diagram, last = found[most]
-        place = diagram.to_lsp(last.range)
+        place = diagram.to_plain(last.range)
         shown.append(
-            types.Diagnostic(
-                range=types.Range(place.start, place.start),
-                message=f"{len(found) - most} more problems are not shown; `merrow check` lists them all.",
-                severity=types.DiagnosticSeverity.Information,
-                source=SOURCE,
-            )
+            {
+                "range": {"start": place["start"], "end": place["start"]},
+                "message": f"{len(found) - most} more problems are not shown; `merrow check` lists them all.",
+                "severity": int(types.DiagnosticSeverity.Information),
+                "source": SOURCE,
+            }
         )
     return shown
 
 
 def _diagnostic(
     diagram: OpenDiagram, diagnostic: Diagnostic, supports: Supports, settings: EditorSettings
-) -> types.Diagnostic:
-    description = related = tags = None
-    if supports.code_description:
-        address = rule_page(diagnostic.code, settings.rule_pages)
-        description = types.CodeDescription(address) if address else None
+) -> PlainDiagnostic:
+    plain: PlainDiagnostic = {
+        "range": diagram.to_plain(diagnostic.range),
+        "message": diagnostic.message,
+        "severity": _SEVERITIES[diagnostic.severity],
+        "source": SOURCE,
+        "code": diagnostic.code,
+    }
+    if supports.code_description and (address := rule_page(diagnostic.code, settings.rule_pages)):
+        plain["codeDescription"] = {"href": address}
+    if diagnostic.tags:
+        tags = [int(_TAGS[tag]) for tag in diagnostic.tags if _TAGS[tag] in supports.tags]
+        if tags:
+            plain["tags"] = tags
     if supports.related_information and diagnostic.related:
         related = [one for part in diagnostic.related if (one := _related(diagram, part)) is not None]
-    if diagnostic.tags:
-        tags = [_TAGS[tag] for tag in diagnostic.tags if _TAGS[tag] in supports.tags] or None
-    return types.Diagnostic(
-        range=diagram.to_lsp(diagnostic.range),
-        message=diagnostic.message,
-        severity=_SEVERITIES[diagnostic.severity],
-        code=diagnostic.code,
-        code_description=description,
-        source=SOURCE,
-        tags=tags,
-        related_information=related or None,
-        data=_data(diagram, diagnostic) if supports.diagnostic_data else None,
-    )
+        if related:
+            plain["relatedInformation"] = related
+    if supports.diagnostic_data:
+        plain["data"] = _data(diagram, diagnostic)
+    return plain
 
 
 def _data(diagram: OpenDiagram, diagnostic: Diagnostic) -> dict[str, Any]:
@@ -79,60 +85,22 @@ def _data(diagram: OpenDiagram, diagnostic: Diagnostic) -> dict[str, Any]:
             {
                 "title": fix.title,
                 "applicability": fix.applicability.label,
-                "edits": [
-                    {"range": plain_range(edit.range), "newText": edit.new_text}
-                    for edit in diagram.edits_to_lsp(fix.edits)
-                ],
+                "edits": diagram.edits_to_plain(fix.edits),
             }
             for fix in diagnostic.fixes
         ],
     }
 
 
-def plain_diagnostic(diagnostic: types.Diagnostic) -> dict[str, Any]:
-    """A diagnostic as JSON has it; ten times as fast as the converter for messages of any kind."""
-    plain: dict[str, Any] = {
-        "range": plain_range(diagnostic.range),
-        "message": diagnostic.message,
-        "severity": int(diagnostic.severity or types.DiagnosticSeverity.Error),
-        "source": diagnostic.source,
-    }
-    if diagnostic.code is not None:
-        plain["code"] = diagnostic.code
-    if diagnostic.code_description is not None:
-        plain["codeDescription"] = {"href": diagnostic.code_description.href}
-    if diagnostic.tags:
-        plain["tags"] = [int(tag) for tag in diagnostic.tags]
-    if diagnostic.related_information:
-        plain["relatedInformation"] = [
-            {
-                "location": {"uri": related.location.uri, "range": plain_range(related.location.range)},
-                "message": related.message,
-            }
-            for related in diagnostic.related_information
-        ]
-    if diagnostic.data is not None:
-        plain["data"] = diagnostic.data
-    return plain
-
-
-def plain_range(place: types.Range) -> dict[str, dict[str, int]]:
-    """A range as JSON has it."""
-    return {
-        "start": {"line": place.start.line, "character": place.start.character},
-        "end": {"line": place.end.line, "character": place.end.character},
-    }
-
-
-def _related(diagram: OpenDiagram, related: Related) -> types.DiagnosticRelatedInformation | None:
+def _related(diagram: OpenDiagram, related: Related) -> dict[str, Any] | None:
     if related.file is None:
-        location = types.Location(diagram.document.uri, diagram.to_lsp(related.range))
+        uri, place = diagram.document.uri, diagram.to_plain(related.range)
     else:
         resource = diagram.document.resource(related.file)
         if resource is None:
             return None
-        location = types.Location(resource.uri, resource.to_lsp(related.range))
-    return types.DiagnosticRelatedInformation(location, related.message)
+        uri, place = resource.uri, resource.to_plain(related.range)
+    return {"location": {"uri": uri, "range": place}, "message": related.message}
 
 
 @lru_cache(maxsize=512)

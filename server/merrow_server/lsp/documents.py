@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 from urllib.parse import unquote
 
 from lsprotocol import types
@@ -65,6 +65,10 @@ class Resource:
             types.Position(position.line, character_at(self.lines, position, self.encoding)) for position in place
         )
         return types.Range(start, end)
+
+    def to_plain(self, place: Range) -> dict[str, Any]:
+        """A range as `to_lsp` gives it, as JSON has it."""
+        return _plain_range(self.lines, place, self.encoding)
 
     def edits_to_lsp(self, edits: Iterable[TextEdit]) -> list[types.TextEdit]:
         """Edits of the file as the client counts them."""
@@ -149,6 +153,10 @@ class OpenDiagram:
         """A range of the diagram as the client counts it in the document."""
         return self.document.to_lsp(place if self.fence is None else self.fence.range_to_host(place))
 
+    def to_plain(self, place: Range) -> dict[str, Any]:
+        """A range as `to_lsp` gives it, as JSON has it."""
+        return self.document.to_plain(place if self.fence is None else self.fence.range_to_host(place))
+
     def in_document(self, diagnostic: Diagnostic) -> Diagnostic:
         """``diagnostic`` of the diagram with its range and fixes in the document."""
         fence = self.fence
@@ -160,6 +168,12 @@ class OpenDiagram:
     def position_to_lsp(self, position: Position) -> types.Position:
         """A position of the diagram as the client counts it in the document."""
         return self.document.position_to_lsp(position if self.fence is None else self.fence.to_host(position))
+
+    def edits_to_plain(self, edits: Iterable[TextEdit]) -> list[dict[str, Any]]:
+        """Edits as `edits_to_lsp` gives them, as JSON has them."""
+        if self.fence is not None:
+            edits = self.fence.edits_to_host(edits)
+        return [{"range": self.document.to_plain(edit.range), "newText": edit.new_text} for edit in edits]
 
     def edits_to_lsp(self, edits: Iterable[TextEdit]) -> list[types.TextEdit]:
         """Edits of the diagram as edits of the document."""
@@ -270,6 +284,10 @@ class OpenDocument:
     def to_lsp(self, place: Range) -> types.Range:
         return types.Range(self.position_to_lsp(place.start), self.position_to_lsp(place.end))
 
+    def to_plain(self, place: Range) -> dict[str, Any]:
+        """A range as `to_lsp` gives it, as JSON has it."""
+        return _plain_range(self.lines, place, self.encoding)
+
     @property
     def end(self) -> Position:
         """Where the text ends."""
@@ -306,6 +324,14 @@ class OpenDocument:
             diagram.fence = fence
             diagrams.append(diagram)
         self._diagrams = diagrams
+
+
+def _plain_range(lines: Sequence[str], place: Range, encoding: Encoding) -> dict[str, Any]:
+    start, end = place
+    return {
+        "start": {"line": start[0], "character": character_at(lines, start, encoding)},
+        "end": {"line": end[0], "character": character_at(lines, end, encoding)},
+    }
 
 
 def kind_of(uri: str, language_id: str = "") -> Kind:

@@ -136,6 +136,14 @@ class MerrowProtocol(LanguageServerProtocol):
         body = json.dumps(plain, separators=(",", ":"), default=self._serialize_message).encode("ascii")
         self.writer.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
 
+    def _send_response(self, msg_id: Any, result: Any | None = None, error: types.ResponseError | None = None) -> None:
+        """Answer a request; a result that is a dictionary is sent as it is."""
+        if error is None and isinstance(result, dict):
+            self._result_types.pop(msg_id, None)
+            self._send_data({"jsonrpc": self.VERSION, "id": msg_id, "result": result})
+        else:
+            super()._send_response(msg_id, result, error)
+
     def send_plain(self, method: str, params: dict[str, Any]) -> None:
         """Notify the client with parameters that are JSON already."""
         self._send_data({"jsonrpc": self.VERSION, "method": method, "params": params})

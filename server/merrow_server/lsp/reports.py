@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from merrow_server.lsp.diagnostics import document_diagnostics
+from merrow_server.lsp.diagnostics import PlainDiagnostic, document_diagnostics
 from merrow_server.lsp.documents import Context, OpenDocument
 
 if TYPE_CHECKING:
-    from lsprotocol import types
-
     from merrow_server.lsp.server import MerrowServer
 
-Found = tuple[list["types.Diagnostic"], str]
+Found = tuple[list[PlainDiagnostic], str]
 """Diagnostics, and the id of this state of them."""
 
 
@@ -30,6 +30,31 @@ class _File:
     found: Found
 
 
+class Changes:
+    """What changed since it was last taken, for one who waits for it."""
+
+    def __init__(self) -> None:
+        self._happened = asyncio.Event()
+        self._uris: set[str] = set()
+        self._all = False
+
+    def add(self, uri: str | None) -> None:
+        """The diagnostics of a document may have changed; None: those of any file."""
+        if uri is None:
+            self._all = True
+        else:
+            self._uris.add(uri)
+        self._happened.set()
+
+    async def take(self) -> set[str] | None:
+        """Wait for a change: the URIs of the documents that changed, None where any file may have."""
+        await self._happened.wait()
+        uris = None if self._all else self._uris
+        self._happened.clear()
+        self._uris, self._all = set(), False
+        return uris
+
+
 class Reports:
     """Makes reports and remembers the last one of each document."""
 
@@ -38,6 +63,22 @@ class Reports:
         self._last: dict[str, Found] = {}
         self._files: dict[Path, _File] = {}
         self._ids = itertools.count(1)
+        self._listeners: list[Changes] = []
+
+    @contextmanager
+    def listening(self) -> Iterator[Changes]:
+        """Within the block, what changes is told to the object that is given."""
+        changes = Changes()
+        self._listeners.append(changes)
+        try:
+            yield changes
+        finally:
+            self._listeners.remove(changes)
+
+    def changed(self, uri: str | None = None) -> None:
+        """Tell those who listen that the diagnostics of a document, or of any file, may have changed."""
+        for listener in self._listeners:
+            listener.add(uri)
 
     def of(self, document: OpenDocument) -> Found:
         """The diagnostics of ``document`` as it is now."""

@@ -16,7 +16,7 @@ from pygls.exceptions import FeatureRequestError, JsonRpcException
 from pygls.lsp.server import LanguageServer
 from pygls.uris import to_fs_path
 
-from merrow_server.lsp.diagnostics import document_diagnostics, plain_diagnostic
+from merrow_server.lsp.diagnostics import document_diagnostics
 from merrow_server.lsp.documents import OpenDiagram, OpenDocument
 from merrow_server.lsp.located import Located
 from merrow_server.lsp.logs import ClientLog
@@ -229,14 +229,22 @@ class MerrowServer(LanguageServer):
         """Send what is wrong in ``document``, of the version that it has now."""
         settings = self.surroundings.settings(document)
         found = document_diagnostics(document, self.supports, settings)
-        params: dict[str, Any] = {"uri": document.uri, "diagnostics": [plain_diagnostic(one) for one in found]}
+        params: dict[str, Any] = {"uri": document.uri, "diagnostics": found}
         if self.supports.diagnostic_version and document.version is not None:
             params["version"] = document.version
         self.protocol.send_plain(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS, params)
 
-    def refresh_diagnostics(self) -> None:
-        """Ask a client that pulls to ask again."""
-        self.protocol.send_request(types.WORKSPACE_DIAGNOSTIC_REFRESH)
+    def ask_to_refresh(self) -> None:
+        """Have the client ask again for what depends on settings and other files, as far as it can be told to."""
+        supports, is_open = self.supports, bool(self.documents)
+        for supported, method in (
+            (supports.pull_diagnostics and supports.refresh_diagnostics, types.WORKSPACE_DIAGNOSTIC_REFRESH),
+            (is_open and supports.refresh_semantic_tokens, types.WORKSPACE_SEMANTIC_TOKENS_REFRESH),
+            (is_open and supports.refresh_inlay_hints, types.WORKSPACE_INLAY_HINT_REFRESH),
+            (is_open and supports.refresh_code_lenses, types.WORKSPACE_CODE_LENS_REFRESH),
+        ):
+            if supported:
+                self.protocol.send_request(method)
 
     def touched(self, document: OpenDocument) -> None:
         """Have ``document`` checked soon, and what depends on it."""

@@ -133,20 +133,20 @@ class Workspace:
             self.files_changed([path])
 
     def _check_again(self, documents: Iterable[OpenDocument]) -> None:
+        """What ``documents`` depend on has changed, or files that are not open have."""
+        self._server.reports.changed()
+        self._ask_to_refresh()
         if self._server.supports.pull_diagnostics:
-            self._ask_to_refresh()
             return
         for document in documents:
             if document.kind != "other":
                 self._server.scheduler.touch(document.uri)
 
     def _ask_to_refresh(self) -> None:
-        """Have the client ask for diagnostics again, once for changes that come together."""
-        if self._server.supports.refresh_diagnostics:
-            if self._refresh is not None:
-                self._refresh.cancel()
-            loop = asyncio.get_running_loop()
-            self._refresh = loop.call_later(_REFRESH_DELAY, self._server.refresh_diagnostics)
+        """Have the client ask again for what it has asked for, once for changes that come together."""
+        if self._refresh is not None:
+            self._refresh.cancel()
+        self._refresh = asyncio.get_running_loop().call_later(_REFRESH_DELAY, self._server.ask_to_refresh)
 
     def _remember(self, document: OpenDocument) -> Path | None:
         """The path by which ``document`` is found when others read it."""

@@ -48,10 +48,17 @@ def any_editor(request: pytest.FixtureRequest, open_editor: Callable[..., Editor
 
 
 def _make_client() -> LanguageClient:
-    """pytest-lsp's client, which also lets the server register what it wants to be told of."""
+    """pytest-lsp's client, which also lets the server register what it wants to be told of, and ask it to ask again."""
     client = make_test_lsp_client()
     # There is nothing to do: the tests tell the server what they want to.
-    client.protocol.fm.add_builtin_feature(types.CLIENT_REGISTER_CAPABILITY, lambda _: None)
+    for method in (
+        types.CLIENT_REGISTER_CAPABILITY,
+        types.WORKSPACE_DIAGNOSTIC_REFRESH,
+        types.WORKSPACE_SEMANTIC_TOKENS_REFRESH,
+        types.WORKSPACE_INLAY_HINT_REFRESH,
+        types.WORKSPACE_CODE_LENS_REFRESH,
+    ):
+        client.protocol.fm.add_builtin_feature(method, lambda _: None)
     return client
 
 

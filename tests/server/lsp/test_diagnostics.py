@@ -150,20 +150,105 @@ def test_the_whole_workspace(open_editor: Callable[..., Editor], folder: Path) -
     assert pull_workspace(editor, known)[editor.uri("good.mmd")]["items"] == []
 
 
+def cancel(editor: Editor, begun: int) -> None:
+    editor.notify("$/cancelRequest", {"id": begun})
+    with pytest.raises(ServerError) as raised:
+        editor.result(begun)
+    assert raised.value.code == -32800
+
+
+def told_of_the_workspace(editor: Editor) -> dict[str, dict[str, Any]]:
+    """The last report on each file that came in parts."""
+    values = [params["value"] for params in editor.messages("$/progress")]
+    return {item["uri"]: item for value in values for item in value["items"]}
+
+
+def test_a_request_for_the_workspace_is_held_open_for_changes(open_editor: Callable[..., Editor], folder: Path) -> None:
+    editor = open_editor(PULLING, folder)
+    begun = editor.begin("workspace/diagnostic", {"previousResultIds": [], "partialResultToken": "part"})
+    while len(told_of_the_workspace(editor)) < 3:
+        editor.step()
+
+    def codes(name: str) -> set[str]:
+        return {item["code"] for item in told_of_the_workspace(editor)[editor.uri(name)]["items"]}
+
+    assert "MW006" not in codes("good.mmd")
+    uri = editor.open(BROKEN, "good.mmd")
+    while "MW006" not in codes("good.mmd"):
+        editor.step()
+    editor.change(uri, {"text": GOOD})
+    while "MW006" in codes("good.mmd"):
+        editor.step()
+    (folder / "new.mmd").write_text(BROKEN, encoding="utf-8")
+    editor.notify("workspace/didChangeWatchedFiles", {"changes": [{"uri": editor.uri("new.mmd"), "type": 1}]})
+    (folder / "merrow.toml").write_text('ignore = ["MW006"]\n', encoding="utf-8")
+    editor.notify("workspace/didChangeWatchedFiles", {"changes": [{"uri": editor.uri("merrow.toml"), "type": 1}]})
+    while editor.uri("new.mmd") not in told_of_the_workspace(editor) or "MW006" in codes("broken.mmd"):
+        editor.step()
+    (folder / "broken.mmd").unlink()
+    editor.notify("workspace/didChangeWatchedFiles", {"changes": [{"uri": editor.uri("merrow.toml"), "type": 2}]})
+    while codes("broken.mmd"):
+        editor.step()
+    cancel(editor, begun)
+    assert editor.request("shutdown", None) is None
+
+
+def test_a_held_request_does_not_outlive_the_server(open_editor: Callable[..., Editor], folder: Path) -> None:
+    editor = open_editor(PULLING, folder)
+    editor.begin("workspace/diagnostic", {"previousResultIds": [], "partialResultToken": "part"})
+    while len(told_of_the_workspace(editor)) < 3:
+        editor.step()
+    editor.request("shutdown", None)
+    editor.notify("exit", None)
+    assert editor.exit_code == 0
+
+
+REFRESHES = {
+    "diagnostics": "workspace/diagnostic/refresh",
+    "semanticTokens": "workspace/semanticTokens/refresh",
+    "inlayHint": "workspace/inlayHint/refresh",
+    "codeLens": "workspace/codeLens/refresh",
+}
+
+
+@pytest.mark.parametrize("supported", REFRESHES)
+@pytest.mark.parametrize("cause", ["settings", "files"])
+def test_a_client_is_asked_to_ask_again_for_what_it_can_refresh(
+    open_editor: Callable[..., Editor], folder: Path, supported: str, cause: str
+) -> None:
+    workspace = {key: value for key, value in PULLING["workspace"].items() if key not in REFRESHES}
+    editor = open_editor(PULLING | {"workspace": workspace | {supported: {"refreshSupport": True}}}, folder)
+    editor.open(GOOD)
+    editor.run(0.1)
+    editor.requests.clear()
+    if cause == "settings":
+        editor.notify("workspace/didChangeConfiguration", {"settings": {}})
+    else:
+        editor.notify("workspace/didChangeWatchedFiles", {"changes": [{"uri": editor.uri("merrow.toml"), "type": 1}]})
+    while not (asked := {message["method"] for message in editor.requests} & {*REFRESHES.values()}):
+        editor.step()
+    editor.run(0.1)
+    assert asked == {message["method"] for message in editor.requests} & {*REFRESHES.values()} == {REFRESHES[supported]}
+
+
 def test_the_workspace_in_parts_with_progress(open_editor: Callable[..., Editor], folder: Path) -> None:
     for number in range(60):
         (folder / f"more{number}.mmd").write_text(GOOD, encoding="utf-8")
     editor = open_editor(PULLING, folder)
-    assert pull_workspace(editor, partialResultToken="part", workDoneToken="work") == {}
+    begun = editor.begin(
+        "workspace/diagnostic", {"previousResultIds": [], "partialResultToken": "part", "workDoneToken": "work"}
+    )
     told: dict[str, list[Any]] = {"part": [], "work": []}
-    for params in editor.messages("$/progress"):
-        told[params["token"]].append(params["value"])
+    while sum(len(value["items"]) for value in told["part"]) < 63 or told["work"][-1]["kind"] != "end":
+        editor.step()
+        told = {"part": [], "work": []}
+        for params in editor.messages("$/progress"):
+            told[params["token"]].append(params["value"])
     parts = [value["items"] for value in told["part"]]
     assert len(parts) > 1
     assert sum(map(len, parts)) == 63
-    kinds = [value["kind"] for value in told["work"]]
-    assert kinds[0] == "begin"
-    assert kinds[-1] == "end"
+    assert told["work"][0]["kind"] == "begin"
+    cancel(editor, begun)
     # Without a token the server asks for one where there are many files.
     editor.request("workspace/diagnostic", {"previousResultIds": []})
     assert "window/workDoneProgress/create" in [message["method"] for message in editor.requests]
