@@ -1,0 +1,97 @@
+"""Reads an endpoint's answer, whole or streamed, into its parts: text, how it ended, usage. Forgiving in form only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from merrow_runtime.requests import Finish
+
+_FINISHES: dict[str, Finish] = {
+    "length": "length",
+    "max_tokens": "length",
+    "model_length": "length",
+    "content_filter": "refusal",
+    "refusal": "refusal",
+}
+
+
+@dataclass(slots=True)
+class Answer:
+    """What an endpoint said. ``reason`` is its word for how the answer ended, "" where none came; token counts are None
+    where it didn't count.
+    """
+
+    content: str = ""
+    thinking: str = ""
+    refusal: str = ""
+    reason: str = ""
+    model: str = ""
+    calls_tools: bool = False
+    has_choice: bool = False
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    cached_tokens: int = 0
+    error: object = field(default=None)
+
+    @property
+    def finish(self) -> Finish:
+        """How the answer ended."""
+        return "refusal" if self.refusal else _FINISHES.get(self.reason, "stop")
+
+    def add(self, body: Mapping[str, Any]) -> str:
+        """Take in a whole answer or one chunk of a streamed one; gives back the piece of content that came with it."""
+        if body.get("error"):
+            self.error = body
+        if isinstance(body.get("model"), str):
+            self.model = self.model or body["model"]
+        self._count(body.get("usage"))
+        choices = body.get("choices")
+        if not isinstance(choices, list) or not choices or not isinstance(choices[0], Mapping):
+            return ""
+        choice = choices[0]
+        self.has_choice = True
+        self.reason = _text(choice.get("finish_reason")) or self.reason
+        message = choice.get("message") or choice.get("delta")
+        if not isinstance(message, Mapping):
+            return ""
+        piece, thoughts = _contents(message.get("content"))
+        self.content += piece
+        self.thinking += thoughts or _text(message.get("reasoning_content")) or _text(message.get("reasoning"))
+        self.refusal += _text(message.get("refusal"))
+        self.calls_tools = self.calls_tools or bool(message.get("tool_calls") or message.get("function_call"))
+        return piece
+
+    def _count(self, usage: object) -> None:
+        if not isinstance(usage, Mapping):
+            return
+        prompt, completion = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
+        self.prompt_tokens = self.prompt_tokens if prompt is None else prompt
+        self.completion_tokens = self.completion_tokens if completion is None else completion
+        details = usage.get("prompt_tokens_details")
+        cached = details.get("cached_tokens") if isinstance(details, Mapping) else usage.get("prompt_cache_hit_tokens")
+        self.cached_tokens = _count(cached) or self.cached_tokens
+
+
+def _contents(content: object) -> tuple[str, str]:
+    """Text and thinking of a message's content: a text, or a list of parts."""
+    if not isinstance(content, list):
+        return _text(content), ""
+    text = thinking = ""
+    for part in content:
+        if isinstance(part, Mapping) and part.get("type") == "thinking":
+            thinking += _contents(part.get("thinking"))[0]
+        elif isinstance(part, Mapping):
+            text += _text(part.get("text"))
+    return text, thinking
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _count(value: object) -> int | None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < float("inf"):
+        return None
+    return int(value)

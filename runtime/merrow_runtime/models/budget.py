@@ -1,0 +1,165 @@
+"""The budget of a run: calls reserve what they are expected to use and settle what they used."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import replace
+from types import TracebackType
+from typing import Self
+
+from merrow_runtime.errors import BudgetFailure
+from merrow_runtime.usage import NOTHING, Usage
+
+
+class Budget:
+    """Limits of money (US dollars), tokens and time (seconds since it was made); None is without a limit.
+
+    A reservation that fits beside what is settled and what others hold starts at once. One that doesn't waits until
+    others have settled; alone, it starts while the settled sum is below every limit, since an estimate is no more than
+    that: a run goes over its budget by what its last call used at most. Nothing starts once the settled sum has reached
+    a limit or the time is over. Reservations start in the order in which they came. ``spent`` and ``elapsed`` are what an
+    earlier part of the run used. For the tasks of one event loop.
+    """
+
+    def __init__(
+        self,
+        usd: float | None = None,
+        tokens: int | None = None,
+        seconds: float | None = None,
+        spent: Usage = NOTHING,
+        elapsed: float = 0.0,
+    ) -> None:
+        self._usd = usd
+        self._tokens = tokens
+        self._seconds = seconds
+        self._deadline = None if seconds is None else time.monotonic() + seconds - elapsed
+        self._settled = spent
+        self._held: dict[Reservation, Usage] = {}
+        self._waiting: dict[Reservation, asyncio.Future[None]] = {}
+
+    @property
+    def settled(self) -> Usage:
+        """What was used and settled, with what was spent before."""
+        return self._settled
+
+    @property
+    def remaining_seconds(self) -> float | None:
+        """The time that is left, 0 when it is over; None without a limit."""
+        return None if self._deadline is None else max(0.0, self._deadline - time.monotonic())
+
+    def reserve(self, estimate: Usage) -> Reservation:
+        """Reserve for one call: ``async with budget.reserve(estimate) as reservation``.
+
+        Entering waits for its turn and raises `BudgetFailure` where the call must not start.
+        """
+        return Reservation(self, estimate)
+
+    async def _enter(self, reservation: Reservation) -> None:
+        refusal = self._refusal(reservation.estimate)
+        if refusal is not None:
+            raise refusal
+        if not self._waiting and self._fits(reservation.estimate):
+            self._held[reservation] = reservation.estimate
+            return
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting[reservation] = turn
+        try:
+            async with asyncio.timeout(self.remaining_seconds):
+                await turn
+        except BaseException as left:
+            self._waiting.pop(reservation, None)
+            self._leave(reservation)
+            if isinstance(left, TimeoutError):
+                raise self._too_late() from None
+            raise
+
+    def _settle(self, reservation: Reservation, usage: Usage) -> None:
+        if usage.cost_usd is None and self._usd is not None:
+            # Unpriced after all: what was reserved is counted, since a price is never taken for nothing.
+            usage = replace(usage, cost_usd=reservation.estimate.cost_usd, estimated=True)
+        self._settled = self._settled + usage
+        self._leave(reservation)
+
+    def _leave(self, reservation: Reservation) -> None:
+        self._held.pop(reservation, None)
+        while self._waiting:
+            waiting, turn = next(iter(self._waiting.items()))
+            if not turn.done():
+                refusal = self._refusal(waiting.estimate)
+                if refusal is not None:
+                    turn.set_exception(refusal)
+                elif self._fits(waiting.estimate):
+                    self._held[waiting] = waiting.estimate
+                    turn.set_result(None)
+                else:
+                    return
+            del self._waiting[waiting]
+
+    def _fits(self, estimate: Usage) -> bool:
+        if not self._held:
+            return True
+        if self._tokens is not None:
+            held = sum(usage.tokens for usage in self._held.values())
+            if self._settled.tokens + held + estimate.tokens > self._tokens:
+                return False
+        if self._usd is not None:
+            held_usd = sum(usage.cost_usd or 0.0 for usage in self._held.values())
+            return (self._settled.cost_usd or 0.0) + held_usd + (estimate.cost_usd or 0.0) <= self._usd
+        return True
+
+    def _refusal(self, estimate: Usage) -> BudgetFailure | None:
+        if self._usd is not None and estimate.cost_usd is None:
+            return unpriced_failure()
+        if self._usd is not None and (self._settled.cost_usd is None or self._settled.cost_usd >= self._usd):
+            spent = "an unknown sum" if self._settled.cost_usd is None else f"{self._settled.cost_usd:.4f} US dollars"
+            return BudgetFailure(
+                f"The budget of {self._usd:g} US dollars is used up ({spent} spent): raise `budget: usd`, then resume the run."
+            )
+        if self._tokens is not None and self._settled.tokens >= self._tokens:
+            return BudgetFailure(
+                f"The budget of {self._tokens} tokens is used up ({self._settled.tokens} used): raise `budget: tokens`,"
+                " then resume the run."
+            )
+        return self._too_late() if self.remaining_seconds == 0 else None
+
+    def _too_late(self) -> BudgetFailure:
+        return BudgetFailure(
+            f"The budget of {self._seconds:g} seconds is over: raise `budget: seconds`, then resume the run."
+        )
+
+
+class Reservation:
+    """A call's share of a budget, from its start until it is settled or over."""
+
+    def __init__(self, budget: Budget, estimate: Usage) -> None:
+        self.estimate = estimate
+        self._budget = budget
+        self._is_settled = False
+
+    def settle(self, usage: Usage) -> None:
+        """Count what the call used and hold no more. Called again, the sums add up (a try that failed but was paid)."""
+        self._is_settled = True
+        self._budget._settle(self, usage)
+
+    async def __aenter__(self) -> Self:
+        await self._budget._enter(self)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Give up what is still held. A call that was cancelled unsettled is counted by its estimate, marked as such."""
+        if not self._is_settled and isinstance(error, asyncio.CancelledError):
+            self.settle(replace(self.estimate, estimated=True))
+        self._budget._leave(self)
+
+
+def unpriced_failure(model: str | None = None, origin: str | None = None) -> BudgetFailure:
+    """Why a money budget is refused for a model without a price, and what to do."""
+    what = "a model" if model is None else f"`{model}`"
+    where = "" if origin is None else f" at {origin}"
+    return BudgetFailure(
+        f"The price of {what}{where} is not known, so a budget in US dollars can't be kept: set its price in your own"
+        " settings (`[prices]`, 0 for a model that costs nothing) or limit `tokens` instead."
+    )

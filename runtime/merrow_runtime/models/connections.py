@@ -1,0 +1,107 @@
+"""Connections to endpoints: one client of the ``openai`` package for a process, event loop and origin, shared and closed."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from merrow_runtime.models.origins import is_loopback, origin_of
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+
+_CONNECT_SECONDS = 15.0
+_KEEPALIVE_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """Where and how requests go. ``proxy``: an address, False for none, None for what the environment says
+    (``HTTPS_PROXY``, ``HTTP_PROXY``, ``ALL_PROXY``, ``NO_PROXY``), which never counts for this very machine.
+    ``environment_headers``: organization, project and custom headers that the environment sets for the ``openai``
+    package go along; they belong to the origin that the environment means.
+    """
+
+    base_url: str
+    api_key: str | None = field(default=None, repr=False)
+    concurrency: int = 64
+    proxy: str | bool | None = field(default=None, repr=False)
+    environment_headers: bool = False
+
+
+@dataclass(slots=True)
+class _Shared:
+    client: AsyncOpenAI
+    users: int = 0
+
+
+_clients: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Connection, _Shared]] = WeakKeyDictionary()
+
+
+async def acquire(connection: Connection) -> AsyncOpenAI:
+    """The client for a connection; each `acquire` is followed by one `release` on the same event loop."""
+    # The import takes most of a second: in a thread, so that an editor's language server goes on answering meanwhile.
+    openai = await asyncio.to_thread(importlib.import_module, "openai")
+    clients = _clients.setdefault(asyncio.get_running_loop(), {})
+    shared = clients.get(connection)
+    if shared is None:
+        shared = clients[connection] = _Shared(_client(openai, connection))
+    shared.users += 1
+    return shared.client
+
+
+async def release(connection: Connection) -> None:
+    """Give a client back; the last one closes it."""
+    clients = _clients.get(asyncio.get_running_loop(), {})
+    shared = clients.get(connection)
+    if shared is None:
+        return
+    shared.users -= 1
+    if shared.users <= 0:
+        del clients[connection]
+        await shared.client.close()
+
+
+def _client(openai: Any, connection: Connection) -> AsyncOpenAI:
+    httpx = importlib.import_module("httpx2")
+    from_environment = connection.proxy is None and not is_loopback(origin_of(connection.base_url))
+    transport = openai.DefaultAioHttpClient(
+        follow_redirects=False,
+        trust_env=from_environment,
+        proxy=connection.proxy if isinstance(connection.proxy, str) else None,
+        limits=httpx.Limits(
+            max_connections=connection.concurrency,
+            max_keepalive_connections=connection.concurrency,
+            keepalive_expiry=_KEEPALIVE_SECONDS,
+        ),
+    )
+    client: AsyncOpenAI = openai.AsyncOpenAI(
+        # The package takes an empty key for a missing one and then reads the environment's; without a key, requests
+        # leave the header out (`request_options`).
+        api_key=connection.api_key or "none",
+        base_url=connection.base_url,
+        max_retries=0,
+        http_client=transport,
+    )
+    client.admin_api_key = None
+    if not connection.environment_headers:
+        client.organization = client.project = None
+        # No public way leads past OPENAI_CUSTOM_HEADERS, which may hold a key for another origin.
+        client._custom_headers = {}
+    return client
+
+
+def request_options(connection: Connection, seconds: float) -> dict[str, Any]:
+    """The options of one request: its time limits and, without a key, no header for one."""
+    httpx = importlib.import_module("httpx2")
+    openai = importlib.import_module("openai")
+    options: dict[str, Any] = {
+        "timeout": httpx.Timeout(seconds, connect=min(seconds, _CONNECT_SECONDS)),
+        "follow_redirects": False,
+    }
+    if not connection.api_key:
+        options["headers"] = {"Authorization": openai.Omit()}
+    return options

@@ -1,0 +1,208 @@
+"""What went wrong at an endpoint, as one sentence that names the endpoint, the reason and the remedy."""
+
+from __future__ import annotations
+
+import errno
+import ssl
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+from merrow_runtime.errors import EndpointFailure
+from merrow_runtime.models.redaction import quoted
+
+
+@dataclass(frozen=True, slots=True)
+class ServerError:
+    """An error as an endpoint told it: its message and, where it says them, the parameter, code and type."""
+
+    message: str = ""
+    parameter: str = ""
+    code: str = ""
+    type: str = ""
+
+    @classmethod
+    def read(cls, body: object) -> ServerError:
+        """Of the body of an answer, in the forms in which servers of the OpenAI protocol write errors."""
+        if isinstance(body, str):
+            return cls() if "<html" in body[:2000].casefold() else cls(body)
+        if not isinstance(body, Mapping):
+            return cls()
+        error = body.get("error", body)
+        if isinstance(error, str):
+            return cls(error)
+        if not isinstance(error, Mapping):
+            return cls()
+        message = next((error[key] for key in ("message", "detail", "msg", "error") if error.get(key)), "")
+        return cls(
+            message if isinstance(message, str) else str(message),
+            str(error.get("param") or ""),
+            str(error.get("code") or ""),
+            str(error.get("type") or ""),
+        )
+
+
+class Failures:
+    """Makes the failures of one endpoint; ``secrets`` are kept out of their texts."""
+
+    def __init__(self, origin: str, secrets: tuple[str, ...]) -> None:
+        self._origin = origin
+        self._secrets = secrets
+
+    def of_status(self, status: int, error: ServerError, headers: Mapping[str, str], model: str) -> EndpointFailure:
+        """The failure of an answer with an error's status."""
+        said = self._said(error)
+        wait = retry_after(headers)
+        if 300 <= status < 400:
+            return self._failure(
+                f"answered with a redirect (HTTP {status}), which is not followed so that the key stays where it was sent;"
+                " give the address it leads to as the base URL",
+                fatal=True,
+            )
+        if status == 401:
+            return self._failure(f"refused the key (HTTP 401{said}); set the right one in OPENAI_API_KEY", fatal=True)
+        if _is_about_model(status, error, model):
+            return self._failure(
+                f"has no model `{model}` for this key (HTTP {status}{said}); name one that it has with `model:` or --model",
+                fatal=True,
+                model=model,
+            )
+        if status == 403:
+            return self._failure(f"doesn't allow this (HTTP 403{said}); ask for access, or use another key", fatal=True)
+        if status == 404:
+            return self._failure(
+                f"has nothing at this address (HTTP 404{said}); check the base URL, which mostly ends in /v1",
+                fatal=True,
+            )
+        if status == 402 or "insufficient_quota" in (error.code, error.type):
+            return self._failure(
+                f"says that the account has no credit left (HTTP {status}{said}); pay it up", fatal=True
+            )
+        if status == 429:
+            return self._failure(
+                f"allows no more requests for now (HTTP 429{said}); wait, or lower the concurrency",
+                transient=True,
+                retry_after=wait,
+            )
+        if status in (408, 409, 425, 529) or error.code == "json_validate_failed" or (status >= 500 and status != 501):
+            return self._failure(f"failed (HTTP {status}{said}); try again later", transient=True, retry_after=wait)
+        if error.code == "context_length_exceeded":
+            return self._failure(
+                f"finds the prompt too long (HTTP {status}{said}); shorten it, or limit the node's memory"
+            )
+        return self._failure(f"refused the request (HTTP {status}{said}); change what it complains of")
+
+    def of_connection(self, problem: BaseException, seconds: float | None) -> EndpointFailure:
+        """The failure of a request that got no answer, from the exception that the client raised and its causes."""
+        # aiohttp is there once a request was made; importing it here keeps this module light.
+        import aiohttp
+
+        causes = list(_causes(problem))
+
+        def caused_by(*kinds: type[BaseException]) -> bool:
+            return any(isinstance(cause, kinds) for cause in causes)
+
+        if caused_by(aiohttp.ClientConnectorDNSError):
+            return self._failure(
+                "can't be found: its name doesn't resolve; check the base URL and the network", fatal=True
+            )
+        if caused_by(ssl.SSLError, ssl.CertificateError, aiohttp.ClientSSLError):
+            return self._failure(
+                "has a certificate that can't be trusted, or speaks no TLS; check the base URL and SSL_CERT_FILE",
+                fatal=True,
+            )
+        if caused_by(aiohttp.ClientProxyConnectionError, aiohttp.ClientHttpProxyError):
+            return self._failure(
+                "can't be reached through the proxy; check `proxy` in your settings or HTTPS_PROXY", fatal=True
+            )
+        if any(isinstance(cause, OSError) and cause.errno == errno.ECONNREFUSED for cause in causes):
+            return self._failure("refuses connections; start the server, or check the base URL", fatal=True)
+        if caused_by(aiohttp.InvalidURL):
+            return self._failure("has an address that can't be used; check the base URL", fatal=True)
+        if caused_by(
+            aiohttp.ClientPayloadError, aiohttp.ServerDisconnectedError, aiohttp.ClientOSError, ConnectionError
+        ):
+            return self._failure("cut the connection before its answer was complete; try again later", transient=True)
+        if caused_by(TimeoutError):
+            return self.too_slow(seconds)
+        return self._failure("could not be reached; check the base URL and the network", transient=True)
+
+    def too_slow(self, seconds: float | None) -> EndpointFailure:
+        """The failure of a request that took longer than it may."""
+        limit = "in time" if seconds is None else f"within {seconds:g} seconds"
+        return self._failure(f"did not answer {limit}; raise `timeout:`, or try again later", transient=True)
+
+    def unusable(self, reason: str, *, transient: bool = True) -> EndpointFailure:
+        """The failure of an answer that is none; ``reason`` goes on from the endpoint's name, with the remedy."""
+        return self._failure(reason, transient=transient)
+
+    def said(self, text: str) -> str:
+        """A text from the endpoint as an error may show it."""
+        return quoted(text, self._secrets)
+
+    def _said(self, error: ServerError) -> str:
+        message = self.said(error.message).rstrip(". ")
+        return f": {message}" if message else ""
+
+    def _failure(
+        self,
+        reason: str,
+        *,
+        transient: bool = False,
+        fatal: bool = False,
+        model: str | None = None,
+        retry_after: float | None = None,
+    ) -> EndpointFailure:
+        return EndpointFailure(
+            f"The endpoint {self._origin} {reason}.",
+            transient=transient,
+            fatal=fatal,
+            model=model,
+            retry_after=retry_after,
+        )
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """The seconds that an answer asks to wait: ``retry-after-ms``, or ``Retry-After`` (RFC 9110, 10.2.3) as seconds or as
+    a date; None where it doesn't, or not legibly.
+    """
+    for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        try:
+            seconds = float(headers[name]) * scale
+        except (KeyError, ValueError):
+            continue
+        if 0 <= seconds < float("inf"):
+            return seconds
+    try:
+        moment = parsedate_to_datetime(headers["retry-after"])
+    except (KeyError, ValueError):
+        return None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return max(0.0, (moment - datetime.now(UTC)).total_seconds())
+
+
+def _is_about_model(status: int, error: ServerError, model: str) -> bool:
+    if error.code in ("model_not_found", "model_not_available", "invalid_model") and status < 500:
+        return True
+    if status not in (400, 403, 404):
+        return False
+    text = error.message.casefold()
+    names = error.parameter == "model" or (model and model.casefold() in text) or "model" in text
+    return bool(names) and (
+        status == 404
+        or any(word in text for word in ("not found", "does not exist", "not exist", "no such", "unknown model"))
+    )
+
+
+def _causes(problem: BaseException | None) -> Iterator[BaseException]:
+    seen: set[int] = set()
+    while problem is not None and id(problem) not in seen:
+        seen.add(id(problem))
+        yield problem
+        inner: Any = getattr(problem, "os_error", None)
+        if isinstance(inner, BaseException):
+            yield inner
+        problem = problem.__cause__ or problem.__context__

@@ -1,0 +1,51 @@
+"""Origins: scheme, host and port of an address, by which endpoints are told apart, trusted and given their key."""
+
+from __future__ import annotations
+
+import ipaddress
+from urllib.parse import SplitResult, urlsplit
+
+from merrow_runtime.errors import UsageFailure
+
+OPENAI_ORIGIN = "https://api.openai.com"
+OPENAI_BASE_URL = f"{OPENAI_ORIGIN}/v1"
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+
+
+def origin_of(url: str, what: str = "base URL") -> str:
+    """The origin of an address: lower case, no default port, no user, no path.
+
+    Raises `UsageFailure` for what isn't an ``http`` or ``https`` address of a host, or holds a user or a password; the
+    message doesn't repeat the address.
+    """
+    parts, port = _parts(url, what)
+    host = (parts.hostname or "").rstrip(".")
+    shown = f"[{host}]" if ":" in host else host
+    return f"{parts.scheme}://{shown}" + ("" if port in (None, _DEFAULT_PORTS[parts.scheme]) else f":{port}")
+
+
+def is_loopback(origin: str) -> bool:
+    """Whether an origin is this very machine."""
+    host = urlsplit(origin).hostname or ""
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _parts(url: str, what: str) -> tuple[SplitResult, int | None]:
+    wrong = UsageFailure(f"The {what} is not an address such as `https://host/v1`; correct it where it is set.")
+    try:
+        parts = urlsplit(url.strip())
+        port = parts.port
+    except ValueError:
+        raise wrong from None
+    if parts.scheme not in _DEFAULT_PORTS or not parts.hostname:
+        raise wrong
+    if parts.username is not None or parts.password is not None:
+        raise UsageFailure(
+            f"The {what} holds a user name or a password; give the key in an environment variable instead."
+        )
+    return parts, port
