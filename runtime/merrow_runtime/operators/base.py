@@ -125,4 +125,3 @@ class Operator(Protocol):
     async def run(self, task: Task, tools: Tools) -> Outputs:
         """Turn inputs into outputs: a value for every output port of the node. Raises `NodeFailure`."""
         ...
-

@@ -35,8 +35,8 @@ def defines(tree: ast.Module, name: str) -> bool:
 
 
 def read_code(answer: str, entry_point: str | None = None) -> str:
-    """The program in an answer: all its Python fences joined, else its other fences, else the whole, and of that what
-    parses. With ``entry_point`` it must define that name.
+    """The program in an answer: the whole where that is Python, else all its Python fences joined, else its other fences,
+    else the parts that parse. With ``entry_point`` it must define that name. What it gives, it gives again unchanged.
 
     Raises `AnswerFailure` where there is no such program; then the model can be asked anew.
     """
@@ -62,7 +62,10 @@ def read_code(answer: str, entry_point: str | None = None) -> str:
 
 
 def _candidates(answer: str) -> Iterator[str]:
-    """Texts that may be the program, the likeliest first."""
+    """Texts that may be the program, the likeliest first. An answer with fences around code is no Python as a whole, since
+    backticks are none; where it is, its fences stand inside a string.
+    """
+    yield answer
     blocks = fences(answer)
     python = [block.text for block in blocks if block.language in PYTHON_FENCES]
     others = [block.text for block in blocks if block.language not in PYTHON_FENCES]
@@ -71,8 +74,6 @@ def _candidates(answer: str) -> Iterator[str]:
             yield "\n\n".join(_flush(text) for text in group)
             if len(group) > 1:
                 yield from reversed(group)
-    if not blocks:
-        yield answer
     for text in (*python, *others) if blocks else (answer,):
         yield from _pieces(text)
 

@@ -8,16 +8,33 @@ from merrow_runtime.errors import NodeFailure
 from merrow_runtime.operators.answer_generate import AnswerGenerate
 from merrow_runtime.operators.base import Given, NodeDefinition, Remembered, Task
 from merrow_runtime.operators.custom import Custom
+from merrow_runtime.operators.custom_code_generate import CustomCodeGenerate
+from merrow_runtime.operators.format import Format
 from merrow_runtime.operators.md_ensemble import MdEnsemble
+from merrow_runtime.operators.programmer import Programmer
 from merrow_runtime.operators.questions import ModelOperator, Planned, output_shape
+from merrow_runtime.operators.review import Review
+from merrow_runtime.operators.revise import Revise
 from merrow_runtime.operators.sc_ensemble import ScEnsemble
 from merrow_runtime.operators.shapes import placeholder
+from merrow_runtime.operators.test import TestOperator
 from merrow_runtime.operators.user import UserOperator
 from merrow_runtime.values import Value
 
-BUILT_IN: Mapping[str, ModelOperator] = {
-    operator.name: operator for operator in (Custom(), AnswerGenerate(), ScEnsemble(), MdEnsemble())
-}
+_CLASSES: tuple[type[ModelOperator], ...] = (
+    Custom,
+    AnswerGenerate,
+    CustomCodeGenerate,
+    Programmer,
+    ScEnsemble,
+    MdEnsemble,
+    TestOperator,
+    Review,
+    Revise,
+    Format,
+)
+
+BUILT_IN: Mapping[str, ModelOperator] = {operator.name: operator() for operator in _CLASSES}
 """The operators of the language by name. Decision asks no model: the scheduler decides."""
 
 _USER = UserOperator()

@@ -1,0 +1,165 @@
+"""Visible tests: those that come with a task, or, where none do, those that its text shows.
+
+Tests belong to the task, not to a function's name: two tasks that ask for a ``solve`` don't meet.
+"""
+
+from __future__ import annotations
+
+import ast
+import doctest
+import re
+from collections.abc import Iterable, Iterator
+
+from merrow_runtime.errors import NodeFailure
+from merrow_runtime.operators.base import Task
+from merrow_runtime.operators.python_code import parsed
+from merrow_runtime.values import Value, as_text
+
+_QUOTES_ALONE = re.compile(r"""^[ \t]*(?:\"\"\"|''')[ \t]*$""", re.MULTILINE)
+_LONGEST_ASSERT = 20
+_CALLED_BY_CUSTOM = re.compile(r"check|test\w*")
+
+
+def tests_of(task: Task) -> list[str]:
+    """The tests at the port ``tests`` and in the parameter of that name, single assertions where they can be told apart.
+
+    Raises `NodeFailure` for a test that is no Python, or that tests nothing: it would fail or pass whatever is tested.
+    """
+    texts = [text for given in task.inputs.get("tests", ()) for text in _texts(given.value)]
+    texts += _texts(task.node.parameters.get("tests"))
+    found: list[str] = []
+    for number, text in enumerate((text for text in texts if text.strip()), 1):
+        tree = parsed(text)
+        if tree is None:
+            raise NodeFailure(
+                f"Node `{task.node.id}`: test {number} is no Python; write it as `assert candidate(1) == 2`."
+            )
+        ready = _ready(text, tree)
+        if not ready:
+            raise NodeFailure(
+                f"Node `{task.node.id}`: test {number} asserts nothing; write it as `assert candidate(1) == 2`."
+            )
+        found += ready
+    return list(dict.fromkeys(found))
+
+
+def tests_in(problem: str, entry_point: str) -> list[str]:
+    """The tests that a problem's text shows: ``assert`` statements, ``>>>`` examples with a literal result, and lines
+    that compare a call with a literal; only what calls ``entry_point``.
+    """
+    found: list[str] = []
+    for text in _prose(problem):
+        found += _asserts(text)
+        found += _examples(text)
+        found += _comparisons(text)
+    return list(dict.fromkeys(test for test in found if _calls(test, entry_point)))
+
+
+def _texts(value: Value) -> list[str]:
+    if value is None:
+        return []
+    return [as_text(item) for item in value] if isinstance(value, list) else [as_text(value)]
+
+
+def _ready(text: str, tree: ast.Module) -> list[str]:
+    """A test as the sandbox runs it: assertions one by one; a ``check`` that is only defined is called."""
+    if all(isinstance(statement, ast.Assert) for statement in tree.body):
+        return [ast.get_source_segment(text, statement) or ast.unparse(statement) for statement in tree.body]
+    does = [statement for statement in tree.body if not isinstance(statement, (ast.FunctionDef, ast.ClassDef))]
+    if any(isinstance(node, (ast.Assert, ast.Raise, ast.Call)) for statement in does for node in ast.walk(statement)):
+        return [text]
+    functions = [statement for statement in tree.body if isinstance(statement, ast.FunctionDef)]
+    calls = [
+        f"{function.name}({'candidate' if function.args.args else ''})"
+        for function in functions
+        if _CALLED_BY_CUSTOM.fullmatch(function.name) and len(function.args.args) <= 1
+    ]
+    return ["\n".join([text.rstrip(), "", *calls, ""])] if calls else []
+
+
+def _prose(problem: str) -> list[str]:
+    """The texts to look into: docstrings where the problem is Python (they say what escapes mean), else all of it."""
+    tree = parsed(problem)
+    if tree is not None:
+        kinds = (ast.Module, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+        nodes = [node for node in ast.walk(tree) if isinstance(node, kinds)]
+        texts = [text for node in nodes if (text := ast.get_docstring(node))]
+        if texts:
+            return texts
+    return [_QUOTES_ALONE.sub("", problem)]
+
+
+def _asserts(text: str) -> Iterator[str]:
+    lines = text.split("\n")
+    for number, line in enumerate(lines):
+        if not line.strip().startswith("assert"):
+            continue
+        for length in range(1, _LONGEST_ASSERT + 1):
+            tree = parsed("\n".join(part.strip() for part in lines[number : number + length]))
+            if tree is not None and len(tree.body) == 1 and isinstance(tree.body[0], ast.Assert):
+                yield ast.unparse(tree.body[0])
+                break
+
+
+def _examples(text: str) -> Iterator[str]:
+    """Each ``>>>`` expression with its literal result as an assertion, after the statements that lead to it."""
+    try:
+        examples = doctest.DocTestParser().get_examples(text)
+    except ValueError:
+        return
+    before: list[str] = []
+    for example in examples:
+        tree = parsed(example.source)
+        if tree is None or not tree.body:
+            continue
+        statement = tree.body[0]
+        if len(tree.body) == 1 and isinstance(statement, ast.Expr):
+            wanted = _literal(example.want)
+            if wanted is not None:
+                yield "\n".join([*before, f"assert ({ast.unparse(statement.value)}) == ({wanted})"])
+        elif not example.want:
+            before.append(example.source.strip())
+
+
+def _comparisons(text: str) -> Iterator[str]:
+    """Lines such as ``add(1, 2) == 3``."""
+    for line in text.split("\n"):
+        tree = parsed(line.strip())
+        if tree is None or len(tree.body) != 1 or not isinstance(tree.body[0], ast.Expr):
+            continue
+        value = tree.body[0].value
+        if (
+            isinstance(value, ast.Compare)
+            and isinstance(value.left, ast.Call)
+            and len(value.ops) == 1
+            and isinstance(value.ops[0], ast.Eq)
+            and _literal(ast.unparse(value.comparators[0])) is not None
+        ):
+            yield f"assert {ast.unparse(value)}"
+
+
+def _literal(text: str) -> str | None:
+    """The literal that the lines before the first blank one are, as Python; None where they are something else."""
+    lines: list[str] = []
+    for line in text.strip().split("\n"):
+        if not line.strip():
+            break
+        lines.append(line.strip())
+    for count in range(len(lines), 0, -1):
+        # What follows an example is often prose without a blank line between.
+        try:
+            value = ast.literal_eval("\n".join(lines[:count]))
+        except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
+            continue
+        return repr(value)
+    return None
+
+
+def _calls(test: str, entry_point: str) -> bool:
+    tree = parsed(test)
+    names: Iterable[str] = (
+        node.func.id
+        for node in (ast.walk(tree) if tree else ())
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    )
+    return any(name in (entry_point, "candidate") for name in names)
