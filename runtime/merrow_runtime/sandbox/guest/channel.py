@@ -1,0 +1,101 @@
+"""Frames between host and guest: a letter, a length, that many bytes.
+
+Kinds, from the guest: `o` text printed, `e` text for standard error, `l` solution loaded, `c` call of the solution, `b` call back
+into the test, `r` result of a call, `a` answer to a call back, `v` verdict or value, `x` the sandbox could not be closed. To the
+guest: `j` the job, `t` a test, `c`, `b`, `r` and `a` as passed on, `d` the solution's process died.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import struct
+import sys
+import threading
+from typing import Any, BinaryIO
+
+HEADER = struct.Struct(">cI")
+#: No frame is longer, in either direction: bytes.
+MAX_FRAME = 16 * 1024 * 1024
+
+
+class Channel:
+    """The guest's end. What is written to descriptor 1 once it is made goes to standard error."""
+
+    def __init__(self, incoming: BinaryIO) -> None:
+        self._incoming = incoming
+        self._sending = threading.Lock()  # generated code may print from threads
+        self._outgoing = os.dup(1)
+        os.dup2(2, 1)
+
+    def send_bytes(self, kind: bytes, payload: bytes) -> None:
+        if len(payload) > MAX_FRAME:
+            raise ValueError("the value is too long")
+        left = memoryview(HEADER.pack(kind, len(payload)) + payload)
+        with self._sending:
+            while left:
+                left = left[os.write(self._outgoing, left) :]
+
+    def send(self, kind: bytes, value: Any) -> None:
+        self.send_bytes(kind, json.dumps(value, allow_nan=False).encode())
+
+    def receive(self) -> tuple[bytes, Any]:
+        """The next frame. The process ends when the host is gone."""
+        header = self._incoming.read(HEADER.size)
+        if len(header) < HEADER.size:
+            os._exit(0)
+        kind, length = HEADER.unpack(header)
+        payload = self._incoming.read(length)
+        if len(payload) < length:
+            os._exit(0)
+        return kind, json.loads(payload)
+
+
+class Printed(io.RawIOBase):
+    """A raw stream whose bytes travel as frames of one kind."""
+
+    def __init__(self, channel: Channel, kind: bytes) -> None:
+        super().__init__()
+        self._channel = channel
+        self._kind = kind
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        payload = bytes(data)
+        self._channel.send_bytes(self._kind, payload)
+        return len(payload)
+
+
+class EagerText(io.TextIOWrapper):
+    """Text that is sent at once as long as there is little of it, in larger pieces later.
+
+    Code that prints a line and then hangs has its line shown; code that prints for ever costs the host few frames.
+    """
+
+    _eager_writes = 200
+
+    def write(self, text: str) -> int:
+        written = super().write(text)
+        if self._eager_writes > 0:
+            self._eager_writes -= 1
+            self.flush()
+        return written
+
+
+def redirect(channel: Channel, stdin: str) -> None:
+    """Give `print`, `input` and `sys.stderr` their places."""
+    for name, kind in (("stdout", b"o"), ("stderr", b"e")):
+        stream = EagerText(io.BufferedWriter(Printed(channel, kind), 8192), encoding="utf-8", errors="backslashreplace")
+        setattr(sys, name, stream)
+        setattr(sys, f"__{name}__", stream)
+    sys.stdin = sys.__stdin__ = io.StringIO(stdin)  # type: ignore[assignment,misc]
+
+
+def flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError, AttributeError):  # generated code may have closed or replaced it
+            stream.flush()

@@ -1,0 +1,32 @@
+"""The guest's life: take the job, lock the door, do the job, end."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any, cast
+
+from merrow_runtime.sandbox.guest.channel import Channel, redirect
+from merrow_runtime.sandbox.guest.evaluate import evaluate
+from merrow_runtime.sandbox.guest.lock import lock
+from merrow_runtime.sandbox.guest.solution import serve
+from merrow_runtime.sandbox.guest.verdict import judge
+
+_WORK = {"evaluate": evaluate, "solution": serve, "verdict": judge}
+
+
+def main() -> None:
+    """Run one job from standard input. The process ends here, without clean-up that generated code could take part in."""
+    channel = Channel(cast("Any", sys.stdin).detach())
+    _, job = channel.receive()
+    try:
+        lock(job["lock"])
+    except (OSError, KeyError, ValueError) as error:
+        channel.send(b"x", f"{type(error).__name__}: {error}")
+        os._exit(3)
+    redirect(channel, job.get("stdin", ""))
+    sys.path.extend(job["libraries"])
+    sys.argv = ["solution.py"]
+    sys.dont_write_bytecode = True
+    _WORK[job["work"]](channel, job)
+    os._exit(0)

@@ -1,0 +1,68 @@
+"""Linux: Landlock for files, seccomp for system calls, resource limits; no privilege and no further program needed."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from pathlib import Path
+
+from merrow_runtime.sandbox.guest.syscalls import AUDIT_ARCHITECTURE
+from merrow_runtime.sandbox.means.base import (
+    BOOT,
+    Limits,
+    Means,
+    Start,
+    environment,
+    interpreter,
+    libraries,
+    resource_limits,
+    system_files,
+)
+
+HOLDS = ("files", "network", "processes", "signals", "environment", "memory", "processor time", "output", "threads")
+
+
+def filter_missing() -> str:
+    """Why the system call filter can't be used here; empty where it can."""
+    if not sys.platform.startswith("linux"):
+        return "it needs Linux"
+    if platform.machine() not in AUDIT_ARCHITECTURE or sys.maxsize < 2**32:
+        return f"the system calls of {platform.machine()} are not known to it"
+    if not Path("/proc/sys/kernel/seccomp").is_dir():
+        return "the kernel has no seccomp filter"
+    return ""
+
+
+class Landlock:
+    name = "landlock"
+
+    def means(self) -> Means:
+        missing = filter_missing()
+        if missing:
+            return Means(self.name, False, missing, HOLDS)
+        from merrow_runtime.sandbox.guest.lock import landlock_version
+
+        version = landlock_version()
+        if version < 1:
+            return Means(
+                self.name,
+                False,
+                "the kernel has no Landlock, or it is switched off (5.13 or later, lsm=landlock)",
+                HOLDS,
+            )
+        return Means(self.name, True, f"Landlock ABI {version}, seccomp and resource limits", HOLDS)
+
+    def start(self, folder: Path, limits: Limits) -> Start:
+        packages = libraries()
+        lock = {
+            "limits": resource_limits(limits),
+            "parent": os.getpid(),
+            "landlock": {
+                "readable": [*system_files(), *packages.readable],
+                "listable": list(packages.folders),
+                "writable": [os.fspath(folder)],
+            },
+            "seccomp": True,
+        }
+        return Start([*interpreter(), "-c", BOOT], environment(os.fspath(folder)), lock, list(packages.folders))

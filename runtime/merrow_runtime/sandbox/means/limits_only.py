@@ -1,0 +1,31 @@
+"""No isolation: resource limits alone. Only for those who allow it explicitly."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from merrow_runtime.sandbox.means.base import (
+    BOOT,
+    Limits,
+    Means,
+    Start,
+    environment,
+    interpreter,
+    libraries,
+    resource_limits,
+)
+
+
+class LimitsOnly:
+    name = "none"
+
+    def means(self) -> Means:
+        holds = ("environment", "memory", "processor time", "output")
+        if os.name != "posix":
+            return Means(self.name, False, "resource limits need a POSIX system", holds)
+        return Means(self.name, True, "resource limits alone: no sandbox, only with explicit leave", holds)
+
+    def start(self, folder: Path, limits: Limits) -> Start:
+        lock = {"limits": resource_limits(limits), "parent": os.getpid()}
+        return Start([*interpreter(), "-c", BOOT], environment(os.fspath(folder)), lock, list(libraries().folders))

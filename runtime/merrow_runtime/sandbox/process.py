@@ -1,0 +1,271 @@
+"""One guest process as the host sees it: started, spoken to in frames, watched, ended."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import marshal
+import os
+import signal
+import sys
+from functools import cache
+from pathlib import Path
+from types import CodeType
+from typing import Any, cast
+
+from merrow_runtime.sandbox import folder as guest_folder
+from merrow_runtime.sandbox.guest.channel import HEADER, MAX_FRAME
+from merrow_runtime.sandbox.means import Way
+from merrow_runtime.sandbox.means.base import FOLDER, Start
+from merrow_runtime.sandbox.results import Limits, Outcome, SandboxRefusedError
+
+# In the order in which the guest takes them: what is imported comes before what imports it.
+_MODULES = (
+    "syscalls",
+    "seccomp",
+    "lock",
+    "channel",
+    "running",
+    "values",
+    "evaluate",
+    "solution",
+    "remote",
+    "verdict",
+    "main",
+)
+_WATCH_INTERVAL_S = 0.1
+
+_SENTENCES: dict[str, str] = {
+    "timeout": "the time limit was reached",
+    "memory": "the memory limit was reached",
+    "output": "the limit on output was reached",
+    "crashed": "the process ended before it answered",
+}
+
+
+@cache
+def _program(as_source: bool) -> bytes:
+    """The guest's modules, to be sent ahead of the job."""
+    modules: list[tuple[str, str | CodeType]] = []
+    for name in _MODULES:
+        source = Path(__file__).with_name("guest").joinpath(f"{name}.py").read_text(encoding="utf-8")
+        full = f"merrow_runtime.sandbox.guest.{name}"
+        modules.append((full, source if as_source else compile(source, full, "exec", dont_inherit=True, optimize=0)))
+    return marshal.dumps(modules, 4)
+
+
+class GuestEndedError(Exception):
+    """The guest can't go on.
+
+    Attributes:
+        outcome: why.
+    """
+
+    def __init__(self, outcome: Outcome, message: str = "") -> None:
+        super().__init__(message or _SENTENCES[outcome])
+        self.outcome: Outcome = outcome
+
+
+class Guest:
+    """A sandboxed process. Use as an async context manager: at its end the process is gone and its folder as well."""
+
+    def __init__(self, way: Way, limits: Limits, job: dict[str, Any]) -> None:
+        self._way = way
+        self._limits = limits
+        self._job = job
+        self._folder = Path()
+        self._ended_for: GuestEndedError | None = None
+        self._tasks: list[asyncio.Task[None]] = []
+        self._output_left = limits.output_kb * 1024
+        self.printed = {"o": bytearray(), "e": bytearray()}
+
+    async def __aenter__(self) -> Guest:
+        self._folder = guest_folder.make()
+        try:
+            self._start = self._way.start(self._folder, self._limits)
+            self._process = await asyncio.create_subprocess_exec(
+                *self._start.command,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                cwd=self._folder,
+                env=self._start.environment,
+                start_new_session=True,
+            )
+            self._stdin = cast("asyncio.StreamWriter", self._process.stdin)
+            self._stdout = cast("asyncio.StreamReader", self._process.stdout)
+            self._stderr = cast("asyncio.StreamReader", self._process.stderr)
+        except BaseException:
+            guest_folder.remove(self._folder)
+            raise
+        self._tasks.append(asyncio.create_task(self._read_raw_output()))
+        if self._start.watch:
+            self._tasks.append(asyncio.create_task(self._watch()))
+        try:
+            program = _program(self._start.as_source)
+            self._write(b"%d\n" % len(program) + program)
+            await self.send(b"j", {**self._job, "lock": self._start.lock, "libraries": self._start.libraries})
+        except BaseException:
+            await self.__aexit__()
+            raise
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for task in self._tasks:
+            task.cancel()
+        self._kill()
+        await asyncio.shield(asyncio.ensure_future(self._finish()))
+
+    async def _finish(self) -> None:
+        if self._start.end is not None:
+            with contextlib.suppress(OSError):
+                ending = await asyncio.create_subprocess_exec(
+                    *self._start.end(), stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL
+                )
+                await ending.wait()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._process.wait()
+        self._stdin.close()
+        guest_folder.remove(self._folder)
+
+    def _kill(self) -> None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            if self._process.returncode is None:
+                os.killpg(self._process.pid, signal.SIGKILL)
+
+    def _write(self, data: bytes) -> None:
+        self._stdin.write(data)
+
+    async def send(self, kind: bytes, value: Any) -> None:
+        await self.send_bytes(kind, json.dumps(value).encode())
+
+    async def send_bytes(self, kind: bytes, payload: bytes) -> None:
+        """Send a frame. A guest that is gone is noticed when it is read from."""
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            self._write(HEADER.pack(kind, len(payload)) + payload)
+            await self._stdin.drain()
+
+    async def receive(self) -> tuple[bytes, bytes]:
+        """The next frame that is no printed text.
+
+        Raises:
+            GuestEndedError: when there is none, or no frame.
+        """
+        while True:
+            try:
+                kind, length = HEADER.unpack(await self._stdout.readexactly(HEADER.size))
+                if length > MAX_FRAME:
+                    self._end(GuestEndedError("crashed", "the process sent what is no message"))
+                payload = await self._stdout.readexactly(length) if self._ended_for is None else b""
+            except asyncio.IncompleteReadError:
+                raise await self._why_ended() from None
+            if self._ended_for is not None:
+                raise self._ended_for
+            if kind not in b"oe":
+                return kind, payload
+            self._take(kind.decode(), payload)
+
+    async def receive_json(self, *kinds: bytes) -> tuple[bytes, Any]:
+        """The next frame, which must be of one of some kinds and JSON."""
+        kind, payload = await self.receive()
+        if kind == b"x":
+            raise SandboxRefusedError(
+                f"Generated code was not run: the sandbox {self._way.name!r} could not be closed "
+                f"({payload.decode(errors='replace')}); choose another one."
+            )
+        try:
+            if kind in kinds:
+                return kind, json.loads(payload)
+        except (ValueError, RecursionError):
+            pass
+        raise GuestEndedError("crashed", "the process sent what is no message")
+
+    def spend(self, size: int) -> None:
+        """Count bytes of a value against the limit on output.
+
+        Raises:
+            GuestEndedError: when there is less left.
+        """
+        self._output_left -= size
+        if self._output_left < 0:
+            raise GuestEndedError("output")
+
+    def _take(self, kind: str, payload: bytes) -> None:
+        self.printed[kind] += payload[: max(self._output_left, 0)]
+        self._output_left -= len(payload)
+        if self._output_left < 0:
+            self._end(GuestEndedError("output"))
+            raise GuestEndedError("output")
+
+    def text(self, kind: str) -> str:
+        return self.shown(self.printed[kind].decode("utf-8", "replace"))
+
+    def shown(self, text: str) -> str:
+        """A text of the guest with its folder under the fixed name."""
+        return text.replace(os.fspath(self._folder), FOLDER)
+
+    def _end(self, why: GuestEndedError) -> None:
+        if self._ended_for is None:
+            self._ended_for = why
+        self._kill()
+
+    async def _read_raw_output(self) -> None:
+        """What is written past Python's streams, or by the interpreter itself when it dies."""
+        while data := await self._stderr.read(65536):
+            self.printed["e"] += data[: max(self._output_left, 0)]
+            self._output_left -= len(data)
+            if self._output_left < 0:
+                self._end(GuestEndedError("output"))
+                return
+
+    async def _watch(self) -> None:
+        """Limits that the kernel does not know: the folder's size, the number of threads, memory on macOS."""
+        while True:
+            await asyncio.sleep(_WATCH_INTERVAL_S)
+            if guest_folder.used(self._folder) > self._limits.folder_mb * 1024 * 1024:
+                self._end(GuestEndedError("output", "the limit on files was reached"))
+            if sys.platform.startswith("linux"):
+                with contextlib.suppress(OSError):
+                    if len(list(Path(f"/proc/{self._process.pid}/task").iterdir())) > self._limits.threads:
+                        self._end(GuestEndedError("crashed", "the limit on threads was reached"))
+            elif await self._resident_kib() > self._limits.memory_mb * 1024:
+                self._end(GuestEndedError("memory"))
+
+    async def _resident_kib(self) -> int:
+        asking = await asyncio.create_subprocess_exec(
+            "/bin/ps",
+            "-o",
+            "rss=",
+            "-p",
+            str(self._process.pid),
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+        )
+        answer, _ = await asking.communicate()
+        return int(answer) if answer.strip().isdigit() else 0
+
+    async def _why_ended(self) -> GuestEndedError:
+        status = await self._process.wait()
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.wait(self._tasks[:1], timeout=1)
+        if self._ended_for is not None:
+            return self._ended_for
+        number = (
+            -status if status < 0 else status - 128 if status > 128 else 0
+        )  # a shell's or a container's way to say it
+        if number == signal.SIGXCPU:
+            return GuestEndedError("timeout", "the limit on processor time was reached")
+        if number == signal.SIGSEGV:
+            return GuestEndedError("crashed", "the process crashed (SIGSEGV), mostly by too deep a recursion")
+        if number == signal.SIGKILL:
+            return GuestEndedError(
+                "crashed", "the process was killed by the system, for want of memory or of processor time"
+            )
+        if number:
+            with contextlib.suppress(ValueError):
+                return GuestEndedError("crashed", f"the process crashed ({signal.Signals(number).name})")
+        return GuestEndedError("crashed", f"the process ended with status {status} before it answered")
+
+
+__all__ = ["Guest", "GuestEndedError", "Start"]

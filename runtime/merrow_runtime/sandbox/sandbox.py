@@ -1,0 +1,153 @@
+"""The sandbox's door: evaluate code, test a solution."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Sequence
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from merrow_runtime.sandbox.means import Way, choose_soon
+from merrow_runtime.sandbox.process import Guest, GuestEndedError
+from merrow_runtime.sandbox.results import PROTOCOL, Limits, Means, SandboxJob, SandboxResult, TestResult
+from merrow_runtime.sandbox.testing import test_solution
+
+
+class Sandbox:
+    """Runs generated Python code in processes of their own that can reach nothing.
+
+    Args:
+        means: name of a means of isolation (`available_means`); None: the best there is.
+        limits: what the code may use.
+        allow_unsafe: where nothing adequate exists, run with resource limits alone.
+        concurrency: evaluations and tests at once in one event loop; what comes later waits. Default: the number of processors.
+
+    One sandbox may serve any number of event loops.
+    """
+
+    def __init__(
+        self,
+        means: str | None = None,
+        limits: Limits | None = None,
+        allow_unsafe: bool = False,
+        concurrency: int | None = None,
+    ) -> None:
+        self.limits = limits or Limits()
+        self._asked_for = means
+        self._allow_unsafe = allow_unsafe
+        self._concurrency = concurrency or os.cpu_count() or 1
+        self._way: Way | None = None
+        self._turns: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
+
+    async def means(self) -> Means:
+        """The means in force.
+
+        Raises:
+            SandboxRefusedError: when there is none.
+        """
+        return (await self._chosen()).means()
+
+    async def evaluate(self, code: str, call: str | None = "solve") -> SandboxResult:
+        """Run code and call one function of it without arguments (None: none).
+
+        Raises:
+            SandboxRefusedError: when there is no adequate sandbox. Whatever the code does is a result, never an exception.
+        """
+        return await self.run(SandboxJob(code, entry=call))
+
+    async def run(self, job: SandboxJob) -> SandboxResult:
+        """Run one job.
+
+        Raises:
+            SandboxRefusedError: as `evaluate`.
+        """
+        way = await self._chosen()
+        async with self._turn():
+            guest = Guest(way, self.limits, _work(job))
+            async with guest:
+                try:
+                    async with asyncio.timeout(job.timeout_s or self.limits.wall_s):
+                        _, answer = await guest.receive_json(b"v")
+                    return _result(guest, answer)
+                except TimeoutError:
+                    ended = GuestEndedError("timeout")
+                except GuestEndedError as error:
+                    ended = error
+            return SandboxResult(ended.outcome, None, guest.text("o"), guest.text("e"), _sentence(ended))
+
+    async def test(self, solution: str, tests: Sequence[str], entry_point: str) -> TestResult:
+        """Run tests against a solution, each in a process that the solution has no part in.
+
+        Args:
+            solution: Python source that defines `entry_point`.
+            tests: Python statements, each with assertions that call the solution by its name or as `candidate`. A test that ends
+                without having called the solution has failed: a check that is defined but not called says nothing.
+            entry_point: the function under test.
+
+        Raises:
+            SandboxRefusedError: as `evaluate`.
+        """
+        if not tests:
+            return TestResult(False, (), "no_tests")
+        way = await self._chosen()
+        async with self._turn():
+            return await test_solution(way, self.limits, solution, tests, entry_point)
+
+    def request_of(
+        self,
+        job: SandboxJob | None = None,
+        *,
+        solution: str | None = None,
+        tests: Sequence[str] = (),
+        entry_point: str | None = None,
+    ) -> dict[str, Any]:
+        """What a result depends on, as JSON, for hashing: of a job, or of a test of a solution.
+
+        The means in force is no part of it, nor is the interpreter: a recording is replayed anywhere.
+        """
+        shared = {"sandbox": PROTOCOL, "limits": self.limits.to_json()}
+        if job is not None:
+            return {**shared, "work": "evaluate", **_content(job), "timeout_s": job.timeout_s}
+        return {**shared, "work": "test", "code": solution, "tests": list(tests), "entry": entry_point}
+
+    async def _chosen(self) -> Way:
+        if self._way is None:
+            self._way = await choose_soon(self._asked_for, self._allow_unsafe)
+        return self._way
+
+    def _turn(self) -> asyncio.Semaphore:
+        return self._turns.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(self._concurrency))
+
+
+def _content(job: SandboxJob) -> dict[str, Any]:
+    return {"code": job.code, "stdin": job.stdin, "entry": job.entry, "arguments": list(job.arguments)}
+
+
+def _work(job: SandboxJob) -> dict[str, Any]:
+    return {"work": "evaluate", **_content(job)}
+
+
+def _sentence(ended: GuestEndedError) -> str:
+    text = str(ended)
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def _result(guest: Guest, answer: Any) -> SandboxResult:
+    """A result from what the guest says, which may be anything: the code could have written the frame itself."""
+    if not isinstance(answer, dict) or answer.get("outcome") not in ("ok", "error", "memory"):
+        raise GuestEndedError("crashed", "the process sent what is no result")
+    texts: dict[str, str] = {}
+    for name in ("value", "error", "traceback"):
+        text = answer.get(name)
+        if isinstance(text, str):
+            guest.spend(len(text))
+            texts[name] = guest.shown(text.encode("utf-8", "replace").decode())
+    return SandboxResult(
+        answer["outcome"],
+        texts.get("value"),
+        guest.text("o"),
+        guest.text("e"),
+        texts.get("error", ""),
+        texts.get("traceback", ""),
+    )
