@@ -196,7 +196,11 @@ def _is_strict(schema: object) -> bool:
 
 
 def _instructed(messages: list[Message], schema: AnswerSchema) -> list[Message]:
-    """The messages with the schema as an instruction at the end of the last one, for an endpoint that can't force it."""
+    """The messages with the schema as an instruction at the end of the last one, for an endpoint that can't force it;
+    as they are where they speak of JSON themselves.
+    """
+    if not messages or any("json" in message.content.casefold() for message in messages):
+        return messages
     instruction = (
         "Answer with one JSON object that is valid for this JSON Schema, and with nothing else:\n"
         + canonical(dict(schema.schema))

@@ -1,0 +1,43 @@
+"""The embedded offline model: answers by rule, costs nothing, needs no network, and says in every answer what it is."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+
+from merrow_runtime.models.endpoint import OnText
+from merrow_runtime.models.offline_answers import NOTICE, answer_to
+from merrow_runtime.models.prices import FREE, Price
+from merrow_runtime.models.tokens import estimate_tokens, prompt_tokens
+from merrow_runtime.requests import ModelReply, ModelRequest
+from merrow_runtime.usage import Usage
+
+OFFLINE_ORIGIN = "merrow:offline"
+OFFLINE_MODEL = "merrow-offline (not a real model)"
+_PIECES = re.compile(r"\S+\s*|\s+")
+
+
+class OfflineEndpoint:
+    """Answers every request, whatever model it names. The same request has the same answer, on every machine."""
+
+    @property
+    def origin(self) -> str:
+        return OFFLINE_ORIGIN
+
+    def price(self, model: str) -> Price | None:  # noqa: ARG002 (every model)
+        """Nothing."""
+        return FREE
+
+    async def complete(self, request: ModelRequest, on_text: OnText | None = None) -> ModelReply:
+        """Answer. Tokens are counted by the offline rule; answers are short and never cut at ``max_tokens``."""
+        await asyncio.sleep(0)
+        text = answer_to(request)
+        if on_text is not None:
+            for piece in _PIECES.findall(text):
+                on_text(piece)
+                await asyncio.sleep(0)
+        usage = Usage(prompt_tokens(request), estimate_tokens(text), 1, 0.0)
+        return ModelReply(text, "stop", usage, OFFLINE_MODEL, 0.0, NOTICE)
+
+    async def close(self) -> None:
+        """Nothing is open."""
