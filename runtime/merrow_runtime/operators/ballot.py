@@ -16,8 +16,9 @@ from merrow_runtime.operators.structured import Field, answer_form, answer_schem
 from merrow_runtime.values import Outputs, Value, as_text
 
 _BARE_CHOICE = re.compile(
-    r"\W*(?:(?:candidate|solution|option|answer|choice|letter)\W+)?(?:is\W+)?([A-Z]{1,4})\W*", re.IGNORECASE
+    r"\W*(?:the\W+)?(?:(?:candidate|solution|option|answer|choice|letter)\W+)?(?:is\W+)?([A-Z]{1,4})\W*", re.IGNORECASE
 )
+_LONGEST_CHOICE = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +88,8 @@ def _choice(text: str, fields: Sequence[Field], letters: Mapping[str, int]) -> i
     try:
         said = str(read_fields(text, fields)["choice"])
     except AnswerFailure:
-        lines = text.strip().splitlines()
-        bare = next((match for line in (text, *lines[-1:]) if (match := _BARE_CHOICE.fullmatch(line.strip()))), None)
+        last = text.strip().rpartition("\n")[2].strip()
+        bare = _BARE_CHOICE.fullmatch(last) if len(last) <= _LONGEST_CHOICE else None
         if bare is None or bare[1].upper() not in letters:
             names = ", ".join(letters)
             raise AnswerFailure(

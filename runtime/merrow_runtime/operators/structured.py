@@ -21,6 +21,7 @@ from merrow_runtime.requests import AnswerSchema
 from merrow_runtime.values import Value
 
 _LONGEST_REPAIRED = 200_000
+_MOST_TRIED = 50
 _NO_VALUE = object()
 
 
@@ -77,7 +78,7 @@ def read_fields(text: str, fields: Sequence[Field]) -> dict[str, Value]:
             failure = failure or problem
     if failure is None and len(fields) == 1:
         try:
-            return {fields[0].name: _value(text, fields[0])}
+            return {fields[0].name: _bare(text, fields[0])}
         except AnswerFailure as problem:
             failure = AnswerFailure(str(problem), remedy=f"{answer_form(fields)}\n{problem.remedy}")
     raise failure or AnswerFailure("The answer is no JSON object.", remedy=answer_form(fields))
@@ -105,7 +106,8 @@ def _mappings(text: str, fields: Sequence[Field]) -> list[Mapping[str, Value]]:
     found: list[Mapping[str, Value]] = []
     texts = [text, *(block.text for block in fences(text))]
     found += [value for value in map(_loaded, texts) if isinstance(value, dict)]
-    if not found:
+    found += [value for value in _embedded(text) if isinstance(value, dict)] if not found else []
+    if not any(_complete(value, fields) for value in found):
         for candidate in reversed(texts):
             start = candidate.find("{")
             value = _repaired(candidate[start:]) if start >= 0 else None
@@ -115,6 +117,11 @@ def _mappings(text: str, fields: Sequence[Field]) -> list[Mapping[str, Value]]:
         if len(reading) == len(fields):
             found.append(reading)
     return found
+
+
+def _complete(found: Mapping[str, Value], fields: Sequence[Field]) -> bool:
+    folded = {key.strip().casefold() for key in found}
+    return all(field.name.casefold() in folded for field in fields)
 
 
 def _checked(found: Mapping[str, Value], fields: Sequence[Field]) -> dict[str, Value]:
@@ -127,6 +134,14 @@ def _checked(found: Mapping[str, Value], fields: Sequence[Field]) -> dict[str, V
         field.name: _value(found[field.name] if field.name in found else folded[field.name.casefold()], field)
         for field in fields
     }
+
+
+def _bare(text: str, field: Field) -> Value:
+    """The value of an answer that is nothing else, perhaps in a fence."""
+    blocks = fences(text)
+    if field.shape.kind == "list":
+        return _value(read_json(text), field)
+    return _value(blocks[0].text if len(blocks) == 1 else text, field)
 
 
 def _value(given: Value, field: Field) -> Value:
@@ -144,14 +159,16 @@ def _value(given: Value, field: Field) -> Value:
 def _loaded(text: str) -> object:
     """The value of JSON text, `_NO_VALUE` where it is none."""
     try:
-        value = json.loads(text, strict=False, parse_constant=_refuse)
-        return _well_formed(value)
+        return _well_formed(_DECODER.decode(text))
     except (ValueError, RecursionError):
         return _NO_VALUE
 
 
 def _refuse(name: str) -> object:
     raise ValueError(f"JSON has no {name}")
+
+
+_DECODER = json.JSONDecoder(strict=False, parse_constant=_refuse)
 
 
 def _repaired(text: str) -> object:
@@ -163,9 +180,26 @@ def _repaired(text: str) -> object:
         return None
 
 
+def _embedded(text: str) -> list[object]:
+    """The JSON objects that stand in a text, outermost ones only."""
+    found: list[object] = []
+    start = text.find("{")
+    for _ in range(_MOST_TRIED):
+        if start < 0:
+            break
+        try:
+            value, end = _DECODER.raw_decode(text, start)
+            found.append(_well_formed(value))
+        except (ValueError, RecursionError):
+            end = start + 1
+        start = text.find("{", end)
+    return found
+
+
 def _well_formed(value: Any) -> Any:
-    """The value without halves of surrogate pairs, which JSON can spell but no text can hold."""
-    return json.loads(re.sub(r"[\ud800-\udfff]", "\ufffd", json.dumps(value, ensure_ascii=False)))
+    """The value with halves of surrogate pairs joined, and lone ones, which no text can hold, replaced."""
+    text = json.dumps(value, ensure_ascii=False)
+    return json.loads(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
 
 
 def _tagged(text: str, fields: Sequence[Field]) -> dict[str, Value]:
