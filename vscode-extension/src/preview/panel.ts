@@ -1,0 +1,234 @@
+import * as vscode from 'vscode';
+import type { MerrowContext } from '../context';
+import { page, webviewRoot } from './page';
+import { partAt, placeOf } from './places';
+import type { ExportFormat, FromPreview, Graph, NodeRun, Part, ToPreview } from './protocol';
+
+export const VIEW_TYPE = 'merrow.preview';
+
+/** Milliseconds after the last keystroke before a picture is asked for, at least and at most; slow pictures wait longer. */
+const SHORTEST = 120;
+const LONGEST = 1500;
+
+export interface Selection {
+  readonly uri: vscode.Uri;
+  readonly diagram: number;
+  readonly node: string;
+  /** Whether the text took the focus. */
+  readonly open: boolean;
+}
+
+/** The preview of one document: asks the server for its diagram, has it drawn, and follows the cursor both ways. */
+export class PreviewPanel implements vscode.Disposable {
+  private readonly disposables: vscode.Disposable[] = [];
+  private readonly selected = new vscode.EventEmitter<Selection>();
+  readonly onDidSelectNode = this.selected.event;
+  private graph: Graph | undefined;
+  private states: ReadonlyMap<string, NodeRun> = new Map();
+  private timer: NodeJS.Timeout | undefined;
+  private asking: vscode.CancellationTokenSource | undefined;
+  private took = 0;
+  private diagram: number | undefined;
+  private cursor: vscode.Position | undefined;
+  private requests = 0;
+  private readonly exports = new Map<number, { resolve(data: string): void; reject(problem: Error): void }>();
+  private ready = false;
+  private gone = false;
+  private readonly drawings = new vscode.EventEmitter<void>();
+
+  constructor(
+    private readonly context: MerrowContext,
+    readonly panel: vscode.WebviewPanel,
+    readonly uri: vscode.Uri,
+    diagram: number | undefined,
+  ) {
+    this.diagram = diagram;
+    panel.title = `Preview ${uri.path.slice(uri.path.lastIndexOf('/') + 1)}`;
+    const icon = (theme: string) => vscode.Uri.joinPath(context.extension.extensionUri, 'media', `preview-${theme}.svg`);
+    panel.iconPath = { light: icon('light'), dark: icon('dark') };
+    panel.webview.options = { enableScripts: true, localResourceRoots: [webviewRoot(context.extension)] };
+    this.disposables.push(
+      this.selected,
+      this.drawings,
+      panel.webview.onDidReceiveMessage((message: FromPreview) => this.received(message)),
+      panel.onDidDispose(() => this.dispose()),
+      vscode.workspace.onDidChangeTextDocument(({ document }) => this.isOurs(document) && this.soon()),
+      vscode.workspace.onDidOpenTextDocument((document) => this.isOurs(document) && this.soon()),
+      vscode.languages.onDidChangeDiagnostics(({ uris }) => uris.some((changed) => this.isUri(changed)) && this.soon()),
+      vscode.window.onDidChangeTextEditorSelection(({ textEditor, selections }) => {
+        if (this.isOurs(textEditor.document) && selections[0] !== undefined) this.moved(selections[0].active);
+      }),
+      vscode.window.onDidChangeActiveTextEditor((editor) => {
+        if (editor !== undefined && this.isOurs(editor.document)) this.moved(editor.selection.active);
+      }),
+      context.onDidChangeClient((client) => (client === undefined ? this.say('The language server is not running.') : this.soon())),
+    );
+    const editor = this.editor();
+    if (diagram === undefined) this.cursor = editor?.selection.active;
+    panel.webview.html = page(panel.webview, context.extension, 'preview');
+  }
+
+  /** Show the states of a run on the nodes; none takes them away. */
+  showRun(states: ReadonlyMap<string, NodeRun>): void {
+    this.states = states;
+    this.post({ type: 'run', states: [...states] });
+  }
+
+  toggleTypes(): void {
+    this.post({ type: 'types' });
+  }
+
+  /** The picture as a file's content: the text of an SVG, or a PNG in base64. Rejects with a sentence. */
+  async export(format: ExportFormat): Promise<string> {
+    if (!this.ready || this.graph === undefined) await this.firstPicture();
+    return new Promise((resolve, reject) => {
+      const request = (this.requests += 1);
+      this.exports.set(request, { resolve, reject });
+      this.post({ type: 'export', request, format });
+    });
+  }
+
+  dispose(): void {
+    if (this.gone) return;
+    this.gone = true;
+    clearTimeout(this.timer);
+    this.asking?.cancel();
+    for (const { reject } of this.exports.values()) reject(new Error('The preview was closed.'));
+    vscode.Disposable.from(...this.disposables).dispose();
+    this.panel.dispose();
+  }
+
+  private firstPicture(): Promise<void> {
+    return new Promise((resolve) => {
+      const waiting = this.drawings.event(() => {
+        waiting.dispose();
+        resolve();
+      });
+    });
+  }
+
+  private isUri(uri: vscode.Uri): boolean {
+    return uri.toString() === this.uri.toString();
+  }
+
+  private isOurs(document: vscode.TextDocument): boolean {
+    return this.isUri(document.uri);
+  }
+
+  private document(): vscode.TextDocument | undefined {
+    return vscode.workspace.textDocuments.find((document) => this.isOurs(document));
+  }
+
+  private editor(): vscode.TextEditor | undefined {
+    const editors = vscode.window.visibleTextEditors.filter(({ document }) => this.isOurs(document));
+    return editors.find((editor) => editor === vscode.window.activeTextEditor) ?? editors[0];
+  }
+
+  private post(message: ToPreview): void {
+    if (!this.gone && this.ready) void this.panel.webview.postMessage(message);
+  }
+
+  private say(text: string | null): void {
+    this.post({ type: 'notice', text });
+  }
+
+  private received(message: FromPreview): void {
+    switch (message.type) {
+      case 'ready':
+        this.ready = true;
+        if (this.graph !== undefined) this.post({ type: 'graph', graph: this.graph });
+        if (this.states.size > 0) this.showRun(this.states);
+        return this.soon(0);
+      case 'drawn':
+        this.took = message.milliseconds;
+        this.drawings.fire();
+        return;
+      case 'select':
+        return void this.select(message.part, message.open);
+      case 'exported':
+        this.exports.get(message.request)?.resolve(message.data);
+        this.exports.delete(message.request);
+        return;
+      case 'failed':
+        this.exports.get(message.request)?.reject(new Error(message.message));
+        this.exports.delete(message.request);
+        return;
+      case 'command':
+        return void vscode.commands.executeCommand(`merrow.${message.command}`, this.uri);
+    }
+  }
+
+  /** Ask for the diagram once nothing has happened for a moment. */
+  private soon(wait = Math.min(Math.max(this.took / 2, SHORTEST), LONGEST)): void {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => void this.refresh(), wait);
+  }
+
+  private async refresh(): Promise<void> {
+    const graph = await this.ask();
+    if (graph === undefined || this.gone) return;
+    this.graph = graph;
+    this.diagram = graph.diagram;
+    this.post({ type: 'graph', graph });
+    this.follow();
+  }
+
+  /** The diagram as it is now; undefined where there is none, or another question came meanwhile. */
+  private async ask(): Promise<Graph | undefined> {
+    this.asking?.cancel();
+    const asking = (this.asking = new vscode.CancellationTokenSource());
+    try {
+      // A document that no editor shows any more is opened again, or the server would not know it.
+      await vscode.workspace.openTextDocument(this.uri);
+      const client = await this.context.readyClient();
+      const params = { textDocument: { uri: client.code2ProtocolConverter.asUri(this.uri) }, ...this.wanted() };
+      const graph = await client.sendRequest<Graph | null>('merrow/graph', params, asking.token);
+      if (asking.token.isCancellationRequested) return undefined;
+      if (graph === null) this.say('There is no diagram in this document any more.');
+      return graph ?? undefined;
+    } catch (problem) {
+      if (!asking.token.isCancellationRequested) {
+        this.context.log.debug('merrow/graph:', problem);
+        this.say('The language server does not answer, so the picture is not brought up to date.');
+      }
+      return undefined;
+    } finally {
+      asking.dispose();
+    }
+  }
+
+  /** Which diagram of the document: where the cursor is, or the one that was shown last. */
+  private wanted(): { position: vscode.Position } | { diagram: number } | Record<string, never> {
+    if (this.cursor !== undefined) return { position: this.cursor };
+    return this.diagram === undefined ? {} : { diagram: this.diagram };
+  }
+
+  private moved(position: vscode.Position): void {
+    this.cursor = position;
+    const graph = this.graph;
+    if (graph === undefined) return;
+    const { start, end } = graph.range;
+    if (graph.diagrams > 1 && (position.line < start.line || position.line > end.line)) this.soon();
+    else this.follow();
+  }
+
+  /** Show the part where the cursor is; not while the text has changed since the server was asked. */
+  private follow(): void {
+    const [graph, document] = [this.graph, this.document()];
+    if (graph === undefined || this.cursor === undefined || document?.version !== graph.version) return;
+    this.post({ type: 'cursor', part: partAt(graph, this.cursor) ?? null });
+  }
+
+  private async select(part: Part, open: boolean): Promise<void> {
+    let graph = this.graph;
+    if (graph !== undefined && this.document()?.version !== graph.version) graph = (await this.ask()) ?? graph;
+    const place = graph && placeOf(graph, part);
+    if (graph === undefined || place === undefined) return;
+    if (part.kind === 'node') this.selected.fire({ uri: this.uri, diagram: graph.diagram, node: part.id, open });
+    const range = new vscode.Range(place.start.line, place.start.character, place.end.line, place.end.character);
+    const column = this.editor()?.viewColumn ?? (this.panel.viewColumn === vscode.ViewColumn.One ? vscode.ViewColumn.Two : vscode.ViewColumn.One);
+    const editor = await vscode.window.showTextDocument(this.uri, { viewColumn: column, preserveFocus: !open });
+    editor.selection = new vscode.Selection(range.start, range.end);
+    editor.revealRange(range, vscode.TextEditorRevealType.InCenterIfOutsideViewport);
+  }
+}

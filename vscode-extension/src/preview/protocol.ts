@@ -1,0 +1,114 @@
+/** What the preview's two sides and the language server say to each other. Types only: the webview shares this file. */
+
+export interface Position {
+  readonly line: number;
+  readonly character: number;
+}
+
+export interface Range {
+  readonly start: Position;
+  readonly end: Position;
+}
+
+export type Severity = 'error' | 'warning' | 'hint';
+
+export interface Finding {
+  readonly code: string;
+  readonly severity: Severity;
+  readonly message: string;
+  readonly range: Range;
+}
+
+export interface GraphNode {
+  readonly id: string;
+  readonly kind: 'input' | 'output' | 'operator' | 'decision' | 'unknown';
+  readonly operator: string | null;
+  readonly label: string | null;
+  /** The id where the node is declared. */
+  readonly range: Range;
+  /** All that is written about the node. */
+  readonly places: readonly Range[];
+  readonly diagnostics: readonly Finding[];
+}
+
+export interface GraphEdge {
+  /** The id of the path in Mermaid's drawing. */
+  readonly id: string;
+  readonly source: string;
+  readonly target: string;
+  readonly label: string | null;
+  readonly range: Range;
+  readonly output: string | null;
+  readonly port: string | null;
+  readonly type: string | null;
+  readonly case: string | null;
+  readonly drawn: boolean;
+  readonly diagnostics: readonly Finding[];
+}
+
+export interface GraphSubgraph {
+  readonly id: string;
+  readonly title: string;
+  readonly range: Range;
+}
+
+/** The server's answer to `merrow/graph`. */
+export interface Graph {
+  readonly uri: string;
+  readonly version: number | null;
+  /** The diagram's number in the document, from 1, and how many there are. */
+  readonly diagram: number;
+  readonly diagrams: number;
+  readonly range: Range;
+  readonly text: string;
+  readonly kind: 'flowchart' | 'other' | 'unknown';
+  readonly workflow: boolean;
+  readonly direction: string;
+  readonly nodes: readonly GraphNode[];
+  readonly edges: readonly GraphEdge[];
+  readonly subgraphs: readonly GraphSubgraph[];
+  /** Findings about neither a node nor an edge. */
+  readonly diagnostics: readonly Finding[];
+}
+
+/** A part of the picture that stands for a part of the text. */
+export interface Part {
+  readonly kind: 'node' | 'edge' | 'subgraph';
+  readonly id: string;
+}
+
+export type RunState = 'waiting' | 'running' | 'finished' | 'failed' | 'skipped';
+
+/** Where a node is in a run; `detail` is what it took: time, tokens, cost, or why it failed. */
+export interface NodeRun {
+  readonly state: RunState;
+  readonly detail?: string;
+}
+
+export type ExportFormat = 'svg' | 'png';
+
+/** To the webview. */
+export type ToPreview =
+  | { readonly type: 'graph'; readonly graph: Graph }
+  | { readonly type: 'cursor'; readonly part: Part | null }
+  | { readonly type: 'run'; readonly states: readonly (readonly [string, NodeRun])[] }
+  | { readonly type: 'notice'; readonly text: string | null }
+  | { readonly type: 'types' }
+  | { readonly type: 'export'; readonly request: number; readonly format: ExportFormat };
+
+/** From the webview. */
+export type FromPreview =
+  | { readonly type: 'ready' }
+  /** The part was chosen; with `open` the text takes the focus. */
+  | { readonly type: 'select'; readonly part: Part; readonly open: boolean }
+  /** A picture was drawn, which took so many milliseconds. */
+  | { readonly type: 'drawn'; readonly version: number | null; readonly milliseconds: number }
+  | { readonly type: 'exported'; readonly request: number; readonly data: string }
+  | { readonly type: 'failed'; readonly request: number; readonly message: string }
+  | { readonly type: 'command'; readonly command: 'exportSvg' | 'exportPng' };
+
+/** What a webview keeps while the window is reloaded. */
+export interface PreviewState {
+  readonly uri: string;
+  readonly diagram: number;
+}

@@ -1,0 +1,120 @@
+import type { Answer, DrawRequest, Drawing, Question } from './protocol';
+
+/** A drawing that nobody waits for any more. */
+export class Superseded extends Error {}
+
+interface Waiting {
+  readonly request: DrawRequest;
+  readonly resolve: (drawing: Drawing) => void;
+  readonly reject: (reason: Error) => void;
+}
+
+/** Milliseconds under which a drawing under way is not worth ending. */
+const SHORT = 700;
+
+/**
+ * Draws in a frame of its own (`webview/engine`). One drawing is under way at a time and the newest one waits; what it replaces
+ * is rejected as `Superseded`. A long drawing whose text is out of date is ended, unless it is half done.
+ */
+export class Engine {
+  private frame: HTMLIFrameElement | undefined;
+  private port: Promise<MessagePort> | undefined;
+  private current: { waiting: Waiting; id: number; since: number } | undefined;
+  private next: Waiting | undefined;
+  private count = 0;
+  private lastTook = 0;
+
+  /** `source` is the script of the drawing frame, `nonce` what the page's policy allows scripts by. */
+  constructor(
+    private readonly source: Promise<string>,
+    private readonly nonce: string,
+  ) {}
+
+  draw(request: DrawRequest): Promise<Drawing> {
+    return new Promise((resolve, reject) => {
+      this.next?.reject(new Superseded());
+      this.next = { request, resolve, reject };
+      if (this.current === undefined) void this.begin();
+      else if (this.lastTook > SHORT && performance.now() - this.current.since < this.lastTook / 2) {
+        this.end(new Superseded());
+        void this.begin();
+      }
+    });
+  }
+
+  dispose(): void {
+    this.next?.reject(new Superseded());
+    this.next = undefined;
+    this.end(new Superseded());
+  }
+
+  private async begin(): Promise<void> {
+    const waiting = this.next;
+    if (waiting === undefined) return;
+    this.next = undefined;
+    const id = (this.count += 1);
+    this.current = { waiting, id, since: performance.now() };
+    try {
+      this.port ??= this.start();
+      const port = await this.port;
+      if (this.current?.id !== id) return;
+      this.current.since = performance.now();
+      const question: Question = { id, request: waiting.request };
+      port.postMessage(question);
+    } catch (problem) {
+      this.port = undefined;
+      this.finish(id, () => waiting.reject(problem instanceof Error ? problem : new Error(String(problem))));
+    }
+  }
+
+  private answered(answer: Answer): void {
+    const current = this.current;
+    if (current?.id !== answer.id) return;
+    this.lastTook = performance.now() - current.since;
+    this.finish(answer.id, () => {
+      if ('drawing' in answer) current.waiting.resolve(answer.drawing);
+      else current.waiting.reject(new Error(answer.problem));
+    });
+  }
+
+  private finish(id: number, settle: () => void): void {
+    if (this.current?.id !== id) return;
+    this.current = undefined;
+    settle();
+    void this.begin();
+  }
+
+  /** End the frame with what it does. */
+  private end(reason: Error): void {
+    this.current?.waiting.reject(reason);
+    this.current = undefined;
+    this.frame?.remove();
+    this.frame = this.port = undefined;
+  }
+
+  private async start(): Promise<MessagePort> {
+    const source = await this.source;
+    const frame = document.createElement('iframe');
+    this.frame = frame;
+    // No "allow-same-origin": the frame has no origin but its own, thus a process of its own, and nothing to reach.
+    frame.setAttribute('sandbox', 'allow-scripts');
+    frame.className = 'drawing-frame';
+    frame.setAttribute('aria-hidden', 'true');
+    frame.tabIndex = -1;
+    frame.srcdoc = `<!doctype html><meta charset="utf-8"><body><script nonce="${this.nonce}">${source.replaceAll('</script', '<\\/script')}</script>`;
+    const { port1, port2 } = new MessageChannel();
+    const ready = new Promise<void>((resolve) => {
+      port1.onmessage = ({ data }: MessageEvent<Answer | 'ready'>) => {
+        if (data === 'ready') resolve();
+        else this.answered(data);
+      };
+    });
+    await new Promise<void>((resolve) => {
+      frame.onload = () => resolve();
+      document.body.append(frame);
+    });
+    frame.contentWindow?.postMessage('start', '*', [port2]);
+    await ready;
+    return port1;
+  }
+}

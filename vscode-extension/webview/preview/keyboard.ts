@@ -1,0 +1,149 @@
+import type { Picture } from './picture';
+
+type Direction = 'ArrowUp' | 'ArrowDown' | 'ArrowLeft' | 'ArrowRight';
+
+export interface KeyActions {
+  zoom(factor: number): void;
+  actualSize(): void;
+  fit(): void;
+  types(): void;
+  pan(dx: number, dy: number): void;
+  /** The node has the focus now. */
+  focused(id: string): void;
+  /** Enter or space on a node. */
+  chosen(id: string, open: boolean): void;
+  leave(): void;
+}
+
+const STEP = 60;
+
+/** The picture by keys: arrows go from node to node, Enter to the text, + - 0 1 zoom, T shows types. One node is in the tab order. */
+export class Keyboard {
+  private picture: Picture | undefined;
+  private current: string | undefined;
+
+  constructor(
+    viewport: HTMLElement,
+    private readonly actions: KeyActions,
+  ) {
+    viewport.addEventListener('keydown', (event) => this.pressed(event));
+    viewport.addEventListener('focusin', (event) => {
+      const id = event.target instanceof Element ? event.target.closest<SVGElement>('g.node[data-node]')?.dataset['node'] : undefined;
+      if (id === undefined) return;
+      this.select(id);
+      if (event.target instanceof Element && event.target.matches(':focus-visible')) actions.focused(id);
+    });
+  }
+
+  /** Keys speak of this picture from now on; the focus stays on the node of the same name. */
+  use(picture: Picture, label: (id: string) => string): void {
+    const had = document.activeElement instanceof SVGElement && document.activeElement.matches('g.node');
+    this.picture = picture;
+    for (const id of picture.nodeIds) {
+      const node = picture.node(id);
+      node?.setAttribute('tabindex', '-1');
+      node?.setAttribute('role', 'button');
+      node?.setAttribute('aria-label', label(id));
+    }
+    const first = this.current !== undefined && picture.node(this.current) !== undefined ? this.current : [...picture.nodeIds][0];
+    this.select(first);
+    return had ? this.focus() : undefined;
+  }
+
+  relabel(id: string, label: string): void {
+    this.picture?.node(id)?.setAttribute('aria-label', label);
+  }
+
+  /** Make a node the one that Tab reaches. */
+  select(id: string | undefined): void {
+    if (this.current !== undefined) this.picture?.node(this.current)?.setAttribute('tabindex', '-1');
+    this.current = id;
+    if (id !== undefined) this.picture?.node(id)?.setAttribute('tabindex', '0');
+  }
+
+  focus(): void {
+    if (this.current !== undefined) this.picture?.node(this.current)?.focus({ preventScroll: true });
+  }
+
+  private pressed(event: KeyboardEvent): void {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const on = event.target instanceof Element && event.target.closest('g.node') !== null;
+    if (!this.act(event, on)) return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  private act(event: KeyboardEvent, on: boolean): boolean {
+    const { actions, current } = this;
+    switch (event.key) {
+      case '+':
+      case '=':
+        actions.zoom(1.25);
+        return true;
+      case '-':
+        actions.zoom(1 / 1.25);
+        return true;
+      case '0':
+        actions.fit();
+        return true;
+      case '1':
+        actions.actualSize();
+        return true;
+      case 't':
+      case 'T':
+        actions.types();
+        return true;
+      case 'Escape':
+        actions.leave();
+        return true;
+      case 'Enter':
+      case ' ':
+        if (!on || current === undefined) return false;
+        actions.chosen(current, event.key === 'Enter');
+        return true;
+      case 'ArrowUp':
+      case 'ArrowDown':
+      case 'ArrowLeft':
+      case 'ArrowRight':
+        if (event.shiftKey) this.pan(event.key);
+        else this.move(event.key);
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  private pan(key: Direction): void {
+    const [dx, dy] = { ArrowUp: [0, STEP], ArrowDown: [0, -STEP], ArrowLeft: [STEP, 0], ArrowRight: [-STEP, 0] }[key] as [number, number];
+    this.actions.pan(dx, dy);
+  }
+
+  /** The focus goes to the nearest node in a direction. */
+  private move(key: Direction): void {
+    const picture = this.picture;
+    const from = this.current === undefined ? undefined : picture?.node(this.current);
+    if (picture === undefined || from === undefined) return;
+    if (!from.contains(document.activeElement)) return this.focus();
+    const start = middle(from);
+    const [along, sign] = key === 'ArrowUp' || key === 'ArrowDown' ? [1, key === 'ArrowDown' ? 1 : -1] : [0, key === 'ArrowRight' ? 1 : -1];
+    let [best, least]: [string | undefined, number] = [undefined, Infinity];
+    for (const id of picture.nodeIds) {
+      const node = picture.node(id);
+      if (node === undefined || node === from) continue;
+      const place = middle(node);
+      const ahead = ((place[along as 0 | 1]) - start[along as 0 | 1]) * (sign as number);
+      const aside = Math.abs(place[along === 1 ? 0 : 1] - start[along === 1 ? 0 : 1]);
+      if (ahead <= 1) continue;
+      const cost = ahead + 2 * aside;
+      if (cost < least) [best, least] = [id, cost];
+    }
+    if (best === undefined) return;
+    this.select(best);
+    this.focus();
+  }
+}
+
+function middle(node: Element): [number, number] {
+  const box = node.getBoundingClientRect();
+  return [(box.left + box.right) / 2, (box.top + box.bottom) / 2];
+}

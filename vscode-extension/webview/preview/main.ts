@@ -1,0 +1,33 @@
+/** The preview's page: draws what the extension sends, and says what was chosen in the picture. */
+import './style.css';
+import { Engine } from '../drawing/engine';
+import type { FromPreview, PreviewState, ToPreview } from '../../src/preview/protocol';
+import { Preview } from './preview';
+import type { View } from './stage';
+
+declare function acquireVsCodeApi(): {
+  postMessage(message: FromPreview): void;
+  getState(): Partial<Kept> | undefined;
+  setState(state: Partial<Kept>): void;
+};
+
+interface Kept extends PreviewState {
+  readonly view: View;
+  readonly types: boolean;
+}
+
+const editor = acquireVsCodeApi();
+const { engine = '', nonce = '' } = document.body.dataset;
+const source = fetch(engine).then((answer) => answer.text());
+const keep = (part: Partial<Kept>) => editor.setState({ ...editor.getState(), ...part });
+
+const before = editor.getState();
+const preview = new Preview(new Engine(source, nonce), (message) => editor.postMessage(message), keep, before?.view, before?.types);
+
+addEventListener('message', ({ data, source: sender }: MessageEvent<ToPreview>) => {
+  // The drawing frame speaks through its own port; nobody else has anything to say here.
+  if (sender !== null && sender !== window && sender !== window.parent) return;
+  if (data.type === 'graph') keep({ uri: data.graph.uri, diagram: data.graph.diagram });
+  void preview.receive(data);
+});
+editor.postMessage({ type: 'ready' });

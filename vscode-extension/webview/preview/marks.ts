@@ -1,0 +1,111 @@
+import type { Finding, Graph, NodeRun, Part, Severity } from '../../src/preview/protocol';
+import { mark, svg } from './icons';
+import type { Picture } from './picture';
+
+const ORDER: readonly Severity[] = ['error', 'warning', 'hint'];
+
+export function worst(findings: readonly Finding[]): Severity | undefined {
+  return ORDER.find((severity) => findings.some((finding) => finding.severity === severity));
+}
+
+/** What is put on top of the picture: findings, the states of a run, the part where the cursor is. */
+export class Marks {
+  private picture: Picture | undefined;
+  private said = new Map<string, string>();
+  private boxes = new WeakMap<SVGGElement, DOMRect>();
+  private here: Element | undefined;
+  private herePart: Part | undefined;
+
+  /** Bring the marks up to date; only nodes and edges about which something else is to be said are touched. */
+  update(picture: Picture, graph: Graph, run: ReadonlyMap<string, NodeRun>): void {
+    if (picture !== this.picture) {
+      this.picture = picture;
+      this.said = new Map();
+      this.here = undefined;
+    }
+    const running = run.size > 0;
+    for (const node of graph.nodes) {
+      const state = run.get(node.id);
+      const severity = worst(node.diagnostics);
+      const words = `${severity ?? ''}|${running ? (state?.state ?? 'none') : ''}|${state?.detail ?? ''}`;
+      if (this.changed(`n ${node.id}`, words)) {
+        const element = picture.node(node.id);
+        if (element !== undefined) this.markNode(element, severity, state, running);
+      }
+    }
+    for (const edge of graph.edges) {
+      const severity = worst(edge.diagnostics);
+      if (this.changed(`e ${edge.id}`, severity ?? '')) {
+        const path = picture.edge(edge.id);
+        if (path !== undefined) markEdge(path, edge.id, severity);
+      }
+    }
+    if (this.herePart !== undefined && this.here === undefined) this.show(this.herePart);
+  }
+
+  /** Draw a frame around the part where the cursor is; its element. */
+  show(part: Part | undefined): Element | undefined {
+    this.herePart = part;
+    this.here?.remove();
+    this.here = undefined;
+    const element = part === undefined ? undefined : this.picture?.element(part);
+    if (element === undefined) return undefined;
+    if (element instanceof SVGPathElement) {
+      this.here = svg('path', { d: element.getAttribute('d') ?? '', class: 'here edge-here' });
+      element.parentNode?.append(this.here);
+    } else if (element instanceof SVGGElement) {
+      const box = this.box(element);
+      this.here = frame(box, 5, 'here');
+      element.append(this.here);
+    }
+    return element;
+  }
+
+  /** The box of a node without its marks, in its own coordinates. */
+  private box(element: SVGGElement): DOMRect {
+    let box = this.boxes.get(element);
+    if (box === undefined) {
+      for (const added of element.querySelectorAll(':scope > .mark, :scope > .state, :scope > .detail, :scope > .here')) added.remove();
+      box = element.getBBox();
+      this.boxes.set(element, box);
+    }
+    return box;
+  }
+
+  private changed(key: string, words: string): boolean {
+    if ((this.said.get(key) ?? '') === words || (words === '||' && !this.said.has(key))) return false;
+    this.said.set(key, words);
+    return true;
+  }
+
+  private markNode(element: SVGGElement, severity: Severity | undefined, run: NodeRun | undefined, running: boolean): void {
+    const box = this.box(element);
+    for (const old of element.querySelectorAll(':scope > .mark, :scope > .state, :scope > .detail')) old.remove();
+    element.classList.toggle('dimmed', running && (run === undefined || run.state === 'skipped'));
+    if (run !== undefined) {
+      element.append(frame(box, 3, `state ${run.state}`), mark(run.state, 'square', box.x, box.y));
+      if (run.detail !== undefined && run.detail !== '') {
+        const text = svg('text', { x: box.x + box.width / 2, y: box.y + box.height + 15, class: 'detail' });
+        text.textContent = run.detail.length > 44 ? `${run.detail.slice(0, 43)}…` : run.detail;
+        element.append(text);
+      }
+    }
+    if (severity !== undefined) element.append(mark(severity, 'circle', box.x + box.width, box.y));
+  }
+}
+
+function frame(box: DOMRect, room: number, kind: string): SVGRectElement {
+  const place = { x: box.x - room, y: box.y - room, width: box.width + 2 * room, height: box.height + 2 * room };
+  return svg('rect', { ...place, rx: 6, class: kind });
+}
+
+function markEdge(path: SVGPathElement, id: string, severity: Severity | undefined): void {
+  const layer = path.closest('g.root') ?? path.ownerSVGElement;
+  for (const old of layer?.querySelectorAll<SVGElement>(':scope > .mark') ?? []) if (old.dataset['about'] === id) old.remove();
+  if (severity === undefined) return;
+  // A third of the way: the label is in the middle.
+  const place = path.getPointAtLength(path.getTotalLength() / 3);
+  const made = mark(severity, 'circle', place.x, place.y);
+  made.dataset['about'] = id;
+  layer?.append(made);
+}

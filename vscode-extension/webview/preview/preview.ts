@@ -1,0 +1,265 @@
+import { type Engine, Superseded } from '../drawing/engine';
+import type { Theme } from '../drawing/protocol';
+import { currentTheme } from '../drawing/theme';
+import type { FromPreview, Graph, NodeRun, Part, ToPreview } from '../../src/preview/protocol';
+import { element } from './dom';
+import { exported } from './exporting';
+import { Keyboard } from './keyboard';
+import { Legend } from './legend';
+import { Marks } from './marks';
+import { Picture } from './picture';
+import { Stage, type View } from './stage';
+import { Toolbar } from './toolbar';
+import { Tooltip } from './tooltip';
+import { about, spoken, typeWords } from './words';
+
+type Keep = (part: { view?: View; types?: boolean }) => void;
+
+/** The page as a whole: one picture, what is drawn over it, and the way from messages to both. */
+export class Preview {
+  private readonly world = element('div', { class: 'world' });
+  private readonly viewport = element('div', { class: 'viewport', tabindex: '0', role: 'group', 'aria-label': 'Flowchart' }, this.world);
+  private readonly notice = element('div', { class: 'notice', role: 'status', hidden: '' });
+  private readonly placeholder = element('div', { class: 'placeholder' }, 'Drawing…');
+  private readonly tooltip = new Tooltip();
+  private readonly legend = new Legend();
+  private readonly marks = new Marks();
+  private readonly stage: Stage;
+  private readonly toolbar: Toolbar;
+  private readonly keyboard: Keyboard;
+  private graph: Graph | undefined;
+  private run: ReadonlyMap<string, NodeRun> = new Map();
+  private picture: Picture | undefined;
+  private cursor: Part | undefined;
+  private theme: Theme = currentTheme();
+  /** What is drawn, or being drawn; the same is not drawn twice. */
+  private drawn = '';
+  private version = 0;
+
+  constructor(
+    private readonly engine: Engine,
+    private readonly post: (message: FromPreview) => void,
+    private readonly keep: Keep,
+    view: View | undefined,
+    private types = false,
+  ) {
+    const actions = {
+      zoom: (factor: number) => this.stage.zoom(factor),
+      actualSize: () => this.stage.zoom(1 / this.stage.scale),
+      fit: () => this.stage.fit(),
+      types: () => this.toggleTypes(),
+      pan: (dx: number, dy: number) => this.stage.pan(dx, dy),
+      save: (format: 'svg' | 'png') => this.post({ type: 'command', command: format === 'svg' ? 'exportSvg' : 'exportPng' }),
+      focused: (id: string) => this.focused(id),
+      chosen: (id: string, open: boolean) => this.choose({ kind: 'node', id }, open),
+      leave: () => this.tooltip.hide(),
+    };
+    this.toolbar = new Toolbar(actions);
+    this.stage = new Stage(this.viewport, this.world, (now) => {
+      this.toolbar.showScale(now.scale);
+      this.tooltip.hide();
+      this.keep({ view: now });
+    });
+    this.keyboard = new Keyboard(this.viewport, actions);
+    this.toolbar.showTypes(this.types);
+    if (view !== undefined) this.stage.restore(view);
+    document.body.append(this.viewport, this.placeholder, this.toolbar.element, this.legend.element, this.notice, this.tooltip.element);
+    this.listen();
+  }
+
+  async receive(message: ToPreview): Promise<void> {
+    switch (message.type) {
+      case 'graph':
+        this.graph = message.graph;
+        this.toolbar.showDiagram(message.graph.diagram, message.graph.diagrams);
+        return this.draw();
+      case 'cursor':
+        this.cursor = message.part ?? undefined;
+        return this.follow();
+      case 'run':
+        this.run = new Map(message.states);
+        this.legend.show(this.run);
+        return this.mark();
+      case 'notice':
+        return this.say(message.text ?? undefined);
+      case 'types':
+        return this.toggleTypes();
+      case 'export':
+        return this.export(message.request, message.format);
+    }
+  }
+
+  private listen(): void {
+    this.viewport.addEventListener('click', (event) => {
+      event.preventDefault(); // a node may be a link
+      const part = this.picture?.partAt(event.target);
+      if (part === undefined) return this.viewport.focus({ preventScroll: true });
+      if (part.kind === 'node') this.keyboard.select(part.id);
+      this.choose(part, event.detail > 1);
+    });
+    this.viewport.addEventListener('pointerover', (event) => {
+      const part = this.picture?.partAt(event.target);
+      const said = part === undefined || this.graph === undefined ? undefined : about(part, this.graph, this.run);
+      if (said === undefined || !(event.target instanceof Element)) return this.tooltip.hide();
+      const beside = (part && this.picture?.element(part)) ?? event.target;
+      this.tooltip.soon(said, part?.kind === 'node' ? beside : event.target);
+    });
+    this.viewport.addEventListener('pointerleave', () => this.tooltip.hide());
+    const restyle = () => {
+      const theme = currentTheme();
+      if (JSON.stringify(theme) === JSON.stringify(this.theme)) return;
+      this.theme = theme;
+      void this.draw();
+    };
+    new MutationObserver(restyle).observe(document.documentElement, { attributes: true, attributeFilter: ['style'] });
+    new MutationObserver(restyle).observe(document.body, { attributes: true, attributeFilter: ['class', 'data-vscode-theme-kind'] });
+  }
+
+  private choose(part: Part, open: boolean): void {
+    this.cursor = part;
+    this.marks.show(part);
+    this.post({ type: 'select', part, open });
+  }
+
+  private focused(id: string): void {
+    const node = this.picture?.node(id);
+    if (node === undefined || this.graph === undefined) return;
+    this.stage.reveal(node);
+    const said = about({ kind: 'node', id }, this.graph, this.run);
+    if (said !== undefined) this.tooltip.show(said, node);
+  }
+
+  private follow(): void {
+    const shown = this.marks.show(this.cursor);
+    if (shown === undefined) return;
+    if (this.cursor?.kind === 'node') this.keyboard.select(this.cursor.id);
+    this.stage.reveal(shown);
+  }
+
+  private toggleTypes(): void {
+    this.types = !this.types;
+    this.toolbar.showTypes(this.types);
+    this.keep({ types: this.types });
+    void this.draw();
+  }
+
+  private edgeWords(graph: Graph, html: boolean): Record<string, string> {
+    if (!this.types) return {};
+    return Object.fromEntries(graph.edges.flatMap((edge) => {
+      const words = typeWords(edge, html);
+      return words === undefined ? [] : [[edge.id, words]];
+    }));
+  }
+
+  private async draw(): Promise<void> {
+    const graph = this.graph;
+    if (graph === undefined) return;
+    const impossible = whyNot(graph);
+    if (impossible !== undefined) return this.cannot(impossible);
+    const request = { text: graph.text, theme: this.theme, edgeWords: this.edgeWords(graph, true), portable: false };
+    const key = JSON.stringify(request);
+    if (key === this.drawn) {
+      this.mark();
+      return this.follow();
+    }
+    this.drawn = key;
+    const version = (this.version += 1);
+    const since = performance.now();
+    try {
+      const drawing = await this.engine.draw(request);
+      const picture = await Picture.build(drawing, this.world, () => version === this.version);
+      if (picture === undefined) return;
+      this.exchange(picture);
+      this.say(undefined);
+      this.post({ type: 'drawn', version: graph.version, milliseconds: performance.now() - since });
+    } catch (problem) {
+      if (problem instanceof Superseded) return;
+      if (version === this.version) this.drawn = '';
+      this.cannot(brokenWords(graph, problem instanceof Error ? problem.message : String(problem)));
+      this.post({ type: 'drawn', version: graph.version, milliseconds: performance.now() - since });
+    }
+  }
+
+  /** Show a picture in the place of the last one, with what the reader looks at where it was. */
+  private exchange(picture: Picture): void {
+    const port = this.viewport.getBoundingClientRect();
+    const [x, y] = [(port.left + port.right) / 2, (port.top + port.bottom) / 2];
+    const before = this.picture;
+    const here = this.cursor?.kind === 'node' && inside(before?.node(this.cursor.id), port) ? this.cursor.id : undefined;
+    const anchor = here ?? before?.nearest(x, y, port);
+    const was = anchor === undefined ? undefined : before?.node(anchor)?.getBoundingClientRect();
+    this.placeholder.hidden = true;
+    picture.show(before);
+    this.picture = picture;
+    this.stage.resize(picture.width, picture.height);
+    const is = anchor === undefined ? undefined : picture.node(anchor)?.getBoundingClientRect();
+    if (was !== undefined && is !== undefined && !this.stage.fitted) this.stage.pan(was.left - is.left, was.top - is.top);
+    const nodes = new Map(this.graph?.nodes.map((node) => [node.id, node]));
+    this.keyboard.use(picture, (id) => {
+      const node = nodes.get(id);
+      return node === undefined ? id : spoken(node, this.run.get(id));
+    });
+    this.mark();
+    this.marks.show(this.cursor);
+  }
+
+  private mark(): void {
+    if (this.picture === undefined || this.graph === undefined) return;
+    this.marks.update(this.picture, this.graph, this.run);
+    for (const node of this.graph.nodes) {
+      if (node.diagnostics.length > 0 || this.run.has(node.id)) this.keyboard.relabel(node.id, spoken(node, this.run.get(node.id)));
+    }
+  }
+
+  private cannot(why: string): void {
+    this.version += 1;
+    this.drawn = '';
+    if (this.picture === undefined) {
+      this.placeholder.textContent = why;
+      this.placeholder.hidden = false;
+      this.say(undefined);
+    } else this.say(`${why} This is the last picture that could be drawn.`);
+  }
+
+  private say(text: string | undefined): void {
+    this.notice.hidden = text === undefined;
+    this.notice.textContent = text ?? '';
+    this.viewport.classList.toggle('stale', text !== undefined);
+  }
+
+  private async export(request: number, format: 'svg' | 'png'): Promise<void> {
+    const graph = this.graph;
+    try {
+      if (graph === undefined) throw new Error('There is no picture yet.');
+      const why = whyNot(graph);
+      if (why !== undefined) throw new Error(why);
+      const data = await exported(this.engine, graph.text, this.edgeWords(graph, false), format);
+      this.post({ type: 'exported', request, data });
+    } catch (problem) {
+      const message = problem instanceof Superseded ? 'The text changed meanwhile; export it again.' : brokenWords(graph, String(problem));
+      this.post({ type: 'failed', request, message });
+    }
+  }
+}
+
+function inside(element: Element | undefined, port: DOMRect): boolean {
+  if (element === undefined) return false;
+  const box = element.getBoundingClientRect();
+  return box.right > port.left && box.left < port.right && box.bottom > port.top && box.top < port.bottom;
+}
+
+/** Why there is nothing to draw, where that is known without trying. */
+function whyNot(graph: Graph): string | undefined {
+  if (graph.kind === 'other') return 'Merrow draws flowcharts; this is a diagram of another kind.';
+  if (graph.nodes.length > 0) return undefined;
+  return graph.kind === 'unknown' ? 'There is no flowchart here yet.' : 'The flowchart has no nodes yet.';
+}
+
+/** Where the text is broken, in the server's words, which are better than Mermaid's. */
+function brokenWords(graph: Graph | undefined, problem: string): string {
+  const found = [graph, ...(graph?.nodes ?? []), ...(graph?.edges ?? [])]
+    .flatMap((part) => part?.diagnostics ?? [])
+    .find(({ code, severity }) => code.startsWith('MW0') && severity === 'error');
+  if (found !== undefined) return `Line ${found.range.start.line + 1}: ${found.message}`;
+  return `The flowchart can't be drawn: ${problem.replace(/^Error: /, '').split('\n', 1)[0] ?? ''}.`.replace(/\.\.$/, '.');
+}

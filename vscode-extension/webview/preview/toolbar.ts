@@ -1,0 +1,62 @@
+import { element } from './dom';
+import { TOOLS, icon } from './icons';
+
+export interface Actions {
+  zoom(factor: number): void;
+  actualSize(): void;
+  fit(): void;
+  types(): void;
+  save(format: 'svg' | 'png'): void;
+}
+
+/** The buttons over the picture. */
+export class Toolbar {
+  readonly element: HTMLElement;
+  private readonly percent: HTMLButtonElement;
+  private readonly types: HTMLButtonElement;
+  private readonly which = element('span', { class: 'which' });
+
+  constructor(actions: Actions) {
+    this.percent = button('Actual size (1)', '100%', actions.actualSize);
+    this.percent.classList.add('percent');
+    this.types = button('Types on edges (T)', icon(TOOLS.types), actions.types);
+    this.element = element(
+      'div',
+      { class: 'toolbar', role: 'toolbar', 'aria-label': 'Preview' },
+      this.which,
+      this.types,
+      element('span', { class: 'gap' }),
+      button('Zoom out (-)', icon(TOOLS.smaller), () => actions.zoom(1 / 1.25)),
+      this.percent,
+      button('Zoom in (+)', icon(TOOLS.larger), () => actions.zoom(1.25)),
+      button('Fit (0)', icon(TOOLS.fit), actions.fit),
+      element('span', { class: 'gap' }),
+      button('Export as SVG', saving('SVG'), () => actions.save('svg')),
+      button('Export as PNG', saving('PNG'), () => actions.save('png')),
+    );
+  }
+
+  showScale(scale: number): void {
+    this.percent.textContent = `${Math.round(scale * 100)}%`;
+  }
+
+  showTypes(on: boolean): void {
+    this.types.setAttribute('aria-pressed', String(on));
+  }
+
+  showDiagram(number: number, count: number): void {
+    this.which.textContent = count > 1 ? `Diagram ${number} of ${count}` : '';
+  }
+}
+
+function saving(name: string): Node {
+  const both = document.createDocumentFragment();
+  both.append(icon(TOOLS.save), name);
+  return both;
+}
+
+function button(title: string, content: Node | string, act: () => void): HTMLButtonElement {
+  const made = element('button', { type: 'button', title, 'aria-label': title }, content);
+  made.addEventListener('click', act);
+  return made;
+}

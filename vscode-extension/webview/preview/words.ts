@@ -1,0 +1,69 @@
+/** Sentences about parts of the picture, for tooltips and for those who listen. */
+import type { Finding, Graph, GraphEdge, GraphNode, NodeRun, Part } from '../../src/preview/protocol';
+
+export const STATES: Readonly<Record<NodeRun['state'], string>> = {
+  waiting: 'waiting',
+  running: 'running',
+  finished: 'finished',
+  failed: 'failed',
+  skipped: 'skipped',
+};
+
+export interface About {
+  readonly title: string;
+  readonly lines: readonly string[];
+  readonly findings: readonly Finding[];
+  readonly run: NodeRun | undefined;
+}
+
+/** What a label says, without its markup. */
+export function plain(label: string): string {
+  return label.replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ').trim();
+}
+
+export function about(part: Part, graph: Graph, run: ReadonlyMap<string, NodeRun>): About | undefined {
+  if (part.kind === 'edge') {
+    const edge = graph.edges.find(({ id }) => id === part.id);
+    return edge === undefined
+      ? undefined
+      : { title: `${edge.source} → ${edge.target}`, lines: flow(edge), findings: edge.diagnostics, run: undefined };
+  }
+  const node = graph.nodes.find(({ id }) => id === part.id);
+  if (node === undefined || part.kind === 'subgraph') {
+    const group = graph.subgraphs.find(({ id }) => id === part.id);
+    return group === undefined ? undefined : { title: group.title || group.id, lines: ['Subgraph'], findings: [], run: undefined };
+  }
+  return { title: node.id, lines: node.operator === null ? [] : [role(node)], findings: node.diagnostics, run: run.get(node.id) };
+}
+
+function role(node: GraphNode): string {
+  if (node.kind === 'input' || node.kind === 'output') return node.kind === 'input' ? 'Input' : 'Output';
+  return node.operator ?? '';
+}
+
+function flow(edge: GraphEdge): string[] {
+  const lines = edge.case === null ? [] : [`Case ${edge.case}`];
+  if (edge.port !== null) {
+    const from = edge.output === null ? '' : `${edge.output} `;
+    lines.push(`${from}→ ${edge.port}${edge.type === null ? '' : `: ${edge.type}`}`);
+  }
+  return lines;
+}
+
+/** A node as a screen reader says it. */
+export function spoken(node: GraphNode, run: NodeRun | undefined): string {
+  const parts = [node.id];
+  if (node.operator !== null) parts.push(role(node));
+  const label = plain(node.label ?? '');
+  if (label !== '' && label !== node.id) parts.push(label);
+  if (run !== undefined) parts.push([STATES[run.state], run.detail].filter(Boolean).join(' '));
+  parts.push(...node.diagnostics.map(({ severity, message }) => `${severity}: ${message}`));
+  return parts.join(', ');
+}
+
+/** What the types say on an edge's label, in HTML where labels are that; undefined where nothing flows. */
+export function typeWords(edge: GraphEdge, html: boolean): string | undefined {
+  if (!edge.drawn || edge.type === null) return undefined;
+  const words = edge.type.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+  return html ? `<i>${words}</i>` : words;
+}
