@@ -1,5 +1,5 @@
 """What goes wrong because of what the user gave."""
 
-from merrow_runtime.errors import InputError
+from merrow_runtime.errors import InputError, RunFailure
 
-__all__ = ["InputError"]
+__all__ = ["InputError", "RunFailure"]

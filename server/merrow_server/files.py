@@ -6,7 +6,6 @@ import contextlib
 import os
 import stat
 import sys
-import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -134,6 +133,8 @@ def read(target: Target) -> Source:
 
 def write(path: Path, source: Source) -> None:
     """Replace the file at ``path`` in one step, keeping its mode; a link stays a link. Raises `InputError`."""
+    import tempfile  # brings much with it that reading doesn't need
+
     final = Path(os.path.realpath(path))
     data = _encoded(source)
     temporary: str | None = None

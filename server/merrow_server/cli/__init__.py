@@ -11,11 +11,12 @@ from inspect import cleandoc
 
 import click
 
-from merrow_server.errors import InputError
+from merrow_server.errors import RunFailure
 
 OK, NOT_WELL, MISUSED, INTERRUPTED = 0, 1, 2, 130
 
 COMMANDS = {
+    "cancel": "End a run that another process works on.",
     "check": "Find mistakes in workflow files, and repair what is safe.",
     "crossover": "Make safe children of two workflows.",
     "explain": "Show the page of a rule: what, why, and how to put it right.",
@@ -25,7 +26,9 @@ COMMANDS = {
     "mutate": "Change a workflow so that it stays valid: safe mutations, listed, applied or random.",
     "parse": "Read Mermaid flowcharts as Mermaid does, many in one process.",
     "rules": "List all rules.",
+    "runs": "List the runs in the journal.",
     "serve": "Serve an editor: diagnostics, completion, hover and more, by the Language Server Protocol.",
+    "show": "Show one run of the journal: nodes, prompts, answers, costs.",
 }
 
 
@@ -146,7 +149,7 @@ def _run(arguments: list[str]) -> int:
         return _complain(_sentence(problem.format_message()))
     except click.Abort:
         return INTERRUPTED
-    except InputError as problem:
+    except RunFailure as problem:
         return _complain(str(problem))
     return OK
 

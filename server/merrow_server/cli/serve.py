@@ -28,7 +28,8 @@ def command(ctx: click.Context, port: int | None, log_file: str | None, stdio: b
     """Serve an editor by the Language Server Protocol."""
     if stdio and port is not None:
         raise click.UsageError("--stdio and --tcp exclude each other; leave one out.", ctx)
-    gc.disable()  # what imports make is no garbage; the server takes over from here
+    # Little of what imports make is garbage, yet enough to be worth its memory; the server takes over from here.
+    gc.set_threshold(5_000, 20, 100)
     from merrow_server.lsp.start import serve
 
     try:

@@ -7,7 +7,6 @@ modules write ``from merrow_analysis.ide import hover``, never ``from merrow_ana
 from __future__ import annotations
 
 import importlib
-import importlib.abc
 import importlib.machinery
 import importlib.util
 import pkgutil
@@ -36,8 +35,11 @@ def register_all(server: MerrowServer) -> None:
         module.register(server)
 
 
-class _LazyFinder(importlib.abc.MetaPathFinder):
-    """Finds the modules of ``merrow_analysis.ide`` so that they are executed when something of them is first asked for."""
+class _LazyFinder:
+    """Finds the modules of ``merrow_analysis.ide`` so that they are executed when something of them is first asked for.
+
+    Not derived from ``importlib.abc.MetaPathFinder``: importing that takes longer than all that is done here.
+    """
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None

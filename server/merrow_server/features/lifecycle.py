@@ -16,8 +16,6 @@ log = logging.getLogger(__name__)
 SECTION = "merrow"
 _PATIENCE = 2.0
 """Seconds that the first diagnostics wait for the client's settings."""
-_SETTLED = 1.0
-"""Seconds after which the client has opened what it had open."""
 _WATCHED = ("**/merrow.toml", "**/pyproject.toml", "**/*.py", "**/*.{yaml,yml}")
 """Settings files, and what workflows name: prompt files and libraries."""
 
@@ -48,15 +46,7 @@ async def initialized(server: MerrowServer, _: types.InitializedParams) -> None:
         registrations.append(types.Registration("merrow-settings", types.WORKSPACE_DID_CHANGE_CONFIGURATION, options))
     if registrations:
         server.protocol.send_request(types.CLIENT_REGISTER_CAPABILITY, types.RegistrationParams(registrations))
-    asyncio.get_running_loop().call_later(_SETTLED, _prepare)
     await read_settings(server)
-
-
-def _prepare() -> None:
-    """Build what some text will need sooner or later, while nothing else is to be done."""
-    from merrow_analysis.syntax.grammar import statement_grammar
-
-    statement_grammar()
 
 
 async def did_change_configuration(server: MerrowServer, params: types.DidChangeConfigurationParams) -> None:

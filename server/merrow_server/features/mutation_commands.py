@@ -9,7 +9,6 @@ but the first, and the other workflow, may be null or left out.
 from __future__ import annotations
 
 import asyncio
-import secrets
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types
 
 from merrow_server.features.execute_command import apply, numbered, the_document
-from merrow_server.lsp.contexts import absolute_path
 from merrow_server.lsp.documents import OpenDiagram, OpenDocument
 from merrow_server.lsp.protocol import FeatureError, InvalidParameters
 from merrow_server.lsp.server import MerrowServer, path_of
@@ -38,6 +36,8 @@ def register(server: MerrowServer) -> None:
 
 async def mutate(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
     """Apply a random safe mutation, or the one with an id; what it was, with the seed that brings it again."""
+    import secrets
+
     from merrow_optimizer.mutations.moves import OPERATORS
     from merrow_server.lsp import mutations
 
@@ -112,6 +112,8 @@ def _other(server: MerrowServer, document: OpenDocument, name: str) -> OpenDiagr
 
 
 def _document_named(server: MerrowServer, document: OpenDocument, name: str) -> OpenDocument | None:
+    from merrow_server.lsp.contexts import absolute_path
+
     known = server.document(name)
     if known is not None:
         return known

@@ -15,9 +15,7 @@ from urllib.parse import unquote
 from lsprotocol import types
 
 from merrow_analysis.definitions.provider import ResourceError
-from merrow_analysis.markdown import Fence, find_fences
 from merrow_analysis.text import Position, Range, TextEdit, line_content, split_lines
-from merrow_server.files import DIAGRAM_SUFFIXES, MARKDOWN_SUFFIXES
 from merrow_server.lsp.lines import difference, splice
 from merrow_server.positions import Encoding, character_at, position_at
 
@@ -26,6 +24,7 @@ if TYPE_CHECKING:
     from merrow_analysis.definitions.configuration import Config
     from merrow_analysis.definitions.provider import Provider
     from merrow_analysis.diagnostics import Diagnostic
+    from merrow_analysis.markdown import Fence
 
 
 @runtime_checkable
@@ -220,6 +219,8 @@ class OpenDocument:
     def diagrams(self) -> list[OpenDiagram]:
         """The diagrams of the document as it is now, in order."""
         if self._outdated:
+            from merrow_analysis.markdown import find_fences
+
             self._match(find_fences("".join(self._lines)))
             self._outdated = False
         return self._diagrams
@@ -341,6 +342,8 @@ def kind_of(uri: str, language_id: str = "") -> Kind:
         return "diagram"
     if language in MARKDOWN_LANGUAGES:
         return "markdown"
+    from merrow_server.files import DIAGRAM_SUFFIXES, MARKDOWN_SUFFIXES
+
     if name.endswith(DIAGRAM_SUFFIXES):
         return "diagram"
     return "markdown" if name.endswith(MARKDOWN_SUFFIXES) else "other"

@@ -6,7 +6,6 @@ Of a failure the log tells where it happened and of what type it is; the failure
 from __future__ import annotations
 
 import logging
-import logging.handlers
 import traceback
 from pathlib import Path
 from types import TracebackType
@@ -73,7 +72,9 @@ def start_logging(server: MerrowServer, file: Path | None = None) -> None:
     # pygls logs messages whole, with the documents in them.
     logging.getLogger("pygls").setLevel(logging.CRITICAL + 1)
     if file is not None:
-        handler = logging.handlers.RotatingFileHandler(
+        from logging.handlers import RotatingFileHandler
+
+        handler = RotatingFileHandler(
             file, maxBytes=_FILE_SIZE, backupCount=_FILES, encoding="utf-8", errors="backslashreplace"
         )
         handler.setFormatter(_Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))

@@ -1,0 +1,91 @@
+"""``merrow runs``: the runs in the journal."""
+
+from __future__ import annotations
+
+import json
+import time
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import click
+
+from merrow_runtime.store.database import Store
+from merrow_server.cli import Command
+from merrow_server.rendering.snippet import cells, visible
+from merrow_server.run_report import cost_text, run_object
+
+COLOURS = {"finished": "green", "failed": "red", "cancelled": "yellow", "running": "cyan"}
+_UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
+
+
+@click.command(
+    "runs",
+    cls=Command,
+    epilog="""
+    merrow runs                         the newest runs
+    merrow runs --workflow flow.mmd     those of one workflow
+    merrow runs --prune 30              take out runs older than 30 days
+    merrow runs --delete 4f2a           take one out
+    """,
+)
+@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="How many to list.")
+@click.option("--workflow", metavar="FILE", help="Only runs of this workflow.")
+@click.option("--delete", "deleted", metavar="RUN", multiple=True, help="Take a run out of the journal.")
+@click.option("--prune", type=click.FloatRange(min=0), metavar="DAYS", help="Take out runs older than so many days.")
+@click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", help="How to print.")
+def command(limit: int, workflow: str | None, deleted: tuple[str, ...], prune: float | None, output: str) -> None:
+    """List the runs in the journal, newest first: id, status, when, how long, what it cost, workflow."""
+    with closing(Store.open()) as store:
+        for run in deleted:
+            store.delete(run)
+        if prune is not None:
+            gone = store.prune(prune * 86_400, None)
+            click.echo(f"{gone.runs} runs and {gone.answers} kept answers were taken out.", err=True)
+        if deleted or prune is not None:
+            return
+        found = [run_object(run) for run in store.runs(limit, None if workflow is None else _name(workflow))]
+    if output == "json":
+        click.echo(json.dumps(found, indent=2))
+    elif not found:
+        click.echo("No runs yet; make one with: merrow run FILE", err=True)
+    else:
+        _print(found)
+
+
+def _name(workflow: str) -> str:
+    path, mark, block = workflow.partition("#")
+    return str(Path(path).resolve()) + mark + block
+
+
+def _print(found: list[dict[str, Any]]) -> None:
+    rows = [
+        (
+            run["run"],
+            run["status"],
+            ago(run["started"]),
+            "" if run["seconds"] is None else duration(run["seconds"]),
+            f"{run['usage']['calls']} calls",
+            cost_text(run["usage"]),
+            visible(run["workflow"]),
+        )
+        for run in found
+    ]
+    widths = [max(cells(row[column]) for row in rows) for column in range(len(rows[0]))]
+    for row in rows:
+        padded = [value + " " * (width - cells(value)) for value, width in zip(row, widths, strict=True)]
+        padded[1] = click.style(padded[1], fg=COLOURS.get(row[1]))
+        click.echo("  ".join(padded).rstrip())
+
+
+def ago(moment: float) -> str:
+    """How long ago, in the largest unit that fits."""
+    return duration(max(0.0, time.time() - moment)) + " ago"
+
+
+def duration(seconds: float) -> str:
+    """A time for people: in the largest unit that fits."""
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    unit, name = next((unit, name) for unit, name in _UNITS if seconds >= unit)
+    return f"{seconds / unit:.0f} {name}"
