@@ -30,6 +30,7 @@ OWN = (
     "server/merrow_server",
 )
 NOT_SHIPPED = ("__pycache__", "py.typed", "RECORD", "WHEEL", "INSTALLER", "entry_points.txt", "top_level.txt")
+NOT_SHIPPED_SET = frozenset(NOT_SHIPPED)
 DOWNLOAD = ("-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps", "--require-hashes")
 PURE = ("--only-binary", ":all:", "--platform", "any", "--python-version", "3.11", "--implementation", "py", "--abi", "none")
 
@@ -46,6 +47,7 @@ def main() -> int:
     for package in OWN:
         source = REPOSITORY / package
         shutil.copytree(source, LIBRARIES / source.name, ignore=shutil.ignore_patterns(*NOT_SHIPPED))
+    (TARGET / "constraints.txt").write_text("".join(f"{line}\n" for line in versions()), "utf-8")
     STAMP.write_text(wanted, "utf-8")
     files = [file for file in LIBRARIES.rglob("*") if file.is_file()]
     size = sum(file.stat().st_size for file in files)
@@ -61,15 +63,18 @@ def own_files() -> Iterator[Path]:
                 yield file
 
 
-NOT_SHIPPED_SET = frozenset(NOT_SHIPPED)
-
-
 def fingerprint() -> str:
     """What the bundle is made of, as one number: this script, the requirements and every file of our own."""
     digest = hashlib.sha256()
     for file in (Path(__file__), REQUIREMENTS, *own_files()):
         digest.update(str(file.relative_to(REPOSITORY)).encode() + b"\0" + file.read_bytes() + b"\0")
     return digest.hexdigest()
+
+
+def versions() -> list[str]:
+    """What is bundled, as requirements without hashes: packages installed beside it must get along with these."""
+    lines = REQUIREMENTS.read_text("utf-8").splitlines()
+    return [line.split(" ")[0] for line in lines if "==" in line]
 
 
 def pinned() -> dict[str, str]:

@@ -1,0 +1,47 @@
+import * as vscode from 'vscode';
+import { LSPErrorCodes, ResponseError, type LanguageClientOptions, type Middleware } from 'vscode-languageclient/node';
+import type { Activity } from '../context';
+import { selector } from '../selector';
+import { refusal, refused } from './restricted';
+
+type Busy = (kind: Activity, detail?: string) => vscode.Disposable;
+
+/** What a client is told of documents, settings and what may be asked. */
+export function clientOptions(busy: Busy): LanguageClientOptions {
+  return {
+    documentSelector: selector.map((filter) => ({ ...filter })) as NonNullable<LanguageClientOptions['documentSelector']>,
+    diagnosticCollectionName: 'merrow',
+    diagnosticPullOptions: { onChange: true, onFocus: true },
+    markdown: { isTrusted: false, supportHtml: false },
+    middleware: middleware(busy),
+  };
+}
+
+function middleware(busy: Busy): Middleware {
+  return {
+    provideDiagnostics: async (document, previous, token, next) => {
+      const checking = busy('checking');
+      try {
+        return await next(document, previous, token);
+      } finally {
+        checking.dispose();
+      }
+    },
+    sendRequest: async (type, params, token, next) => {
+      const method = typeof type === 'string' ? type : type.method;
+      if (refused(vscode.workspace.isTrusted, method, params)) {
+        offerTrust();
+        throw new ResponseError(LSPErrorCodes.RequestFailed, refusal);
+      }
+      return next(type, params, token);
+    },
+  };
+}
+
+/** Tell that something needs trust, with the way to it. */
+export function offerTrust(): void {
+  const manage = 'Manage Workspace Trust';
+  void vscode.window.showWarningMessage(refusal, manage).then((chosen) => {
+    if (chosen === manage) void vscode.commands.executeCommand('workbench.trust.manage');
+  });
+}
