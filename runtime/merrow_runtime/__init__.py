@@ -1,1 +1,62 @@
-"""Workflows that run: operators, memory, scheduler. Nothing here yet: this package is where the runtime will live."""
+"""Running workflows: `run`, `start`, `resume`, `dry_run`. See docs/python-api.md.
+
+Nothing is imported before it is asked for, so that a program which only checks workflows doesn't wait for it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from merrow_runtime.api import resume, run, start
+    from merrow_runtime.errors import RunFailure, UsageFailure
+    from merrow_runtime.events import Event
+    from merrow_runtime.loading import load
+    from merrow_runtime.options import RunOptions
+    from merrow_runtime.planning import Plan, dry_run
+    from merrow_runtime.running import Run, RunResult
+    from merrow_runtime.workflow import Workflow, check_workflow
+
+__all__ = [
+    "Event",
+    "Plan",
+    "Run",
+    "RunFailure",
+    "RunOptions",
+    "RunResult",
+    "UsageFailure",
+    "Workflow",
+    "check_workflow",
+    "dry_run",
+    "load",
+    "resume",
+    "run",
+    "start",
+]
+
+_HOMES = {
+    "Event": "events",
+    "Plan": "planning",
+    "Run": "running",
+    "RunFailure": "errors",
+    "RunOptions": "options",
+    "RunResult": "running",
+    "UsageFailure": "errors",
+    "Workflow": "workflow",
+    "check_workflow": "workflow",
+    "dry_run": "planning",
+    "load": "loading",
+    "resume": "api",
+    "run": "api",
+    "start": "api",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value

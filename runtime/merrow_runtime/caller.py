@@ -1,0 +1,293 @@
+"""Every call of a run: answered from where it is known already, else made once, counted and kept before it is used.
+
+In this order: the journal (a run that is resumed), the recording (and nothing but it, where one is replayed), the
+cache, the same request on its way, the endpoint. What comes back is judged by its reader, then journalled, then used.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field, replace
+from random import Random
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from merrow_runtime.calling import Calling
+from merrow_runtime.definitions import Step
+from merrow_runtime.errors import AnswerFailure, EndpointFailure, NodeFailure
+from merrow_runtime.events import EventName
+from merrow_runtime.gate import Gate, Shared
+from merrow_runtime.options import RunOptions
+from merrow_runtime.requests import AnswerSchema, CallKey, Message, ModelReply, ModelRequest
+from merrow_runtime.store.contract import AnswerCache, CallRecord, RunJournal
+from merrow_runtime.store.recording import Recorder, Replay
+from merrow_runtime.usage import NOTHING, Usage
+from merrow_runtime.values import canonical
+
+if TYPE_CHECKING:
+    from merrow_runtime.sandbox import Sandbox, SandboxResult, TestResult
+
+T = TypeVar("T")
+Tell = Callable[[EventName, str | None, dict[str, Any]], None]
+"""Tells an event: its name, the node it is about, and its further fields."""
+
+ATTEMPTS = 3
+"""How often a question is asked in all, where answers can't be used."""
+
+_CUT = AnswerFailure(
+    "The answer was cut off at its greatest length; a higher `max_tokens` leaves it room.",
+    remedy="Your answer was cut off since it was too long. Answer again, and be brief.",
+)
+_REFUSED = AnswerFailure(
+    "The model refused to answer.",
+    remedy="Please answer the question; if you can't, say in the answer what is missing.",
+)
+
+
+@dataclass(slots=True, eq=False)
+class Caller:
+    """What all nodes of one run call through. ``journal`` is always there, ``replay`` and ``recorder`` where asked for.
+
+    ``sandbox`` makes the sandbox when code is to be run for the first time.
+    """
+
+    run: str
+    options: RunOptions
+    journal: RunJournal
+    calling: Calling
+    gate: Gate
+    cache: AnswerCache | None
+    tell: Tell
+    sandbox: Callable[[], Sandbox]
+    replay: Replay | None = None
+    recorder: Recorder | None = None
+    spent: Usage = NOTHING
+    """What the run has used, with what it had used before it was resumed."""
+    used: dict[str, Usage] = field(default_factory=dict)
+    """What each node has used, by id; with what the journal knew already."""
+
+    async def keep(self, call: CallRecord, tools: NodeTools) -> None:
+        """Journal a call, then record it, then count it: from now on it may be used."""
+        await self.journal.record_call(call)
+        if self.recorder is not None:
+            await self.recorder.record(call)
+        self.count(call.usage, tools)
+
+    def count(self, usage: Usage, tools: NodeTools) -> None:
+        """Count usage for the run and its node."""
+        if usage is not NOTHING:
+            self.spent += usage
+            self.count_known(usage, tools)
+
+    def count_known(self, usage: Usage, tools: NodeTools) -> None:
+        """Count usage for a node alone: the run has it counted already."""
+        self.used[tools.node] = self.used.get(tools.node, NOTHING) + usage
+
+    async def known(self, key: CallKey, digest: str, tools: NodeTools) -> CallRecord | None:
+        """The call where it need not be made: from the journal, or the recording. Raises `ReplayMiss`."""
+        record = await self.journal.recall(key, digest)
+        if record is not None:
+            self.count_known(record.usage, tools)
+            return record
+        if self.replay is None:
+            return None
+        recorded = self.replay.recall(key, digest)
+        # Nothing is paid for a replay.
+        record = replace(recorded, key=key, usage=NOTHING, origin="replay", started=time.time(), seconds=0.0)
+        await self.keep(record, tools)
+        return record
+
+
+class NodeTools:
+    """`merrow_runtime.operators.base.Tools` of one execution of a node."""
+
+    __slots__ = ("_caller", "_past_cache", "_sample", "_step", "node", "random")
+
+    def __init__(self, caller: Caller, step: Step, sample: int, *, past_cache: bool = False) -> None:
+        self._caller = caller
+        self._step = step
+        self._sample = sample
+        self._past_cache = past_cache
+        self.random = Random(f"{caller.options.seed}:{step.definition.id}:{sample}")  # noqa: S311 (shuffles, no secret)
+        self.node = step.definition.id
+
+    async def ask(
+        self,
+        step: str,
+        messages: Sequence[Message],
+        read: Callable[[str], T],
+        *,
+        schema: AnswerSchema | None = None,
+        temperature: float | None = None,
+    ) -> T:
+        """See `merrow_runtime.operators.base.Tools.ask`."""
+        node = self._step.definition
+        sent = tuple(messages)
+        for attempt in range(ATTEMPTS):
+            request = ModelRequest(
+                node.model,
+                sent,
+                node.temperature if temperature is None else temperature,
+                node.max_tokens,
+                node.seed,
+                schema,
+                self._step.timeout,
+            )
+            reply, value, failure = await self._answer(CallKey(node.id, self._sample, step, attempt), request, read)
+            if failure is None:
+                return value[0]
+            if attempt + 1 == ATTEMPTS:
+                break
+            self._tell("node_retrying", {"step": step, "reason": str(failure), "wait": 0.0})
+            said = (Message("assistant", reply.text),) if reply.text.strip() else ()
+            sent = (*sent, *said, Message("user", failure.remedy or f"That can't be used: {failure} Answer again."))
+        raise NodeFailure(f"Node {node.id}: {node.model} gave no usable answer in {ATTEMPTS} attempts. {failure}")
+
+    async def evaluate(self, step: str, code: str, call: str = "solve") -> SandboxResult:
+        """See `merrow_runtime.operators.base.Tools.evaluate`."""
+        from merrow_runtime.sandbox import SandboxJob, SandboxResult
+
+        box = self._caller.sandbox()
+        job = SandboxJob(code, entry=call)
+        return SandboxResult.from_json(await self._run(step, box.request_of(job), lambda: box.run(job)))
+
+    async def test(self, step: str, solution: str, tests: Sequence[str], entry_point: str) -> TestResult:
+        """See `merrow_runtime.operators.base.Tools.test`."""
+        from merrow_runtime.sandbox import TestResult
+
+        box = self._caller.sandbox()
+        request = box.request_of(solution=solution, tests=tests, entry_point=entry_point)
+        return TestResult.from_json(await self._run(step, request, lambda: box.test(solution, tests, entry_point)))
+
+    def output(self, text: str) -> None:
+        """See `merrow_runtime.operators.base.Tools.output`."""
+        self._tell("node_output", {"text": text})
+
+    def _tell(self, event: EventName, data: dict[str, Any]) -> None:
+        if self._step.samples is not None:
+            data["sample"] = self._sample
+        self._caller.tell(event, self._step.definition.id, data)
+
+    async def _answer(
+        self, key: CallKey, request: ModelRequest, read: Callable[[str], T]
+    ) -> tuple[ModelReply, tuple[T, ...], AnswerFailure | None]:
+        """A reply, and what its reader makes of it: the value, or why it can't be used."""
+        caller = self._caller
+        content = request.to_json()
+        digest = hashlib.sha256(canonical(content).encode("utf-8", "surrogatepass")).hexdigest()
+        record = await caller.known(key, digest, self)
+        if record is not None:
+            reply = ModelReply.from_json(record.result)
+            return (reply, *_judged(reply, read))
+        started = time.time()
+        cache_key = self._cache_key(key, request, digest)
+        reply, origin = await self._reply(key, request, digest, cache_key)
+        value, failure = _judged(reply, read)
+        result = reply.to_json()
+        usage = reply.usage if origin == "endpoint" else NOTHING
+        await caller.keep(
+            CallRecord(key, "model", digest, content, result, usage, failure is None, origin, started, reply.seconds),
+            self,
+        )
+        if origin == "endpoint" and failure is None and caller.cache is not None:
+            await caller.cache.put(cache_key, result)
+        return reply, value, failure
+
+    async def _reply(self, key: CallKey, request: ModelRequest, digest: str, cache_key: str) -> tuple[ModelReply, str]:
+        """A reply from the cache, from the same request on its way, or from the endpoint; and which of these."""
+        caller = self._caller
+        if caller.cache is not None and not self._past_cache and not caller.options.fresh:
+            cached = await caller.cache.get(cache_key)
+            if cached is not None:
+                return ModelReply.from_json(cached), "cache"
+        if request.temperature > 0:
+            return await self._call(key, request, digest), "endpoint"
+        flying = caller.gate.flying
+        while (shared := flying.get(cache_key)) is not None:
+            found = await asyncio.shield(shared)
+            if isinstance(found, EndpointFailure):
+                raise found
+            if found is not None:
+                return found, "shared"
+        shared = flying[cache_key] = caller.gate.loop.create_future()
+        try:
+            return await self._lead(key, request, digest, shared), "endpoint"
+        finally:
+            del flying[cache_key]
+
+    async def _lead(self, key: CallKey, request: ModelRequest, digest: str, shared: Shared) -> ModelReply:
+        """Make the call that others may wait for, and tell them what came of it."""
+        outcome: ModelReply | EndpointFailure | None = None
+        try:
+            outcome = await self._call(key, request, digest)
+        except EndpointFailure as failure:
+            outcome = failure
+            raise
+        else:
+            return outcome
+        finally:
+            shared.set_result(outcome)
+
+    async def _call(self, key: CallKey, request: ModelRequest, digest: str) -> ModelReply:
+        caller = self._caller
+
+        def retrying(failure: EndpointFailure, wait: float) -> None:
+            self._tell("node_retrying", {"step": key.step, "reason": str(failure), "wait": wait})
+
+        async def lost(usage: Usage, why: str) -> None:
+            caller.count(usage, self)
+            await caller.journal.record_lost(key, digest, usage, why)
+
+        def streamed(text: str) -> None:
+            self._tell("node_output", {"text": text, "step": key.step})
+
+        return await caller.calling.call(
+            request, self._step.retries, retrying, lost, streamed if caller.options.stream else None
+        )
+
+    def _cache_key(self, key: CallKey, request: ModelRequest, digest: str) -> str:
+        """What an answer is cached by. At a temperature above 0 voters that ask the same must not share one answer."""
+        asked: list[Any] = [self._caller.calling.origin, digest, key.sample, key.step, key.attempt]
+        if request.temperature > 0:
+            asked += [key.node, self._caller.options.repeat]
+        return hashlib.sha256(canonical(asked).encode("utf-8", "surrogatepass")).hexdigest()
+
+    async def _run(
+        self,
+        step: str,
+        request: dict[str, Any],
+        work: Callable[[], Awaitable[SandboxResult | TestResult]],
+    ) -> dict[str, Any]:
+        """A sandbox's result as plain data, from the journal or the recording where it is known."""
+        from merrow_runtime.sandbox import SandboxRefusedError
+
+        caller = self._caller
+        key = CallKey(self._step.definition.id, self._sample, step)
+        digest = hashlib.sha256(canonical(request).encode("utf-8", "surrogatepass")).hexdigest()
+        record = await caller.known(key, digest, self)
+        if record is not None:
+            return dict(record.result)
+        started = time.time()
+        try:
+            result = (await work()).to_json()
+        except SandboxRefusedError as refusal:
+            raise NodeFailure(f"Node {key.node}: {refusal}") from None
+        record = CallRecord(
+            key, "sandbox", digest, request, result, NOTHING, True, "sandbox", started, time.time() - started
+        )
+        await caller.keep(record, self)
+        return result
+
+
+def _judged(reply: ModelReply, read: Callable[[str], T]) -> tuple[tuple[T, ...], AnswerFailure | None]:
+    """What the reader makes of a reply: a value in a tuple, or an empty one and the failure."""
+    if reply.finish == "refusal":
+        return (), _REFUSED
+    if reply.finish == "length":
+        return (), _CUT
+    try:
+        return (read(reply.text),), None
+    except AnswerFailure as failure:
+        return (), failure

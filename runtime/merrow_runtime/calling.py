@@ -1,0 +1,167 @@
+"""One call to an endpoint: within the budget and the concurrency, tried again while that can help."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+
+from merrow_runtime.errors import EndpointFailure
+from merrow_runtime.gate import Stops
+from merrow_runtime.models.budget import Budget
+from merrow_runtime.models.endpoint import Endpoint, OnText
+from merrow_runtime.models.prices import Price, price_at
+from merrow_runtime.models.retry import RetryPolicy
+from merrow_runtime.models.tokens import estimate_call, estimate_tokens, prompt_tokens
+from merrow_runtime.requests import ModelReply, ModelRequest
+from merrow_runtime.usage import Usage
+
+Lost = Callable[[Usage, str], Awaitable[None]]
+"""Keeps the usage of a call that was paid, perhaps, and has no result; and why."""
+
+Retrying = Callable[[EndpointFailure, float], None]
+"""Told before a call is tried again, with the seconds until then."""
+
+
+class Calling:
+    """Makes calls for one run. ``budget`` is None where nothing bounds it."""
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        semaphore: asyncio.Semaphore,
+        budget: Budget | None = None,
+        policy: RetryPolicy | None = None,
+    ) -> None:
+        self.endpoint = endpoint
+        self.origin = endpoint.origin
+        self._semaphore = semaphore
+        self._budget = budget
+        self._policy = RetryPolicy() if policy is None else policy
+        self._stops = Stops()
+        self._prices: dict[str, Price | None] = {}
+
+    def price(self, model: str) -> Price | None:
+        """The price of a model at the endpoint; None where it isn't known."""
+        if model not in self._prices:
+            self._prices[model] = price_at(self.endpoint, model)
+        return self._prices[model]
+
+    async def call(
+        self,
+        request: ModelRequest,
+        retries: int | None,
+        retrying: Retrying,
+        lost: Lost,
+        on_text: OnText | None = None,
+    ) -> ModelReply:
+        """A reply, after up to ``retries`` further tries (None: as many as the policy says), its usage counted and priced.
+
+        Raises `EndpointFailure`, `BudgetFailure`. What is cancelled goes to ``lost`` with its estimated usage.
+        """
+
+        async def once() -> ModelReply:
+            try:
+                if self._budget is None:
+                    return await self._try(request, lost, on_text)
+                return await self._within(self._budget, request, lost, on_text)
+            except EndpointFailure as failure:
+                if failure.fatal:
+                    self._stops.stop(failure)
+                raise
+
+        try:
+            return await once()
+        except EndpointFailure as failure:
+            if failure.fatal or not failure.transient:
+                raise
+            first = failure
+        # The policy is asked only now: most calls need none, and it takes longer than all else that is done for one.
+        pending: list[EndpointFailure] = [first]
+
+        async def again() -> ModelReply:
+            if pending:
+                raise pending.pop()
+            return await once()
+
+        policy = self._policy if retries is None else replace(self._policy, retries=retries)
+        return await policy.call(again, lambda retry: retrying(retry.failure, retry.wait))
+
+    async def _within(self, budget: Budget, request: ModelRequest, lost: Lost, on_text: OnText | None) -> ModelReply:
+        self._stops.check(request.model)
+        async with budget.reserve(estimate_call(request, self.price(request.model))) as reservation:
+
+            async def paid(usage: Usage, why: str) -> None:
+                reservation.settle(usage)
+                await lost(usage, why)
+
+            reply = await self._try(request, paid, on_text)
+            reservation.settle(reply.usage)
+            return reply
+
+    async def _try(self, request: ModelRequest, lost: Lost, on_text: OnText | None) -> ModelReply:
+        self._stops.check(request.model)
+        async with self._semaphore:
+            self._stops.check(request.model)
+            task = self._stops.enter(request.model)
+            shown: list[str] = []
+            stopped: EndpointFailure | None = None
+            started = time.perf_counter()
+            try:
+                reply = await self._ask(request, shown, on_text)
+            except asyncio.CancelledError:
+                stopped = self._stops.of(request.model) if self._stops.leave(task) else None
+                await _kept(lost(self._estimated(request, shown), "stopped" if stopped else "cancelled"))
+                if stopped is None:
+                    raise
+            except TimeoutError:
+                await lost(self._estimated(request, shown), "timeout")
+                raise EndpointFailure(
+                    f"{self.origin} gave no answer within {request.timeout:g} seconds; a higher `timeout` waits longer.",
+                    transient=True,
+                ) from None
+            finally:
+                self._stops.leave(task)
+        if stopped is not None:
+            raise stopped
+        return self._counted(request, reply, time.perf_counter() - started)
+
+    async def _ask(self, request: ModelRequest, shown: list[str], on_text: OnText | None) -> ModelReply:
+        def show(text: str) -> None:
+            shown.append(text)
+            assert on_text is not None  # noqa: S101 (it is only handed on where there is one)
+            on_text(text)
+
+        if request.timeout is None:
+            return await self.endpoint.complete(request, None if on_text is None else show)
+        async with asyncio.timeout(request.timeout):
+            return await self.endpoint.complete(request, None if on_text is None else show)
+
+    def _counted(self, request: ModelRequest, reply: ModelReply, seconds: float) -> ModelReply:
+        """The reply with its usage complete: an endpoint of a program's own may count nothing."""
+        usage = reply.usage
+        if usage.calls == 0:
+            price = self.price(request.model)
+            if usage.tokens == 0:
+                tokens = prompt_tokens(request), estimate_tokens(reply.text) + estimate_tokens(reply.thinking)
+                usage = Usage(*tokens, 1, None, estimated=True)
+            usage = replace(usage, calls=1, cost_usd=None if price is None else price.cost(usage))
+        return replace(reply, usage=usage, seconds=reply.seconds or seconds)
+
+    def _estimated(self, request: ModelRequest, shown: list[str]) -> Usage:
+        """What a call without a result has used: its prompt, and as much of the answer as was seen."""
+        usage = Usage(prompt_tokens(request), estimate_tokens("".join(shown)), 1, None, estimated=True)
+        price = self.price(request.model)
+        return usage if price is None else replace(usage, cost_usd=price.cost(usage))
+
+
+async def _kept(work: Awaitable[None]) -> None:
+    """Finish a write although the task is cancelled (again)."""
+    task = asyncio.ensure_future(work)
+    while not task.done():
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError:
+            if task.cancelled():
+                return

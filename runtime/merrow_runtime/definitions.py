@@ -1,0 +1,243 @@
+"""The nodes of a typed graph as they run: prompts found, parameters read, defaults filled in.
+
+Of several places that say a model, the most specific counts: the node, then the command line (`RunOptions.model`), then
+the workflow, then the user's settings. A node that names a model does so for a reason; the command line replaces
+what is said for all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from merrow_analysis.definitions.prompts import Prompt, words_of_role
+from merrow_analysis.definitions.settings import Memory, read_memory
+from merrow_analysis.definitions.types import TEXT, Type, TypeTable, item_of
+from merrow_analysis.graph.nodes import TypedNode
+from merrow_analysis.ide.node_text import prompt_of, role_of
+from merrow_runtime.errors import AnswerFailure, UsageFailure
+from merrow_runtime.operators.base import Given, NodeDefinition, Operator, Remembered
+from merrow_runtime.operators.prompting import PROMPT_FORMAT
+from merrow_runtime.operators.shapes import Shape, coerce, shape_of
+from merrow_runtime.options import DEFAULT_MODEL, RunOptions
+from merrow_runtime.values import Outputs, Value, canonical
+from merrow_runtime.workflow import Workflow
+
+FindOperator = Callable[[NodeDefinition], Operator]
+
+_KEY_FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A node that has an operator, with all that the scheduler must know to run it.
+
+    ``shapes`` are those of its outputs as one execution gives them. ``samples`` is None where the node runs once and its
+    outputs are no lists. ``timeout`` is in seconds, for one try of a call; ``retries`` counts further tries, None is for
+    the endpoint's policy to say. ``fallback`` are the outputs where it fails and `on_error` is default.
+    """
+
+    node: TypedNode
+    definition: NodeDefinition
+    operator: Operator
+    shapes: Mapping[str, Shape]
+    memory: Memory
+    digest: bytes
+    timeout: float | None = None
+    retries: int | None = None
+    on_error: str = "fail"
+    fallback: Outputs | None = None
+    samples: int | None = None
+    shown: dict[str, Any] = field(default_factory=dict)
+    """The definition as the journal has it, made when it is first asked for."""
+
+    def key(self, inputs: Mapping[str, Sequence[Given]], memory: Sequence[Remembered]) -> str:
+        """The node's key: SHA-256 of its resolved definition and of what it is given, in hexadecimal.
+
+        Who gave a value counts as far as a prompt shows it; ids, layout, style and comments don't.
+        """
+        given = {port: [[one.title, one.type, one.value] for one in values] for port, values in inputs.items()}
+        remembered = [[entry.title, entry.text] for entry in memory]
+        text = canonical([given, remembered])
+        return hashlib.sha256(self.digest + text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def make_steps(workflow: Workflow, options: RunOptions, find: FindOperator) -> dict[int, Step]:
+    """The steps of all nodes with an operator, by index. Raises `UsageFailure` where a parameter can't be used."""
+    graph = workflow.graph
+    return {
+        node.index: _step(workflow, node, options, find)
+        for node in graph.nodes
+        if node.kind == "operator" and node.spec is not None
+    }
+
+
+def title_of(node: TypedNode) -> str:
+    """What people call a node: its role, else its operator, else its id."""
+    role = role_of(node) if node.spec is not None else None
+    return role[1] if role is not None else node.id if node.spec is None else node.spec.name
+
+
+def _step(workflow: Workflow, node: TypedNode, options: RunOptions, find: FindOperator) -> Step:
+    settings, spec, types = workflow.analysis.settings, node.spec, workflow.graph.types
+    assert spec is not None  # noqa: S101 (an operator node has one)
+    said = {key: parameter.value for key, parameter in node.resolution.parameters.items()}
+
+    def of(key: str, default: Any = None) -> Any:
+        value = said.get(key)
+        own = getattr(settings, key, None)
+        return value if value is not None else own if own is not None else default
+
+    model = said.get("model") or options.model or settings.model or options.default_model or DEFAULT_MODEL
+    samples = int(_number(said["samples"])) if node.resolution.samples else None
+    outputs = {name: _single(type_, samples) for name, type_ in node.outputs.items()}
+    kinds, words = kinds_and_words(outputs.values(), types)
+    own_keys = (spec.parameters - {spec.instruction_key}) | {"format"}
+    definition = NodeDefinition(
+        id=node.id,
+        operator=spec.name,
+        title=title_of(node),
+        prompt=_prompt(workflow, node),
+        model=str(model),
+        temperature=float(of("temperature", 0.0)),
+        max_tokens=_whole(of("max_tokens")),
+        seed=_whole(of("seed")),
+        outputs=outputs,
+        parameters={key: _plain(said[key], node, key) for key in sorted(own_keys) if said.get(key) is not None},
+        spec=None if spec.built_in else _declaration(node),
+        kinds=kinds,
+        words=words,
+    )
+    operator = find(definition)
+    shapes = {name: shape_of(type_, kinds, words) for name, type_ in outputs.items()}
+    on_error = str(of("on_error", "fail"))
+    memory = read_memory(said["memory"]) if said.get("memory") is not None else settings.memory
+    timeout = of("timeout")
+    return Step(
+        node,
+        definition,
+        operator,
+        shapes,
+        memory,
+        _digest(definition, operator, samples),
+        None if timeout is None else float(timeout),
+        _whole(of("retries")),
+        on_error,
+        _fallback(node, said, shapes) if on_error == "default" else None,
+        samples,
+    )
+
+
+def _single(type_: Type | None, samples: int | None) -> Type:
+    if type_ is None:
+        return TEXT
+    return type_ if samples is None else item_of(type_) or type_
+
+
+def _prompt(workflow: Workflow, node: TypedNode) -> str | None:
+    found = prompt_of(workflow.analysis, node)
+    if isinstance(found, Prompt):
+        return found.text
+    if found is not None:
+        return found
+    role = role_of(node)
+    return None if role is None else words_of_role(role[1])
+
+
+def _declaration(node: TypedNode) -> dict[str, Any]:
+    spec = node.spec
+    assert spec is not None  # noqa: S101 (an operator node has one)
+    return {
+        "inputs": {
+            port.name: {"type": port.type, "required": port.required, "many": port.many} for port in spec.inputs
+        },
+        "outputs": {port.name: port.type for port in spec.outputs},
+        "prompt": spec.prompt,
+    }
+
+
+def kinds_and_words(named: Iterable[Type], types: TypeTable) -> tuple[dict[str, str], dict[str, tuple[str, ...]]]:
+    """Of the types in ``named`` that the workflow itself declares: the built-in one that each is a kind of, and the words
+    of enumerations.
+    """
+    built_in = TypeTable().parents
+    kinds: dict[str, str] = {}
+    words: dict[str, tuple[str, ...]] = {}
+    for name in named:
+        while (item := item_of(name)) is not None:
+            name = item
+        said = types.words_of(name)
+        if said is not None:
+            words[name] = said
+        kind: str | None = name
+        while kind is not None and kind not in built_in:
+            kind = types.parents.get(kind)
+        if kind is not None and kind != name:
+            kinds[name] = kind
+    return kinds, words
+
+
+def _digest(definition: NodeDefinition, operator: Operator, samples: int | None) -> bytes:
+    resolved = {
+        "format": [_KEY_FORMAT, PROMPT_FORMAT],
+        "operator": [definition.operator, operator.version],
+        "prompt": definition.prompt,
+        "model": definition.model,
+        "temperature": definition.temperature,
+        "max_tokens": definition.max_tokens,
+        "seed": definition.seed,
+        "outputs": dict(definition.outputs),
+        "parameters": dict(definition.parameters),
+        "spec": definition.spec,
+        "kinds": dict(definition.kinds),
+        "words": {name: list(said) for name, said in definition.words.items()},
+        "samples": samples,
+    }
+    return hashlib.sha256(canonical(resolved).encode("utf-8", "surrogatepass")).digest()
+
+
+def _fallback(node: TypedNode, said: Mapping[str, object], shapes: Mapping[str, Shape]) -> Outputs:
+    """The outputs of a node that failed, by ``default:``, a value of its first output or a mapping of outputs to values.
+
+    Outputs that it says nothing of are empty ones of their type.
+    """
+    if said.get("default") is None:
+        raise UsageFailure(f"Node {node.id} has `on_error: default` and no `default:` to go on with; write one.")
+    value = _plain(said["default"], node, "default")
+    first = next(iter(shapes))
+    given = value if isinstance(value, dict) and value and value.keys() <= shapes.keys() else {first: value}
+    outputs: Outputs = {}
+    for name, shape in shapes.items():
+        try:
+            outputs[name] = coerce(given[name], shape) if name in given else _empty(shape)
+        except AnswerFailure as problem:
+            raise UsageFailure(
+                f"Node {node.id}: its `default:` can't be its output {name} ({shape.type}): {problem}"
+            ) from None
+    return outputs
+
+
+def _empty(shape: Shape) -> Value:
+    if shape.kind == "list":
+        return []
+    if shape.kind == "words":
+        return shape.words[0]
+    return {"bool": False, "number": 0, "json": None}.get(shape.kind, "")
+
+
+def _plain(value: object, node: TypedNode, key: str) -> Value:
+    try:
+        canonical(value)
+    except (ValueError, TypeError, RecursionError):
+        raise UsageFailure(f"Node {node.id}: `{key}` has a value that JSON doesn't know; write it otherwise.") from None
+    return value  # type: ignore[return-value]
+
+
+def _whole(value: Any) -> int | None:
+    return None if value is None else int(value)
+
+
+def _number(value: object) -> float:
+    return float(value) if isinstance(value, (int, float)) else 1.0

@@ -1,0 +1,137 @@
+"""What the scheduler asks about single nodes: operators run, memory gathered, samples, results of other runs taken over."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from merrow_analysis.graph.nodes import TypedNode
+from merrow_runtime.caller import Caller, NodeTools
+from merrow_runtime.definitions import Step
+from merrow_runtime.errors import EndpointFailure, NodeFailure, RunFailure
+from merrow_runtime.operators.base import Remembered, Task
+from merrow_runtime.operators.memory import recall
+from merrow_runtime.operators.outputs import check_outputs
+from merrow_runtime.scheduler import Finished, Inputs
+from merrow_runtime.store.contract import NodeRecord
+from merrow_runtime.usage import NOTHING
+from merrow_runtime.values import Outputs
+
+
+@dataclass(slots=True, eq=False)
+class Engine:
+    """The work of one run. ``earlier`` are the nodes of the run that results are taken over from, by id.
+
+    ``anew`` are the indices of nodes that are run past earlier results and past the cache.
+    """
+
+    steps: Mapping[int, Step]
+    caller: Caller
+    earlier: Mapping[str, NodeRecord] = field(default_factory=dict)
+    anew: Collection[int] = frozenset()
+
+    async def run(self, node: TypedNode, inputs: Inputs, entries: Callable[[], list[Remembered]]) -> Finished:
+        """See `merrow_runtime.scheduler.Work.run`."""
+        step = self.steps[node.index]
+        past_cache = node.index in self.anew
+        memory: list[Remembered] = []
+        if step.memory.kind != "none":
+            tools = NodeTools(self.caller, step, 0, past_cache=past_cache)
+            memory = await recall(step.memory.kind, step.memory.amount, entries(), tools)
+        key = step.key(inputs, memory)
+        earlier = self.earlier.get(node.id)
+        if earlier is not None and not past_cache and earlier.key == key and earlier.outputs is not None:
+            return Finished(dict(earlier.outputs), key, NOTHING, reused=True, memory=tuple(memory))
+        if step.samples is None:
+            outputs = await self._once(step, inputs, memory, 0, past_cache)
+        else:
+            outputs = await self._samples(step, step.samples, inputs, memory, past_cache)
+        return Finished(outputs, key, self.caller.used.get(node.id, NOTHING), memory=tuple(memory))
+
+    def on_error(self, node: TypedNode) -> str:
+        """See `merrow_runtime.scheduler.Work.on_error`."""
+        step = self.steps.get(node.index)
+        if step is not None:
+            return step.on_error
+        said = node.resolution.parameters.get("on_error")
+        return "fail" if said is None or node.kind != "decision" else str(said.value)
+
+    def fallback(self, node: TypedNode) -> Outputs | None:
+        """See `merrow_runtime.scheduler.Work.fallback`."""
+        step = self.steps.get(node.index)
+        if step is None or step.fallback is None:
+            return None
+        if step.samples is None:
+            return dict(step.fallback)
+        return {port: [value] * step.samples for port, value in step.fallback.items()}
+
+    def fallback_case(self, node: TypedNode) -> int | None:
+        """See `merrow_runtime.scheduler.Work.fallback_case`."""
+        said = node.resolution.parameters.get("default")
+        return None if said is None or node.cases is None else node.cases.choose(said.value)
+
+    def describe(self, node: TypedNode) -> Mapping[str, Any]:
+        """A node's definition as the journal shows it."""
+        step = self.steps[node.index]
+        shown = step.shown
+        if not shown:
+            definition = step.definition
+            shown.update(
+                operator=definition.operator,
+                title=definition.title,
+                prompt=definition.prompt,
+                model=definition.model,
+                temperature=definition.temperature,
+                max_tokens=definition.max_tokens,
+                seed=definition.seed,
+                outputs=dict(definition.outputs),
+                parameters=dict(definition.parameters),
+                samples=step.samples,
+                memory=_memory_shown(step),
+            )
+        return shown
+
+    async def _once(
+        self, step: Step, inputs: Inputs, memory: list[Remembered], sample: int, past_cache: bool
+    ) -> Outputs:
+        tools = NodeTools(self.caller, step, sample, past_cache=past_cache)
+        outputs = await step.operator.run(Task(step.definition, inputs, memory, sample), tools)
+        check_outputs(step.definition, outputs)
+        return outputs
+
+    async def _samples(
+        self, step: Step, count: int, inputs: Inputs, memory: list[Remembered], past_cache: bool
+    ) -> Outputs:
+        """``count`` results at once, in lists. Of samples that fail, ``on_error`` says whether the node fails with the
+        first, goes on with those that are there (skip), or has the default in their place.
+        """
+        results: list[Outputs | RunFailure | None] = [None] * count
+
+        async def one(sample: int) -> None:
+            try:
+                results[sample] = await self._once(step, inputs, memory, sample, past_cache)
+            except (NodeFailure, EndpointFailure) as failure:
+                if step.on_error == "fail":
+                    raise
+                results[sample] = failure
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                for sample in range(count):
+                    group.create_task(one(sample))
+        except BaseExceptionGroup as problems:
+            raise problems.exceptions[0] from None
+        failures = [result for result in results if isinstance(result, RunFailure)]
+        if len(failures) == count:
+            raise failures[0]
+        if step.fallback is not None:
+            results = [step.fallback if isinstance(result, RunFailure) else result for result in results]
+        good = [result for result in results if isinstance(result, dict)]
+        return {port: [result[port] for result in good] for port in step.definition.outputs}
+
+
+def _memory_shown(step: Step) -> Any:
+    kind, amount = step.memory.kind, step.memory.amount
+    return kind if amount is None else {kind: amount}

@@ -1,0 +1,86 @@
+"""What stands before an endpoint: how many calls at a time, calls that are the same, and what stopped them all."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import TypeAlias
+from weakref import WeakKeyDictionary
+
+from merrow_runtime.errors import EndpointFailure
+from merrow_runtime.models.endpoint import Endpoint
+from merrow_runtime.requests import ModelReply
+
+Shared: TypeAlias = "asyncio.Future[ModelReply | EndpointFailure | None]"
+"""A call that others wait for: its reply, or its failure; None where whoever made it gave up."""
+
+
+@dataclass(slots=True, eq=False)
+class Gate:
+    """The gate of one endpoint in one event loop, for all runs that use it."""
+
+    loop: asyncio.AbstractEventLoop
+    flying: dict[str, Shared] = field(default_factory=dict)
+    """Calls on their way that others with the same request may wait for, by cache key."""
+    _semaphores: dict[int, asyncio.Semaphore] = field(default_factory=dict)
+
+    def semaphore(self, concurrency: int) -> asyncio.Semaphore:
+        """What bounds the calls of all runs that want the same bound."""
+        return self._semaphores.setdefault(concurrency, asyncio.Semaphore(concurrency))
+
+
+_GATES: WeakKeyDictionary[Endpoint, Gate] = WeakKeyDictionary()
+
+
+def gate_of(endpoint: Endpoint) -> Gate:
+    """The gate of an endpoint. Runs that are handed the same endpoint share it."""
+    loop = asyncio.get_running_loop()
+    try:
+        gate = _GATES.get(endpoint)
+    except TypeError:
+        return Gate(loop)  # An endpoint that can't be hashed or weakly referenced: each run has a gate of its own.
+    if gate is None or gate.loop is not loop:
+        gate = _GATES[endpoint] = Gate(loop)
+    return gate
+
+
+@dataclass(slots=True, eq=False)
+class Stops:
+    """What a run has learned that no call can succeed any more: at the endpoint, or for one model there."""
+
+    _failures: dict[str | None, EndpointFailure] = field(default_factory=dict)
+    _calling: dict[asyncio.Task[object], str] = field(default_factory=dict)
+    _stopped: set[asyncio.Task[object]] = field(default_factory=set)
+
+    def check(self, model: str) -> None:
+        """Raise the failure that stops calls to this model."""
+        failure = self.of(model)
+        if failure is not None:
+            raise failure
+
+    def of(self, model: str) -> EndpointFailure | None:
+        return self._failures.get(None) or self._failures.get(model)
+
+    def stop(self, failure: EndpointFailure) -> None:
+        """End the calls that can't succeed, those on their way included."""
+        self._failures.setdefault(failure.model, failure)
+        current = asyncio.current_task()
+        for task, model in self._calling.items():
+            if task is not current and task not in self._stopped and failure.model in (None, model):
+                self._stopped.add(task)
+                task.cancel()
+
+    def enter(self, model: str) -> asyncio.Task[object]:
+        """Note that the running task makes a call."""
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101 (calls are made by tasks)
+        self._calling[task] = model
+        return task
+
+    def leave(self, task: asyncio.Task[object]) -> bool:
+        """Note that its call is over; True where it was `stop` that cancelled it (and nobody else did)."""
+        self._calling.pop(task, None)
+        if task not in self._stopped:
+            return False
+        self._stopped.discard(task)
+        return task.uncancel() == 0

@@ -1,0 +1,72 @@
+"""What is given to the input nodes of a workflow, as values of their types."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from merrow_analysis.definitions.types import ANY, Type, TypeTable
+from merrow_analysis.graph.nodes import TypedGraph, TypedNode
+from merrow_analysis.graph.ports import INPUT_OUTPUT
+from merrow_analysis.suggest import closest
+from merrow_runtime.definitions import kinds_and_words
+from merrow_runtime.errors import AnswerFailure, UsageFailure
+from merrow_runtime.operators.shapes import coerce, is_of, shape_of
+from merrow_runtime.values import Value
+
+
+def read_inputs(graph: TypedGraph, given: Mapping[str, Value]) -> dict[str, Value]:
+    """The value of each input node, by id. ``given`` names nodes in any case; a node that it doesn't name has its
+    ``default``.
+
+    Raises `UsageFailure` for a name that no input has, an input without a value, a value that its type doesn't take.
+    """
+    nodes = {node.id: node for node in graph.inputs}
+    values: dict[str, Value] = {}
+    for name, value in given.items():
+        node = nodes.get(name) or _by_folded(nodes, name)
+        if node is None:
+            near = closest(name, nodes)
+            hint = f"Did you mean {near}?" if near else f"Its inputs are: {', '.join(nodes) or 'none'}."
+            raise UsageFailure(f"The workflow has no input {name}. {hint}")
+        if node.id in values:
+            raise UsageFailure(f"The input {node.id} is given twice.")
+        values[node.id] = typed_value(value, type_of_input(node), graph.types, f"The input {node.id}")
+    for node in graph.inputs:
+        if node.id in values:
+            continue
+        default = node.resolution.parameters.get("default")
+        if default is None or default.value is None:
+            raise UsageFailure(f"The input {node.id} has no value; give it one with: --input {node.id.lower()}=...")
+        values[node.id] = typed_value(
+            default.value,  # type: ignore[arg-type]
+            type_of_input(node),
+            graph.types,
+            f"The default of input {node.id}",
+        )
+    return {node.id: values[node.id] for node in graph.inputs}
+
+
+def type_of_input(node: TypedNode) -> Type:
+    """The type of what an input node gives."""
+    return node.outputs.get(INPUT_OUTPUT) or ANY
+
+
+def typed_value(value: Value, type_: Type, types: TypeTable, what: str) -> Value:
+    """``value`` as one of ``type_``: text stays as it is, ``"3"`` is a Number and ``"yes"`` a Bool where one is wanted.
+
+    Raises `UsageFailure` about ``what``.
+    """
+    shape = shape_of(type_, *kinds_and_words([type_], types))
+    if is_of(value, shape):
+        return value
+    try:
+        if shape.kind in ("text", "code") and not isinstance(value, (dict, list)):
+            return str(value)
+        return coerce(value, shape)
+    except AnswerFailure as problem:
+        raise UsageFailure(f"{what} must be of type {type_}: {problem}") from None
+
+
+def _by_folded(nodes: Mapping[str, TypedNode], name: str) -> TypedNode | None:
+    found = [node for id_, node in nodes.items() if id_.casefold() == name.casefold()]
+    return found[0] if len(found) == 1 else None

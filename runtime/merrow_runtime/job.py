@@ -1,0 +1,147 @@
+"""A run made ready: everything that can be wrong with it is found before it begins."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from merrow_analysis.definitions.settings import Budget as Limits
+from merrow_analysis.graph.nodes import TypedGraph
+from merrow_runtime.caller import Caller
+from merrow_runtime.calling import Calling
+from merrow_runtime.definitions import make_steps
+from merrow_runtime.engine import Engine
+from merrow_runtime.errors import UsageFailure
+from merrow_runtime.gate import gate_of
+from merrow_runtime.inputs import read_inputs
+from merrow_runtime.models.budget import Budget, unpriced_failure
+from merrow_runtime.models.prices import price_at
+from merrow_runtime.operators.registry import operator_for
+from merrow_runtime.options import RunOptions
+from merrow_runtime.resources import Resources
+from merrow_runtime.running import Run, RunResult, Watch, carry_out
+from merrow_runtime.scheduler import Scheduler
+from merrow_runtime.single import Single, node_named, single_inputs
+from merrow_runtime.store.contract import NodeRecord, RunJournal, RunRecord
+from merrow_runtime.store.recording import Recorder, Replay
+from merrow_runtime.values import Value
+from merrow_runtime.workflow import Workflow
+
+if TYPE_CHECKING:
+    from merrow_runtime.sandbox import Sandbox
+
+
+def limits_of(workflow: Workflow, options: RunOptions) -> Limits:
+    """What a run may use: the workflow's budget, each limit replaced where the options have one."""
+    said = workflow.analysis.settings.budget
+    return Limits(
+        said.usd if options.budget_usd is None else options.budget_usd,
+        said.tokens if options.budget_tokens is None else options.budget_tokens,
+        said.seconds if options.budget_seconds is None else options.budget_seconds,
+    )
+
+
+def descendants(graph: TypedGraph, name: str) -> frozenset[int]:
+    """A node and all that follow from it, by index. Raises `UsageFailure` where there is no such node."""
+    node = node_named(graph, name)
+    found = {node.index}
+    pending = [node]
+    while pending:
+        for edge in pending.pop().outgoing:
+            if edge.target.index not in found:
+                found.add(edge.target.index)
+                pending.append(edge.target)
+    return frozenset(found)
+
+
+class Job:
+    """A run made ready: everything that can be wrong with it is found here, before it begins."""
+
+    def __init__(
+        self,
+        workflow: Workflow,
+        options: RunOptions,
+        inputs: Mapping[str, Value],
+        resources: Resources,
+        earlier: Mapping[str, NodeRecord],
+    ) -> None:
+        self.workflow = workflow
+        self.options = options
+        self.resources = resources
+        graph = workflow.graph
+        self.steps = make_steps(workflow, options, operator_for)
+        self.only = None if options.only is None else single_inputs(graph, self.steps, options, earlier)
+        self.inputs = {} if self.only is not None else read_inputs(graph, inputs)
+        self.earlier = {} if self.only is not None else earlier
+        self.anew = frozenset() if options.from_node is None else descendants(graph, options.from_node)
+        self.replay = None if options.replay is None else Replay.read(options.replay)
+        self.limits = limits_of(workflow, options)
+        if self.limits.usd is not None and self.replay is None:
+            self._check_prices()
+        if options.record is not None:
+            resources.recorder = Recorder(options.record, {"workflow": workflow.name, "seed": options.seed})
+
+    def _check_prices(self) -> None:
+        endpoint = self.resources.endpoint
+        for step in self.steps.values():
+            model = step.definition.model
+            if price_at(endpoint, model) is None:
+                raise UsageFailure(str(unpriced_failure(model, endpoint.origin)))
+
+    def begin(self, record: RunRecord, journal: RunJournal, elapsed: float = 0.0) -> Run:
+        """Begin the run that ``journal`` holds the lease of."""
+        options, resources = self.options, self.resources
+        spent = journal.spent()
+        budget: Budget | None = None
+        if self.limits != Limits():
+            budget = Budget(self.limits.usd, self.limits.tokens, self.limits.seconds, spent, elapsed)
+        endpoint = resources.endpoint
+        gate = gate_of(endpoint)
+        calling = Calling(endpoint, gate.semaphore(options.concurrency), budget, options.retry)
+        begun = Run(record.id, self.workflow.name)
+        box: list[Sandbox] = []
+
+        def sandbox() -> Sandbox:
+            if not box:
+                from merrow_runtime.sandbox import Sandbox
+
+                box.append(Sandbox(options.sandbox, allow_unsafe=options.allow_unsafe))
+            return box[0]
+
+        caller = Caller(
+            record.id,
+            options,
+            journal,
+            calling,
+            gate,
+            resources.store.cache if self.replay is None else None,
+            begun.tell,
+            sandbox,
+            self.replay,
+            resources.recorder,
+            spent,
+        )
+        engine = Engine(self.steps, caller, self.earlier, self.anew)
+        watch = Watch(begun, caller, engine.describe)
+        scheduler: Scheduler | Single
+        if self.only is None:
+            scheduler = Scheduler(self.workflow.graph, self.inputs, engine, watch)
+        else:
+            scheduler = Single(self.only, engine, watch)
+
+        def before() -> None:
+            begun.tell(
+                "run_started",
+                None,
+                {"workflow": self.workflow.name, "endpoint": calling.origin, "nodes": scheduler.count},
+            )
+
+        async def work() -> RunResult:
+            seconds = None if budget is None else budget.remaining_seconds
+            try:
+                return await carry_out(begun, scheduler, watch, caller, seconds, before)
+            finally:
+                await resources.close()
+
+        begun.begin(work())
+        return begun

@@ -1,0 +1,95 @@
+"""How a run is to be made: what the command line, an editor or a program may decide about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from merrow_runtime.errors import UsageFailure
+from merrow_runtime.models.retry import RetryPolicy
+from merrow_runtime.values import Value
+
+DEFAULT_MODEL = "gpt-4o-mini"
+"""The model where neither node, workflow, command line nor settings name one."""
+
+CONCURRENCY = 16
+"""Calls to one endpoint at the same time, where nobody says otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """Everything about a run that is not in its workflow or its inputs.
+
+    - ``model``: goes before the workflow's model, not before that of a node which names its own.
+    - ``default_model``: for workflows that name none (the user's settings).
+    - ``base_url``: the endpoint, where none is handed to `merrow_runtime.start`.
+    - ``concurrency``: how many calls to one endpoint may be on their way at the same time.
+    - ``budget_usd``, ``budget_tokens``, ``budget_seconds``: in place of the workflow's own limits.
+    - ``no_store``: the journal, the answers and the run are in memory only and gone with the process.
+    - ``fresh``: no answer is taken from the cache (answers are still put there).
+    - ``record``, ``replay``: a file that all calls are written to, or answered from and from nowhere else.
+    - ``seed``: what shuffles are seeded with, together with the node's id.
+    - ``repeat``: the number of this repetition of equal runs: with a temperature above 0 they don't share answers.
+    - ``from_run``: a run whose results are taken over where a node's key is equal.
+    - ``from_node``: this node and all that follow from it run anew, past the cache.
+    - ``only``: run this one node, and nothing else; its inputs are those of ``set_values`` and ``from_run``.
+    - ``set_values``: what arrives at ports, by ``NODE.port``.
+    - ``retry``: how failed calls are tried again (None: as `RetryPolicy` has it); a node's ``retries`` goes before its own.
+    - ``sandbox``: the means that hold generated code (None: the best there is); ``allow_unsafe``: run it although there
+      are none that do.
+    - ``stream``: ask endpoints to stream, so that ``node_output`` events show answers as they come into being.
+    """
+
+    model: str | None = None
+    default_model: str | None = None
+    base_url: str | None = None
+    concurrency: int = CONCURRENCY
+    budget_usd: float | None = None
+    budget_tokens: int | None = None
+    budget_seconds: float | None = None
+    no_store: bool = False
+    fresh: bool = False
+    record: Path | None = None
+    replay: Path | None = None
+    seed: int = 0
+    repeat: int = 0
+    from_run: str | None = None
+    from_node: str | None = None
+    only: str | None = None
+    set_values: Mapping[str, Value] = field(default_factory=dict)
+    retry: RetryPolicy | None = None
+    sandbox: str | None = None
+    allow_unsafe: bool = False
+    stream: bool = False
+
+    def __post_init__(self) -> None:
+        if self.concurrency < 1:
+            raise UsageFailure("The concurrency must be 1 or more.")
+        if self.from_node is not None and self.from_run is None:
+            raise UsageFailure(f"To run from {self.from_node} on, name the run that the other results come from.")
+        if self.set_values and self.only is None:
+            raise UsageFailure("Values for ports can only be set where a single node is run.")
+        if self.only is not None and self.from_node is not None:
+            raise UsageFailure("Either a single node is run or all from one on, not both.")
+
+    def to_json(self) -> dict[str, Any]:
+        """What a resume must know again. Files to record to or replay from are not part of it: a resume has its own."""
+        shown: dict[str, Any] = {}
+        for one in fields(self):
+            value = getattr(self, one.name)
+            if one.name in _OF_ONE_PROCESS or value == one.default or (one.name == "set_values" and not value):
+                continue
+            shown[one.name] = dict(value) if isinstance(value, Mapping) else value
+        return shown
+
+    @classmethod
+    def from_json(cls, shown: Mapping[str, Any]) -> RunOptions:
+        """The inverse of `to_json`; what this version doesn't know is left out."""
+        known = {one.name for one in fields(cls)} - _OF_ONE_PROCESS
+        return cls(**{name: value for name, value in shown.items() if name in known})
+
+
+_OF_ONE_PROCESS = frozenset({"record", "replay", "no_store", "stream", "base_url", "sandbox", "allow_unsafe", "retry"})
+"""Options that say how one process works, or may hold what is not to be kept; `snapshot` keeps the origin instead."""

@@ -1,0 +1,88 @@
+"""What a run uses from outside: an endpoint, a store, a recording; and who closes them."""
+
+from __future__ import annotations
+
+import os
+from urllib.parse import urlsplit, urlunsplit
+
+from merrow_runtime.errors import EndpointFailure
+from merrow_runtime.models.endpoint import Endpoint, OnText
+from merrow_runtime.options import RunOptions
+from merrow_runtime.requests import ModelReply, ModelRequest
+from merrow_runtime.store.database import Store
+from merrow_runtime.store.memory import MemoryStore
+from merrow_runtime.store.recording import Recorder
+
+
+class NoEndpoint:
+    """The endpoint of a run that is replayed: a request that the recording doesn't have never gets this far."""
+
+    origin = "merrow:replay"
+
+    async def complete(self, request: ModelRequest, on_text: OnText | None = None) -> ModelReply:
+        """Raise `EndpointFailure`."""
+        del request, on_text
+        raise EndpointFailure("A run that is replayed calls no endpoint.", fatal=True)
+
+    async def close(self) -> None:
+        """Nothing to do."""
+
+
+def without_user(base_url: str) -> str:
+    """An address without the name and password that may stand in it, and without its query."""
+    parts = urlsplit(base_url)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+
+
+class Resources:
+    """What a run uses and who must close it. As a context: closes what it opened where no run begins."""
+
+    def __init__(self, options: RunOptions, endpoint: Endpoint | None, store: Store | None) -> None:
+        self._options = options
+        self._endpoint = endpoint
+        self._own_endpoint = endpoint is None
+        self._own_store = store is None
+        self._base_url = options.base_url
+        self.store = store if store is not None else MemoryStore() if options.no_store else Store.open()
+        self.recorder: Recorder | None = None
+
+    def __enter__(self) -> Resources:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
+        if kind is not None:
+            self._close_files()
+
+    def prefer(self, base_url: str | None) -> None:
+        """Use this address where nobody names another."""
+        self._base_url = self._base_url or base_url
+
+    @property
+    def base_url(self) -> str | None:
+        """The address that was asked for, without a user's name or password in it."""
+        return None if self._base_url is None else without_user(self._base_url)
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """The endpoint, chosen when it is first asked for. Raises `UsageFailure`."""
+        if self._endpoint is None:
+            if self._options.replay is not None:
+                self._endpoint = NoEndpoint()
+            else:
+                from merrow_runtime.models.selection import ModelOptions, choose_endpoint
+
+                chosen = ModelOptions(base_url=self._base_url, model=self._options.model)
+                self._endpoint = choose_endpoint(chosen, os.environ, {}, {})
+        return self._endpoint
+
+    async def close(self) -> None:
+        """Close what this run opened."""
+        if self._own_endpoint and self._endpoint is not None:
+            await self._endpoint.close()
+        self._close_files()
+
+    def _close_files(self) -> None:
+        if self.recorder is not None:
+            self.recorder.close()
+        if self._own_store:
+            self.store.close()

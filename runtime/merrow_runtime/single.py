@@ -1,0 +1,132 @@
+"""One node run by itself, with inputs that are set or taken from an earlier run."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from merrow_analysis.graph.nodes import TypedGraph, TypedNode
+from merrow_analysis.suggest import closest
+from merrow_runtime.definitions import Step
+from merrow_runtime.errors import RunFailure, UsageFailure
+from merrow_runtime.inputs import typed_value
+from merrow_runtime.operators.base import Given, Remembered
+from merrow_runtime.options import RunOptions
+from merrow_runtime.scheduler import Inputs, Watcher, Work
+from merrow_runtime.store.contract import NodeRecord
+from merrow_runtime.values import Value
+
+
+def node_named(graph: TypedGraph, name: str) -> TypedNode:
+    """The node of this id, in any case of letters. Raises `UsageFailure`."""
+    found = graph.by_id.get(name)
+    if found is not None:
+        return found
+    same = [node for node in graph.nodes if node.id.casefold() == name.casefold()]
+    if len(same) == 1:
+        return same[0]
+    near = closest(name, graph.by_id)
+    raise UsageFailure(f"The workflow has no node {name}." + (f" Did you mean {near}?" if near else ""))
+
+
+@dataclass(frozen=True, slots=True)
+class Alone:
+    """A node with what it is given."""
+
+    node: TypedNode
+    inputs: Inputs
+    memory: list[Remembered]
+
+
+def single_inputs(
+    graph: TypedGraph, steps: Mapping[int, Step], options: RunOptions, earlier: Mapping[str, NodeRecord]
+) -> Alone:
+    """What the one node is given: values that are set, and for its other ports what they had in the earlier run.
+
+    Raises `UsageFailure` where a port that must have a value has none.
+    """
+    node = node_named(graph, options.only or "")
+    if node.index not in steps:
+        raise UsageFailure(f"Node {node.id} has no operator that asks or computes anything; name one that has.")
+    before = earlier.get(node.id)
+    inputs: Inputs = {}
+    for port, references in (before.inputs or {}).items() if before is not None else ():
+        inputs[port] = [
+            Given(one["node"], one["output"], one["type"], _value(one, earlier), _title(one, earlier))
+            for one in references
+        ]
+    memory = [Remembered(**dict(entry)) for entry in before.memory] if before is not None else []
+    inputs.update(_set(graph, node, options.set_values))
+    for port in node.placement.required:
+        if port not in inputs:
+            more = "" if options.from_run is not None else ", or name an earlier run with --run"
+            raise UsageFailure(
+                f"Port {port} of node {node.id} has no value; set it with: --set {node.id}.{port}=...{more}"
+            )
+    return Alone(node, inputs, memory)
+
+
+def _set(graph: TypedGraph, node: TypedNode, values: Mapping[str, Value]) -> Inputs:
+    ports = {port.name: port for port in node.input_ports}
+    inputs: Inputs = {}
+    for name, value in values.items():
+        owner, _, port = name.rpartition(".")
+        if owner.casefold() != node.id.casefold():
+            raise UsageFailure(f"{name} is no port of the node that is run; write {node.id}.PORT.")
+        spec = ports.get(port)
+        if spec is None:
+            known = ", ".join(ports)
+            raise UsageFailure(f"Node {node.id} has no port {port}; it has {known}.")
+        what = f"The value of {node.id}.{port}"
+        values_of = value if spec.many and isinstance(value, list) else [value]
+        inputs[port] = [
+            Given("", None, spec.item, typed_value(one, spec.item if spec.many else spec.type, graph.types, what), port)
+            for one in values_of
+        ]
+    return inputs
+
+
+def _value(reference: Mapping[str, Value], earlier: Mapping[str, NodeRecord]) -> Value:
+    if "value" in reference:
+        return reference["value"]
+    giver = earlier.get(str(reference["node"]))
+    outputs = None if giver is None else giver.outputs
+    name = reference["output"]
+    if outputs is None or name not in outputs:
+        raise UsageFailure(f"The earlier run has no value of {reference['node']} any more; set it with --set.")
+    value: Value = outputs[str(name)]
+    return value
+
+
+def _title(reference: Mapping[str, Value], earlier: Mapping[str, NodeRecord]) -> str:
+    giver = earlier.get(str(reference["node"]))
+    definition = None if giver is None else giver.definition
+    return str(definition["title"]) if definition else str(reference["node"])
+
+
+class Single:
+    """A run of one node, as `Scheduler` is one of all of them."""
+
+    count = 1
+
+    def __init__(self, alone: Alone, work: Work, watcher: Watcher) -> None:
+        self.failure: RunFailure | None = None
+        self.results: dict[str, Value] = {}
+        self._alone = alone
+        self._work = work
+        self._watcher = watcher
+
+    async def run(self) -> None:
+        """Run the node; its first output is the run's. Where it fails, `failure` says why."""
+        node, inputs = self._alone.node, self._alone.inputs
+        started = time.time()
+        self._watcher.started(node, inputs)
+        try:
+            done = await self._work.run(node, inputs, lambda: self._alone.memory)
+        except RunFailure as failure:
+            self._watcher.failed(node, inputs, failure, started, "fail")
+            self.failure = failure
+        else:
+            self._watcher.finished(node, inputs, done, started, None)
+            self.results[node.id] = next(iter(done.outputs.values()))

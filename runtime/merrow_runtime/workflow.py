@@ -1,0 +1,151 @@
+"""A checked workflow that can be run, and the snapshot of all that was read to check it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from merrow_analysis.check import Analysis, analyse
+from merrow_analysis.definitions.configuration import Config
+from merrow_analysis.definitions.provider import Provider, ResourceError
+from merrow_analysis.diagnostics import Diagnostic, Severity
+from merrow_analysis.graph.nodes import TypedGraph
+from merrow_analysis.markdown import Fence
+from merrow_runtime.errors import UsageFailure
+
+SNAPSHOT = 1
+"""The number of the snapshot's format."""
+
+
+class RecordingProvider:
+    """Hands on what another provider gives, and keeps it: ``files`` has each file's text, or why it can't be had."""
+
+    def __init__(self, provider: Provider | None) -> None:
+        self._provider = provider
+        self.files: dict[str, dict[str, str]] = {}
+
+    def read(self, path: str) -> str:
+        """The text of the file. Raises `ResourceError`."""
+        known = self.files.get(path)
+        if known is None:
+            known = self.files[path] = self._look(path)
+        if "text" not in known:
+            raise ResourceError(known["missing"])
+        return known["text"]
+
+    def exists(self, path: str) -> bool:
+        """Whether there is such a file that may be read."""
+        if path in self.files:
+            return "text" in self.files[path]
+        return self._provider is not None and self._provider.exists(path)
+
+    def _look(self, path: str) -> dict[str, str]:
+        if self._provider is None:
+            return {"missing": f"{path} was not there when the run began."}
+        try:
+            return {"text": self._provider.read(path)}
+        except ResourceError as problem:
+            return {"missing": str(problem)}
+
+
+@dataclass(frozen=True, eq=False)
+class Workflow:
+    """A workflow without errors.
+
+    ``name`` is how the user knows it: its path, with ``#2`` behind it for the second block of a Markdown file. ``text``
+    is its diagram, ``path`` what its settings go by, ``files`` what its analysis read of the files beside it, and
+    ``fence`` its place in a Markdown file.
+    """
+
+    name: str
+    text: str
+    analysis: Analysis
+    graph: TypedGraph
+    config: Config
+    path: str | None = None
+    files: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    fence: Fence | None = None
+
+    def snapshot(self) -> dict[str, Any]:
+        """All that `restore` needs, as plain data: what the files say later makes no difference."""
+        config = self.config
+        return {
+            "format": SNAPSHOT,
+            "name": self.name,
+            "text": self.text,
+            "path": self.path,
+            "files": {path: dict(known) for path, known in self.files.items()},
+            "settings": {
+                "select": list(config.select),
+                "ignore": list(config.ignore),
+                "severity": dict(config.severity),
+                "per-path": {pattern: list(names) for pattern, names in config.per_path.items()},
+                "libraries": list(config.libraries),
+            },
+        }
+
+
+def check_workflow(
+    text: str,
+    *,
+    name: str = "the workflow",
+    path: str | None = None,
+    provider: Provider | None = None,
+    config: Config | None = None,
+    fence: Fence | None = None,
+) -> Workflow:
+    """Check a diagram's text and make a `Workflow` of it.
+
+    ``provider`` hands out the files that it names. Raises `UsageFailure` where it has errors, saying which, or is no
+    workflow at all.
+    """
+    config = Config() if config is None else config
+    recording = RecordingProvider(provider)
+    # Without a provider prompts and libraries are those of the text alone, which is no mistake; see `collect_prompts`.
+    analysis = analyse(text, path=path, provider=None if provider is None else recording, config=config)
+    graph = _runnable(analysis, name, fence)
+    return Workflow(name, text, analysis, graph, config, path, recording.files, fence)
+
+
+def restore(snapshot: Mapping[str, Any]) -> Workflow:
+    """The workflow that a snapshot was made of. Raises `UsageFailure` where this version can't run it any more."""
+    if snapshot.get("format") != SNAPSHOT:
+        raise UsageFailure("The run was made by another version of Merrow; run the workflow anew.")
+    settings = snapshot["settings"]
+    config = Config(
+        tuple(settings["select"]),
+        tuple(settings["ignore"]),
+        settings["severity"],
+        {pattern: tuple(names) for pattern, names in settings["per-path"].items()},
+        tuple(settings["libraries"]),
+    )
+    recording = RecordingProvider(None)
+    recording.files = {path: dict(known) for path, known in snapshot["files"].items()}
+    analysis = analyse(snapshot["text"], path=snapshot["path"], provider=recording, config=config)
+    graph = _runnable(analysis, snapshot["name"], None)
+    return Workflow(snapshot["name"], snapshot["text"], analysis, graph, config, snapshot["path"], recording.files)
+
+
+def _runnable(analysis: Analysis, name: str, fence: Fence | None) -> TypedGraph:
+    errors = [diagnostic for diagnostic in analysis.diagnostics if diagnostic.severity is Severity.ERROR]
+    graph = analysis.typed
+    if errors:
+        raise UsageFailure(_errors(name, errors, fence))
+    if graph is None:
+        raise UsageFailure(f"{name} is no workflow: it has neither a `workflow:` block nor a PROBLEM and a RETURN.")
+    if graph.cycles:
+        nodes = " -> ".join(graph.nodes[index].id for index in graph.cycles[0])
+        raise UsageFailure(f"{name} can't be run: these nodes wait for each other: {nodes}.")
+    unknown = next((node for node in graph.nodes if node.kind == "unknown"), None)
+    if unknown is not None:
+        raise UsageFailure(f"{name} can't be run: the operator of node {unknown.id} is not known.")
+    return graph
+
+
+def _errors(name: str, errors: list[Diagnostic], fence: Fence | None) -> str:
+    first = errors[0]
+    start = first.range.start if fence is None else fence.to_host(first.range.start)
+    count = "an error" if len(errors) == 1 else f"{len(errors)} errors"
+    others = "" if len(errors) == 1 else ", the first"
+    return f"{name} has {count} and is not run{others} on line {start.line + 1}: {first.message} ({first.code})"

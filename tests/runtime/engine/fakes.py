@@ -1,0 +1,82 @@
+"""A program's own endpoint, and short ways to write and run workflows."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from merrow_runtime.models.endpoint import OnText
+from merrow_runtime.requests import ModelReply, ModelRequest
+from merrow_runtime.running import Run
+from merrow_runtime.workflow import Workflow, check_workflow
+
+Answer = Callable[[ModelRequest], "str | ModelReply | Exception"]
+
+
+def last_line(request: ModelRequest) -> str:
+    """Answers with what it was told and given."""
+    return " <- ".join(message.content for message in request.messages)
+
+
+class FakeEndpoint:
+    """Answers from a function; ``seen`` has what it was asked. ``gate``, where set, holds back every answer."""
+
+    def __init__(self, answer: Answer = last_line, origin: str = "http://fake.test") -> None:
+        self.origin = origin
+        self.seen: list[ModelRequest] = []
+        self.finished = 0
+        self.flying = 0
+        self.most_flying = 0
+        self.closed = False
+        self.gate: asyncio.Event | None = None
+        self.asked = asyncio.Condition()
+        self._answer = answer
+
+    async def complete(self, request: ModelRequest, on_text: OnText | None = None) -> ModelReply:
+        self.seen.append(request)
+        self.flying += 1
+        self.most_flying = max(self.most_flying, self.flying)
+        async with self.asked:
+            self.asked.notify_all()
+        try:
+            if self.gate is not None:
+                await self.gate.wait()
+            else:
+                await asyncio.sleep(0)
+            answer = self._answer(request)
+            if isinstance(answer, Exception):
+                raise answer
+            if on_text is not None:
+                on_text(answer if isinstance(answer, str) else answer.text)
+            self.finished += 1
+            return ModelReply(answer) if isinstance(answer, str) else answer
+        finally:
+            self.flying -= 1
+
+    async def close(self) -> None:
+        self.closed = True
+
+    async def until_asked(self, count: int) -> None:
+        """Wait until so many questions have come in."""
+        async with self.asked:
+            await asyncio.wait_for(self.asked.wait_for(lambda: len(self.seen) >= count), 10)
+
+    @property
+    def prompts(self) -> list[str]:
+        return [request.messages[0].content for request in self.seen]
+
+
+def flowchart(*lines: str, front: str = "") -> str:
+    """A workflow's text with PROBLEM and RETURN; ``front`` is its ``workflow:`` block in one line."""
+    head = f"---\nworkflow: {front}\n---\n" if front else ""
+    body = ["PROBLEM([Problem]):::Interface", "RETURN([Result]):::Interface", *lines]
+    return head + "flowchart TD\n" + "".join(f"    {line}\n" for line in body)
+
+
+def workflow(*lines: str, front: str = "") -> Workflow:
+    return check_workflow(flowchart(*lines, front=front), name="test.mmd")
+
+
+async def names_of(run: Run) -> list[tuple[str, str | None]]:
+    """The events of a run, each with its node."""
+    return [(event.event, event.node) async for event in run.events()]
