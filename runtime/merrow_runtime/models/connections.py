@@ -43,12 +43,12 @@ _clients: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Connection, _Shared]
 
 async def acquire(connection: Connection) -> AsyncOpenAI:
     """The client for a connection; each `acquire` is followed by one `release` on the same event loop."""
-    # The import takes most of a second: in a thread, so that an editor's language server goes on answering meanwhile.
-    openai = await asyncio.to_thread(importlib.import_module, "openai")
     clients = _clients.setdefault(asyncio.get_running_loop(), {})
-    shared = clients.get(connection)
-    if shared is None:
-        shared = clients[connection] = _Shared(_client(openai, connection))
+    if connection not in clients:
+        # Import and certificates take most of a second: in a thread, so that a language server answers meanwhile.
+        made = await asyncio.to_thread(_client, connection)
+        clients.setdefault(connection, _Shared(made))
+    shared = clients[connection]
     shared.users += 1
     return shared.client
 
@@ -65,10 +65,12 @@ async def release(connection: Connection) -> None:
         await shared.client.close()
 
 
-def _client(openai: Any, connection: Connection) -> AsyncOpenAI:
-    httpx = importlib.import_module("httpx2")
+def _client(connection: Connection) -> AsyncOpenAI:
+    openai, httpx = importlib.import_module("openai"), importlib.import_module("httpx2")
     from_environment = connection.proxy is None and not is_loopback(origin_of(connection.base_url))
+    has_tls = connection.base_url.casefold().startswith("https:") or from_environment or bool(connection.proxy)
     transport = openai.DefaultAioHttpClient(
+        verify=has_tls,  # without TLS anywhere, reading the certificates would be a waste
         follow_redirects=False,
         trust_env=from_environment,
         proxy=connection.proxy if isinstance(connection.proxy, str) else None,

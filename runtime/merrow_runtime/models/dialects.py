@@ -128,7 +128,8 @@ def after_refusal(dialect: Dialect, body: Mapping[str, Any], message: str, param
 
     if "response_format" in body and (named.startswith("response_format") or _SCHEMA_WORDS.search(text)):
         return replace(dialect, schema=_NEXT_SCHEMA[dialect.schema])
-    if dialect.limit in body and about(dialect.limit):
+    asks_other = "max_completion_tokens" in text and dialect.limit == "max_tokens"
+    if dialect.limit in body and (about(dialect.limit) or (asks_other and is_refusal)):
         return replace(dialect, limit=_NEXT_LIMIT[dialect.limit])
     if "stream_options" in body and about("stream_options"):
         return replace(dialect, stream_options=False)

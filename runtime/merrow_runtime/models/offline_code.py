@@ -45,7 +45,8 @@ def program(function: str, problem: str, notice: str) -> str:
     for found in _CALCULATION.finditer(problem):
         if _value(found.group()) is not None:
             said = f"The first calculation in the problem, {found.group()}, gives "
-            return f"# {notice}\ndef solve():\n    result = {found.group()}\n    return {said!r} + str(result) + {'. ' + notice!r}"
+            shown = f"{said!r} + str(result) + {'. ' + notice!r}"
+            return f"# {notice}\ndef solve():\n    result = {found.group()}\n    return {shown}"
     said = f"There is no plain calculation in the problem. {notice}"
     return f"# {notice}\ndef solve():\n    return {said!r}"
 

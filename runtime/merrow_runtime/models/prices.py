@@ -6,10 +6,9 @@ import math
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib.resources import files
-from types import MappingProxyType
 from typing import Any, Protocol, runtime_checkable
 
 from merrow_runtime.models.endpoint import Endpoint
@@ -44,7 +43,7 @@ FREE = Price(0.0, 0.0, 0.0)
 class PriceTable:
     """Prices by origin and model name. A name may end in ``*`` and then stands for all that begin so; the longest counts."""
 
-    prices: Mapping[str, Mapping[str, Price]] = MappingProxyType({})
+    prices: Mapping[str, Mapping[str, Price]] = field(default_factory=dict)
 
     def price_of(self, origin: str, model: str) -> Price | None:
         """The price of a model at an origin; None where it isn't known."""

@@ -1,0 +1,175 @@
+"""What comes back: text, thinking, usage and cost, whole or streamed, and how it is asked for."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.runtime.models.making import KEY, SCHEMA, Notebook, asking, endpoint_at, unseen
+from tests.runtime.openai_server import OpenAIServer, Raw, Received, Reply
+
+from merrow_runtime.models.prices import Price, PriceTable
+from merrow_runtime.models.thinking import ThinkingFilter, split_thinking
+
+COUNTED = {"prompt_tokens": 1000, "completion_tokens": 500, "prompt_tokens_details": {"cached_tokens": 400}}
+
+
+async def test_a_request_is_sent_as_the_protocol_has_it() -> None:
+    async with OpenAIServer() as server, endpoint_at(server.base_url) as endpoint:
+        request = asking("6 * 7?", system="Be brief.", temperature=0.5, max_tokens=9, seed=3, schema=SCHEMA)
+        await endpoint.complete(request)
+    sent = server.requests[0]
+    assert (sent.method, sent.path) == ("POST", "/v1/chat/completions")
+    assert sent.headers["authorization"] == f"Bearer {KEY}"
+    assert sent.body == {
+        "model": "gpt-test",
+        "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "6 * 7?"}],
+        "temperature": 0.5,
+        "max_tokens": 9,
+        "seed": 3,
+        "response_format": {
+            "type": "json_schema",
+            "json_schema": {"name": "answer", "schema": dict(SCHEMA.schema), "strict": True},
+        },
+    }
+
+
+@pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
+async def test_usage_is_the_servers_and_cached_tokens_have_their_price(streamed: bool) -> None:
+    async with OpenAIServer() as server:
+        prices = PriceTable({server.origin: {"gpt-*": Price(2.0, 8.0, 0.5)}})
+        async with endpoint_at(server.base_url, prices=prices) as endpoint:
+            server.script(Reply("42", usage=COUNTED, model="gpt-test-2026"))
+            reply = await endpoint.complete(asking(), unseen if streamed else None)
+    assert (reply.usage.prompt_tokens, reply.usage.completion_tokens, reply.usage.calls) == (1000, 500, 1)
+    assert reply.usage.cost_usd == pytest.approx((600 * 2.0 + 400 * 0.5 + 500 * 8.0) / 1e6)
+    assert not reply.usage.estimated
+    assert reply.model == "gpt-test-2026"
+    assert reply.seconds > 0
+
+
+@pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
+@pytest.mark.parametrize(
+    "usage", [False, {}, {"prompt_tokens": "many"}, {"prompt_tokens": -1, "completion_tokens": None}]
+)
+async def test_what_a_server_does_not_count_is_estimated_and_marked(usage: object, streamed: bool) -> None:
+    async with OpenAIServer() as server, endpoint_at(server.base_url) as endpoint:
+        server.script(Reply("forty-two it is", usage=usage))  # type: ignore[arg-type]
+        reply = await endpoint.complete(asking(), unseen if streamed else None)
+    assert reply.usage.estimated
+    assert reply.usage.prompt_tokens > 0
+    assert reply.usage.completion_tokens > 0
+    assert reply.usage.cost_usd is None
+
+
+async def test_a_streamed_answer_comes_in_pieces_that_join_to_the_whole() -> None:
+    async with OpenAIServer() as server, endpoint_at(server.base_url) as endpoint:
+        pieces: list[str] = []
+        server.script(Reply(pieces=["Six ", "times ", "seven\n", "is 42: ", "éß漢"], text="x"))
+        reply = await endpoint.complete(asking(), pieces.append)
+    assert reply.text == "".join(pieces) == "Six times seven\nis 42: éß漢"
+    assert len(pieces) == 5
+    assert server.bodies[0]["stream_options"] == {"include_usage": True}
+
+
+async def test_a_server_that_answers_a_stream_at_once_is_shown_at_once() -> None:
+    async with OpenAIServer() as server, endpoint_at(server.base_url) as endpoint:
+        pieces: list[str] = []
+        server.script(Reply("<think>hm</think>42", ignores_stream=True))
+        assert (await endpoint.complete(asking(), pieces.append)).text == "42"
+    assert pieces == ["42"]
+
+
+THOUGHTS = [
+    ("<think>six sevens</think>\n\n42", "42", "six sevens", "marked"),
+    ("<think>six sevens", "", "six sevens", "marked"),
+    ("six sevens\n</think>\n\n42", "42", "six sevens", "implicit"),
+    ("<THINK>six</THINK> 42 <think>sevens</think>", "42", "six\nsevens", "marked"),
+    ("42\n<think>was that right", "42", "was that right", "marked"),
+    ("<thinking>six</thinking>42", "42", "six", "marked"),
+    ("Use the <think> tag in line", "Use the <think> tag in line", "", "no"),
+    ("I think 42", "I think 42", "", "no"),
+]
+
+
+@pytest.mark.parametrize(("said", "text", "thinking", "thinks"), THOUGHTS)
+async def test_thinking_is_taken_out_of_the_answer(said: str, text: str, thinking: str, thinks: str) -> None:
+    notebook = Notebook()
+    async with OpenAIServer() as server, endpoint_at(server.base_url, dialects=notebook) as endpoint:
+        server.script(Reply(said, finish="length"))
+        reply = await endpoint.complete(asking())
+    assert (reply.text, reply.thinking) == (text, thinking)
+    assert [page["thinks"] for page in notebook.pages.values()] == ([thinks] if thinks != "no" else [])
+
+
+@pytest.mark.parametrize("field", ["reasoning_content", "reasoning"])
+async def test_thinking_beside_the_answer_is_kept(field: str) -> None:
+    async with OpenAIServer() as server, endpoint_at(server.base_url) as endpoint:
+        server.script(Reply("42", message={field: "six sevens"}))
+        reply = await endpoint.complete(asking())
+    assert (reply.text, reply.thinking) == ("42", "six sevens")
+
+
+async def test_an_answer_in_parts_is_put_together() -> None:
+    parts = [{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}, {"type": "text", "text": "42"}]
+    async with OpenAIServer() as server, endpoint_at(server.base_url) as endpoint:
+        server.script(Reply(None, message={"content": parts}))
+        reply = await endpoint.complete(asking())
+    assert (reply.text, reply.thinking) == ("42", "hm")
+
+
+async def test_json_under_another_name_is_read() -> None:
+    body = b'{"choices": [{"message": {"content": "42"}, "finish_reason": "stop"}]}'
+    async with OpenAIServer() as server, endpoint_at(server.base_url) as endpoint:
+        server.script(Raw(body, "text/plain"))
+        assert (await endpoint.complete(asking())).text == "42"
+
+
+@given(st.lists(st.text(alphabet="ab<>/think \n", max_size=6), max_size=12))
+def test_however_an_answer_is_cut_the_same_of_it_is_shown(pieces: list[str]) -> None:
+    whole, parts = ThinkingFilter("no"), ThinkingFilter("no")
+    at_once = whole.feed("".join(pieces)) + whole.finish()
+    assert "".join(map(parts.feed, pieces)) + parts.finish() == at_once
+
+
+@given(st.text(alphabet="ab<>/think \n", max_size=60))
+def test_nothing_of_an_answer_is_lost_between_text_and_thinking(content: str) -> None:
+    split = split_thinking(content)
+    kept = sorted((split.text + split.thinking).replace("<think>", "").replace("</think>", ""))
+    assert [mark for mark in kept if mark in "ab"] == [mark for mark in sorted(content) if mark in "ab"]
+    if split.thinks == "no":
+        assert split.text == content
+
+
+def slow(_: Received) -> Reply:
+    return Reply("ok", delay=0.01)
+
+
+async def test_connections_are_shared_kept_and_no_more_than_the_concurrency() -> None:
+    async with OpenAIServer(slow) as server:
+        async with (
+            endpoint_at(server.base_url, concurrency=4) as one,
+            endpoint_at(server.base_url, concurrency=4) as two,
+        ):
+            calls = [endpoint.complete(asking(str(number))) for number in range(10) for endpoint in (one, two)]
+            assert len(await asyncio.gather(*calls)) == 20
+            assert server.most_at_once == 4
+            assert server.connections == 4
+            await one.close()
+            assert (await two.complete(asking())).text == "ok"
+            assert server.connections == 4
+        # Closed endpoints open again when they are used again.
+        assert (await two.complete(asking())).text == "ok"
+        await two.close()
+
+
+def served(request: Received) -> Reply:
+    return Reply(request.prompt)
+
+
+async def test_many_calls_side_by_side_each_get_their_own_answer() -> None:
+    async with OpenAIServer(served) as server, endpoint_at(server.base_url, concurrency=50) as endpoint:
+        replies = await asyncio.gather(*(endpoint.complete(asking(f"number {n}")) for n in range(300)))
+    assert [reply.text for reply in replies] == [f"number {n}" for n in range(300)]

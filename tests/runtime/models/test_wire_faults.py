@@ -1,0 +1,239 @@
+"""Everything that can go wrong on the wire ends with one sentence that names the endpoint and says whether to try again."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+
+import pytest
+from tests.runtime.models.making import KEY, asking, endpoint_at, unseen
+from tests.runtime.openai_server import Cut, Hang, OpenAIServer, Raw, Reply, Status, Step
+
+from merrow_runtime.errors import EndpointFailure, UsageFailure
+from merrow_runtime.models.connections import Connection
+from merrow_runtime.models.openai_endpoint import OpenAIEndpoint
+
+HTML = Raw(b"<!DOCTYPE html><html><body>Sign in</body></html>", "text/html")
+STREAMED = pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
+
+
+async def failing(step: Step, *, streamed: bool = False, **changes: float) -> EndpointFailure:
+    async with OpenAIServer() as server, endpoint_at(server.base_url) as endpoint:
+        server.script(step)
+        with pytest.raises(EndpointFailure) as caught:
+            await endpoint.complete(asking(**changes), unseen if streamed else None)
+        assert len(server.requests) == 1
+        text = str(caught.value)
+        assert server.origin in text
+        assert text.endswith(".")
+        assert "\n" not in text
+        assert KEY not in text
+        return caught.value
+
+
+@STREAMED
+@pytest.mark.parametrize(
+    ("step", "word"),
+    [
+        (Status(401, "Incorrect API key provided", code="invalid_api_key"), "OPENAI_API_KEY"),
+        (Status(403, "Country not supported"), "access"),
+        (Status(404, "Not Found"), "base URL"),
+        (Status(402, "Insufficient Balance"), "credit"),
+        (Status(429, "You exceeded your current quota", code="insufficient_quota"), "credit"),
+        (Raw(b"", status=307, headers={"Location": "https://elsewhere.example/v1"}), "redirect"),
+        (Raw(b"", status=301, headers={"Location": "/v2/chat/completions"}), "redirect"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+async def test_what_no_other_call_can_get_past_is_fatal(step: Step, word: str, streamed: bool) -> None:
+    failure = await failing(step, streamed=streamed)
+    assert failure.fatal
+    assert not failure.transient
+    assert failure.model is None
+    assert word in str(failure)
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        Status(404, "The model `gpt-test` does not exist or you do not have access to it.", code="model_not_found"),
+        Status(404, 'model "gpt-test" not found, try pulling it first'),
+        Status(400, "gpt-test is not a valid model: no such model", param="model"),
+        Status(403, "Project does not have access to model `gpt-test`", code="model_not_found"),
+    ],
+)
+async def test_an_unknown_model_is_fatal_for_that_model_alone(step: Status) -> None:
+    failure = await failing(step)
+    assert failure.fatal
+    assert failure.model == "gpt-test"
+    assert "`gpt-test`" in str(failure)
+
+
+@STREAMED
+@pytest.mark.parametrize(
+    "step",
+    [
+        Status(429, "Rate limit reached"),
+        Status(500, "The server had an error"),
+        Status(502, body="bad gateway"),
+        Raw(b"<html>upstream</html>", "text/html", 503),
+        Status(504),
+        Status(408),
+        Status(400, "Failed to generate JSON", code="json_validate_failed"),
+        Cut("answer"),
+        Cut("body"),
+        Reply(""),
+        Reply(None),
+        Reply("  \n "),
+        Reply("<think>hm</think>"),
+        Raw(b'{"choices": [{"message": {"content": "4'),
+        Raw(b"{}"),
+        Raw(b"[]"),
+        Raw(b"null"),
+        Raw(b'"fine"'),
+        Raw(b'{"choices": []}'),
+        Raw(b'{"choices": null}'),
+        Raw(b'{"choices": [null]}'),
+        Raw(b'{"choices": [{"message": null, "finish_reason": "stop"}]}'),
+        Raw(b'{"error": {"message": "overloaded", "code": 503}}'),
+        Raw(b'{"error": "overloaded"}'),
+        Raw(b"\xff\xfe\x00"),
+        Raw(b"", "application/json"),
+        Raw(b"busy", "text/plain"),
+        Raw(b'data: {"choices": [{"delta": {"content": "4"}}]}\n\n', "text/event-stream"),
+        Raw(b'data: {"error": {"message": "overloaded"}}\n\n', "text/event-stream"),
+        Raw(b"data: {broken\n\n", "text/event-stream"),
+        Reply("4", finish="error"),
+    ],
+    ids=repr,
+)
+async def test_what_may_pass_is_transient(step: Step, streamed: bool) -> None:
+    failure = await failing(step, streamed=streamed)
+    assert failure.transient
+    assert not failure.fatal
+
+
+@STREAMED
+async def test_a_web_page_in_the_place_of_an_answer_is_told(streamed: bool) -> None:
+    failure = await failing(HTML, streamed=streamed)
+    assert "web page" in str(failure)
+    assert "/v1" in str(failure)
+    assert not failure.transient
+
+
+async def test_a_request_that_is_wrong_is_neither_tried_again_nor_fatal() -> None:
+    failure = await failing(
+        Status(400, "max_tokens is too large: 99999. This model supports at most 4096", param="max_tokens")
+    )
+    assert "99999" in str(failure)
+    assert not failure.transient
+    assert not failure.fatal
+
+
+async def test_a_prompt_that_is_too_long_is_told() -> None:
+    failure = await failing(Status(400, "maximum context length is 8192 tokens", code="context_length_exceeded"))
+    assert "memory" in str(failure)
+
+
+@pytest.mark.parametrize(
+    ("headers", "low", "high"),
+    [
+        ({"Retry-After": "7"}, 7, 7),
+        ({"Retry-After": "1.5"}, 1.5, 1.5),
+        ({"retry-after-ms": "250", "Retry-After": "7"}, 0.25, 0.25),
+        ({"Retry-After": format_datetime(datetime.now(UTC) + timedelta(hours=2), usegmt=True)}, 3600, 7200),
+        ({"Retry-After": "Thu, 01 Jan 2015 00:00:00 GMT"}, 0, 0),
+    ],
+)
+async def test_the_wait_that_an_endpoint_asks_for_is_read(headers: dict[str, str], low: float, high: float) -> None:
+    failure = await failing(Status(429, headers=headers))
+    assert failure.retry_after is not None
+    assert low <= failure.retry_after <= high
+
+
+@pytest.mark.parametrize("said", ["soon", "", "-3", "nan", "inf", "1e999"])
+async def test_an_illegible_wait_is_none(said: str) -> None:
+    assert (await failing(Status(503, headers={"Retry-After": said}))).retry_after is None
+
+
+@STREAMED
+async def test_an_answer_that_never_comes_is_given_up(streamed: bool) -> None:
+    failure = await failing(Hang(), streamed=streamed, timeout=0.2)
+    assert failure.transient
+    assert "0.2 seconds" in str(failure)
+
+
+@STREAMED
+async def test_cancelling_cuts_the_call_in_flight(streamed: bool) -> None:
+    async with OpenAIServer() as server, endpoint_at(server.base_url) as endpoint:
+        server.script(Hang())
+        call = asyncio.create_task(endpoint.complete(asking(), unseen if streamed else None))
+        await server.arrived(1)
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+        await asyncio.wait_for(server.abandoned.wait(), 10)
+        assert (await endpoint.complete(asking("still there"))).text == "still there"
+
+
+async def test_a_refused_connection_is_fatal() -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    async with endpoint_at(f"http://127.0.0.1:{port}/v1") as endpoint:
+        with pytest.raises(EndpointFailure, match="refuses connections") as caught:
+            await endpoint.complete(asking())
+    assert caught.value.fatal
+    assert f"http://127.0.0.1:{port}" in str(caught.value)
+
+
+async def test_a_name_that_does_not_resolve_is_fatal() -> None:
+    async with endpoint_at("http://merrow-nowhere.invalid/v1", proxy=False) as endpoint:
+        with pytest.raises(EndpointFailure, match="doesn't resolve") as caught:
+            await endpoint.complete(asking())
+    assert caught.value.fatal
+
+
+async def test_tls_with_a_server_that_speaks_none_is_fatal() -> None:
+    async with OpenAIServer() as server, endpoint_at(server.base_url.replace("http:", "https:")) as endpoint:
+        with pytest.raises(EndpointFailure, match="TLS") as caught:
+            await endpoint.complete(asking())
+    assert caught.value.fatal
+
+
+@pytest.mark.parametrize(
+    ("reply", "finish"),
+    [
+        (Reply("cut off", finish="length"), "length"),
+        (Reply("<think>and on and on", finish="length"), "length"),
+        (Reply("", finish="length"), "length"),
+        (Reply("", finish="content_filter"), "refusal"),
+        (Reply(None, message={"refusal": "I can't help with that."}), "refusal"),
+        (Status(400, "The response was filtered", code="content_filter"), "refusal"),
+    ],
+    ids=repr,
+)
+@STREAMED
+async def test_cut_and_refused_answers_say_so(reply: Step, finish: str, streamed: bool) -> None:
+    async with OpenAIServer() as server, endpoint_at(server.base_url) as endpoint:
+        server.script(reply)
+        answer = await endpoint.complete(asking(), unseen if streamed else None)
+    assert answer.finish == finish
+    assert "think" not in answer.text
+
+
+async def test_a_call_of_a_tool_is_no_answer() -> None:
+    failure = await failing(Reply(None, finish="tool_calls", message={"tool_calls": [{"id": "1"}]}))
+    assert "tool" in str(failure)
+    assert not failure.transient
+
+
+@pytest.mark.parametrize(
+    "url", ["", "api.openai.com/v1", "ftp://host/v1", "http://", "http://host:99999/v1", "http://me:pw@h/v1"]
+)
+def test_a_base_url_that_is_none_is_refused_without_repeating_it(url: str) -> None:
+    with pytest.raises(UsageFailure) as caught:
+        OpenAIEndpoint(Connection(url, KEY))
+    assert "pw" not in str(caught.value)
