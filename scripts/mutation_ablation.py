@@ -19,7 +19,6 @@ from mutation_run import ROOT, starts
 
 from merrow_analysis.check import Analysis, analyse
 from merrow_analysis.diagnostics import Severity
-from merrow_analysis.graph.typed import TypedCache
 from merrow_optimizer.mutations.base import ADDITION, DELETION, REWIRING, SUBSTITUTION, Move
 from merrow_optimizer.mutations.change import Change
 from merrow_optimizer.mutations.moves import OPERATORS, Choice, changes, make
@@ -49,7 +48,7 @@ def ablation(texts: list[tuple[str, str]], most: int) -> Iterator[str]:
         warned = 0
         for _, text in texts:
             analysis = analyse(text)
-            subject = Subject(analysis, TypedCache())
+            subject = Subject(analysis)
             for name in NAMES:
                 for change in proposed(subject, name, most, random):
                     move = make(change, preconditions)
@@ -92,7 +91,7 @@ def malformed() -> Iterator[str]:
             yield f"| {entry['defect']} |" + " – |" * len(NAMES) + " 0 |"
             continue
         before = _errors(analysis)
-        subject, cells, false = Subject(analysis, TypedCache()), [], 0
+        subject, cells, false = Subject(analysis), [], 0
         for name in NAMES:
             accepted = rejected = 0
             for change in changes(subject, Choice({name: OPERATORS[name]})):
@@ -109,6 +108,9 @@ def malformed() -> Iterator[str]:
 def _errors(analysis: Analysis) -> set[tuple[str, str]]:
     """Errors by code and node; one on an edge counts for the node it leads into."""
     where = {edge.range: edge.target.id for edge in reversed(analysis.flow.edges)}
+    for edge in reversed(analysis.flow.edges):
+        if edge.arrow.label is not None:
+            where[edge.block.range(edge.arrow.label.span)] = edge.target.id
     for node in analysis.flow.nodes.values():
         where.update((mention.range, node.id) for mention in node.mentions)
     errors = (found for found in analysis.diagnostics if found.severity is Severity.ERROR)

@@ -2,12 +2,14 @@
 
 Chains of mutants start at every valid workflow of the examples and, where it is there, of the corpus beside the
 repository, and at workflows that the test suite's own strategy draws. For each mutant: it is valid; no error or warning
-is new; the graphs differ by the declared delta; the reverse edits give the text back.
+is new; the graphs differ by the declared delta; the reverse edits give the text back; one of the mutant's deletions undoes
+an addition.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import time
 import warnings
@@ -22,11 +24,11 @@ from hypothesis.errors import NonInteractiveExampleWarning
 
 from merrow_analysis.check import Analysis, analyse
 from merrow_analysis.diagnostics import Severity
-from merrow_analysis.graph.typed import TypedCache
 from merrow_analysis.text import apply_edits
-from merrow_optimizer.mutations.base import Move, workflow_difference
-from merrow_optimizer.mutations.moves import OPERATORS, Choice, draw
+from merrow_optimizer.mutations.base import ADDITION, DELETION, Delta, Move, workflow_difference
+from merrow_optimizer.mutations.moves import OPERATORS, Choice, draw, moves
 
+DELETIONS = Choice({DELETION: OPERATORS[DELETION]})
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
@@ -74,6 +76,78 @@ def faults(before: Analysis, text: str, move: Move, after: Analysis, mutant: str
         yield "delta"
     if apply_edits(mutant, move.reverse) != text:
         yield "reverse"
+    if move.operator == ADDITION and not is_undone(before, move, after, mutant):
+        yield "not undone"
+
+
+def is_undone(before: Analysis, move: Move, after: Analysis, mutant: str) -> bool:
+    """Whether one of the mutant's deletions makes the graph what it was before an addition."""
+    names = {node.id for node in move.delta.added_nodes}
+    for deletion in moves(after, DELETIONS):
+        if {node.id for node in deletion.delta.removed_nodes} == names:
+            return workflow_difference(before, analyse(deletion.apply(mutant))) == Delta()
+    return False
+
+
+class Tally:
+    """What was counted, kept in a file from one run to the next. Chain ``n`` is the same in every run of the same seed."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        self.chains = 0
+        self.seconds = 0.0
+        self.made: Counter[str] = Counter()
+        self.broken: Counter[tuple[str, str]] = Counter()
+        if path is not None and path.is_file():
+            kept = json.loads(path.read_text("utf-8"))
+            self.chains, self.seconds = kept["chains"], kept["seconds"]
+            self.made.update(kept["made"])
+            self.broken.update({(operator, fault): count for operator, fault, count in kept["broken"]})
+
+    def keep(self) -> None:
+        """Write the state in one step, so that a run that is cut off goes on from there."""
+        if self.path is None:
+            return
+        state = {
+            "chains": self.chains,
+            "seconds": self.seconds,
+            "made": self.made,
+            "broken": [[*key, count] for key, count in sorted(self.broken.items())],
+        }
+        beside = self.path.with_suffix(".part")
+        beside.write_text(json.dumps(state), "utf-8")
+        beside.replace(self.path)
+
+    def table(self) -> Iterator[str]:
+        """The figures as a Markdown table."""
+        yield f"| operator | mutants | {' | '.join(KINDS)} |"
+        yield f"|---|---|{'---|' * len(KINDS)}"
+        for operator in sorted(self.made):
+            cells = " | ".join(str(self.broken[operator, kind]) for kind in KINDS)
+            yield f"| {operator} | {self.made[operator]} | {cells} |"
+        cells = " | ".join(str(sum(self.broken[operator, kind] for operator in self.made)) for kind in KINDS)
+        yield f"| all | {self.made.total()} | {cells} |"
+
+
+KINDS = ("invalid", "new warning", "delta", "reverse", "not undone")
+
+
+def chain(name: str, text: str, length: int, random: Random, tally: Tally) -> None:
+    """Make mutants of each other and count them and their faults; the first fault ends the chain and is shown."""
+    choice, analysis = Choice(OPERATORS), analyse(text)
+    for _ in range(length):
+        move = draw(analysis, random, choice)
+        if move is None:
+            return
+        mutant = move.apply(text)
+        after = analyse(mutant)
+        tally.made[move.operator] += 1
+        wrong = list(faults(analysis, text, move, after, mutant))
+        if wrong:
+            tally.broken.update((move.operator, fault) for fault in wrong)
+            click.echo(f"-- {name}: {move.title}: {', '.join(wrong)}\n{text}\n-- becomes\n{mutant}", err=True)
+            return
+        text, analysis = mutant, after
 
 
 def main() -> int:
@@ -84,40 +158,27 @@ def main() -> int:
     parser.add_argument("--chain", type=int, default=25, help="mutants in a row before a chain starts anew")
     parser.add_argument("--generated", type=int, default=200, help="workflows drawn from the tests' strategy")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--state", type=Path, help="a file that keeps the counts, to go on from in another run")
     options = parser.parse_args()
-    texts = starts(options.generated)
-    random = Random(options.seed)  # noqa: S311 - no secret
-    made: Counter[str] = Counter()
-    broken: Counter[tuple[str, str]] = Counter()
-    choice = Choice(OPERATORS)
-    begun = time.monotonic()
-    while sum(made.values()) < options.mutants and time.monotonic() - begun < options.seconds:
-        name, text = texts[random.randrange(len(texts))]
-        analysis = analyse(text)
-        cache = TypedCache()
-        for _ in range(options.chain):
-            move = draw(analysis, random, choice, cache)
-            if move is None:
-                break
-            mutant = move.apply(text)
-            after = analyse(mutant)
-            made[move.operator] += 1
-            wrong = list(faults(analysis, text, move, after, mutant))
-            if wrong:
-                broken.update((move.operator, fault) for fault in wrong)
-                click.echo(f"-- {name}: {move.title}: {', '.join(wrong)}\n{text}\n-- becomes\n{mutant}", err=True)
-                break
-            text, analysis = mutant, after
-    seconds = time.monotonic() - begun
-    kinds = ("invalid", "new warning", "delta", "reverse")
-    click.echo(f"| operator | mutants | {' | '.join(kinds)} |")
-    click.echo(f"|---|---|{'---|' * len(kinds)}")
-    for operator in made:
-        click.echo(f"| {operator} | {made[operator]} | {' | '.join(str(broken[operator, kind]) for kind in kinds)} |")
-    total = sum(made.values())
-    click.echo(f"| all | {total} | {' | '.join(str(sum(broken[o, kind] for o in made)) for kind in kinds)} |")
-    click.echo(f"\n{total} mutants from {len(texts)} workflows in {seconds:.0f} s.")
-    return 1 if broken else 0
+    texts, tally = starts(options.generated), Tally(options.state)
+    begun, before, told = time.monotonic(), tally.seconds, 0
+    while tally.made.total() < options.mutants and time.monotonic() - begun < options.seconds:
+        random = Random(f"{options.seed} {tally.chains}")  # noqa: S311 - no secret
+        chain(*texts[random.randrange(len(texts))], options.chain, random, tally)
+        tally.chains += 1
+        tally.seconds = before + time.monotonic() - begun
+        if tally.made.total() >= told + _TOLD_EACH:
+            told = tally.made.total()
+            tally.keep()
+            click.echo(f"{told} mutants, {tally.broken.total()} faults, {tally.seconds:.0f} s", err=True)
+    tally.keep()
+    for line in tally.table():
+        click.echo(line)
+    click.echo(f"\n{tally.made.total()} mutants from {len(texts)} workflows in {tally.seconds:.0f} s.")
+    return 1 if tally.broken else 0
+
+
+_TOLD_EACH = 1000
 
 
 if __name__ == "__main__":

@@ -29,6 +29,9 @@ Findings = Counter[tuple[str, str]]
 def findings(analysis: Analysis, *severities: Severity) -> Findings:
     """Diagnostics by code and node; one on an edge counts for the node it leads into."""
     where: dict[Range, str] = {edge.range: edge.target.id for edge in reversed(analysis.flow.edges)}
+    for edge in reversed(analysis.flow.edges):
+        if edge.arrow.label is not None:
+            where[edge.block.range(edge.arrow.label.span)] = edge.target.id
     for node in analysis.flow.nodes.values():
         where.update((mention.range, node.id) for mention in node.mentions)
     return Counter(

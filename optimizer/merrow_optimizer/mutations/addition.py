@@ -8,7 +8,7 @@ from merrow_analysis.definitions.operators import OperatorSpec
 from merrow_analysis.definitions.types import PROBLEM
 from merrow_analysis.graph.nodes import TypedEdge
 from merrow_optimizer.mutations.base import ADDITION
-from merrow_optimizer.mutations.change import Change, Grid, Link, Proposal
+from merrow_optimizer.mutations.change import Change, Grid, Joined, Link, Proposal
 from merrow_optimizer.mutations.roles import described, node_id, role_after
 from merrow_optimizer.mutations.subject import Subject
 from merrow_optimizer.mutations.wiring import (
@@ -27,14 +27,17 @@ from merrow_optimizer.mutations.wiring import (
 
 
 def proposals(subject: Subject) -> Sequence[Proposal]:
-    """An insertion for each edge that brings a value and each operator that has a way through."""
+    """An insertion for each operator that has a way through, on each edge that brings a value and in each branch that begins
+    with a case alone.
+    """
     specs = [spec for spec in subject.typed.operators.specs.values() if _can_stand_between(spec)]
     edges = [
         edge
         for edge in subject.typed.edges
         if edge.port is not None and edge.target.kind != "unknown" and edge.source.kind != "unknown"
     ]
-    return Grid(insert, subject, edges, specs)
+    branches = [edge for edge in subject.typed.edges if edge.order_only and work_before(edge) is not None]
+    return Joined(Grid(insert, subject, edges, specs), Grid(insert_in_branch, subject, branches, specs))
 
 
 def _can_stand_between(spec: OperatorSpec) -> bool:
@@ -55,12 +58,7 @@ def insert(subject: Subject, edge: TypedEdge, spec: OperatorSpec) -> Change:
     else:
         label = port_label(spec, through.name, given.type, named=names_bulk(subject), subject=subject)
         links.append(Link(edge.source.id, new.id, joined(given.output, label)))
-    for port in spec.inputs[1:]:
-        if not port.required:
-            continue
-        source = next(feeders(subject, edge.source, port), None)
-        if source is not None:
-            links.append(new_link(source, new.id, spec, port.name, subject))
+    links += _sides(subject, edge, spec, new.id)
     links.append(Link(new.id, edge.target.id, relabelled(edge, None, subject), kept=not from_decision))
     return Change(
         subject,
@@ -72,6 +70,59 @@ def insert(subject: Subject, edge: TypedEdge, spec: OperatorSpec) -> Change:
         content=(edge.source.id, edge.output, edge.target.id, edge.port, new.id, new.role, new.prompt),
         doubts=tuple(_doubts(subject, edge, spec)),
     )
+
+
+def work_before(edge: TypedEdge) -> TypedEdge | None:
+    """What the first node of a branch works on, where it takes more of that: the first edge into its through port."""
+    spec = edge.target.spec
+    through = None if spec is None or spec.is_decision or spec.is_ensemble else spec.through
+    if through is None or not through.many:
+        return None
+    return next(
+        (one for one in edge.target.incoming if one.port == through.name and one.source.kind != "decision"), None
+    )
+
+
+def insert_in_branch(subject: Subject, edge: TypedEdge, spec: OperatorSpec) -> Change:
+    """A new node at the beginning of a branch that a case alone leads to: it works on what the first node there works on,
+    which reads it as well; both run in this case only.
+    """
+    before = work_before(edge)
+    if before is None:
+        raise ValueError(f"{edge.target.id} takes nothing more")
+    target, given = edge.target, source_of(before)
+    is_task = given.type is not None and subject.typed.types.fits(given.type, PROBLEM)
+    role = role_after(spec, given.type, is_task)
+    new = described(spec, node_id(spec, role, subject), edge.source.id, role, subject)
+    links = [
+        Link(edge.source.id, target.id, None if (label := edge.flow.arrow.label) is None else label.text, kept=True),
+        Link(edge.source.id, new.id, case_label(edge, spec, None)),
+        new_link(given, new.id, spec, spec.inputs[0].name, subject),
+        *_sides(subject, before, spec, new.id),
+        Link(new.id, target.id, _bulk_label(subject, before)),
+    ]
+    return Change(
+        subject,
+        ADDITION,
+        f"Insert {spec.name} before {target.id} in case {edge.case_label} of {edge.source.id}",
+        edge.flow.range,
+        added=(new,),
+        edges={edge.flow.index: tuple(links)},
+        content=("branch", edge.source.id, edge.case_label, target.id, new.id, new.role, new.prompt),
+        doubts=tuple(_doubts(subject, before, spec)),
+    )
+
+
+def _bulk_label(subject: Subject, before: TypedEdge) -> str | None:
+    return port_label(before.target.spec, before.port or "", None, named=not before.inferred, subject=subject)
+
+
+def _sides(subject: Subject, edge: TypedEdge, spec: OperatorSpec, new: str) -> Iterator[Link]:
+    """Edges into the ports that a new node needs besides its through port, from upstream of the edge's source."""
+    for port in spec.inputs[1:]:
+        source = next(feeders(subject, edge.source, port), None) if port.required else None
+        if source is not None:
+            yield new_link(source, new, spec, port.name, subject)
 
 
 def _doubts(subject: Subject, edge: TypedEdge, spec: OperatorSpec) -> Iterator[tuple[str, str]]:

@@ -6,10 +6,12 @@ Operators propose a `Change`; the preconditions look at the graph that would fol
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from itertools import accumulate
 from types import MappingProxyType
 from typing import Generic, NamedTuple, TypeVar, overload
 
@@ -175,12 +177,13 @@ class Change:
             for edge in old
             if edge.index not in self.edges
         ]
-        found += (new for new in self._new_edges if (new.target if into else new.source) == name)
+        found += (new for new in self.new_edges if (new.target if into else new.source) == name)
         found.sort(key=_place)
         return found
 
     @cached_property
-    def _new_edges(self) -> list[Arrival]:
+    def new_edges(self) -> list[Arrival]:
+        """The edges that the change puts in the place of others."""
         edges = self.subject.flow.edges
         return [
             Arrival(
@@ -284,3 +287,28 @@ class Grid(Sequence[Proposal], Generic[_Row, _Column]):
         row, column = divmod(index, self._width)
         column += bool(self._own) and column >= self._own[row]
         return partial(self._make, self._subject, self._rows[row], self._columns[column])
+
+
+class Joined(Sequence[Proposal]):
+    """Several lists of proposals as one, none of them made before it is looked at."""
+
+    def __init__(self, *parts: Sequence[Proposal]) -> None:
+        self._parts = [part for part in parts if part]
+        self._ends = list(accumulate(map(len, self._parts)))
+
+    def __len__(self) -> int:
+        return self._ends[-1] if self._ends else 0
+
+    @overload
+    def __getitem__(self, index: int) -> Proposal: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[Proposal]: ...
+
+    def __getitem__(self, index: int | slice) -> Proposal | list[Proposal]:
+        if isinstance(index, slice):
+            return [self[number] for number in range(*index.indices(len(self)))]
+        if not 0 <= index < len(self):
+            raise IndexError(index)
+        part = bisect_right(self._ends, index)
+        return self._parts[part][index - (self._ends[part - 1] if part else 0)]

@@ -62,5 +62,7 @@ def _bridges(
             continue
         yield Link(before.source.id, edge.target.id, relabelled(edge, source_of(before).output, subject), kept=kept)
         kept = False
+    opened = {(other.source.id, other.case) for other in edge.target.incoming if other.order_only}
     for gate in gates:
-        yield Link(gate.source.id, edge.target.id, case_label(gate, edge.target.spec, None))
+        if (gate.source.id, gate.case) not in opened:
+            yield Link(gate.source.id, edge.target.id, case_label(gate, edge.target.spec, None))

@@ -302,13 +302,20 @@ class Manuscript:
         claim = next((claim for claim in resolution.claims if claim.place == "class"), None)
         return None if claim is None else claim.word
 
+    @cached_property
+    def _class_names(self) -> dict[str, str]:
+        """Classes as the file spells them first, by their folded names."""
+        found: dict[str, str] = {}
+        for name in self.subject.flow.class_defs:
+            found.setdefault(name.casefold(), name)
+        for node in self.operator_nodes:
+            for use in node.classes:
+                found.setdefault(use.name.text.casefold(), use.name.text)
+        return found
+
     def class_name(self, spec: OperatorSpec) -> str:
         """The class for an operator: as the file spells it, else as published files do."""
-        wanted = spec.class_name.casefold()
-        spelled = [name for name in self.subject.flow.class_defs if name.casefold() == wanted]
-        for node in self.operator_nodes:
-            spelled += [use.name.text for use in node.classes if use.name.text.casefold() == wanted]
-        return spelled[0] if spelled else spec.class_name
+        return self._class_names.get(spec.class_name.casefold(), spec.class_name)
 
     def last(self, kind: type, after: int = 0) -> Written | None:
         """The last statement of a kind that stands after an offset."""

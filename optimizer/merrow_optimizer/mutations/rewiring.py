@@ -1,18 +1,28 @@
-"""Edge rewiring: a node reads another node than before, at the same port and in the same place among its inputs."""
+"""Edge rewiring: an edge starts at another node, or leads to another one.
+
+Its reader stays where its source moves: at the same port, in the same place among its inputs. Where its head moves, the edge
+keeps its place in the text, and that of a Decision its case.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
 from merrow_analysis.graph.nodes import TypedEdge
+from merrow_optimizer.mutations import rewiring_heads
 from merrow_optimizer.mutations.base import REWIRING
-from merrow_optimizer.mutations.change import Change, Grid, Link, Proposal
+from merrow_optimizer.mutations.change import Change, Grid, Joined, Link, Proposal
 from merrow_optimizer.mutations.subject import Subject
 from merrow_optimizer.mutations.wiring import Source, fits, outputs, relabelled, source_of
 
 
 def proposals(subject: Subject) -> Sequence[Proposal]:
-    """A new source for each edge that brings a value: every other output of every node."""
+    """A new source for each edge that brings a value, and another node to lead to for each edge."""
+    return Joined(_tails(subject), rewiring_heads.proposals(subject))
+
+
+def _tails(subject: Subject) -> Sequence[Proposal]:
+    """Every other output of every node for each edge that brings a value."""
     typed = subject.typed
     sources = [source for node in typed.nodes for source in outputs(node)]
     place = {(source.node.id, source.output): number for number, source in enumerate(sources)}

@@ -106,8 +106,4 @@ def described(spec: OperatorSpec, new_id: str, beside: str, role: Role | None, s
 
 def node_id(spec: OperatorSpec, role: Role | None, subject: Subject) -> str:
     """A free id in the case that the file's own ids have."""
-    wanted = spec.name.upper() if role is None else role.id
-    own = [node.id for node in subject.typed.nodes if node.kind == "operator"]
-    if own and sum(name == name.lower() for name in own) * 2 > len(own):
-        wanted = wanted.lower()
-    return subject.free_name(wanted)
+    return subject.free_name(subject.cased(spec.name.upper() if role is None else role.id))

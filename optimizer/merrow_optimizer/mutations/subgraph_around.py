@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from merrow_analysis.graph.nodes import TypedNode
@@ -30,15 +31,15 @@ class Core(NamedTuple):
     can_be_copied: bool
 
 
-def possible_cores(subject: Subject) -> list[Core]:
-    """The nodes that patterns may be put around."""
+def possible_cores(subject: Subject, among: Sequence[TypedNode] | None = None) -> list[Core]:
+    """The nodes that patterns may be put around, of all or ``among`` some."""
     return [
         Core(
             node,
             not has_odd_readers(node) and bool(readers(node)),
             node.resolution.declared is None and not node.resolution.samples and _solves(node),
         )
-        for node in subject.typed.nodes
+        for node in (subject.typed.nodes if among is None else among)
         if node.kind == "operator" and node.spec is not None and node.id not in subject.closed and node.incoming
         if all(edge.target is not node for edge in node.outgoing)
     ]

@@ -85,18 +85,12 @@ def fill(
             filled.types[copy.id] = next(iter(core.outputs.values()), None)
             new.append(_copied(subject, copy, core, name, beside))
     for node in pattern.nodes:
-        name = subject.free_name(_cased(subject, node.id), taken)
+        name = subject.free_name(subject.cased(node.id), taken)
         taken.append(name)
         spec = subject.typed.operators.named(node.spec.name) or node.spec
         filled.ids[node.id], filled.specs[node.id] = name, spec
         new.append(_described(subject, node, spec, name, beside))
     return filled, new
-
-
-def _cased(subject: Subject, name: str) -> str:
-    """A name in the case that the file's own ids have."""
-    own = [node.id for node in subject.typed.nodes if node.kind == "operator"]
-    return name.lower() if own and sum(one == one.lower() for one in own) * 2 > len(own) else name
 
 
 def _described(subject: Subject, node: PatternNode, spec: OperatorSpec, name: str, beside: str) -> NewNode:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
@@ -37,26 +38,28 @@ class Part:
 
 
 def parts(subject: Subject) -> list[Part]:
-    """The parts that end in each node: the node alone, then with those that work for it alone, and so on."""
-    found: list[Part] = []
-    for last in subject.typed.nodes:
-        if not _can_go(subject, last) or has_odd_readers(last) or len(readers(last)) < len(last.outgoing):
-            continue
-        inside = {last.index}
-        while len(inside) <= _LARGEST:
-            part = _part(subject, last, inside)
-            if part is not None:
-                found.append(part)
-            more = {
-                edge.source.index
-                for index in inside
-                for edge in subject.typed.nodes[index].incoming
-                if _works_for(subject, edge.source, inside)
-            }
-            if not more - inside:
-                break
-            inside |= more
-    return found
+    """The parts that end in each node."""
+    return [part for last in subject.typed.nodes for part in parts_ending_in(subject, last)]
+
+
+def parts_ending_in(subject: Subject, last: TypedNode) -> Iterator[Part]:
+    """The parts that end in a node: the node alone, then with those that work for it alone, and so on."""
+    if not _can_go(subject, last) or has_odd_readers(last) or len(readers(last)) < len(last.outgoing):
+        return
+    inside = {last.index}
+    while len(inside) <= _LARGEST:
+        part = _part(subject, last, inside)
+        if part is not None:
+            yield part
+        more = {
+            edge.source.index
+            for index in inside
+            for edge in subject.typed.nodes[index].incoming
+            if edge.source.index not in inside and _works_for(subject, edge.source, inside)
+        }
+        if not more:
+            return
+        inside |= more
 
 
 def _can_go(subject: Subject, node: TypedNode) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from merrow_analysis.graph.nodes import TypedNode
@@ -25,14 +25,22 @@ class Instance:
     removed: tuple[TypedNode, ...]
 
 
-def instances(subject: Subject, patterns: Iterable[Pattern]) -> list[Instance]:
-    """Where patterns with a core stand in a workflow; one place that looks like several patterns counts once."""
+def instances(
+    subject: Subject, patterns: Iterable[Pattern], touching: Iterable[TypedNode] | None = None
+) -> list[Instance]:
+    """Where patterns with a core stand in a workflow, or only there where they touch certain nodes; one place that looks like
+    several patterns counts once.
+    """
     found: list[Instance] = []
     seen: set[tuple[str, frozenset[str]]] = set()
+    meant = None if touching is None else list(touching)
     for pattern in patterns:
         if pattern.core is None:
             continue
-        for instance in _of(subject, pattern):
+        for last in subject.typed.nodes if meant is None else _behind(meant, pattern):
+            instance = _Search(subject, pattern).ending_in(last) if last.kind == "operator" else None
+            if instance is None or (meant is not None and not _touches(instance, meant)):
+                continue
             key = instance.core.id, frozenset(node.id for node in instance.removed)
             if key not in seen:
                 seen.add(key)
@@ -40,14 +48,19 @@ def instances(subject: Subject, patterns: Iterable[Pattern]) -> list[Instance]:
     return found
 
 
-def _of(subject: Subject, pattern: Pattern) -> Iterator[Instance]:
-    for node in subject.typed.nodes:
-        if node.kind != "operator":
-            continue
-        search = _Search(subject, pattern)
-        instance = search.ending_in(node)
-        if instance is not None:
-            yield instance
+def _behind(nodes: list[TypedNode], pattern: Pattern) -> list[TypedNode]:
+    """The nodes in which an instance of a pattern may end that holds one of these, in the order of the graph."""
+    found = {node.index: node for node in nodes}
+    last = list(nodes)
+    for _ in range(len(pattern.nodes) + len(pattern.copies)):
+        following = {edge.target.index: edge.target for node in last for edge in node.outgoing}
+        last = [node for index, node in following.items() if index not in found]
+        found.update((node.index, node) for node in last)
+    return [found[index] for index in sorted(found)]
+
+
+def _touches(instance: Instance, nodes: list[TypedNode]) -> bool:
+    return any(node is instance.core or node in instance.removed for node in nodes)
 
 
 @dataclass(slots=True)

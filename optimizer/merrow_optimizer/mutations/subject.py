@@ -11,6 +11,7 @@ from merrow_analysis.check import Analysis
 from merrow_analysis.diagnostics import Diagnostic, Severity
 from merrow_analysis.graph.flow import Flow, FlowEdge
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
+from merrow_analysis.graph.placement import Placement, Signature
 from merrow_analysis.graph.plan import Combinations, combinations
 from merrow_analysis.graph.reach import reach
 from merrow_analysis.graph.resolve import Resolution, Role
@@ -20,6 +21,8 @@ from merrow_analysis.text import Range
 from merrow_optimizer.mutations.base import Places, Terms, terms_of
 
 _Made = TypeVar("_Made")
+Given = tuple[tuple[str | None, Signature], ...]
+"""The label on each edge into a node, and what its source gives."""
 PORT_RULES = frozenset({"MW201", "MW202", "MW203", "MW204", "MW206", "MW207", "MW208", "MW209", "MW215"})
 """Rules about what single nodes are fed."""
 _CLASS_RULES = frozenset({"MW106", "MW108", "MW114", "MW115", "MW403", "MW404"})
@@ -29,8 +32,8 @@ _CLASS_RULES = frozenset({"MW106", "MW108", "MW114", "MW115", "MW403", "MW404"})
 class Subject:
     """A workflow that changes are proposed for, with what all of them need to know of it.
 
-    ``cache`` may be shared by subjects that follow each other; ``troubles`` are given where they are known. Raises `ValueError` for an analysis of something that is
-    no workflow.
+    ``cache`` may be shared by subjects that follow each other; ``troubles`` are given where they are known. Raises
+    `ValueError` for an analysis of something that is no workflow.
     """
 
     def __init__(
@@ -73,6 +76,11 @@ class Subject:
         """
         shape = self.typed.shape
         return bool(shape.inputs and shape.outputs) and {code for code, _ in self.troubles} <= PORT_RULES
+
+    @cached_property
+    def placed(self) -> dict[tuple[Resolution, Given], Placement]:
+        """Where the edges of nodes go, filled as changes are tried, by what a node is and what it is given."""
+        return {}
 
     @cached_property
     def special(self) -> dict[str, Role]:
@@ -123,6 +131,15 @@ class Subject:
     def closed(self) -> frozenset[str]:
         """Nodes that no change may take away or put another operator to: their own errors would be lost or moved."""
         return frozenset(node.id for node in self.typed.nodes if node.kind == "unknown" or node.resolution.problems)
+
+    @cached_property
+    def _is_lower(self) -> bool:
+        own = [node.id for node in self.typed.nodes if node.kind == "operator"]
+        return bool(own) and sum(name == name.lower() for name in own) * 2 > len(own)
+
+    def cased(self, name: str) -> str:
+        """A name in the case that the file's own ids have."""
+        return name.lower() if self._is_lower else name
 
     def free_name(self, wanted: str, taken: Iterable[str] = ()) -> str:
         """``wanted``, or the first of wanted_2, wanted_3, ... that names nothing yet."""

@@ -8,7 +8,7 @@ from merrow_analysis.definitions.operators import InputPort, OperatorSpec
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_analysis.graph.notation import read_label
 from merrow_optimizer.mutations.base import SUBSTITUTION
-from merrow_optimizer.mutations.change import Change, Grid, Link, NewNode, Proposal
+from merrow_optimizer.mutations.change import Change, Grid, Joined, Link, NewNode, Proposal
 from merrow_optimizer.mutations.roles import IMPROVE, MERGE, SOLVE, described, role_after
 from merrow_optimizer.mutations.subject import Subject
 from merrow_optimizer.mutations.wiring import (
@@ -29,12 +29,15 @@ def proposals(subject: Subject) -> Sequence[Proposal]:
     """Every other operator for each node that has one, Decisions apart."""
     table = subject.typed.operators.specs.values()
     specs = [spec for spec in table if not spec.is_decision and spec.inputs and spec.outputs]
-    nodes = [
-        node
-        for node in subject.typed.nodes
-        if node.kind == "operator" and node.id not in subject.closed and node.spec in specs
-    ]
-    return Grid(substitute, subject, nodes, specs, [specs.index(node.spec) for node in nodes if node.spec is not None])
+    nodes = [node for node in subject.typed.nodes if node.kind == "operator" and node.id not in subject.closed]
+    number = {spec: index for index, spec in enumerate(specs)}
+    known = [node for node in nodes if node.spec in number]
+    # An operator without inputs or outputs takes nobody's place, but another may take its.
+    others = [node for node in nodes if node.spec not in number]
+    return Joined(
+        Grid(substitute, subject, known, specs, [number[node.spec] for node in known if node.spec is not None]),
+        Grid(substitute, subject, others, specs),
+    )
 
 
 def substitute(subject: Subject, node: TypedNode, spec: OperatorSpec) -> Change:

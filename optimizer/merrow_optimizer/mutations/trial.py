@@ -96,13 +96,11 @@ class _Work:
         self.typed = change.subject.typed
         self.old = self.typed.by_id
         self.places = self.typed.shape.places
-        ends = [edge for index in change.edges for edge in (self.subject.flow.edges[index],)]
-        links = [link for put in change.edges.values() for link in put]
-        starts = {*(edge.source.id for edge in ends), *(link.source for link in links)}
-        targets = {*(edge.target.id for edge in ends), *(link.target for link in links)}
-        self.targets = targets - change.removed
-        self.starts = starts - change.removed
-        self.pairs = [(link.source, link.target) for link in links]
+        ends = [change.subject.flow.edges[index] for index in change.edges]
+        new = change.new_edges
+        self.targets = {*(edge.target.id for edge in ends), *(edge.target for edge in new)} - change.removed
+        self.starts = {*(edge.source.id for edge in ends), *(edge.source for edge in new)} - change.removed
+        self.pairs = [(edge.source, edge.target) for edge in new]
         self.arrivals: dict[str, list[Arrival]] = {}
         self.departures: dict[str, list[Arrival]] = {}
         self.placements: dict[str, Placement] = {}
@@ -129,10 +127,23 @@ class _Work:
 
     def check_ends(self) -> None:
         """Every node has something before it and after it, inputs and outputs on one side."""
+        ins: dict[str, int] = {}
+        outs: dict[str, int] = {}
+        for index in self.change.edges:
+            edge = self.subject.flow.edges[index]
+            if not edge.carries_nothing:
+                ins[edge.target.id] = ins.get(edge.target.id, 0) - 1
+                outs[edge.source.id] = outs.get(edge.source.id, 0) - 1
+        for new in self.change.new_edges:
+            if not new.is_idle:
+                ins[new.target] = ins.get(new.target, 0) + 1
+                outs[new.source] = outs.get(new.source, 0) + 1
         for name in self.targets | self.starts | self.change.resolutions.keys():
-            kind = "operator" if name in self.change.resolutions else self.old[name].kind
-            wanted = (kind != "input", kind != "output")
-            if (bool(self.into(name)), bool(self.out_of(name))) == wanted:
+            old = self.old.get(name)
+            kind = "operator" if old is None else old.kind
+            has_in = ins.get(name, 0) + (0 if old is None else len(old.incoming)) > 0
+            has_out = outs.get(name, 0) + (0 if old is None else len(old.outgoing)) > 0
+            if (has_in, has_out) == (kind != "input", kind != "output"):
                 continue
             if kind in ("input", "output") and name not in _BY_NAME and name not in self.subject.special:
                 raise _WholeGraphError  # its edges say what it is
@@ -223,7 +234,10 @@ class _Work:
                 (None if (label := edge.flow.arrow.label) is None else label.text, self._signature(edge.source.id))
                 for edge in self.old[name].incoming
             )
-        return place(_facts(resolution), given, self.typed.types)
+        known = self.subject.placed.get((resolution, given))
+        if known is None:
+            known = self.subject.placed[resolution, given] = place(_facts(resolution), given, self.typed.types)
+        return known
 
     def _signature(self, name: str) -> Signature:
         placement = self.placements.get(name)
