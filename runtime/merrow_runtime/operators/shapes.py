@@ -130,7 +130,11 @@ def placeholder(shape: Shape, origin: str) -> Value:
 
 def shown(value: Value) -> str:
     """A value as a message names it: on one line, and not the whole of a long one."""
-    text = " ".join((value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)).split())
+    # A program's own operator may give what is no JSON at all; then its type has to do.
+    written = (
+        value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=lambda odd: repr(type(odd)))
+    )
+    text = " ".join(written.split())
     return f"`{text}`" if len(text) <= _SHOWN else f"`{text[: _SHOWN - 1]}…`"
 
 

@@ -150,7 +150,7 @@ def _value(given: Value, field: Field) -> Value:
     except AnswerFailure as problem:
         message = f"Field `{field.name}` of the answer: {problem}"
         raise AnswerFailure(message, remedy=f"Field `{field.name}`: {problem.remedy}") from None
-    if value == "" and not field.blank:
+    if value == "" and field.shape.is_text and not field.blank:
         message = f"Field `{field.name}` of the answer is empty."
         raise AnswerFailure(message, remedy=f"Field `{field.name}` must not be empty.")
     return value

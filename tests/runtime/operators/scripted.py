@@ -13,7 +13,7 @@ from merrow_runtime.operators.base import Given, NodeDefinition, Remembered, Tas
 from merrow_runtime.operators.outputs import check_outputs
 from merrow_runtime.operators.registry import operator_for
 from merrow_runtime.requests import AnswerSchema, Message
-from merrow_runtime.sandbox.results import SandboxResult, TestResult
+from merrow_runtime.sandbox import Sandbox, SandboxResult, TestResult
 from merrow_runtime.values import Outputs, Value
 
 T = TypeVar("T")
@@ -51,12 +51,13 @@ class Asked:
 
 @dataclass
 class ScriptedTools:
-    """Answers by step, or in order for any step; sandbox results in order."""
+    """Answers by step, or in order for any step; sandbox results in order, or those of a real sandbox."""
 
     answers: Sequence[str] | Mapping[str, Sequence[str]] = ()
     runs: Sequence[SandboxResult] = ()
     tests: Sequence[TestResult] = ()
     seed: int = 0
+    box: Sandbox | None = None
     asked: list[Asked] = field(default_factory=list)
     sandbox: list[tuple[Any, ...]] = field(default_factory=list)
     remedies: list[str] = field(default_factory=list)
@@ -73,7 +74,7 @@ class ScriptedTools:
         read: Callable[[str], T],
         *,
         schema: AnswerSchema | None = None,
-        temperature: float | None = None,
+        temperature: float | None = None,  # noqa: ARG002 (of the protocol)
     ) -> T:
         for _ in range(3):
             self.asked.append(Asked(step, tuple(messages), schema))
@@ -93,10 +94,14 @@ class ScriptedTools:
 
     async def evaluate(self, step: str, code: str, call: str = "solve") -> SandboxResult:
         self.sandbox.append((step, code, call))
+        if self.box is not None:
+            return await self.box.evaluate(code, call)
         return self.runs[sum(1 for entry in self.sandbox if entry[0].startswith("run")) - 1]
 
     async def test(self, step: str, solution: str, tests: Sequence[str], entry_point: str) -> TestResult:
         self.sandbox.append((step, solution, list(tests), entry_point))
+        if self.box is not None:
+            return await self.box.test(solution, tests, entry_point)
         return self.tests[sum(1 for entry in self.sandbox if entry[0].startswith("test")) - 1]
 
     def output(self, text: str) -> None:

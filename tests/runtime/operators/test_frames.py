@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from hypothesis import given as draw
 from hypothesis import strategies as st
+from tests.runtime.operators.scripted import given, node
+
 from merrow_runtime.operators.base import Remembered, Task
 from merrow_runtime.operators.fences import fences, framed
 from merrow_runtime.operators.prompting import DATA_NOTICE, compose, input_sections
 from merrow_runtime.operators.registry import operator_for
-
-from tests.runtime.operators.scripted import given, node
 
 HOSTILE = st.text(
     alphabet=st.one_of(st.sampled_from("`~#\n\r \t{}<>A1\u2028\u0085\x0b"), st.characters(codec="utf-8")), max_size=60

@@ -7,10 +7,10 @@ import json
 import pytest
 from hypothesis import given as draw
 from hypothesis import strategies as st
+from tests.runtime.operators.scripted import ScriptedTools, given, node, outputs_of
+
 from merrow_runtime.errors import NodeFailure
 from merrow_runtime.operators.ballot import letter
-
-from tests.runtime.operators.scripted import ScriptedTools, given, node, outputs_of
 
 
 def ballot(choice: str) -> str:
@@ -93,7 +93,9 @@ async def test_the_chosen_value_keeps_its_type() -> None:
 
 
 @draw(st.integers(0, 1000), st.integers(2, 30), st.data())
-async def test_five_shuffled_votes_find_their_candidate_in_any_order(seed: int, count: int, data: st.DataObject) -> None:
+async def test_five_shuffled_votes_find_their_candidate_in_any_order(
+    seed: int, count: int, data: st.DataObject
+) -> None:
     """A voter that always means the same candidate, wherever it stands, gets it; each vote has an order of its own."""
     texts = [f"<{number}>" for number in range(count)]
     wanted = data.draw(st.sampled_from(texts))
@@ -125,7 +127,9 @@ async def test_a_tie_of_votes_goes_to_the_candidate_that_came_first() -> None:
             return ballot(lines[lines.index(wanted) - 2].removeprefix("## Candidate "))
 
     for seed in range(20):
-        assert await outputs_of(node("MdEnsemble"), {"solutions": given(*texts)}, Divided(seed=seed)) == {"response": "two"}
+        assert await outputs_of(node("MdEnsemble"), {"solutions": given(*texts)}, Divided(seed=seed)) == {
+            "response": "two"
+        }
 
 
 async def test_equal_solutions_need_no_choice_of_the_best() -> None:
