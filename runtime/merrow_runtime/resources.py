@@ -34,6 +34,15 @@ def without_user(base_url: str) -> str:
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
+def chosen_endpoint(options: RunOptions, base_url: str | None) -> Endpoint:
+    """The endpoint by options and environment, none for a replay. Raises `UsageFailure`."""
+    if options.replay is not None:
+        return NoEndpoint()
+    from merrow_runtime.models.selection import ModelOptions, choose_endpoint
+
+    return choose_endpoint(ModelOptions(base_url=base_url, model=options.model), os.environ, {}, {})
+
+
 class Resources:
     """What a run uses and who must close it. As a context: closes what it opened where no run begins."""
 
@@ -66,13 +75,7 @@ class Resources:
     def endpoint(self) -> Endpoint:
         """The endpoint, chosen when it is first asked for. Raises `UsageFailure`."""
         if self._endpoint is None:
-            if self._options.replay is not None:
-                self._endpoint = NoEndpoint()
-            else:
-                from merrow_runtime.models.selection import ModelOptions, choose_endpoint
-
-                chosen = ModelOptions(base_url=self._base_url, model=self._options.model)
-                self._endpoint = choose_endpoint(chosen, os.environ, {}, {})
+            self._endpoint = chosen_endpoint(self._options, self._base_url)
         return self._endpoint
 
     async def close(self) -> None:

@@ -1,0 +1,280 @@
+"""A dry run: what a run would do and ask, with placeholders for what is not known yet. Nothing is called."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+from typing import Any
+
+from merrow_analysis.definitions.types import ANY, Type
+from merrow_analysis.graph.conditions import ALWAYS
+from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
+from merrow_analysis.graph.plan import live_state
+from merrow_analysis.graph.ports import INPUT_OUTPUT
+from merrow_runtime.definitions import Step, kinds_and_words, make_steps, title_of
+from merrow_runtime.inputs import read_inputs, type_of_input
+from merrow_runtime.loading import load
+from merrow_runtime.models.endpoint import Endpoint
+from merrow_runtime.models.prices import Price, price_at
+from merrow_runtime.models.tokens import estimate_call, prompt_tokens
+from merrow_runtime.operators.base import Given, Remembered, Task
+from merrow_runtime.operators.memory import remembered, summary_of, summary_question
+from merrow_runtime.operators.questions import Planned
+from merrow_runtime.operators.registry import operator_for
+from merrow_runtime.operators.shapes import placeholder, shape_of
+from merrow_runtime.options import RunOptions
+from merrow_runtime.requests import ModelRequest
+from merrow_runtime.resources import chosen_endpoint
+from merrow_runtime.usage import Usage
+from merrow_runtime.values import Value, as_text
+from merrow_runtime.workflow import Workflow
+
+_MOST_COMBINATIONS = 2_000
+"""Combinations of cases that are looked at one by one; for more the bounds are wider, but bounds all the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """The least and the most; ``most`` is None where it isn't known."""
+
+    least: float
+    most: float | None
+
+    def to_json(self) -> dict[str, float | None]:
+        return {"least": self.least, "most": self.most}
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedNode:
+    """A node in the order of the run. ``runs`` is False for one that only some cases of Decisions reach.
+
+    ``questions`` are all that it asks or may ask, as they would be sent; ``samples`` is how often it does.
+    """
+
+    node: str
+    operator: str
+    model: str | None
+    runs: bool
+    questions: tuple[Planned, ...] = ()
+    samples: int = 1
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "node": self.node,
+            "operator": self.operator,
+            "model": self.model,
+            "runs": "always" if self.runs else "by choice",
+            "samples": self.samples,
+            "questions": [
+                {
+                    "step": question.step,
+                    "messages": [{"role": one.role, "content": one.content} for one in question.messages],
+                    "least": question.least,
+                    "most": question.most,
+                }
+                for question in self.questions
+            ],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a run would do. ``calls``, ``tokens`` and ``cost_usd`` are bounds over all choices of Decisions and all
+    repair loops; a question whose answer can't be used may be asked up to twice more, which they don't count. Tokens and
+    cost are estimates, for what is not known yet has no length; the cost's most is None where a price is unknown.
+    """
+
+    workflow: str
+    endpoint: str
+    nodes: tuple[PlannedNode, ...]
+    calls: Bounds
+    tokens: Bounds
+    cost_usd: Bounds
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "workflow": self.workflow,
+            "endpoint": self.endpoint,
+            "order": [node.node for node in self.nodes],
+            "nodes": [node.to_json() for node in self.nodes],
+            "calls": self.calls.to_json(),
+            "tokens": self.tokens.to_json(),
+            "cost_usd": self.cost_usd.to_json(),
+        }
+
+
+def dry_run(
+    source: str | os.PathLike[str] | Workflow,
+    inputs: Mapping[str, Value] | None = None,
+    *,
+    options: RunOptions | None = None,
+    endpoint: Endpoint | None = None,
+) -> Plan:
+    """Say what a run would do, without calling anything. Inputs that are not given are placeholders.
+
+    Raises `UsageFailure` as a run would.
+    """
+    options = RunOptions() if options is None else options
+    workflow = source if isinstance(source, Workflow) else load(source)
+    endpoint = chosen_endpoint(options, options.base_url) if endpoint is None else endpoint
+    planner = _Planner(workflow, options, dict(inputs or {}))
+    nodes = tuple(planner.nodes())
+    return Plan(workflow.name, endpoint.origin, nodes, *_bounds(workflow.graph, planner.steps, nodes, endpoint))
+
+
+class _Planner:
+    """Goes through the nodes in order, with placeholders for values."""
+
+    def __init__(self, workflow: Workflow, options: RunOptions, inputs: dict[str, Value]) -> None:
+        self.graph = workflow.graph
+        self.steps = make_steps(workflow, options, operator_for)
+        self._outputs: dict[int, dict[str, Value]] = {}
+        self._carried: dict[int, list[Given]] = {}
+        self._titles = [title_of(node) for node in self.graph.nodes]
+        self._inputs = read_inputs(self.graph, self._with_placeholders(inputs))
+
+    def nodes(self) -> Iterator[PlannedNode]:
+        for index in self.graph.order:
+            node = self.graph.nodes[index]
+            runs = self.graph.combinations.runs(node) == ALWAYS
+            inputs = self._arrived(node)
+            step = self.steps.get(index)
+            if step is not None:
+                questions = tuple(self._questions(node, step, inputs))
+                self._outputs[index] = {
+                    port: placeholder(shape, f"{node.id}.{port}") for port, shape in step.shapes.items()
+                }
+                if step.samples is not None:
+                    self._outputs[index] = {
+                        port: [value] * step.samples for port, value in self._outputs[index].items()
+                    }
+                definition = step.definition
+                yield PlannedNode(node.id, definition.operator, definition.model, runs, questions, step.samples or 1)
+                continue
+            if node.kind == "input":
+                self._outputs[index] = {INPUT_OUTPUT: self._inputs[node.id]}
+            elif node.kind == "decision":
+                self._carried[index] = inputs.get("value", [])[:1]
+            yield PlannedNode(node.id, node.operator or "", None, runs)
+
+    def _with_placeholders(self, inputs: dict[str, Value]) -> dict[str, Value]:
+        given = {name.casefold() for name in inputs}
+        for node in self.graph.inputs:
+            default = node.resolution.parameters.get("default")
+            if node.id.casefold() not in given and (default is None or default.value is None):
+                inputs[node.id] = self._placeholder(type_of_input(node), node.id)
+        return inputs
+
+    def _placeholder(self, type_: Type, origin: str) -> Value:
+        return placeholder(shape_of(type_, *kinds_and_words([type_], self.graph.types)), origin)
+
+    def _arrived(self, node: TypedNode) -> dict[str, list[Given]]:
+        many = {port.name for port in node.input_ports if port.many}
+        inputs: dict[str, list[Given]] = {}
+        for edge in node.incoming:
+            for feed in edge.feeds:
+                values = self._brought(edge, feed.output, feed.type)
+                # Of edges that Decisions keep apart one brings the value, whichever it is.
+                if values and (feed.port in many or feed.port not in inputs):
+                    inputs.setdefault(feed.port, []).extend(values)
+        return inputs
+
+    def _brought(self, edge: TypedEdge, output: str | None, type_: Type | None) -> list[Given]:
+        source = edge.source
+        if source.index in self._carried:
+            return self._carried[source.index]
+        outputs = self._outputs.get(source.index, {})
+        name = output or next(iter(outputs), None)
+        if name is None or name not in outputs:
+            return []
+        return [Given(source.id, name, type_ or ANY, outputs[name], self._titles[source.index])]
+
+    def _questions(self, node: TypedNode, step: Step, inputs: Mapping[str, Sequence[Given]]) -> Iterator[Planned]:
+        memory: list[Remembered] = []
+        if step.memory.kind != "none":
+            memory = remembered(step.memory.kind, step.memory.amount, self._ancestors(node, inputs))
+            if memory and step.memory.kind == "summary":
+                yield summary_question(memory).planned()
+                memory = [summary_of(f"<summary for {node.id}>")]
+        yield from operator_for(step.definition).plan(Task(step.definition, inputs, memory))
+
+    def _ancestors(self, node: TypedNode, inputs: Mapping[str, Sequence[Given]]) -> list[Remembered]:
+        arrived = {given.node for values in inputs.values() for given in values}
+        before = self.graph.shape.before
+        seen = {node.index}
+        pending = [node.index]
+        while pending:
+            new = [index for index in before[pending.pop()] if index not in seen]
+            seen.update(new)
+            pending += new
+        return [
+            Remembered(other.id, self._titles[index], as_text(next(iter(self._outputs[index].values()))))
+            for index in self.graph.order
+            if index in seen and index in self._outputs and (other := self.graph.nodes[index]).id not in arrived
+        ]
+
+
+def _bounds(
+    graph: TypedGraph, steps: Mapping[int, Step], nodes: Sequence[PlannedNode], endpoint: Endpoint
+) -> tuple[Bounds, Bounds, Bounds]:
+    """Bounds of calls, tokens and cost."""
+    costs = {node.node: _cost(node, steps, graph, endpoint) for node in nodes if node.questions}
+    ways = list(_ways(graph, nodes))
+    least = [min(sum(costs[name].least[i] for name in way if name in costs) for way, _ in ways) for i in range(3)]
+    most = [max(sum(costs[name].most[i] for name in way if name in costs) for _, way in ways) for i in range(3)]
+    priced = all(cost.priced for cost in costs.values())
+    return (
+        Bounds(least[0], most[0]),
+        Bounds(least[1], most[1]),
+        Bounds(least[2], most[2] if priced else None),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Cost:
+    """Calls, tokens and US dollars of a node, the least and the most."""
+
+    least: tuple[float, float, float]
+    most: tuple[float, float, float]
+    priced: bool
+
+
+def _cost(node: PlannedNode, steps: Mapping[int, Step], graph: TypedGraph, endpoint: Endpoint) -> _Cost:
+    step = steps[graph.by_id[node.node].index]
+    definition = step.definition
+    price: Price | None = price_at(endpoint, definition.model)
+    least = [0.0, 0.0, 0.0]
+    most = [0.0, 0.0, 0.0]
+    for question in node.questions:
+        times = node.samples if question.step != "memory" else 1
+        request = ModelRequest(
+            definition.model, question.messages, definition.temperature, definition.max_tokens, schema=question.schema
+        )
+        longest = estimate_call(request, price)
+        prompt = prompt_tokens(request)
+        shortest_cost = 0.0 if price is None else price.cost(Usage(prompt, 0, 1))
+        for sums, count, tokens, cost in (
+            (least, question.least, prompt, shortest_cost),
+            (most, question.most, longest.tokens, longest.cost_usd or 0.0),
+        ):
+            sums[0] += count * times
+            sums[1] += count * times * tokens
+            sums[2] += count * times * cost
+    return _Cost((least[0], least[1], least[2]), (most[0], most[1], most[2]), price is not None)
+
+
+def _ways(graph: TypedGraph, nodes: Sequence[PlannedNode]) -> Iterator[tuple[list[str], list[str]]]:
+    """For each way through the Decisions the nodes that run, twice; or once those of all ways, and those of any."""
+    decisions = [node for node in graph.decisions if node.cases is not None]
+    if prod(len(node.cases.keys) for node in decisions if node.cases is not None) > _MOST_COMBINATIONS:
+        yield [node.node for node in nodes if node.runs], [node.node for node in nodes]
+        return
+    ranges = [range(len(node.cases.keys)) for node in decisions if node.cases is not None]
+    for choice in product(*ranges):
+        chosen = {node.id: case for node, case in zip(decisions, choice, strict=True)}
+        state = live_state(graph, chosen)
+        running = [node.node for node in nodes if state.runs(graph.by_id[node.node])]
+        yield running, running
