@@ -45,16 +45,25 @@ def candidates(task: Task) -> list[Candidate]:
 
     Raises `NodeFailure` where there is none.
     """
+    groups: dict[str, list[Value]] = {}
+    for value in _solutions(task):
+        groups.setdefault(as_text(value).strip(), []).append(value)
+    return [Candidate(text, group[0], len(group)) for text, group in groups.items()]
+
+
+def expected(task: Task) -> list[Candidate]:
+    """The candidates where values are placeholders: none of them counts as equal to another."""
+    return [Candidate(as_text(value).strip(), value, 1) for value in _solutions(task)]
+
+
+def _solutions(task: Task) -> list[Value]:
     values: list[Value] = []
     for given in task.inputs.get("solutions", ()):
         is_list = item_of(given.type) is not None and isinstance(given.value, list)
         values += given.value if is_list and isinstance(given.value, list) else [given.value]
-    groups: dict[str, list[Value]] = {}
-    for value in values:
-        groups.setdefault(as_text(value).strip(), []).append(value)
-    if not groups:
+    if not values:
         raise NodeFailure(f"Node `{task.node.id}`: no solution arrived to choose from.")
-    return [Candidate(text, group[0], len(group)) for text, group in groups.items()]
+    return values
 
 
 def vote(task: Task, step: str, prompt: str, ballot: Sequence[Candidate]) -> Question[int]:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import ClassVar
 
-from merrow_runtime.operators.ballot import candidates, chosen, vote
+from merrow_runtime.operators.ballot import candidates, chosen, expected, vote
 from merrow_runtime.operators.base import Task, Tools
 from merrow_runtime.operators.concurrently import concurrently
 from merrow_runtime.operators.questions import ModelOperator, Planned
@@ -30,8 +30,8 @@ class MdEnsemble(ModelOperator):
     calls: ClassVar[tuple[int, int]] = (0, VOTES)
 
     def plan(self, task: Task) -> Sequence[Planned]:
-        # The texts are placeholders here, and whether real ones will be equal nobody knows.
-        ballot = candidates(task)
+        # Whether the real texts will be equal, so that there is nothing to ask, nobody knows yet.
+        ballot = expected(task)
         return [vote(task, f"vote {number}", PROMPT, ballot).planned(least=0) for number in range(1, VOTES + 1)]
 
     async def run(self, task: Task, tools: Tools) -> Outputs:

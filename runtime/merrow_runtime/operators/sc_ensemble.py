@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from merrow_runtime.operators.ballot import Candidate, candidates, chosen, vote
+from merrow_runtime.operators.ballot import Candidate, candidates, chosen, expected, vote
 from merrow_runtime.operators.base import Task, Tools
 from merrow_runtime.operators.questions import ModelOperator, Planned
 from merrow_runtime.values import Outputs
@@ -28,8 +28,8 @@ class ScEnsemble(ModelOperator):
     calls: ClassVar[tuple[int, int]] = (0, 1)
 
     def plan(self, task: Task) -> Sequence[Planned]:
-        # The texts are placeholders here, and whether real ones will be equal nobody knows.
-        return (vote(task, "vote", PROMPT, candidates(task)).planned(least=0),)
+        # Whether the real texts will be equal, so that there is nothing to ask, nobody knows yet.
+        return (vote(task, "vote", PROMPT, expected(task)).planned(least=0),)
 
     async def run(self, task: Task, tools: Tools) -> Outputs:
         ballot = candidates(task)

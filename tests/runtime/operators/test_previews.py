@@ -75,3 +75,11 @@ async def test_what_is_planned_is_asked(operator: str) -> None:
 @pytest.mark.parametrize("operator", WAYS)
 def test_each_operator_has_a_version(operator: str) -> None:
     assert operator_for(node(operator)).version >= 1
+
+
+@pytest.mark.parametrize("operator", ["ScEnsemble", "MdEnsemble"])
+def test_equal_placeholders_are_candidates_of_their_own(operator: str) -> None:
+    inputs = {"solutions": given(["<Text from A>"] * 3, type_="list[Text]")}
+    for question in preview(node(operator), inputs):
+        assert question.schema is not None
+        assert question.schema.schema["properties"]["choice"]["enum"] == ["A", "B", "C"]
