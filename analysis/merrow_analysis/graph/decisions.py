@@ -10,10 +10,8 @@ import ast
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Literal
-
-from simpleeval import SimpleEval  # type: ignore[import-untyped]
 
 from merrow_analysis.suggest import closest
 
@@ -141,7 +139,15 @@ class Expression:
 _SYNTAX = (ast.Expression, ast.Load, ast.operator, ast.unaryop, ast.boolop, ast.cmpop)
 """Parts of a tree that carry no node kind of their own."""
 
-_ALLOWED = (*(kind for kind in SimpleEval().nodes if issubclass(kind, (ast.expr, ast.keyword, ast.Slice))), *_SYNTAX)
+
+@cache
+def _allowed() -> tuple[type[ast.AST], ...]:
+    """The kinds of nodes that an expression may have."""
+    # Few workflows have an expression; so what evaluates one is loaded only now.
+    from simpleeval import SimpleEval  # type: ignore[import-untyped]
+
+    kinds = (kind for kind in SimpleEval().nodes if issubclass(kind, (ast.expr, ast.keyword, ast.Slice)))
+    return (*kinds, *_SYNTAX)
 
 
 @lru_cache(maxsize=1024)
@@ -160,7 +166,7 @@ def read_expression(text: str) -> Expression:
     names: dict[str, None] = {}
     called: set[int] = set()
     for node in ast.walk(tree):
-        if not isinstance(node, _ALLOWED):
+        if not isinstance(node, _allowed()):
             return Expression(problem=f"`{_short(text)}` uses what an `if:` expression can't; compare values only.")
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             called.add(id(node.func))

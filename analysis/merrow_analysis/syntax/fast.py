@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from sys import intern
 
 from merrow_analysis.syntax.arrows import read_arrow
 from merrow_analysis.syntax.characters import trim
@@ -165,7 +166,8 @@ def _vertex(match: re.Match[str]) -> Vertex | None:
     text = match[1]
     if _is_reserved(text):
         return None
-    name = Name(text, match.span(1))
+    # A file names each node several times: interned, the names take little memory and are found quickly.
+    name = Name(intern(text), match.span(1))
     shape: str | None = None
     label: Label | None = None
     end = match.end(1)
@@ -178,7 +180,7 @@ def _vertex(match: re.Match[str]) -> Vertex | None:
             if match[_CLASS] is not None:
                 if _is_reserved(match[_CLASS]):
                     return None
-                classes = (Name(match[_CLASS], match.span(_CLASS)),)
+                classes = (Name(intern(match[_CLASS]), match.span(_CLASS)),)
                 end = match.end(_CLASS)
             elif inside is not None:
                 end = match.end(_META_OPEN) - 2
@@ -197,7 +199,7 @@ def _vertex(match: re.Match[str]) -> Vertex | None:
             if label is None:
                 return None
         return Vertex(name, shape, label, classes, metadata, (match.start(1), end))
-    return Vertex(name, None, None, (), None, (match.start(1), end))
+    return Vertex(name, None, None, (), None, name.span)
 
 
 def _is_reserved(word: str) -> bool:
@@ -222,11 +224,11 @@ def _class(line: str, start: int) -> tuple[Statement, ...] | None:
         for part in match[1].split(","):
             if _is_reserved(part):
                 return None
-            names.append(Name(part, (at, at + len(part))))
+            names.append(Name(intern(part), (at, at + len(part))))
             at += len(part) + 1
         if _is_reserved(match[2]):
             return None
-        return (ClassAssign(tuple(names), Name(match[2], match.span(2)), (start, match.end(2))),)
+        return (ClassAssign(tuple(names), Name(intern(match[2]), match.span(2)), (start, match.end(2))),)
     return _styled(line, start)
 
 

@@ -1,9 +1,11 @@
 """Commands for safe mutations: ``merrow.mutate`` and ``merrow.crossover``.
 
-The first argument is a document's URI. ``merrow.mutate`` takes further a seed, the name of an operator or the id of a move, and
-the number of a Markdown file's diagram; ``merrow.crossover`` the other workflow (the URI of an open document, or a file's URI or
-path, for a Markdown file with ``#`` and the diagram's number), a seed, and the number of the document's own diagram. All
-but the first, and the other workflow, may be null or left out.
+``merrow.mutate`` takes one object, ``{uri, diagram?, id?, operator?, seed?, preview?}``: the move with an ``id``, or a random one,
+of one ``operator`` where that is given; with ``preview`` nothing is applied, and the answer has the ``text`` of the whole
+document after it and the ``diagramText`` of the diagram. Or it takes the URI, a seed, the name of an operator or the id of a move,
+and the number of a Markdown file's diagram. ``merrow.crossover`` takes the URI, the other workflow (the URI of an open
+document, or a file's URI or path, for a Markdown file with ``#`` and the diagram's number), a seed, and the number of the
+document's own diagram. All but the URI and the other workflow may be null or left out.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 
+from merrow_server.features.code_action import as_mapping
 from merrow_server.features.execute_command import apply, numbered, the_document
 from merrow_server.lsp.documents import OpenDiagram, OpenDocument
 from merrow_server.lsp.protocol import FeatureError, InvalidParameters
@@ -25,7 +28,7 @@ if TYPE_CHECKING:
     from merrow_optimizer.mutations.base import Move
 
 _SEEDS = 2**31
-_TURN = 0.03
+TURN = 0.03
 """Seconds of a long search after which others have their turn."""
 
 
@@ -35,29 +38,59 @@ def register(server: MerrowServer) -> None:
 
 
 async def mutate(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
-    """Apply a random safe mutation, or the one with an id; what it was, with the seed that brings it again."""
+    """Apply or show a random safe mutation, or the one with an id; what it is, with the seed that brings it again."""
     import secrets
 
-    from merrow_optimizer.mutations.moves import OPERATORS
     from merrow_server.lsp import mutations
 
-    document = the_document(server, arguments)
-    seed = _seed(_argument(arguments, 1), secrets.randbelow(_SEEDS))
-    named = _argument(arguments, 2)
-    if named is not None and not isinstance(named, str):
-        raise InvalidParameters("The third argument must be the name of an operator or the id of a move.")
-    diagram = _workflow(numbered(document, _argument(arguments, 3) or 1))
-    by_id = named is not None and named not in OPERATORS
-    if named is not None and by_id:
-        move = await _found(diagram, named)
+    asked = _asked(arguments)
+    document = the_document(server, [asked.get("uri")])
+    seed = _seed(asked.get("seed"), secrets.randbelow(_SEEDS))
+    identifier, operator = _word(asked, "id"), _word(asked, "operator")
+    diagram = workflow(numbered(document, asked.get("diagram") or 1))
+    if identifier is not None:
+        move = await _found(diagram, identifier)
     else:
-        drawn = mutations.random_move(diagram, seed, named)
+        drawn = mutations.random_move(diagram, seed, operator)
         if drawn is None:
-            raise _refused("No safe mutation of this workflow was found.")
+            raise refused("No safe mutation of this workflow was found.")
         move = drawn
-    answer = _object(diagram, move) | ({} if by_id else {"seed": seed})
-    await apply(server, document, move.title, diagram.edits_to_lsp(move.edits))
+    answer = move_object(diagram, move) | ({"seed": seed} if identifier is None else {})
+    edits = diagram.edits_to_lsp(move.edits)
+    if asked.get("preview"):
+        return answer | {"text": _text_after(diagram, move), "diagramText": move.apply(diagram.text)}
+    await apply(server, document, move.title, edits)
     return answer
+
+
+def _text_after(diagram: OpenDiagram, move: Move) -> str:
+    """The document's text with a move made in one of its diagrams."""
+    from merrow_analysis.text import apply_edits
+
+    edits = move.edits if diagram.fence is None else diagram.fence.edits_to_host(move.edits)
+    return apply_edits(diagram.document.text, edits)
+
+
+def _asked(arguments: list[Any]) -> dict[str, Any]:
+    """What is asked for, said as one object or as a list of arguments. Raises `InvalidParameters`."""
+    from merrow_optimizer.mutations.names import OF_ONE_PARENT
+
+    asked = as_mapping(arguments[0]) if arguments else None
+    if asked is None:
+        keys = ("uri", "seed", "id", "diagram")
+        asked = dict(zip(keys, arguments, strict=False))
+        if isinstance(asked.get("id"), str) and asked["id"] in OF_ONE_PARENT:
+            asked["operator"] = asked.pop("id")
+    if asked.get("operator") is not None and asked["operator"] not in OF_ONE_PARENT:
+        raise InvalidParameters(f"The operator must be one of {', '.join(OF_ONE_PARENT)}.")
+    return asked
+
+
+def _word(asked: dict[str, Any], key: str) -> str | None:
+    value = asked.get(key)
+    if value is not None and not isinstance(value, str):
+        raise InvalidParameters(f"The {key} of a mutation must be a text.")
+    return value
 
 
 async def _found(diagram: OpenDiagram, identifier: str) -> Move:
@@ -69,33 +102,32 @@ async def _found(diagram: OpenDiagram, identifier: str) -> Move:
     version, last = document.version, time.monotonic()
     for found in mutations.find_step_by_step(diagram, identifier):
         if isinstance(found, Refused):
-            raise _refused(f"{found.title} is not safe ({found.precondition}): {found.reason}")
+            raise refused(f"{found.title} is not safe ({found.precondition}): {found.reason}")
         if found is not None:
             return found
-        if time.monotonic() - last > _TURN:
+        if time.monotonic() - last > TURN:
             await asyncio.sleep(0)
             if document.version != version:
                 raise FeatureError("The text changed meanwhile; ask again.", types.LSPErrorCodes.ContentModified)
             last = time.monotonic()
-    raise _refused(f"The workflow has no mutation {identifier}.")
+    raise refused(f"The workflow has no mutation {identifier}.")
 
 
 def crossover(server: MerrowServer, arguments: list[Any]) -> list[dict[str, Any]]:
     """The children of two workflows at a cut that the seed chooses (0 where none is given); nothing is opened."""
     from merrow_optimizer.mutations.crossover import CrossoverRefusedError
     from merrow_optimizer.mutations.crossover import crossover as cross
-    from merrow_server.rendering.child import child_object
 
     document = the_document(server, arguments)
     other = _argument(arguments, 1)
     if not isinstance(other, str) or not other:
         raise InvalidParameters("The second argument must be the other workflow: a URI or a path.")
     seed = _seed(_argument(arguments, 2), 0)
-    parents = (_workflow(numbered(document, _argument(arguments, 3) or 1)), _workflow(_other(server, document, other)))
+    parents = (workflow(numbered(document, _argument(arguments, 3) or 1)), workflow(_other(server, document, other)))
     try:
         children = cross(parents[0].analysis, parents[1].analysis, seed)
     except CrossoverRefusedError as problem:
-        raise _refused(str(problem)) from None
+        raise refused(str(problem)) from None
     return [child_object(child, [parent.document.uri for parent in parents]) for child in children]
 
 
@@ -130,20 +162,24 @@ def _document_named(server: MerrowServer, document: OpenDocument, name: str) -> 
     return server.document(path.as_uri()) or closed_document(server, path)
 
 
-def _workflow(diagram: OpenDiagram) -> OpenDiagram:
+def workflow(diagram: OpenDiagram) -> OpenDiagram:
     if diagram.analysis.typed is None:
         raise InvalidParameters("The diagram is no workflow: it has no PROBLEM and RETURN and names no operator.")
     return diagram
 
 
-def _object(diagram: OpenDiagram, move: Move) -> dict[str, Any]:
-    """A move as JSON; its places are those of the document."""
+def move_object(diagram: OpenDiagram, move: Move) -> dict[str, Any]:
+    """A move as JSON; its places are those of the document, ``delta`` is how the graph changes, ``effect`` says so."""
+    from merrow_server.lsp.mutations import delta_object, effect
+
     return {
         "id": move.id,
         "operator": move.operator,
         "title": move.title,
         "target": diagram.to_lsp(move.target),
         "edits": diagram.edits_to_lsp(move.edits),
+        "effect": effect(move.delta),
+        "delta": delta_object(move.delta),
     }
 
 
@@ -159,5 +195,5 @@ def _seed(given: Any, otherwise: int) -> int:
     return given
 
 
-def _refused(sentence: str) -> FeatureError:
+def refused(sentence: str) -> FeatureError:
     return FeatureError(sentence, types.LSPErrorCodes.RequestFailed)
