@@ -4,7 +4,7 @@ import { hasMermaidFence } from '../fences';
 import { PreviewPanel, type Selection, VIEW_TYPE } from './panel';
 import type { ExportFormat, NodeRun, PreviewState } from './protocol';
 
-/** Set while the active editor holds a diagram, for the button in its title. */
+/** Set while the active editor is of Markdown with a diagram, for the button in its title. */
 const HAS_DIAGRAM = 'merrow.hasDiagram';
 /** Set while a preview is the active tab. */
 const PREVIEW_ACTIVE = 'merrow.previewActive';
@@ -140,9 +140,7 @@ export class PreviewManager implements vscode.Disposable {
 
   private look(): void {
     const document = vscode.window.activeTextEditor?.document;
-    const has =
-      document?.languageId === 'mermaid' ||
-      (document?.languageId === 'markdown' && hasMermaidFence(document.getText().slice(0, LOOKED_AT)));
+    const has = document?.languageId === 'markdown' && hasMermaidFence(document.getText().slice(0, LOOKED_AT));
     void vscode.commands.executeCommand('setContext', HAS_DIAGRAM, has);
   }
 }

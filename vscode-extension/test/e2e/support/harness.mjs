@@ -1,0 +1,67 @@
+// What test files use: `describe(...)` with workbenches that all files share, one server a profile.
+import { after, afterEach, before, beforeEach, describe as suite, it } from 'node:test';
+import { mkdirSync, mkdtempSync, symlinkSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { missing } from './places.mjs';
+import { Server } from './server.mjs';
+import { merrow } from './vsix.mjs';
+import { Workbench, closeBrowser } from './workbench.mjs';
+
+export { it };
+export { default as assert } from 'node:assert/strict';
+export { PREVIEW, Preview } from './preview.mjs';
+
+/** How a server is started, by name. Each is started once, when a file first needs it. */
+export const PROFILES = {
+  /** As for most users who opened a folder of their own. */
+  trusted: {},
+  /** Workspaces must be trusted first, and this one is not: Restricted Mode. */
+  restricted: { trust: true },
+  /** No Python on the PATH. */
+  withoutPython: { environment: () => ({ PATH: emptyPath() }) },
+};
+
+const servers = new Map();
+
+/** The server of a profile. */
+export function server(profile) {
+  if (!servers.has(profile)) {
+    const { environment = () => ({}), ...options } = PROFILES[profile];
+    servers.set(profile, Server.start({ vsix: [merrow()], ...options, environment: environment() }));
+  }
+  return servers.get(profile);
+}
+
+/**
+ * A suite in one window of a profile's server. `body` is called with a function that gives the workbench, for use inside tests. A
+ * failing test leaves `shots/failed-....png`. `options` are those of `Workbench.open`.
+ */
+export function describe(title, body, { profile = 'trusted', ...options } = {}) {
+  const why = missing();
+  suite(title, { skip: why.length > 0 ? why.join(' ') : false }, () => {
+    let workbench;
+    before(async () => {
+      workbench = await Workbench.open(await server(profile), options);
+    });
+    beforeEach(() => workbench.closeEditors());
+    afterEach(async (context) => {
+      if (context.error) await workbench.shot(`failed-${context.name.replace(/\W+/g, '-').slice(0, 60)}`).catch(() => undefined);
+    });
+    after(() => workbench?.close());
+    body(() => workbench);
+  });
+}
+
+after(async () => {
+  await closeBrowser();
+  for (const started of servers.values()) await started.then((one) => one.stop({ keep: Boolean(process.env.E2E_KEEP) })).catch(() => undefined);
+});
+
+/** A PATH on which there is what code-server itself calls, and no Python. */
+function emptyPath() {
+  const folder = mkdtempSync(path.join(os.tmpdir(), 'merrow-e2e-path-'));
+  mkdirSync(folder, { recursive: true });
+  for (const name of ['sh', 'bash', 'env', 'ps', 'cat', 'sed', 'which', 'uname', 'ls']) symlinkSync(`/usr/bin/${name}`, path.join(folder, name));
+  return folder;
+}
