@@ -6,6 +6,7 @@ import asyncio
 import socket
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
+from typing import Any
 
 import pytest
 from tests.runtime.models.making import KEY, asking, endpoint_at, unseen
@@ -19,7 +20,7 @@ HTML = Raw(b"<!DOCTYPE html><html><body>Sign in</body></html>", "text/html")
 STREAMED = pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
 
 
-async def failing(step: Step, *, streamed: bool = False, **changes: float) -> EndpointFailure:
+async def failing(step: Step, *, streamed: bool = False, **changes: Any) -> EndpointFailure:
     async with OpenAIServer() as server, endpoint_at(server.base_url) as endpoint:
         server.script(step)
         with pytest.raises(EndpointFailure) as caught:

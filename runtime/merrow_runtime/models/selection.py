@@ -1,0 +1,164 @@
+"""Which endpoint answers, and which key goes to it: command line before environment before the user's settings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from merrow_runtime.errors import UsageFailure
+from merrow_runtime.models.connections import Connection
+from merrow_runtime.models.dialects import DialectStore
+from merrow_runtime.models.endpoint import Endpoint
+from merrow_runtime.models.offline import OFFLINE_ORIGIN, OfflineEndpoint
+from merrow_runtime.models.origins import OPENAI_BASE_URL, OPENAI_ORIGIN, is_loopback, origin_of
+from merrow_runtime.models.prices import PriceTable
+from merrow_runtime.models.trust import WorkspaceValue, trusted_base_url
+from merrow_runtime.models.user_settings import UserSettings
+
+DEFAULT_CONCURRENCY = 64
+KEY_VARIABLE = "OPENAI_API_KEY"
+BASE_URL_VARIABLE = "OPENAI_BASE_URL"
+OFFLINE_NAMES = frozenset({"offline", OFFLINE_ORIGIN})
+
+Source = Literal["command line", "environment", "workspace", "settings", "default", "nothing"]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelOptions:
+    """What the command line, a program's call or a user-level setting of an editor says. ``base_url`` may be ``offline``
+    for the embedded model.
+    """
+
+    base_url: str | None = None
+    api_key: str | None = field(default=None, repr=False)
+    model: str | None = None
+    concurrency: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointChoice:
+    """Which endpoint it is and why: what ``merrow doctor`` shows. ``connection`` is None for the embedded model; ``source``
+    says what named the endpoint, ``key_source`` where its key comes from ("" without one), and ``notices`` what was
+    ignored or is remarkable. Nothing shown holds the key.
+    """
+
+    origin: str
+    source: Source
+    connection: Connection | None = None
+    key_source: str = ""
+    model: str | None = None
+    notices: tuple[str, ...] = ()
+    prices: PriceTable = field(default_factory=PriceTable, repr=False)
+
+    def open(self, dialects: DialectStore | None = None) -> Endpoint:
+        """The endpoint itself. The client's package is imported by the first call, not here."""
+        if self.connection is None:
+            return OfflineEndpoint()
+        from merrow_runtime.models.openai_endpoint import OpenAIEndpoint
+
+        return OpenAIEndpoint(self.connection, dialects=dialects, prices=self.prices)
+
+
+def choose_endpoint(
+    options: ModelOptions,
+    environment: Mapping[str, str],
+    user_settings: UserSettings,
+    workspace_values: Iterable[WorkspaceValue] = (),
+    *,
+    dialects: DialectStore | None = None,
+) -> Endpoint:
+    """The endpoint that `decide` names, opened."""
+    return decide(options, environment, user_settings, workspace_values).open(dialects)
+
+
+def decide(
+    options: ModelOptions,
+    environment: Mapping[str, str],
+    user_settings: UserSettings,
+    workspace_values: Iterable[WorkspaceValue] = (),
+) -> EndpointChoice:
+    """Decide the endpoint and its key.
+
+    The base URL is the command line's, else ``OPENAI_BASE_URL``, else one that the workspace names and the user trusts,
+    else the user settings', else OpenAI's where there is a key for it, else none: the embedded model.
+
+    A key goes only to the origin it was set for. The command line's goes to whatever endpoint the user chose;
+    ``[api_key_env]`` of the user's settings names the variable for an origin; ``OPENAI_API_KEY`` goes to the origin of
+    ``OPENAI_BASE_URL`` (OpenAI's where that isn't set) and to a base URL typed on the command line, to no other that a
+    file names. Raises `UsageFailure` for an address that is none.
+    """
+    trusted, notices = trusted_base_url(workspace_values, user_settings.trusted_origins)
+    base_url, source = _base_url(options, environment, user_settings, trusted)
+    model = options.model or user_settings.model
+    if base_url is None or base_url.strip().casefold() in OFFLINE_NAMES:
+        return EndpointChoice(OFFLINE_ORIGIN, source, model=model, notices=tuple(notices))
+    origin = origin_of(base_url, BASE_URL_VARIABLE if source == "environment" else "base URL")
+    key, key_source = _key(options, environment, user_settings, origin, source)
+    variable = user_settings.api_key_env.get(origin)
+    if key is None and variable is not None:
+        notices.append(f"{variable}, which your settings name for the key of {origin}, is not set.")
+    elif key is None and _set(environment, KEY_VARIABLE) and not is_loopback(origin):
+        notices.append(
+            f"{KEY_VARIABLE} is not sent to {origin}, which it was not set for; to send it, add"
+            f' "{origin}" = "{KEY_VARIABLE}" to `[api_key_env]` in your own settings.'
+        )
+    if key is not None and origin.startswith("http:") and not is_loopback(origin):
+        notices.append(f"The key goes to {origin} unencrypted; use an https address where there is one.")
+    connection = Connection(
+        base_url.strip(),
+        key,
+        options.concurrency or user_settings.concurrency or DEFAULT_CONCURRENCY,
+        user_settings.proxy,
+        environment_headers=origin == _environment_origin(environment),
+    )
+    return EndpointChoice(origin, source, connection, key_source, model, tuple(notices), user_settings.prices)
+
+
+def _base_url(
+    options: ModelOptions, environment: Mapping[str, str], user_settings: UserSettings, trusted: str | None
+) -> tuple[str | None, Source]:
+    if options.base_url and options.base_url.strip():
+        return options.base_url, "command line"
+    named = _set(environment, BASE_URL_VARIABLE)
+    if named:
+        return named, "environment"
+    if trusted:
+        return trusted, "workspace"
+    if user_settings.base_url:
+        return user_settings.base_url, "settings"
+    if options.api_key:
+        return OPENAI_BASE_URL, "default"
+    variable = user_settings.api_key_env.get(OPENAI_ORIGIN, KEY_VARIABLE)
+    return (OPENAI_BASE_URL, "default") if _set(environment, variable) else (None, "nothing")
+
+
+def _key(
+    options: ModelOptions, environment: Mapping[str, str], user_settings: UserSettings, origin: str, source: Source
+) -> tuple[str | None, str]:
+    if options.api_key and source != "workspace":
+        return options.api_key, "command line"
+    variable = user_settings.api_key_env.get(origin)
+    if variable is not None:
+        key = _set(environment, variable)
+        return (key, f"{variable} (your settings name it for {origin})") if key else (None, "")
+    key = _set(environment, KEY_VARIABLE)
+    if key and (source == "command line" or origin == _environment_origin(environment)):
+        return key, KEY_VARIABLE
+    return None, ""
+
+
+def _environment_origin(environment: Mapping[str, str]) -> str:
+    """The origin that the environment's key, organization and headers are meant for."""
+    named = _set(environment, BASE_URL_VARIABLE)
+    if named is None or named.casefold() in OFFLINE_NAMES:
+        return OPENAI_ORIGIN
+    try:
+        return origin_of(named)
+    except UsageFailure:
+        return ""
+
+
+def _set(environment: Mapping[str, str], name: str) -> str | None:
+    """The value of a variable that is set to more than blanks."""
+    return environment.get(name, "").strip() or None

@@ -1,0 +1,156 @@
+"""The user's own settings about models: one TOML file in the user's configuration folder, in no workspace."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+
+from merrow_runtime.errors import UsageFailure
+from merrow_runtime.models.origins import origin_of
+from merrow_runtime.models.prices import PriceTable, read_price
+
+FILE_NAME = "config.toml"
+FOLDER_VARIABLE = "MERROW_CONFIG_DIR"
+_KEY_NAMES = frozenset({"api_key", "key", "openai_api_key", "token"})
+
+
+@dataclass(frozen=True, slots=True)
+class UserSettings:
+    """What the user's file says. ``api_key_env`` has by origin the name of the environment variable that holds the key for
+    it; ``proxy`` is an address, False for none, None for what the environment says.
+    """
+
+    base_url: str | None = None
+    model: str | None = None
+    concurrency: int | None = None
+    proxy: str | bool | None = None
+    api_key_env: Mapping[str, str] = field(default_factory=dict)
+    trusted_origins: frozenset[str] = frozenset()
+    prices: PriceTable = field(default_factory=PriceTable)
+    path: Path | None = None
+
+
+def settings_path(environment: Mapping[str, str] = os.environ) -> Path:
+    """Where the file lies: ``config.toml`` in the user's configuration folder for Merrow, or in ``MERROW_CONFIG_DIR``."""
+    folder = environment.get(FOLDER_VARIABLE, "").strip()
+    return Path(folder) / FILE_NAME if folder else platformdirs.user_config_path("merrow") / FILE_NAME
+
+
+def read_user_settings(path: Path | None = None) -> UserSettings:
+    """Read the file; without one, nothing is set. Raises `UsageFailure` that names the file and what is wrong in it."""
+    path = settings_path() if path is None else path
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return UserSettings()
+    except (OSError, UnicodeDecodeError) as problem:
+        reason = problem.strerror if isinstance(problem, OSError) else "it is not UTF-8"
+        raise UsageFailure(f"Your settings {path} can't be read: {reason}.") from None
+    try:
+        return _settings(tomllib.loads(text), path)
+    except tomllib.TOMLDecodeError as problem:
+        raise UsageFailure(f"Your settings {path} are not valid TOML: {problem}.") from None
+    except (ValueError, UsageFailure) as problem:
+        raise UsageFailure(f"Your settings {path}: {str(problem).rstrip('.')}.") from None
+
+
+def _settings(read: Mapping[str, Any], path: Path) -> UserSettings:
+    for name in read:
+        if name.casefold() in _KEY_NAMES:
+            raise ValueError(
+                f"`{name}` does not belong in a file: put the key into an environment variable and name it under"
+                " `[api_key_env]`"
+            )
+        if name not in _READERS:
+            raise ValueError(
+                f"there is no setting `{name}`; the settings are {', '.join(f'`{name}`' for name in _READERS)}"
+            )
+    values = {name: _READERS[name](value, name) for name, value in read.items()}
+    named = read.get("api_key_env")
+    if isinstance(named, str):
+        if values.get("base_url") is None:
+            raise ValueError("`api_key_env` names a variable for no origin: say `base_url` too, or a table by origin")
+        values["api_key_env"] = {origin_of(values["base_url"]): values["api_key_env"]}
+    return UserSettings(**values, path=path)
+
+
+def _url(value: object, name: str) -> str:
+    url = _text(value, name)
+    origin_of(url, f"`{name}`")
+    return url
+
+
+def _text(value: object, name: str) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise ValueError(f"`{name}` is not a text")
+    return value.strip()
+
+
+def _concurrency(value: object, name: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ValueError(f"`{name}` is not a whole number, 1 or more")
+    return value
+
+
+def _proxy(value: object, name: str) -> str | bool:
+    if value is False:
+        return False
+    if not isinstance(value, str) or "://" not in value:
+        raise ValueError(f"`{name}` is neither an address such as `http://proxy:3128` nor false")
+    return value
+
+
+def _origins(value: object, name: str) -> frozenset[str]:
+    if not isinstance(value, list):
+        raise ValueError(f"`{name}` is not a list of addresses")
+    return frozenset(origin_of(_text(entry, name), f"entry of `{name}`") for entry in value)
+
+
+def _key_variables(value: object, name: str) -> object:
+    """A table of variables by origin, or one name; a key in the place of a name is refused without repeating it."""
+    table = value if isinstance(value, dict) else {"": value}
+    for variable in table.values():
+        if not isinstance(variable, str) or not variable.isidentifier():
+            raise ValueError(
+                f"`{name}` is not the name of an environment variable (a key itself doesn't belong in a file)"
+            )
+    if not isinstance(value, dict):
+        return value
+    return {origin_of(origin, f"origin in `{name}`"): variable for origin, variable in table.items()}
+
+
+def _prices(value: object, name: str) -> PriceTable:
+    if not isinstance(value, dict) or not all(isinstance(models, dict) for models in value.values()):
+        raise ValueError(f'`{name}` is not a table by origin and model: [{name}."https://host"."model"]')
+    return PriceTable(
+        {
+            origin_of(origin, f"origin in `{name}`"): {
+                model: _price(figures, model) for model, figures in models.items()
+            }
+            for origin, models in value.items()
+        }
+    )
+
+
+def _price(figures: object, model: str) -> Any:
+    try:
+        return read_price(figures)
+    except ValueError as problem:
+        raise ValueError(f"the price of `{model}`: {problem}") from None
+
+
+_READERS: Mapping[str, Callable[[object, str], Any]] = {
+    "base_url": _url,
+    "model": _text,
+    "concurrency": _concurrency,
+    "proxy": _proxy,
+    "api_key_env": _key_variables,
+    "trusted_origins": _origins,
+    "prices": _prices,
+}

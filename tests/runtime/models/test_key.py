@@ -1,0 +1,126 @@
+"""The key goes to the origin it was set for and nowhere else: no redirect, no error, no proxy of a workspace, no header."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.runtime.models.making import KEY, asking, endpoint_at, unseen
+from tests.runtime.openai_server import OpenAIServer, Raw, Reply, Status, Step
+
+from merrow_runtime.errors import EndpointFailure, UsageFailure
+from merrow_runtime.models.connections import Connection
+from merrow_runtime.models.openai_endpoint import OpenAIEndpoint
+from merrow_runtime.models.redaction import quoted, redacted
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+@pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
+async def test_no_redirect_is_followed(status: int, streamed: bool) -> None:
+    async with OpenAIServer() as target, OpenAIServer() as server, endpoint_at(server.base_url) as endpoint:
+        server.script(Raw(b"", status=status, headers={"Location": f"{target.base_url}/chat/completions"}))
+        with pytest.raises(EndpointFailure, match="redirect"):
+            await endpoint.complete(asking(), unseen if streamed else None)
+        assert target.requests == []
+
+
+ECHOES = [
+    Status(401, f"Incorrect API key provided: {KEY}. You can find yours at ..."),
+    Status(400, f"Authorization: Bearer {KEY} was malformed"),
+    Status(500, body={"detail": {"headers": {"authorization": f"Bearer {KEY}"}}}),
+    Status(403, body=f"key={KEY}"),
+    Raw(f"<html>{KEY}</html>".encode(), "text/html"),
+    Raw(f"upstream said {KEY}".encode(), "text/plain"),
+    Raw(f'data: {{"error": {{"message": "bad key {KEY}"}}}}\n\n'.encode(), "text/event-stream"),
+    Status(429, f"limit of org-1 for {KEY[:-4]}****"),
+]
+
+
+@pytest.mark.parametrize("step", ECHOES, ids=range(len(ECHOES)))
+@pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
+async def test_a_server_that_echoes_the_key_does_not_get_it_into_an_error(step: Step, streamed: bool) -> None:
+    async with OpenAIServer() as server, endpoint_at(server.base_url) as endpoint:
+        server.script(step)
+        with pytest.raises(EndpointFailure) as caught:
+            await endpoint.complete(asking(), unseen if streamed else None)
+    shown = str(caught.value) + repr(caught.value) + repr(caught.value.__cause__) + repr(endpoint)
+    assert KEY not in shown
+    assert KEY[3:-4] not in shown
+
+
+@given(st.text(alphabet='abcXYZ019-_/+=%"\\', min_size=4, max_size=40), st.text(max_size=30), st.text(max_size=30))
+def test_a_key_is_never_in_a_text_that_was_redacted(key: str, before: str, after: str) -> None:
+    marked = f"{before}\u2063{key}\u2063{after}"
+    assert key not in redacted(marked, [key]).replace("[hidden]", "\u2063")
+    assert len(quoted(marked * 50, [key])) <= 303
+
+
+async def test_without_a_key_no_header_for_one_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("OPENAI_ADMIN_KEY", KEY)
+    async with OpenAIServer() as server, endpoint_at(server.base_url, key=None) as endpoint:
+        await endpoint.complete(asking())
+    assert "authorization" not in server.requests[0].headers
+    assert KEY not in str(server.requests[0].headers)
+
+
+@pytest.mark.parametrize("meant", [False, True], ids=["another origin", "this origin"])
+async def test_headers_of_the_environment_go_only_where_the_environment_means(
+    monkeypatch: pytest.MonkeyPatch, meant: bool
+) -> None:
+    monkeypatch.setenv("OPENAI_ORG_ID", "org-of-mine")
+    monkeypatch.setenv("OPENAI_PROJECT_ID", "project-of-mine")
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", f"X-Extra: {KEY}")
+    async with (
+        OpenAIServer() as server,
+        endpoint_at(server.base_url, key="other-key", environment_headers=meant) as endpoint,
+    ):
+        await endpoint.complete(asking())
+    headers = server.requests[0].headers
+    assert headers["authorization"] == "Bearer other-key"
+    assert ("openai-organization" in headers, "openai-project" in headers, "x-extra" in headers) == (meant,) * 3
+
+
+async def test_requests_to_this_machine_pass_no_proxy_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with OpenAIServer() as proxy, OpenAIServer() as server:
+        for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
+            monkeypatch.setenv(name, proxy.origin)
+        async with endpoint_at(server.base_url) as endpoint:
+            await endpoint.complete(asking())
+        assert (len(proxy.requests), len(server.requests)) == (0, 1)
+
+
+async def test_a_proxy_of_the_users_settings_is_used() -> None:
+    async with OpenAIServer() as proxy:
+        async with endpoint_at("http://models.invalid/v1", proxy=proxy.origin) as endpoint:
+            proxy.script(Reply("42"))
+            assert (await endpoint.complete(asking())).text == "42"
+        assert proxy.requests[0].path == "http://models.invalid/v1/chat/completions"
+
+
+async def test_a_proxy_of_the_environment_is_used_for_other_machines_unless_switched_off(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with OpenAIServer() as proxy:
+        monkeypatch.setenv("HTTP_PROXY", proxy.origin)
+        monkeypatch.setenv("http_proxy", proxy.origin)
+        async with endpoint_at("http://models.invalid/v1") as endpoint:
+            await endpoint.complete(asking())
+        assert len(proxy.requests) == 1
+        async with endpoint_at("http://models.invalid/v1", proxy=False) as endpoint:
+            with pytest.raises(EndpointFailure, match="doesn't resolve"):
+                await endpoint.complete(asking())
+        assert len(proxy.requests) == 1
+
+
+@pytest.mark.parametrize("key", ["two words", "line\nbreak", "schlüssel"])
+def test_a_key_that_cannot_be_sent_is_refused_without_showing_it(key: str) -> None:
+    with pytest.raises(UsageFailure) as caught:
+        OpenAIEndpoint(Connection("https://api.openai.com/v1", key))
+    assert key not in str(caught.value)
+
+
+async def test_blanks_around_a_key_are_not_sent() -> None:
+    async with OpenAIServer() as server, endpoint_at(server.base_url, key=f" {KEY}\n") as endpoint:
+        await endpoint.complete(asking())
+    assert server.requests[0].headers["authorization"] == f"Bearer {KEY}"

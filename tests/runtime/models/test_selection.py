@@ -1,0 +1,226 @@
+"""Which endpoint is chosen, which key goes to it, and that no file of a workspace has a say in either."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.runtime.models.making import KEY, asking
+from tests.runtime.openai_server import OpenAIServer, Reply
+
+from merrow_runtime.errors import UsageFailure
+from merrow_runtime.models.selection import EndpointChoice, ModelOptions, choose_endpoint, decide
+from merrow_runtime.models.trust import WorkspaceValue, workspace_values
+from merrow_runtime.models.user_settings import UserSettings, read_user_settings, settings_path
+
+OPENAI = "https://api.openai.com"
+MINE = "https://models.example.com"
+EVIL = "https://evil.example"
+WITH_KEY = {"OPENAI_API_KEY": KEY}
+
+
+def written(folder: Path, text: str) -> UserSettings:
+    path = folder / "config.toml"
+    path.write_text(text, encoding="utf-8")
+    return read_user_settings(path)
+
+
+def chosen(
+    options: ModelOptions | None = None,
+    environment: dict[str, str] | None = None,
+    settings: UserSettings | None = None,
+    *workspace: tuple[str, object],
+) -> EndpointChoice:
+    values = [WorkspaceValue(key, value, "flow.mmd") for key, value in workspace]
+    return decide(options or ModelOptions(), environment or {}, settings or UserSettings(), values)
+
+
+def key_of(choice: EndpointChoice) -> str | None:
+    assert KEY not in repr(choice)
+    return None if choice.connection is None else choice.connection.api_key
+
+
+def test_with_neither_key_nor_base_url_it_is_the_embedded_model() -> None:
+    assert chosen().origin == "merrow:offline"
+    assert chosen(environment={"OPENAI_API_KEY": "  ", "OPENAI_BASE_URL": ""}).origin == "merrow:offline"
+    assert chosen(ModelOptions(base_url="offline"), WITH_KEY).origin == "merrow:offline"
+
+
+def test_a_key_alone_means_openai() -> None:
+    for choice in (chosen(environment=WITH_KEY), chosen(ModelOptions(api_key=KEY))):
+        assert (choice.origin, choice.source, key_of(choice)) == (OPENAI, "default", KEY)
+
+
+def test_command_line_goes_before_environment_before_settings() -> None:
+    settings = UserSettings(base_url=f"{MINE}/v1")
+    environment = {"OPENAI_BASE_URL": "https://two.example/v1"}
+    assert chosen(settings=settings).origin == MINE
+    assert chosen(environment=environment, settings=settings).origin == "https://two.example"
+    options = ModelOptions(base_url="https://one.example/v1")
+    assert chosen(options, environment, settings).origin == "https://one.example"
+
+
+def test_the_environments_key_goes_with_the_environments_endpoint() -> None:
+    choice = chosen(environment={**WITH_KEY, "OPENAI_BASE_URL": f"{MINE}/v1"})
+    assert (choice.origin, key_of(choice)) == (MINE, KEY)
+
+
+def test_the_environments_key_goes_to_what_was_typed_on_the_command_line() -> None:
+    choice = chosen(ModelOptions(base_url=f"{MINE}/v1"), WITH_KEY)
+    assert (choice.origin, key_of(choice)) == (MINE, KEY)
+
+
+def test_the_environments_key_does_not_go_to_another_origin_of_the_settings() -> None:
+    choice = chosen(environment=WITH_KEY, settings=UserSettings(base_url=f"{MINE}/v1"))
+    assert choice.origin == MINE
+    assert key_of(choice) is None
+    assert any("[api_key_env]" in notice for notice in choice.notices)
+
+
+def test_the_settings_name_the_variable_of_an_origins_key() -> None:
+    settings = UserSettings(base_url=f"{MINE}/v1", api_key_env={MINE: "MINE_KEY"})
+    choice = chosen(environment={**WITH_KEY, "MINE_KEY": "mine-0123456789"}, settings=settings)
+    assert key_of(choice) == "mine-0123456789"
+    unset = chosen(environment=WITH_KEY, settings=settings)
+    assert key_of(unset) is None
+    assert any("MINE_KEY" in notice for notice in unset.notices)
+
+
+SECRETS_OF_THE_MACHINE = st.sampled_from(["base_url", "api_base", "openai_base_url", "BASE-URL"])
+
+
+@given(
+    key=SECRETS_OF_THE_MACHINE,
+    environment=st.sampled_from([{}, WITH_KEY, {**WITH_KEY, "OPENAI_BASE_URL": f"{MINE}/v1"}]),
+)
+def test_no_endpoint_comes_out_of_the_workspace(key: str, environment: dict[str, str]) -> None:
+    choice = chosen(None, environment, None, (key, f"{EVIL}/v1"))
+    assert choice.origin == chosen(None, environment).origin
+    assert any(EVIL in notice and "flow.mmd" in notice and "trusted_origins" in notice for notice in choice.notices)
+
+
+@pytest.mark.parametrize("key", ["api_key", "api_key_env", "proxy", "https_proxy", "interpreter", "organization"])
+def test_other_settings_of_the_machine_are_ignored_whoever_is_trusted(key: str) -> None:
+    settings = UserSettings(trusted_origins=frozenset({EVIL}))
+    choice = chosen(None, WITH_KEY, settings, (key, f"{EVIL}/?{KEY}"))
+    assert (choice.origin, key_of(choice)) == (OPENAI, KEY)
+    assert any(f"`{key}`" in notice for notice in choice.notices)
+    assert KEY not in "".join(choice.notices)
+
+
+def test_a_trusted_origin_may_be_named_by_the_workspace_but_gets_no_key_of_another() -> None:
+    settings = UserSettings(trusted_origins=frozenset({MINE}))
+    choice = chosen(None, WITH_KEY, settings, ("base_url", f"{MINE}/v1"))
+    assert (choice.origin, choice.source, key_of(choice)) == (MINE, "workspace", None)
+    typed = chosen(ModelOptions(api_key=KEY), WITH_KEY, settings, ("base_url", f"{MINE}/v1"))
+    assert key_of(typed) is None
+    own = UserSettings(trusted_origins=frozenset({MINE}), api_key_env={MINE: "MINE_KEY"})
+    assert key_of(chosen(None, {"MINE_KEY": "mine-01234"}, own, ("base_url", f"{MINE}/v1"))) == "mine-01234"
+
+
+def test_what_no_shared_file_may_set_is_found_in_a_block() -> None:
+    block = {"model": "m", "Base_URL": EVIL, "api-key": KEY, "retries": 2, "api_key_env": "HOME"}
+    assert [value.key for value in workspace_values(block, "merrow.toml")] == ["Base_URL", "api-key", "api_key_env"]
+
+
+def test_a_key_without_encryption_is_remarked() -> None:
+    environment = {**WITH_KEY, "OPENAI_BASE_URL": "http://models.example.com/v1"}
+    assert any("unencrypted" in notice for notice in chosen(environment=environment).notices)
+    local = {**WITH_KEY, "OPENAI_BASE_URL": "http://localhost:11434/v1"}
+    assert chosen(environment=local).notices == ()
+
+
+def test_a_base_url_that_is_none_names_its_variable() -> None:
+    with pytest.raises(UsageFailure, match="OPENAI_BASE_URL"):
+        chosen(environment={"OPENAI_BASE_URL": "my-server"})
+    assert chosen(ModelOptions(base_url=f"{MINE}/v1"), {"OPENAI_BASE_URL": "my-server"}).origin == MINE
+
+
+async def test_the_chosen_endpoint_is_really_asked() -> None:
+    async with OpenAIServer() as server:
+        environment = {**WITH_KEY, "OPENAI_BASE_URL": server.base_url}
+        endpoint = choose_endpoint(ModelOptions(), environment, UserSettings())
+        server.script(Reply("42"))
+        assert (await endpoint.complete(asking())).text == "42"
+        assert server.requests[0].headers["authorization"] == f"Bearer {KEY}"
+        await endpoint.close()
+
+
+def test_all_settings_are_read(tmp_path: Path) -> None:
+    settings = written(
+        tmp_path,
+        """
+        base_url = "https://Models.Example.com:443/v1"
+        model = "llama3.3"
+        concurrency = 8
+        proxy = "http://proxy.example:3128"
+        trusted_origins = ["https://models.example.com/anything"]
+        [api_key_env]
+        "https://models.example.com" = "MINE_KEY"
+        [prices."http://localhost:11434"."*"]
+        input = 0
+        output = 0
+        [prices."https://api.openai.com"."gpt-4o-mini"]
+        input = 1
+        output = 2.5
+        cached_input = 0.5
+        """,
+    )
+    assert (settings.model, settings.concurrency, settings.proxy) == ("llama3.3", 8, "http://proxy.example:3128")
+    assert settings.trusted_origins == {MINE}
+    assert settings.api_key_env == {MINE: "MINE_KEY"}
+    local = settings.prices.price_of("http://localhost:11434", "llama3.3")
+    assert local is not None
+    assert local.input == local.output == 0
+    mini = settings.prices.price_of(OPENAI, "gpt-4o-mini-2024-07-18")
+    assert mini is not None
+    assert (mini.input, mini.output, mini.cached_input) == (1, 2.5, 0.5)
+
+
+def test_one_name_of_a_key_belongs_to_the_base_url(tmp_path: Path) -> None:
+    settings = written(tmp_path, f'base_url = "{MINE}/v1"\napi_key_env = "MINE_KEY"\nproxy = false')
+    assert settings.api_key_env == {MINE: "MINE_KEY"}
+    assert settings.proxy is False
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        (f'api_key = "{KEY}"', "api_key_env"),
+        (f'[api_key_env]\n"{MINE}" = "{KEY}"', "not the name"),
+        ('api_key_env = "X"', "base_url"),
+        ('base_url = "models"', "base_url"),
+        ("trusted_origins = 3", "trusted_origins"),
+        ('trusted_origins = ["*"]', "trusted_origins"),
+        ("concurrency = 0", "concurrency"),
+        ("proxy = true", "proxy"),
+        ("model = 3", "model"),
+        ("modell = 'x'", "modell"),
+        ('[prices."https://h"."m"]\ninput = -1\noutput = 1', "`m`"),
+        ('[prices."https://h"."m"]\ninput = 1', "`m`"),
+        ('[prices."https://h"."m"]\ninput = 1\noutput = 1\ncached = 1', "cached"),
+        ('[prices."https://h"]\nm = 1', "`m`"),
+        ("prices = 1", "prices"),
+        ("base_url =", "TOML"),
+    ],
+)
+def test_wrong_settings_are_told_with_the_file_and_without_secrets(tmp_path: Path, text: str, word: str) -> None:
+    with pytest.raises(UsageFailure) as caught:
+        written(tmp_path, text)
+    assert str(tmp_path / "config.toml") in str(caught.value)
+    assert word in str(caught.value)
+    assert KEY not in str(caught.value)
+
+
+def test_without_a_file_nothing_is_set(tmp_path: Path) -> None:
+    assert read_user_settings(tmp_path / "none.toml") == UserSettings()
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(UsageFailure, match="can't be read"):
+        read_user_settings(tmp_path / "folder")
+
+
+def test_the_folder_of_the_settings_can_be_named(tmp_path: Path) -> None:
+    assert settings_path({"MERROW_CONFIG_DIR": str(tmp_path)}) == tmp_path / "config.toml"
+    assert settings_path({}).name == "config.toml"
