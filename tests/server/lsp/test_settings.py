@@ -102,7 +102,7 @@ def test_every_folder_has_its_settings(open_editor: Callable[..., Editor], tmp_p
     editor = open_editor(MODERN, tmp_path)
     surroundings = editor.server.surroundings
     (tmp_path / "inner").mkdir()
-    surroundings.use_settings({None: {}, tmp_path: {"enable": False}})
+    editor.loop.call_soon(surroundings.use_settings, {None: {}, tmp_path: {"enable": False}})
     assert not surroundings.settings(editor.server.documents[editor.open(BROKEN)]).enabled
     assert editor.codes(editor.uri("flow.mmd")) == []
 
