@@ -1,0 +1,54 @@
+"""A dry run for people: the order of nodes, every prompt, and what it may cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from merrow_server.rendering.snippet import visible
+
+if TYPE_CHECKING:
+    from merrow_runtime.planning import Bounds, Plan, PlannedNode
+
+
+def plan_lines(plan: Plan) -> Iterator[str]:
+    """The lines of a plan, its costs last."""
+    for number, node in enumerate(plan.nodes, start=1):
+        yield from _node(number, node)
+    yield ""
+    yield f"endpoint: {plan.endpoint}"
+    yield f"calls: {_range(plan.calls)}; tokens: {_range(plan.tokens, about=True)}; cost: {_cost(plan.cost_usd)}"
+    yield "No call was made. A question whose answer can't be used is asked up to twice more."
+
+
+def _node(number: int, node: PlannedNode) -> Iterator[str]:
+    model = f", {node.model}" if node.model and node.questions else ""
+    times = f", {node.samples} samples" if node.samples > 1 else ""
+    choice = "" if node.runs else ", only if a Decision leads here"
+    yield f"{number}. {click.style(node.node, bold=True)} ({node.operator}{model}{times}{choice})"
+    for question in node.questions:
+        often = f"{question.least}" if question.least == question.most else f"{question.least} to {question.most}"
+        yield (
+            f"   {click.style(question.step, fg='cyan')}, asked {often} times"
+            if often != "1"
+            else (f"   {click.style(question.step, fg='cyan')}")
+        )
+        for message in question.messages:
+            yield f"     {click.style(message.role + ':', dim=True)}"
+            for line in message.content.splitlines():
+                yield f"     | {visible(line)}"
+
+
+def _range(bounds: Bounds, *, about: bool = False) -> str:
+    least, most = f"{bounds.least:,.0f}", "unknown" if bounds.most is None else f"{bounds.most:,.0f}"
+    return ("about " if about else "") + (least if least == most else f"{least} to {most}")
+
+
+def _cost(bounds: Bounds) -> str:
+    if bounds.most is None:
+        return "unknown, for the price of a model is not known"
+    if bounds.most == 0:
+        return "$0"
+    return f"${bounds.least:.4f} to ${bounds.most:.4f}, estimated"

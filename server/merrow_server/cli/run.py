@@ -1,0 +1,87 @@
+"""``merrow run``: a workflow run from the command line."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from merrow_server.cli import Command
+from merrow_server.cli.options import with_options
+from merrow_server.cli.run_options import RUN_OPTIONS, process_options, read_values
+from merrow_server.errors import InputError
+
+
+@click.command(
+    "run",
+    cls=Command,
+    epilog="""
+    merrow run flow.mmd --input problem="What is 6 times 7?"
+    merrow run flow.mmd --input problem=@task.txt --model gpt-4o
+    merrow run flow.mmd --dry-run                              what it would ask and cost
+    merrow run flow.mmd --from VOTE --run 4f2a                 VOTE and what follows anew, the rest as it was
+    merrow run flow.mmd --only VOTE --run 4f2a                 one node, with the inputs it had
+    """,
+)
+@click.argument("file", metavar="FILE")
+@click.option(
+    "--input", "inputs", multiple=True, metavar="NAME=VALUE", help="An input's value; NAME=@file reads a file."
+)
+@click.option("--dry-run", is_flag=True, help="Say what would be asked and what it may cost; call nothing.")
+@click.option("--model", metavar="MODEL", help="In place of the workflow's model; nodes that name their own keep it.")
+@click.option("--from", "from_node", metavar="NODE", help="Run NODE and what follows anew; take the rest from --run.")
+@click.option("--run", "from_run", metavar="RUN", help="The run that results are taken from.")
+@click.option("--only", metavar="NODE", help="Run this node alone.")
+@click.option("--set", "set_values", multiple=True, metavar="NODE.PORT=VALUE", help="What arrives at a port (--only).")
+@click.option("--fresh", is_flag=True, help="Take no answer from the cache.")
+@click.option("--no-store", is_flag=True, help="Keep nothing: no journal, no cache. For private inputs.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Where shuffles begin.")
+@click.option("--verbose", is_flag=True, help="Show answers while they come into being.")
+@with_options(RUN_OPTIONS)
+@click.pass_context
+def command(ctx: click.Context, /, file: str, **given: Any) -> None:
+    """Run the workflow in FILE (FILE.md#2: its second block) and print what reaches its outputs.
+
+    Every call that finished is in the journal before its result is used: a run that ended early, whatever the reason,
+    goes on with `merrow resume`. Without OPENAI_API_KEY, OPENAI_BASE_URL or --base-url the embedded offline model
+    answers, which costs nothing and is not a real model.
+
+    The exit code is 1 when the run fails.
+    """
+    from merrow_runtime import RunOptions
+
+    inputs = read_values(given["inputs"], "--input")
+    options = RunOptions(
+        model=given["model"],
+        from_node=given["from_node"],
+        from_run=given["from_run"],
+        only=given["only"],
+        set_values=read_values(given["set_values"], "--set"),
+        fresh=given["fresh"],
+        no_store=given["no_store"],
+        seed=given["seed"],
+        stream=given["verbose"] or given["as_json"],
+        **process_options(given),
+    )
+    if given["record"] is not None and given["record"] == given["replay"]:
+        raise InputError("--record and --replay can't name the same file.")
+    if given["dry_run"]:
+        _dry_run(file, inputs, options, as_json=given["as_json"])
+        return
+    from merrow_runtime import start
+    from merrow_server.cli.run_session import watch
+
+    ctx.exit(watch(lambda: start(file, inputs, options=options), as_json=given["as_json"], verbose=given["verbose"]))
+
+
+def _dry_run(file: str, inputs: dict[str, str], options: Any, *, as_json: bool) -> None:
+    from merrow_runtime import dry_run
+    from merrow_server.cli.plan_text import plan_lines
+
+    plan = dry_run(file, dict(inputs), options=options)
+    if as_json:
+        click.echo(json.dumps(plan.to_json(), indent=2))
+        return
+    for line in plan_lines(plan):
+        click.echo(line)

@@ -1,0 +1,202 @@
+"""How a run is shown while it goes on: a table that moves on a terminal, plain lines elsewhere, events for machines."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Protocol
+
+import click
+
+from merrow_runtime.usage import NOTHING, Usage
+from merrow_server.cli.runs import duration
+from merrow_server.rendering.snippet import visible
+from merrow_server.run_report import cost_text
+
+if TYPE_CHECKING:
+    from rich.console import Group
+    from rich.live import Live
+
+    from merrow_runtime.events import Event
+    from merrow_runtime.running import Run
+
+_SHORT = 60
+_STATES = {
+    "node_started": "[cyan]runs[/]",
+    "node_retrying": "[yellow]tries again[/]",
+    "node_finished": "[green]finished[/]",
+    "node_reused": "[blue]taken over[/]",
+    "node_skipped": "[dim]skipped[/]",
+    "node_failed": "[red]failed[/]",
+}
+
+
+class Display(Protocol):
+    """Shows the events of one run."""
+
+    def __enter__(self) -> Display: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+    def show(self, event: Event) -> None: ...
+
+
+def display_for(run: Run, *, as_json: bool, verbose: bool) -> Display:
+    """The display that suits who reads."""
+    if as_json:
+        return JsonLines()
+    if sys.stderr.isatty() and not verbose:
+        return LiveTable(run)
+    return Lines(verbose=verbose)
+
+
+class JsonLines:
+    """An event a line on standard output, each as it happens."""
+
+    def __enter__(self) -> JsonLines:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+    def show(self, event: Event) -> None:
+        click.echo(json.dumps(event.to_json()))
+
+
+class Lines:
+    """A line a step on standard error."""
+
+    def __init__(self, *, verbose: bool) -> None:
+        self._verbose = verbose
+        self._open: str | None = None
+
+    def __enter__(self) -> Lines:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end_of_text()
+
+    def show(self, event: Event) -> None:
+        if event.event == "node_output":
+            if self._verbose:
+                self._text(event.node or "", str(event.data.get("text", "")))
+            return
+        line = _line(event)
+        if line is not None:
+            self._end_of_text()
+            click.echo(line, err=True)
+
+    def _text(self, node: str, text: str) -> None:
+        if self._open != node:
+            self._end_of_text()
+            click.echo(click.style(f"{node}:", fg="cyan"), err=True)
+            self._open = node
+        click.echo("\n".join(visible(line) for line in text.split("\n")), nl=False, err=True)
+
+    def _end_of_text(self) -> None:
+        if self._open is not None:
+            click.echo(err=True)
+            self._open = None
+
+
+def _line(event: Event) -> str | None:
+    data = event.data
+    match event.event:
+        case "node_started":
+            return f"{event.node} begins" if data.get("operator") not in ("Interface", "Decision") else None
+        case "node_finished" | "node_reused":
+            if not _worked(data) and event.event == "node_finished" and "case" not in data:
+                return None
+            done = click.style("finished" if event.event == "node_finished" else "taken over", fg="green")
+            return f"{event.node} {done}{_details(data)}"
+        case "node_skipped":
+            return f"{event.node} is skipped: {data.get('reason', '')}"
+        case "node_retrying":
+            return click.style(f"{event.node} tries again: {data.get('reason', '')}", fg="yellow")
+        case "node_failed":
+            return click.style(f"{event.node} failed: {data.get('error', '')}", fg="red")
+    return None
+
+
+def _worked(data: Any) -> bool:
+    return bool(data.get("seconds", 0) > 0.001 or data.get("usage", {}).get("calls"))
+
+
+def _details(data: Any) -> str:
+    if "case" in data:
+        return f": {data['case']}"
+    usage = Usage.from_json(data["usage"]) if "usage" in data else NOTHING
+    tokens = f", {usage.tokens:,} tokens" if usage.tokens else ""
+    return f" ({duration(data.get('seconds', 0.0))}{tokens})"
+
+
+class LiveTable:
+    """A table of nodes on a terminal, each with its state, time and tokens; below it what was spent."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._states: dict[str, Event] = {}
+        self._began: dict[str, float] = {}
+        self._texts: dict[str, str] = {}
+        self._usage = NOTHING
+        self._live: Live | None = None
+
+    def __enter__(self) -> LiveTable:
+        from rich.console import Console
+        from rich.live import Live
+
+        self._live = Live(
+            console=Console(stderr=True), get_renderable=self._table, refresh_per_second=8, transient=False
+        )
+        self._live.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._live is not None:
+            self._live.__exit__(kind, problem, trace)
+
+    def show(self, event: Event) -> None:
+        if event.node is None:
+            return
+        if event.event == "node_output":
+            self._texts[event.node] = (self._texts.get(event.node, "") + str(event.data.get("text", "")))[-_SHORT:]
+            return
+        if event.data.get("operator") == "Interface":
+            return
+        if event.event == "node_started":
+            self._began[event.node] = time.monotonic()
+        elif event.node not in self._began and event.event == "node_finished":
+            return  # An input or output: nothing happens there.
+        if "usage" in event.data:
+            self._usage += Usage.from_json(event.data["usage"])
+        self._states[event.node] = event
+
+    def _table(self) -> Group:
+        from rich.console import Group
+        from rich.markup import escape
+        from rich.table import Table
+
+        table = Table.grid(padding=(0, 2))
+        now = time.monotonic()
+        for node, event in self._states.items():
+            running = event.event in ("node_started", "node_retrying")
+            seconds = now - self._began[node] if running and node in self._began else event.data.get("seconds", 0.0)
+            said = str(event.data.get("error") or event.data.get("reason") or event.data.get("case") or "")
+            if running:
+                said = said or " ".join(self._texts.get(node, "").split())
+            tokens = Usage.from_json(event.data["usage"]).tokens if "usage" in event.data else 0
+            table.add_row(
+                f"[bold]{escape(node)}[/]",
+                _STATES[event.event],
+                duration(seconds),
+                f"{tokens:,} tokens" if tokens else "",
+                escape(visible(said))[:_SHORT],
+            )
+        spent = f"{self._usage.calls} calls, {self._usage.tokens:,} tokens, {cost_text(self._usage.to_json())}"
+        return Group(table, f"[dim]{spent}[/]")

@@ -1,0 +1,68 @@
+"""Options that ``merrow run`` and ``merrow resume`` share, and values given on the command line."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from merrow_server.errors import InputError
+from merrow_server.files import read_path
+
+_LARGEST_INPUT = 50_000_000
+
+RUN_OPTIONS = (
+    click.option("--base-url", metavar="URL", help="The endpoint; `offline` is the embedded model."),
+    click.option("--concurrency", type=click.IntRange(min=1), help="Calls at the same time."),
+    click.option("--budget-usd", type=click.FloatRange(min=0), metavar="USD", help="Stop at so much money."),
+    click.option("--budget-tokens", type=click.IntRange(min=0), metavar="N", help="Stop at so many tokens."),
+    click.option("--budget-seconds", type=click.FloatRange(min=0), metavar="S", help="Stop after so long."),
+    click.option("--record", metavar="F", help="Write all calls to this file, to replay them."),
+    click.option("--replay", metavar="F", help="Answer all calls from this recording, and from nowhere else."),
+    click.option(
+        "--sandbox", metavar="MEANS", help="What holds generated code, as merrow doctor names it; the best there is."
+    ),
+    click.option(
+        "--allow-unsafe-code", is_flag=True, help="Run generated code although nothing on this machine can hold it."
+    ),
+    click.option("--json", "as_json", is_flag=True, help="Print one event a line."),
+)
+
+
+def process_options(given: dict[str, Any]) -> dict[str, Any]:
+    """The fields of `RunOptions` that `RUN_OPTIONS` say; those not given are left out."""
+    fields: dict[str, Any] = {
+        name: given[name]
+        for name in ("base_url", "concurrency", "budget_usd", "budget_tokens", "budget_seconds", "sandbox")
+        if given[name] is not None
+    }
+    fields.update({name: Path(given[name]) for name in ("record", "replay") if given[name] is not None})
+    if given["allow_unsafe_code"]:
+        fields["allow_unsafe"] = True
+    return fields
+
+
+def read_values(pairs: Iterable[str], option: str) -> dict[str, str]:
+    """``NAME=VALUE`` and ``NAME=@file`` (``@-``: standard input) as names with texts; ``@@`` begins a value with one @.
+
+    Raises `InputError` for a pair without ``=`` or a file that can't be read, and for a name given twice.
+    """
+    values: dict[str, str] = {}
+    for pair in pairs:
+        name, mark, value = pair.partition("=")
+        name = name.strip()
+        if not mark or not name:
+            raise InputError(f"{option} {pair!r} lacks its value; write {option} NAME=VALUE or {option} NAME=@file.")
+        if name in values:
+            raise InputError(f"{option} {name} is given twice.")
+        if value.startswith("@@"):
+            value = value[1:]
+        elif value == "@-":
+            value = sys.stdin.read()
+        elif value.startswith("@"):
+            value = read_path(Path(value[1:]), value[1:], _LARGEST_INPUT).text
+        values[name] = value
+    return values
