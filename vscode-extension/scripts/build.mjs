@@ -1,8 +1,9 @@
 // Bundle the extension and what runs in its webviews: node scripts/build.mjs [--watch] [--development]
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import esbuild from 'esbuild';
+import { licences } from './licences.mjs';
 import { onlyFlowcharts } from '../webview/onlyFlowcharts.mjs';
 
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
@@ -46,5 +47,6 @@ const builds = webviews.length > 0 ? [extension, browser] : [extension];
 if (process.argv.includes('--watch')) {
   for (const options of builds) await (await esbuild.context(options)).watch();
 } else {
-  await Promise.all(builds.map((options) => esbuild.build(options)));
+  const built = await Promise.all(builds.map((options) => esbuild.build(options)));
+  writeFileSync(path.join(root, 'dist/LICENCES.txt'), licences(root, built.map(({ metafile }) => metafile)));
 }
