@@ -102,13 +102,6 @@ class Guest:
         self._tasks.append(asyncio.create_task(self._read_raw_output()))
         if self._start.watch:
             self._tasks.append(asyncio.create_task(self._watch()))
-        try:
-            program = _program(self._start.as_source)
-            self._write(b"%d\n" % len(program) + program)
-            await self.send(b"j", {**self._job, "lock": self._start.lock, "libraries": self._start.libraries})
-        except BaseException:
-            await self.__aexit__()
-            raise
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -146,6 +139,28 @@ class Guest:
             self._write(HEADER.pack(kind, len(payload)) + payload)
             await self._stdin.drain()
 
+    async def begin(self) -> None:
+        """Send the job and wait until the guest has locked itself in.
+
+        Raises:
+            SandboxRefusedError: when it could not; no generated code was run then.
+        """
+        program = _program(self._start.as_source)
+        self._write(b"%d\n" % len(program) + program)
+        await self.send(b"j", {**self._job, "lock": self._start.lock, "libraries": self._start.libraries})
+        # This frame comes before any generated code, which can't speak for the sandbox therefore.
+        try:
+            kind, payload = await self.receive()
+        except GuestEndedError as ended:
+            raise self._refused(self.text("e").strip()[-300:] or str(ended)) from None
+        if kind != b"k":
+            raise self._refused(payload.decode(errors="replace"))
+
+    def _refused(self, why: str) -> SandboxRefusedError:
+        return SandboxRefusedError(
+            f"Generated code was not run: the sandbox {self._way.name!r} could not be set up ({why}); choose another one."
+        )
+
     async def receive(self) -> tuple[bytes, bytes]:
         """The next frame that is no printed text.
 
@@ -169,11 +184,6 @@ class Guest:
     async def receive_json(self, *kinds: bytes) -> tuple[bytes, Any]:
         """The next frame, which must be of one of some kinds and JSON."""
         kind, payload = await self.receive()
-        if kind == b"x":
-            raise SandboxRefusedError(
-                f"Generated code was not run: the sandbox {self._way.name!r} could not be closed "
-                f"({payload.decode(errors='replace')}); choose another one."
-            )
         try:
             if kind in kinds:
                 return kind, json.loads(payload)

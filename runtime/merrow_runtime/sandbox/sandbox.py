@@ -68,6 +68,7 @@ class Sandbox:
             async with guest:
                 try:
                     async with asyncio.timeout(job.timeout_s or self.limits.wall_s):
+                        await guest.begin()
                         _, answer = await guest.receive_json(b"v")
                     return _result(guest, answer)
                 except TimeoutError:

@@ -49,13 +49,9 @@ class _Trial:
         missing = [self._new("solution")] if self._solution is None else []
         if self._judge is None:
             missing.append(self._new("verdict"))
-        started = await asyncio.gather(*(guest.__aenter__() for guest in missing), return_exceptions=True)
-        for guest, outcome in zip(missing, started, strict=True):
-            if not isinstance(outcome, BaseException):
-                stack.push_async_exit(guest)
-        for outcome in started:
-            if isinstance(outcome, BaseException):
-                raise outcome
+        for guest in missing:
+            await stack.enter_async_context(guest)
+        await asyncio.gather(*(guest.begin() for guest in missing))
         if self._judge is None:
             self._judge = missing.pop()
         if self._solution is None:

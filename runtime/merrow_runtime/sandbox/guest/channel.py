@@ -1,8 +1,8 @@
 """Frames between host and guest: a letter, a length, that many bytes.
 
 Kinds, from the guest: `o` text printed, `e` text for standard error, `l` solution loaded, `c` call of the solution, `b` call back
-into the test, `r` result of a call, `a` answer to a call back, `v` verdict or value, `x` the sandbox could not be closed. To the
-guest: `j` the job, `t` a test, `c`, `b`, `r` and `a` as passed on, `d` the solution's process died.
+into the test, `r` result of a call, `a` answer to a call back, `v` verdict or value, `x` the sandbox could not be closed,
+`k` it is closed. To the guest: `j` the job, `t` a test, `c`, `b`, `r` and `a` as passed on, `d` the solution's process died.
 """
 
 from __future__ import annotations

@@ -24,6 +24,7 @@ def main() -> None:
     except (OSError, KeyError, ValueError) as error:
         channel.send(b"x", f"{type(error).__name__}: {error}")
         os._exit(3)
+    channel.send(b"k", None)
     redirect(channel, job.get("stdin", ""))
     sys.path.extend(job["libraries"])
     sys.argv = ["solution.py"]

@@ -13,7 +13,29 @@ from merrow_runtime.sandbox.guest.running import module, outcome, sentence, trac
 
 # A test may use names that the solution imports from these (published tests do); they are imported anew, never taken from there.
 _SHARED_MODULES = frozenset(
-    ["bisect", "cmath", "collections", "copy", "datetime", "decimal", "fractions", "functools", "heapq", "itertools", "math", "numpy", "operator", "random", "re", "statistics", "string", "sympy", "typing"]
+    [
+        "bisect",
+        "cmath",
+        "collections",
+        "copy",
+        "datetime",
+        "decimal",
+        "fractions",
+        "functools",
+        "heapq",
+        "itertools",
+        "math",
+        "numpy",
+        "operator",
+        "random",
+        "re",
+        "statistics",
+        "string",
+        "sympy",
+        "sys",
+        "time",
+        "typing",
+    ]
 )
 _CUSTOMARY_NAMES = {"numpy": "np", "sympy": "sp"}
 

@@ -1,0 +1,235 @@
+"""Solutions and tests as the published data sets have them, and what may travel between a solution and its tests."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+import pytest
+from tests.runtime.sandbox.conftest import run
+
+from merrow_runtime.sandbox import Limits, Sandbox, TestResult
+
+DATASETS = Path(__file__).resolve().parents[3].parent / "shared" / "datasets"
+#: MERROW_SANDBOX_ALL=1 judges every problem of both data sets.
+EVERY = 1 if os.environ.get("MERROW_SANDBOX_ALL") else 14
+#: Its published solution uses a name that it does not define.
+FAULTY = {"mbpp/630"}
+
+
+def problems() -> list[tuple[str, str, tuple[str, ...], str]]:
+    found: list[tuple[str, str, tuple[str, ...], str]] = []
+    if not DATASETS.is_dir():
+        return found
+    for part in ("test", "validate"):
+        for record in _records(f"humaneval_{part}.jsonl"):
+            test = f"{record['test']}\ncheck(candidate)"
+            found.append(
+                (record["task_id"], record["prompt"] + record["canonical_solution"], (test,), record["entry_point"])
+            )
+        for record in _records(f"mbpp_{part}.jsonl"):
+            tests = tuple("\n".join([*record["test_imports"], test]) for test in record["test_list"])
+            found.append((f"mbpp/{record['task_id']}", record["code"], tests, record["entry_point"]))
+    return found
+
+
+def _records(name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (DATASETS / name).read_text(encoding="utf-8").splitlines()]
+
+
+def judge(solution: str, *tests: str, entry: str = "f", limits: Limits | None = None) -> TestResult:
+    return run(Sandbox(limits=limits).test(dedent(solution), [dedent(test) for test in tests], entry))
+
+
+def test_published_solutions_pass_their_published_tests(default_means: str) -> None:
+    chosen = [problem for problem in problems()[::EVERY] if problem[0] not in FAULTY]
+    if not chosen:
+        pytest.skip(f"there are no data sets at {DATASETS.name} beside the repository")
+
+    async def all_of_them() -> list[TestResult]:
+        sandbox = Sandbox(default_means)
+        return await asyncio.gather(*(sandbox.test(code, tests, entry) for _, code, tests, entry in chosen))
+
+    failed = {
+        name: result.failures
+        for (name, *_), result in zip(chosen, run(all_of_them()), strict=True)
+        if not result.passed
+    }
+    assert not failed
+    assert len(chosen) >= 40
+
+
+VALUES = (
+    "None", "True", "0", "-1", "2**53", "-2**200", "0.1", "-0.0", "float('inf')", "'text ä \\ud800'", "b'\\x00\\xff'", "bytearray(b'x')",
+    "1+2j", "[]", "[1, [2, (3,)]]", "(1, 'a')", "{1, 2}", "frozenset({1})", "{'a': {1: [None]}, (1, 2): 3}", "range(1, 10, 3)",
+    "Decimal('1.10')", "Fraction(-1, 3)", "datetime(2024, 1, 2, 3, 4, 5, tzinfo=timezone.utc)", "date(2024, 1, 2)", "time(1, 2)",
+    "timedelta(days=-1, microseconds=5)", "...", "int", "set([frozenset([(1, 2)])])", "[True, 1, 1.0]",
+)  # fmt: skip
+
+
+def test_plain_data_travels_unchanged_both_ways(means: str) -> None:
+    imports = "from datetime import *\nfrom decimal import Decimal\nfrom fractions import Fraction\n"
+    tests = [
+        f"{imports}value = {value}\nback = f(value)\nassert back == value and type(back) is type(value) and repr(back) == repr(value)"
+        for value in VALUES
+    ]
+
+    result = run(Sandbox(means).test("def f(x):\n    return x", tests, "f"))
+
+    assert result == TestResult(True, (), "passed")
+
+
+PASSING: dict[str, tuple[str, tuple[str, ...]]] = {
+    "helpers of the solution": (
+        "def encode(s):\n    return s[::-1]\ndef f(s):\n    return s[::-1]",
+        ("assert f(encode('abc')) == 'abc'", "from random import randint\nassert all(f(encode(str(i))) == str(i) for i in range(50))"),
+    ),
+    "constants of the solution": ("LIMIT = 10\ndef f(x):\n    return min(x, LIMIT)", ("assert f(99) == LIMIT",)),
+    "modules that the solution imports": (
+        "import math\nimport sys\nfrom collections import Counter\ndef f(x):\n    return Counter(x)",
+        ("assert f('aab') == Counter('aab') and math.isclose(1.0, 1.0) and sys.maxsize",),
+    ),
+    "functions as arguments": (
+        "def f(function, items):\n    return [function(item) for item in items]",
+        ("assert f(lambda x: x + 1, [1, 2]) == [2, 3]", "assert f(len, ['a', 'bb']) == [1, 2]", "assert f(str, [1]) == ['1']"),
+    ),
+    "functions that call each other to and fro": (
+        "def f(function, n):\n    return n if n == 0 else function(n - 1) + 1",
+        ("def back(n):\n    return f(back, n)\nassert f(back, 10) == 10",),
+    ),
+    "functions as results": ("def f(n):\n    return lambda x: x * n", ("assert f(3)(4) == 12", "assert callable(f(3))")),
+    "generators": (
+        "def f(n):\n    i = 0\n    while n is None or i < n:\n        yield i\n        i += 1",
+        ("assert list(f(3)) == [0, 1, 2]", "g = f(None)\nassert [next(g) for _ in range(5)] == [0, 1, 2, 3, 4]", "assert sum(f(5000)) == 12497500"),
+    ),
+    "a generator that fails late": (
+        "def f():\n    yield 1\n    yield 2\n    raise ValueError('late')",
+        ("g = f()\nassert next(g) == 1\nassert next(g) == 2\ntry:\n    next(g)\nexcept ValueError as e:\n    assert str(e) == 'late'\nelse:\n    assert False",),
+    ),
+    "iterators as arguments": ("def f(items):\n    return list(items)", ("assert f(iter([1, 2])) == [1, 2]", "assert f(x for x in 'ab') == ['a', 'b']")),
+    "classes": (
+        """
+        class f:
+            def __init__(self): self.items = []
+            def push(self, x): self.items.append(x); return self
+            def pop(self): return self.items.pop()
+            def __len__(self): return len(self.items)
+            def __getitem__(self, i): return self.items[i]
+            def __iter__(self): return iter(self.items)
+            def __repr__(self): return 'a stack'
+        """,
+        (
+            "s = f()\ns.push(1).push(2)\nassert len(s) == 2 and s[0] == 1 and list(s) == [1, 2] and s.items == [1, 2]\nassert s.pop() == 2",
+            "s = f()\nassert not s\nassert isinstance(s, f) and not isinstance(3, f)\nassert str(s) == repr(s) == 'a stack'",
+            "s = f()\ns.items = [5]\nassert s.pop() == 5 and s == s and s != f()",
+        ),
+    ),
+    "dataclasses compared by their data": (
+        "from dataclasses import dataclass\n@dataclass\nclass P:\n    x: int\n    y: int\ndef f(p):\n    return P(p.x + 1, p.y)",
+        ("assert f(P(1, 2)) == P(2, 2)", "assert f(P(1, 2)) != P(1, 2)", "assert f(P(1, 2)).x == 2"),
+    ),
+    "named tuples and enumerations as plain values": (
+        "from collections import namedtuple, OrderedDict, defaultdict\nfrom enum import IntEnum\nP = namedtuple('P', 'x y')\nclass C(IntEnum):\n    A = 1\n"
+        "def f(k):\n    return [P(1, 2), C.A, OrderedDict(a=1), defaultdict(int, a=1)][k]",
+        ("assert f(0) == (1, 2)", "assert f(1) == 1", "assert f(2) == {'a': 1}", "assert f(3) == {'a': 1}"),
+    ),
+    "exceptions": (
+        "class TooBig(ValueError):\n    pass\ndef f(x):\n    if x > 9:\n        raise TooBig('too big', x)\n    return {}[x]",
+        (
+            "try:\n    f(10)\nexcept TooBig as e:\n    assert e.args == ('too big', 10) and isinstance(e, ValueError)\nelse:\n    assert False",
+            "try:\n    f(1)\nexcept KeyError as e:\n    assert e.args == (1,)\nelse:\n    assert False",
+        ),
+    ),
+    "arguments changed in place": (
+        "def f(items, table):\n    items.sort()\n    table['n'] = len(items)",
+        ("items = [3, 1, 2]\ntable = {}\nassert f(items, table) is None\nassert items == [1, 2, 3] and table == {'n': 3}",),
+    ),
+    "keyword and default arguments": ("def f(a, *rest, b=2, **more):\n    return a, rest, b, more", ("assert f(1, 5, b=3, c=4) == (1, (5,), 3, {'c': 4})",)),
+    "state between calls": ("seen = []\ndef f(x):\n    seen.append(x)\n    return len(seen)", ("assert f(1) == 1 and f(1) == 2", "assert f(1) == 3")),
+    "printing": ("def f(x):\n    print('x' * 1000)\n    return x", ("print('hello')\nassert f(1) == 1",)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PASSING)
+def test_what_published_tests_do_works_between_the_processes(default_means: str, name: str) -> None:
+    solution, tests = PASSING[name]
+
+    assert judge(solution, *tests) == TestResult(True, (), "passed")
+
+
+def test_a_failure_says_what_was_called_and_what_came_back(default_means: str) -> None:
+    result = judge(
+        "def f(x):\n    return x + 1",
+        "assert f(1) == 2",
+        "assert f(1) == 3",
+        "assert candidate(2) == 2, 'two stays two'",
+    )
+
+    assert (result.passed, result.outcome) == (False, "failed")
+    assert [(failure.test, failure.error) for failure in result.failures] == [
+        ("assert f(1) == 3", "AssertionError: f(1) returned 2"),
+        ("assert candidate(2) == 2, 'two stays two'", "AssertionError: two stays two (f(2) returned 3)"),
+    ]
+    assert 'File "test_2.py", line 1' in result.failures[0].traceback
+
+
+def test_an_error_in_the_solution_is_shown_with_both_places(default_means: str) -> None:
+    failure = judge("def f(x):\n    return 1 / x", "assert f(0) == 0").failures[0]
+
+    assert failure.error == "ZeroDivisionError: division by zero"
+    assert 'File "solution.py", line 2, in f' in failure.traceback
+    assert 'File "test_1.py", line 1' in failure.traceback
+    assert "merrow" not in failure.traceback
+
+
+def test_a_solution_that_can_not_be_loaded_is_one_failure(default_means: str) -> None:
+    result = judge("import math\nx = 1 / 0\ndef f(x):\n    return x", "assert f(1)", "assert f(2)")
+
+    assert (result.outcome, [failure.test for failure in result.failures]) == ("error", [""])
+    assert result.failures[0].error == "ZeroDivisionError: division by zero"
+
+
+def test_one_death_does_not_fail_the_tests_around_it(default_means: str) -> None:
+    solution = "import os\ndef f(x):\n    if x == 2:\n        os._exit(1)\n    return x"
+
+    result = judge(solution, "assert f(1) == 1", "assert f(2) == 2", "assert f(3) == 3")
+
+    assert (result.outcome, [failure.test for failure in result.failures]) == ("crashed", ["assert f(2) == 2"])
+
+
+def test_the_time_limit_names_the_one_who_used_it_up(default_means: str) -> None:
+    limits = Limits(wall_s=2)
+    slow = judge(
+        "def f(x):\n    while x: pass\n    return x",
+        "assert f(0) == 0",
+        "assert f(1)",
+        "assert f(0) == 0",
+        limits=limits,
+    )
+    test = judge("def f(x):\n    return x", "f(1)\nwhile True: pass", limits=limits)
+
+    assert [(failure.test, failure.error) for failure in slow.failures] == [
+        ("assert f(1)", "the solution did not end within 2 s"),
+        ("assert f(0) == 0", "not run: the time limit was reached before"),
+    ]
+    assert (slow.outcome, test.failures[0].error) == ("timeout", "the test did not end within 2 s")
+
+
+def test_memory_and_output_limits_hold_for_solutions(default_means: str) -> None:
+    memory = judge("def f():\n    return len(b'x' * 4_000_000_000)", "assert f() == 1")
+    output = judge(
+        "def f():\n    while True:\n        print('x' * 1000)", "assert f() == 1", limits=Limits(output_kb=64)
+    )
+
+    assert memory.failures[0].error.startswith("MemoryError")
+    assert (output.outcome, output.failures[0].error) == ("output", "the solution: the limit on output was reached")
+
+
+def test_results_are_the_same_each_time(default_means: str) -> None:
+    solution = "def f(x):\n    return {'a', 'b', 'c', x}, object"
+
+    assert judge(solution, "assert f('d') == 1") == judge(solution, "assert f('d') == 1")
