@@ -1,0 +1,275 @@
+"""Budgets: nothing starts once the settled sum has reached a limit, whatever calls do, in whatever order."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from merrow_runtime.errors import BudgetFailure
+from merrow_runtime.models.budget import Budget
+from merrow_runtime.usage import Usage
+
+
+def tokens(count: int, usd: float | None = 0.0) -> Usage:
+    return Usage(count, 0, 1, usd)
+
+
+async def settled_after(*rounds: Budget) -> None:
+    for _ in rounds or range(5):
+        await asyncio.sleep(0)
+
+
+async def test_without_limits_everything_starts() -> None:
+    budget = Budget()
+    async with budget.reserve(tokens(10**9, None)) as one, budget.reserve(tokens(10**9, None)) as two:
+        one.settle(tokens(5))
+        two.settle(tokens(6))
+    assert budget.settled == Usage(11, 0, 2, 0.0)
+    assert budget.remaining_seconds is None
+
+
+async def test_a_reservation_that_does_not_fit_waits_for_others_to_settle() -> None:
+    budget = Budget(tokens=100)
+    order: list[str] = []
+
+    async def call(name: str, estimate: int, real: int, go: asyncio.Event) -> None:
+        async with budget.reserve(tokens(estimate)) as reservation:
+            order.append(name)
+            await go.wait()
+            reservation.settle(tokens(real))
+
+    first, others = asyncio.Event(), asyncio.Event()
+    others.set()
+    tasks = [
+        asyncio.create_task(call("large", 80, 10, first)),
+        asyncio.create_task(call("next", 50, 10, others)),
+        asyncio.create_task(call("small", 5, 10, others)),
+    ]
+    await settled_after()
+    # The small one would fit, but came after one that waits.
+    assert order == ["large"]
+    first.set()
+    await asyncio.gather(*tasks)
+    assert order == ["large", "next", "small"]
+    assert budget.settled.tokens == 30
+
+
+@pytest.mark.parametrize(
+    ("budget", "word"),
+    [
+        (Budget(tokens=100, spent=tokens(100)), "100 tokens"),
+        (Budget(usd=0.5, spent=tokens(1, 0.5)), "0.5 US dollars"),
+        (Budget(usd=0.5, spent=tokens(1, None)), "unknown"),
+        (Budget(seconds=0), "0 seconds"),
+        (Budget(seconds=60, elapsed=61), "60 seconds"),
+        (Budget(tokens=0), "0 tokens"),
+    ],
+)
+async def test_nothing_starts_where_the_budget_is_used_up(budget: Budget, word: str) -> None:
+    with pytest.raises(BudgetFailure, match=word):
+        await budget.reserve(tokens(1)).__aenter__()
+
+
+async def test_money_without_a_price_is_refused_before_the_first_call() -> None:
+    with pytest.raises(BudgetFailure, match="price"):
+        await Budget(usd=10.0).reserve(tokens(1, None)).__aenter__()
+
+
+async def test_one_call_alone_may_go_over_and_is_the_last() -> None:
+    budget = Budget(tokens=100)
+    async with budget.reserve(tokens(500)) as reservation:
+        reservation.settle(tokens(400))
+    with pytest.raises(BudgetFailure, match="400 used"):
+        await budget.reserve(tokens(1)).__aenter__()
+
+
+async def test_who_waits_is_refused_when_the_budget_is_used_up() -> None:
+    budget = Budget(tokens=100)
+    async with budget.reserve(tokens(90)) as reservation:
+        waiting = [asyncio.ensure_future(budget.reserve(tokens(20)).__aenter__()) for _ in range(3)]
+        await settled_after()
+        reservation.settle(tokens(120))
+        outcomes = await asyncio.gather(*waiting, return_exceptions=True)
+    assert [type(outcome) for outcome in outcomes] == [BudgetFailure] * 3
+
+
+async def test_who_waits_is_refused_when_the_time_is_over() -> None:
+    budget = Budget(tokens=100, seconds=0.05)
+    async with budget.reserve(tokens(90)):
+        with pytest.raises(BudgetFailure, match=r"0\.05 seconds"):
+            await budget.reserve(tokens(20)).__aenter__()
+
+
+async def test_a_call_that_failed_gives_its_share_back_uncounted() -> None:
+    budget = Budget(tokens=100)
+    with pytest.raises(ValueError, match="broken"):
+        async with budget.reserve(tokens(90)):
+            raise ValueError("broken")
+    async with budget.reserve(tokens(90)) as reservation:
+        reservation.settle(tokens(7))
+    assert budget.settled.tokens == 7
+
+
+async def test_a_cancelled_call_is_counted_by_its_estimate_and_marked() -> None:
+    budget = Budget(tokens=100)
+    inside = asyncio.Event()
+
+    async def call() -> None:
+        async with budget.reserve(tokens(30, 0.01)):
+            inside.set()
+            await asyncio.Event().wait()
+
+    task = asyncio.create_task(call())
+    await inside.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert budget.settled == Usage(30, 0, 1, 0.01, estimated=True)
+
+
+async def test_an_answer_without_a_cost_counts_as_reserved_where_money_is_limited() -> None:
+    budget = Budget(usd=1.0)
+    async with budget.reserve(tokens(30, 0.25)) as reservation:
+        reservation.settle(tokens(20, None))
+    assert budget.settled == Usage(20, 0, 1, 0.25, estimated=True)
+
+
+@given(
+    limit=st.integers(1, 200),
+    calls=st.lists(st.tuples(st.integers(1, 80), st.integers(0, 80), st.integers(0, 3), st.booleans()), max_size=25),
+)
+def test_a_run_goes_over_by_no_more_than_what_was_in_flight(
+    limit: int, calls: Sequence[tuple[int, int, int, bool]]
+) -> None:
+    async def run() -> None:
+        budget = Budget(tokens=limit)
+        begun: list[int] = []
+
+        async def call(estimate: int, real: int, steps: int, cancelled: bool) -> None:
+            real = min(real, estimate)
+            async with budget.reserve(tokens(estimate)) as reservation:
+                assert budget.settled.tokens < limit
+                begun.append(estimate)
+                for _ in range(steps):
+                    await asyncio.sleep(0)
+                if cancelled:
+                    raise asyncio.CancelledError
+                reservation.settle(tokens(real))
+
+        await asyncio.gather(*(call(*each) for each in calls), return_exceptions=True)
+        # Where estimates are upper bounds, only one that started alone can go over.
+        assert budget.settled.tokens <= max(limit, limit - 1 + max(begun, default=0))
+        if budget.settled.tokens < limit:
+            assert len(begun) == len(calls)
+
+    asyncio.run(run())
+
+
+class BudgetMachine(RuleBasedStateMachine):
+    """Calls that come, settle, fail and are cancelled in any order, against a model of what must hold."""
+
+    @initialize(limit=st.integers(1, 300))
+    def start(self, limit: int) -> None:
+        self.loop = asyncio.new_event_loop()
+        self.limit = limit
+        self.budget = Budget(tokens=limit)
+        self.used = 0
+        self.number = 0
+        self.waiting: dict[int, asyncio.Task[None]] = {}
+        self.inside: dict[int, tuple[int, asyncio.Future[int | None]]] = {}
+        self.begun: list[int] = []
+
+    def settle_down(self) -> None:
+        self.loop.run_until_complete(settled_after())
+        for number in [number for number, task in self.waiting.items() if task.done()]:
+            self.waiting.pop(number)
+
+    async def call(self, number: int, estimate: int) -> None:
+        async with self.budget.reserve(tokens(estimate)) as reservation:
+            self.begun.append(number)
+            end: asyncio.Future[int | None] = self.loop.create_future()
+            self.inside[number] = (estimate, end)
+            try:
+                real = await end
+                if real is None:
+                    raise ConnectionError
+                reservation.settle(tokens(real))
+            finally:
+                del self.inside[number]
+
+    @rule(estimate=st.integers(1, 150))
+    def come(self, estimate: int) -> None:
+        task = self.loop.create_task(self.call(self.number, estimate))
+        task.add_done_callback(lambda done: done.cancelled() or done.exception())
+        self.waiting[self.number] = task
+        self.number += 1
+        self.settle_down()
+
+    @precondition(lambda self: self.inside)
+    @rule(pick=st.randoms(use_true_random=False), real=st.integers(0, 200))
+    def settle(self, pick: random.Random, real: int) -> None:
+        number = pick.choice(sorted(self.inside))
+        self.inside[number][1].set_result(real)
+        self.used += real
+        self.settle_down()
+
+    @precondition(lambda self: self.inside)
+    @rule(pick=st.randoms(use_true_random=False))
+    def fail(self, pick: random.Random) -> None:
+        self.inside[pick.choice(sorted(self.inside))][1].set_result(None)
+        self.settle_down()
+
+    @precondition(lambda self: self.waiting)
+    @rule(pick=st.randoms(use_true_random=False))
+    def cancel(self, pick: random.Random) -> None:
+        number = pick.choice(sorted(self.waiting))
+        if number in self.inside:
+            self.used += self.inside[number][0]
+        self.waiting[number].cancel()
+        self.settle_down()
+
+    @invariant()
+    def the_settled_sum_is_what_was_used(self) -> None:
+        if hasattr(self, "budget"):
+            assert self.budget.settled.tokens == self.used
+
+    @invariant()
+    def calls_start_in_the_order_in_which_they_came(self) -> None:
+        if hasattr(self, "begun"):
+            assert self.begun == sorted(self.begun)
+
+    @invariant()
+    def nobody_waits_for_nothing(self) -> None:
+        if hasattr(self, "budget") and not self.inside:
+            assert not self.waiting
+
+    @invariant()
+    def nobody_waits_for_a_budget_that_is_used_up(self) -> None:
+        if hasattr(self, "budget") and self.used >= self.limit:
+            assert set(self.waiting) == set(self.inside)
+
+    @invariant()
+    def what_is_inside_together_fits(self) -> None:
+        if hasattr(self, "budget") and len(self.inside) > 1:
+            # Settled sums only grow after a start, so they may be over by now; the reservations alone must fit.
+            assert sum(estimate for estimate, _ in self.inside.values()) <= self.limit
+
+    def teardown(self) -> None:
+        if hasattr(self, "loop"):
+            self.loop.run_until_complete(self.end())
+            self.loop.close()
+
+    async def end(self) -> None:
+        for task in self.waiting.values():
+            task.cancel()
+        await asyncio.gather(*self.waiting.values(), return_exceptions=True)
+
+
+TestBudgetMachine = BudgetMachine.TestCase
+TestBudgetMachine.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)

@@ -1,0 +1,166 @@
+"""The embedded model answers everything, always the same, and always says that it is no real model."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import jsonschema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.runtime.models.making import asking
+
+from merrow_runtime.models.offline import OFFLINE_ORIGIN, OfflineEndpoint
+from merrow_runtime.models.offline_answers import NOTICE
+from merrow_runtime.requests import AnswerSchema
+
+PYTHON = "Answer with one fenced Python block that holds the whole program."
+
+
+async def said(prompt: str = "What is 6 times 7?", **changes: Any) -> str:
+    return (await OfflineEndpoint().complete(asking(prompt, **changes))).text
+
+
+def run(answer: str, function: str, *arguments: object) -> object:
+    code = answer.split("```python\n")[1].split("```")[0]
+    names: dict[str, Any] = {}
+    exec(code, names)  # noqa: S102 (it is what is tested)
+    return names[function](*arguments)
+
+
+@given(st.text(max_size=200), st.text(max_size=200))
+async def test_whatever_it_is_asked_it_says_what_it_is_and_costs_nothing(prompt: str, system: str) -> None:
+    endpoint = OfflineEndpoint()
+    pieces: list[str] = []
+    reply = await endpoint.complete(asking(prompt, system=system), pieces.append)
+    assert "not a real model" in reply.text
+    assert "not a real model" in reply.model
+    assert "".join(pieces) == reply.text
+    assert reply == await endpoint.complete(asking(prompt, system=system, temperature=1.0, seed=1))
+    assert reply.usage.cost_usd == 0.0
+    assert reply.usage.completion_tokens > 0
+    assert endpoint.origin == OFFLINE_ORIGIN
+
+
+@pytest.mark.parametrize(
+    ("problem", "result"),
+    [
+        ("What is 12 * (3 + 4)?", "84"),
+        ("A shop sells 3 boxes for 2.5 + 4 each", "6.5"),
+        ("Is 1 / 0 more than 8 / 2", "4.0"),
+    ],
+)
+async def test_its_program_works_out_a_calculation_of_the_problem(problem: str, result: str) -> None:
+    answer = await said(problem, system=f"Write a function `solve` without parameters. {PYTHON}")
+    returned = str(run(answer, "solve"))
+    assert f"gives {result}. {NOTICE}" in returned
+
+
+@pytest.mark.parametrize(
+    "problem", ["Ann has 3 apples.", "from 2024-07-18", "10-20 minutes", "9**9**9", "1 / 0", "(1 + 2", ""]
+)
+async def test_its_program_says_so_where_there_is_none(problem: str) -> None:
+    assert "no plain calculation" in str(run(await said(problem, system=PYTHON), "solve"))
+
+
+ENTRY_POINT = "## Problem\n```\nAdd two numbers.\n```\n\n## Entry point\n```\nadd_two\n```"
+
+
+@pytest.mark.parametrize(
+    ("system", "problem"),
+    [
+        (f"Your code must define `add_two`. {PYTHON}", "Add two numbers."),
+        (f"Write the function named `add_two`. {PYTHON}", "Add `a` and `b`."),
+        (PYTHON, ENTRY_POINT),
+        (PYTHON, 'def add_two(a, b):\n    """Add them."""\n'),
+    ],
+)
+async def test_its_program_has_the_function_that_was_asked_for(system: str, problem: str) -> None:
+    answer = await said(problem, system=system)
+    assert run(answer, "add_two", 1, 2) is None
+    assert NOTICE in answer
+
+
+async def test_a_voter_picks_a_letter_and_a_router_a_word() -> None:
+    schema = {
+        "type": "object",
+        "properties": {
+            "thought": {"type": "string"},
+            "choice": {"type": "string", "enum": ["A", "B"]},
+            "route": {"enum": ["math", "other"]},
+        },
+        "required": ["thought", "choice", "route"],
+    }
+    answer = json.loads(await said(schema=AnswerSchema("vote", schema)))
+    assert answer == {"thought": NOTICE, "choice": "A", "route": "math"}
+
+
+async def test_a_field_for_code_holds_code_that_runs() -> None:
+    schema = {"type": "object", "properties": {"code": {"type": "string"}, "response": {"type": "string"}}}
+    told = '- "response": Python code as text'
+    answer = json.loads(await said("2 + 3", system=told, schema=AnswerSchema("program", schema)))
+    for name in ("code", "response"):
+        assert "gives 5" in str(run(f"```python\n{answer[name]}```", "solve"))
+
+
+async def test_json_is_given_where_it_is_asked_for_in_words() -> None:
+    assert json.loads(await said(system="Answer with valid JSON and nothing else.")) == {"notice": NOTICE}
+    schema = '{"type": "array", "items": {"type": "number", "minimum": 3}}'
+    told = f"Answer with valid JSON and nothing else. It must be valid by this JSON Schema:\n{schema}"
+    assert json.loads(await said(system=told)) == [3]
+
+
+LEAVES = st.one_of(
+    st.just({"type": "string"}),
+    st.builds(lambda least: {"type": "string", "minLength": least}, st.integers(0, 300)),
+    st.builds(lambda most: {"type": "string", "maxLength": most}, st.integers(0, 300)),
+    st.just({"type": "boolean"}),
+    st.just({"type": "null"}),
+    st.just({"type": ["integer", "null"]}),
+    st.builds(
+        lambda kind, low: {"type": kind, "minimum": low}, st.sampled_from(["integer", "number"]), st.integers(-9, 9)
+    ),
+    st.builds(
+        lambda kind, low: {"type": kind, "exclusiveMinimum": low},
+        st.sampled_from(["integer", "number"]),
+        st.integers(-9, 9),
+    ),
+    st.builds(
+        lambda kind, high: {"type": kind, "maximum": high}, st.sampled_from(["integer", "number"]), st.integers(-9, 9)
+    ),
+    st.builds(lambda words: {"enum": words}, st.lists(st.text(max_size=3), min_size=1, max_size=3)),
+    st.builds(lambda word: {"const": word}, st.text(max_size=3)),
+    st.just({"$ref": "#/$defs/Word"}),
+    st.just({}),
+)
+SCHEMAS = st.recursive(
+    LEAVES,
+    lambda inner: st.one_of(
+        st.builds(lambda item, least: {"type": "array", "items": item, "minItems": least}, inner, st.integers(0, 3)),
+        st.builds(lambda item: {"type": "array", "items": item, "maxItems": 0}, inner),
+        st.builds(lambda one, two: {"anyOf": [one, two]}, inner, inner),
+        st.builds(
+            lambda fields: {
+                "type": "object",
+                "properties": fields,
+                "required": list(fields),
+                "additionalProperties": False,
+            },
+            st.dictionaries(st.text(alphabet="abc", min_size=1, max_size=3), inner, max_size=3),
+        ),
+    ),
+    max_leaves=8,
+)
+
+
+@given(st.dictionaries(st.sampled_from(["a", "code", "thought"]), SCHEMAS, min_size=1))
+async def test_its_json_is_valid_for_the_schema(fields: dict[str, Any]) -> None:
+    schema = {
+        "$defs": {"Word": {"type": "string", "enum": ["yes", "no"]}},
+        "type": "object",
+        "properties": fields,
+        "required": list(fields),
+    }
+    answer = json.loads(await said(schema=AnswerSchema("any", schema)))
+    jsonschema.Draft202012Validator(schema).validate(answer)
