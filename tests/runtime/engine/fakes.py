@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from merrow_runtime.models.endpoint import OnText
 from merrow_runtime.requests import ModelReply, ModelRequest
@@ -80,3 +82,22 @@ def workflow(*lines: str, front: str = "") -> Workflow:
 async def names_of(run: Run) -> list[tuple[str, str | None]]:
     """The events of a run, each with its node."""
     return [(event.event, event.node) async for event in run.events()]
+
+
+def by_schema(schema: Mapping[str, Any], text: str, verdict: bool) -> Any:
+    """A value of a JSON Schema: the first word of a choice, ``text`` and ``verdict`` where they are asked for."""
+    if "enum" in schema:
+        return text if text in schema["enum"] else schema["enum"][0]
+    kind = schema.get("type")
+    if kind == "object":
+        return {name: by_schema(part, text, verdict) for name, part in schema["properties"].items()}
+    if kind == "array":
+        return [by_schema(schema["items"], text, verdict)]
+    return {"boolean": verdict, "number": 1, "integer": 1}.get(str(kind), text)
+
+
+def answered(request: ModelRequest, text: str = "fine", verdict: bool = True) -> str:
+    """An answer of the shape that is asked for."""
+    if request.schema is None:
+        return text
+    return json.dumps(by_schema(request.schema.schema, text, verdict))

@@ -1,0 +1,258 @@
+"""Calls: nothing asked twice, samples, cache, budgets, recordings, and what the journal keeps of them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from tests.runtime.engine.fakes import FakeEndpoint, workflow
+
+import merrow_runtime
+from merrow_runtime import RunOptions, UsageFailure
+from merrow_runtime.models.prices import Price
+from merrow_runtime.requests import ModelReply, ModelRequest
+from merrow_runtime.store.database import Store
+from merrow_runtime.store.memory import MemoryStore
+from merrow_runtime.usage import Usage
+
+VOTERS = (
+    'A@{op: Custom, prompt: "same"%s}', 'B@{op: Custom, prompt: "same"%s}', "PROBLEM --> A & B --> M",
+    'M@{op: Custom, prompt: "merge"}', "M --> RETURN",
+)  # fmt: skip
+
+
+def voters(more: str = "") -> merrow_runtime.Workflow:
+    return workflow(VOTERS[0] % more, VOTERS[1] % more, *VOTERS[2:])
+
+
+class Priced(FakeEndpoint):
+    """An endpoint where every token costs a dollar, and each call has 10 of them."""
+
+    def price(self, model: str) -> Price | None:
+        return Price(1e6, 1e6) if model != "unpriced" else None
+
+
+def ten_tokens(request: ModelRequest) -> ModelReply:
+    return ModelReply("ok", usage=Usage(4, 6, 1, 10.0))
+
+
+async def test_the_same_request_in_flight_at_temperature_0_is_one_call() -> None:
+    endpoint, store = FakeEndpoint(lambda r: ModelReply("ok", usage=Usage(1, 1, 1, 0.0))), MemoryStore()
+    endpoint.gate = asyncio.Event()
+    run = merrow_runtime.start(voters(), {"problem": "x"}, endpoint=endpoint, store=store)
+    await endpoint.until_asked(1)
+    endpoint.gate.set()
+    result = await run.result()
+    assert result.status == "finished"
+    assert len(endpoint.seen) == 2
+    assert Counter(call.origin for call in store.calls(run.id)) == {"endpoint": 2, "shared": 1}
+    assert result.usage.calls == 2
+
+
+async def test_equal_voters_above_temperature_0_each_have_their_own_answer() -> None:
+    answers = iter(["one", "two", "merged"])
+    endpoint, store = FakeEndpoint(lambda _: next(answers)), MemoryStore()
+    flow = voters(", temperature: 0.7")
+    result = await merrow_runtime.run(flow, {"problem": "x"}, endpoint=endpoint, store=store)
+    assert result.status == "finished"
+    assert {result.nodes[node].outputs["response"] for node in "AB"} == {"one", "two"}  # type: ignore[index]
+    # The same again comes from the cache, voter by voter; another repetition asks anew.
+    again = await merrow_runtime.run(flow, {"problem": "x"}, endpoint=endpoint, store=store)
+    assert {node: again.nodes[node].outputs for node in "AB"} == {node: result.nodes[node].outputs for node in "AB"}
+    assert again.usage.calls == 0
+    answers = iter(["three", "four", "merged"])
+    other = await merrow_runtime.run(
+        flow, {"problem": "x"}, endpoint=endpoint, store=store, options=RunOptions(repeat=1)
+    )
+    assert other.usage.calls == 3
+
+
+async def test_a_follower_takes_over_when_the_call_it_waits_for_is_cancelled() -> None:
+    endpoint = FakeEndpoint(lambda _: "ok")
+    endpoint.gate = asyncio.Event()
+    flow = workflow('A@{op: Custom, prompt: "same"}', "PROBLEM --> A --> RETURN")
+    first = merrow_runtime.start(flow, {"problem": "x"}, endpoint=endpoint, store=MemoryStore())
+    await endpoint.until_asked(1)
+    second = merrow_runtime.start(flow, {"problem": "x"}, endpoint=endpoint, store=MemoryStore())
+    async for event in second.events():
+        if event.event == "node_started":
+            break
+    first.cancel()
+    assert (await first.result()).status == "cancelled"
+    endpoint.gate.set()
+    result = await asyncio.wait_for(second.result(), 10)
+    assert result.outputs == {"RETURN": "ok"}
+    assert len(endpoint.seen) == 2
+
+
+async def test_samples_are_so_many_results_each_with_its_own_call() -> None:
+    flow = workflow(
+        'S@{op: Custom, prompt: "think", samples: 3, temperature: 1}', 'V["ScEnsemble"]:::ScEnsembleOp',
+        "PROBLEM --> S --> V --> RETURN",
+    )  # fmt: skip
+    answers = iter(["one", "two", "one", '{"thought": "", "choice": "A"}'])
+    endpoint, store = FakeEndpoint(lambda _: next(answers)), MemoryStore()
+    result = await merrow_runtime.run(flow, {"problem": "x"}, endpoint=endpoint, store=store)
+    assert result.outputs == {"RETURN": "one"}, result.error
+    assert result.nodes["S"].outputs == {"response": ["one", "two", "one"]}
+    assert [call.key.sample for call in store.calls(result.run, "S")] == [0, 1, 2]
+
+
+async def test_samples_that_fail_follow_on_error() -> None:
+    for more, expected in ((", on_error: skip", ["0", "2"]), (', on_error: default, default: "d"', ["0", "d", "2"])):
+        asked = iter(range(9))
+
+        def answer(_: ModelRequest, asked: object = asked) -> str | Exception:
+            number = next(asked)  # type: ignore[call-overload]
+            return merrow_runtime.RunFailure("no") if number == 1 else str(number)
+
+        flow = workflow(
+            f'S@{{op: Custom, prompt: "think", samples: 3, temperature: 1{more}}}', "PROBLEM --> S --> A",
+            'A@{op: Custom, prompt: "all"}', "A --> RETURN",
+        )  # fmt: skip
+
+        def one(request: ModelRequest) -> str | Exception:
+            from merrow_runtime.errors import EndpointFailure
+
+            said = answer(request)
+            return EndpointFailure("no") if isinstance(said, Exception) else said
+
+        result = await merrow_runtime.run(flow, {"problem": "x"}, endpoint=FakeEndpoint(one), store=MemoryStore())
+        assert result.nodes["S"].outputs == {"response": expected}, result.error
+
+
+async def test_answers_are_cached_by_origin_and_only_usable_ones() -> None:
+    store = MemoryStore()
+    flow = workflow('A@{op: Custom, prompt: "p", returns: Number}', "PROBLEM --> A --> RETURN")
+    answers = ["nothing", '{"response": 1}']
+    first = await merrow_runtime.run(
+        flow, {"problem": "x"}, endpoint=FakeEndpoint(lambda _: answers.pop(0)), store=store
+    )
+    assert first.usage.calls == 2
+    endpoint = FakeEndpoint(lambda _: '{"response": 2}')
+    second = await merrow_runtime.run(flow, {"problem": "x"}, endpoint=endpoint, store=store)
+    # The unusable answer was not kept, so the first attempt is asked; what it gives is another answer.
+    assert second.outputs == {"RETURN": 2}
+    third = await merrow_runtime.run(flow, {"problem": "x"}, endpoint=endpoint, store=store)
+    assert (third.outputs, third.usage.calls) == ({"RETURN": 2}, 0)
+    fresh = await merrow_runtime.run(
+        flow, {"problem": "x"}, endpoint=endpoint, store=store, options=RunOptions(fresh=True)
+    )
+    assert fresh.usage.calls == 1
+    elsewhere = FakeEndpoint(lambda _: '{"response": 3}', origin="http://other.test")
+    assert (await merrow_runtime.run(flow, {"problem": "x"}, endpoint=elsewhere, store=store)).outputs == {"RETURN": 3}
+
+
+async def test_nothing_starts_once_a_budget_is_used_up() -> None:
+    chain = [f'N{n}@{{op: Custom, prompt: "p{n}"}}' for n in range(5)]
+    edges = "PROBLEM --> " + " --> ".join(f"N{n}" for n in range(5)) + " --> RETURN"
+    for front in ("{budget: {tokens: 25}}", "{budget: {usd: 25}}"):
+        flow = workflow(*chain, edges, front=front)
+        store = MemoryStore()
+        endpoint = Priced(ten_tokens)
+        result = await merrow_runtime.run(flow, {"problem": "x"}, endpoint=endpoint, store=store)
+        assert result.status == "failed"
+        assert "is used up" in (result.error or "")
+        assert len(endpoint.seen) == 3
+        resumed = merrow_runtime.resume(
+            result.run, endpoint=endpoint, store=store, options=RunOptions(budget_tokens=500, budget_usd=500)
+        )
+        ended = await resumed.result()
+        assert ended.status == "finished", ended.error
+        assert len(endpoint.seen) == 5
+        assert ended.usage.tokens == 50
+
+
+async def test_a_budget_of_time_ends_the_run() -> None:
+    flow = workflow('A@{op: Custom, prompt: "p"}', "PROBLEM --> A --> RETURN", front="{budget: {seconds: 0.05}}")
+    endpoint = FakeEndpoint()
+    endpoint.gate = asyncio.Event()
+    result = await asyncio.wait_for(
+        merrow_runtime.run(flow, {"problem": "x"}, endpoint=endpoint, store=MemoryStore()), 10
+    )
+    assert result.status == "failed"
+    assert "budget" in (result.error or "")
+    assert result.usage.estimated
+
+
+def test_a_money_budget_with_an_unpriced_model_is_refused_before_the_first_call() -> None:
+    flow = workflow(
+        'A@{op: Custom, prompt: "p", model: unpriced}', "PROBLEM --> A --> RETURN", front="{budget: {usd: 1}}"
+    )
+    endpoint, store = Priced(ten_tokens), MemoryStore()
+    with pytest.raises(UsageFailure, match="price of `unpriced`"):
+        merrow_runtime.start(flow, {"problem": "x"}, endpoint=endpoint, store=store)
+    assert endpoint.seen == []
+    assert store.runs() == []
+
+
+async def test_a_recorded_run_is_replayed_without_an_endpoint(tmp_path: Path) -> None:
+    flow = workflow(
+        'S@{op: Custom, prompt: "think", samples: 3, temperature: 1}', 'V["MdEnsemble"]:::MdEnsembleOp',
+        "PROBLEM --> S --> V --> RETURN",
+    )  # fmt: skip
+    answers = iter(["one", "two", "three"])
+    file = tmp_path / "run.jsonl"
+
+    def answer(request: ModelRequest) -> str:
+        return '{"thought": "", "choice": "B"}' if request.schema else next(answers)
+
+    recorded = await merrow_runtime.run(
+        flow, {"problem": "x"}, endpoint=FakeEndpoint(answer), store=MemoryStore(), options=RunOptions(record=file)
+    )
+    assert recorded.status == "finished", recorded.error
+    replayed = await merrow_runtime.run(flow, {"problem": "x"}, store=MemoryStore(), options=RunOptions(replay=file))
+    assert replayed.outputs == recorded.outputs
+    assert replayed.usage.calls == 0
+    missing = await merrow_runtime.run(flow, {"problem": "y"}, store=MemoryStore(), options=RunOptions(replay=file))
+    assert missing.status == "failed"
+    assert "node S, step 'answer'" in (missing.error or "")
+
+
+async def test_without_a_store_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MERROW_STATE_DIR", str(tmp_path / "state"))
+    flow = workflow('A@{op: Custom, prompt: "p"}', "PROBLEM --> A --> RETURN")
+    endpoint = FakeEndpoint()
+    result = await merrow_runtime.run(flow, {"problem": "x"}, endpoint=endpoint, options=RunOptions(no_store=True))
+    assert result.status == "finished"
+    assert not (tmp_path / "state").exists()
+    kept = await merrow_runtime.run(flow, {"problem": "x"}, endpoint=endpoint)
+    store = Store.open()
+    assert [record.id for record in store.runs()] == [kept.run]
+    store.close()
+    assert not endpoint.closed
+
+
+MODELS = [
+    ("model: own", "{model: flow}", RunOptions(model="line", default_model="mine"), "own"),
+    ("", "{model: flow}", RunOptions(model="line", default_model="mine"), "line"),
+    ("", "{model: flow}", RunOptions(default_model="mine"), "flow"),
+    ("", "", RunOptions(default_model="mine"), "mine"),
+    ("", "", RunOptions(), "gpt-4o-mini"),
+]
+
+
+@pytest.mark.parametrize(("node", "front", "options", "expected"), MODELS)
+async def test_the_most_specific_model_is_asked(node: str, front: str, options: RunOptions, expected: str) -> None:
+    more = f", {node}" if node else ""
+    flow = workflow(f'A@{{op: Custom, prompt: "p"{more}}}', "PROBLEM --> A --> RETURN", front=front)
+    endpoint = FakeEndpoint()
+    await merrow_runtime.run(flow, {"problem": "x"}, endpoint=endpoint, store=MemoryStore(), options=options)
+    assert [request.model for request in endpoint.seen] == [expected]
+
+
+async def test_a_node_is_asked_with_its_own_parameters_and_the_workflows() -> None:
+    flow = workflow(
+        'A@{op: Custom, role: simple_solver_1, temperature: 0.5, max_tokens: 7}', "PROBLEM --> A --> B",
+        'B["Custom<br/>(role: careful_checker_2)"]:::CustomOp', "classDef CustomOp fill:#fff", "B --> RETURN",
+        front="{seed: 9, temperature: 1, max_tokens: 70}",
+    )  # fmt: skip
+    endpoint = FakeEndpoint()
+    await merrow_runtime.run(flow, {"problem": "x"}, endpoint=endpoint, store=MemoryStore())
+    first, second = endpoint.seen
+    assert (first.temperature, first.max_tokens, first.seed) == (0.5, 7, 9)
+    assert (second.temperature, second.max_tokens, second.seed) == (1, 70, 9)
+    assert first.messages[0].content == "Simple solver."
+    assert second.messages[0].content == "Careful checker."

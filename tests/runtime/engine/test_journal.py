@@ -1,0 +1,250 @@
+"""Resuming, running from a node on, running one node: what is made anew and what is taken over."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from tests.runtime.engine.fakes import FakeEndpoint, flowchart, names_of, workflow
+
+import merrow_runtime
+from merrow_runtime import RunOptions, UsageFailure
+from merrow_runtime.errors import EndpointFailure, StoreFailure
+from merrow_runtime.requests import ModelReply, ModelRequest
+from merrow_runtime.store.database import Store
+from merrow_runtime.store.memory import MemoryStore
+
+CHAIN = (
+    'A@{op: Custom, prompt: "first"}', 'B@{op: Custom, prompt: "second"}', 'C@{op: Custom, prompt: "third"}',
+    "PROBLEM --> A --> B --> C --> RETURN",
+)  # fmt: skip
+
+
+def asked(endpoint: FakeEndpoint) -> list[str]:
+    return [request.messages[0].content for request in endpoint.seen]
+
+
+def failing_at(prompt: str) -> FakeEndpoint:
+    def answer(request: ModelRequest) -> str | Exception:
+        said = request.messages[0].content
+        return EndpointFailure("out of order") if said == prompt else f"{said}!"
+
+    return FakeEndpoint(answer)
+
+
+def saying(more: str = "!") -> FakeEndpoint:
+    return FakeEndpoint(lambda request: request.messages[0].content + more)
+
+
+async def test_a_resumed_run_makes_no_finished_call_again() -> None:
+    store = MemoryStore()
+    first = await merrow_runtime.run(workflow(*CHAIN), {"problem": "x"}, endpoint=failing_at("third"), store=store)
+    assert first.status == "failed"
+    assert first.usage.calls == 2
+    endpoint = saying()
+    run = merrow_runtime.resume(first.run[:-2], endpoint=endpoint, store=store)
+    assert run.id == first.run
+    result = await run.result()
+    assert result.outputs == {"RETURN": "third!"}
+    assert asked(endpoint) == ["third"]
+    assert result.usage.calls == 3
+    record = store.run(first.run)
+    assert (record.status, record.usage.calls, record.error) == ("finished", 3, None)
+    assert {node.node: node.usage.calls for node in store.nodes(first.run) if node.usage.calls} == {
+        "A": 1,
+        "B": 1,
+        "C": 1,
+    }
+
+
+async def test_a_resumed_run_is_what_the_journal_has_whatever_the_files_say_now(tmp_path: Path) -> None:
+    file, prompts, library = tmp_path / "flow.mmd", tmp_path / "prompts.yaml", tmp_path / "ops.yaml"
+    (tmp_path / "merrow.toml").write_text('libraries = ["ops.yaml"]\n')
+    prompts.write_text("solver: solve it\n")
+    library.write_text(
+        "operators:\n  Mine:\n    inputs: {text: Text}\n    outputs: {better: Text}\n    prompt: improve it\n"
+    )
+    file.write_text(
+        flowchart(
+            'A@{op: Custom, role: solver}', "B@{op: Mine}", "PROBLEM --> A", "A -->|text| B", "B --> RETURN",
+            front="{prompts: ./prompts.yaml}",
+        )
+    )  # fmt: skip
+    store = MemoryStore()
+    first = await merrow_runtime.run(file, {"problem": "x"}, endpoint=failing_at("improve it"), store=store)
+    assert first.status == "failed"
+    for path in (file, prompts, library, tmp_path / "merrow.toml"):
+        path.unlink()
+    endpoint = saying()
+    result = await merrow_runtime.resume(first.run, endpoint=endpoint, store=store).result()
+    assert result.outputs == {"RETURN": "improve it!"}, result.error
+    assert asked(endpoint) == ["improve it"]
+
+
+async def test_two_processes_are_kept_off_one_run(tmp_path: Path) -> None:
+    here, there = Store.open(tmp_path / "runs.sqlite"), Store.open(tmp_path / "runs.sqlite")
+    endpoint = saying()
+    endpoint.gate = asyncio.Event()
+    run = merrow_runtime.start(workflow(*CHAIN), {"problem": "x"}, endpoint=endpoint, store=here)
+    await endpoint.until_asked(1)
+    with pytest.raises(StoreFailure):
+        merrow_runtime.resume(run.id, endpoint=endpoint, store=there)
+    endpoint.gate.set()
+    assert (await run.result()).status == "finished"
+    again = await merrow_runtime.resume(run.id, endpoint=endpoint, store=there).result()
+    assert (again.status, len(endpoint.seen)) == ("finished", 3)
+    here.close()
+    there.close()
+
+
+async def test_a_finished_run_resumed_gives_the_same_without_a_call() -> None:
+    store = MemoryStore()
+    first = await merrow_runtime.run(workflow(*CHAIN), {"problem": "x"}, endpoint=saying(), store=store)
+    endpoint = saying("?")
+    again = await merrow_runtime.resume(first.run, endpoint=endpoint, store=store).result()
+    assert (again.outputs, endpoint.seen) == (first.outputs, [])
+    assert again.usage == first.usage
+
+
+async def test_from_a_node_on_all_that_follows_is_made_anew_past_the_cache() -> None:
+    store = MemoryStore()
+    first = await merrow_runtime.run(workflow(*CHAIN), {"problem": "x"}, endpoint=saying(), store=store)
+    endpoint = saying("?")
+    options = RunOptions(from_run=first.run, from_node="b")
+    run = merrow_runtime.start(workflow(*CHAIN), endpoint=endpoint, store=store, options=options)
+    result = await run.result()
+    assert asked(endpoint) == ["second", "third"]
+    assert result.outputs == {"RETURN": "third?"}
+    assert ("node_reused", "A") in await names_of(run)
+    assert store.run(run.id).parent == first.run
+    assert result.nodes["A"].status == "reused"
+    assert result.usage.calls == 2
+
+
+async def test_a_node_whose_key_differs_is_not_taken_over_and_style_is_no_part_of_it() -> None:
+    store = MemoryStore()
+    first = await merrow_runtime.run(workflow(*CHAIN), {"problem": "x"}, endpoint=saying(), store=store)
+    styled = (*CHAIN, "classDef nice fill:#fff", "class A nice", "%% a comment", "style B fill:#000")
+    options = RunOptions(from_run=first.run)
+    same = merrow_runtime.start(workflow(*styled), endpoint=saying(), store=store, options=options)
+    reused = [node for event, node in await names_of(same) if event == "node_reused"]
+    assert reused == ["A", "B", "C"]
+    changed = (CHAIN[0], 'B@{op: Custom, prompt: "other"}', *CHAIN[2:])
+    endpoint = saying()
+    other = await merrow_runtime.run(workflow(*changed), endpoint=endpoint, store=store, options=options)
+    assert {name: node.status for name, node in other.nodes.items()} == {
+        "PROBLEM": "finished", "A": "reused", "B": "finished", "C": "finished", "RETURN": "finished",
+    }  # fmt: skip
+    assert asked(endpoint) == ["other", "third"]
+
+
+async def test_other_inputs_and_other_memory_make_other_keys() -> None:
+    store = MemoryStore()
+    first = await merrow_runtime.run(workflow(*CHAIN), {"problem": "x"}, endpoint=saying(), store=store)
+    options = RunOptions(from_run=first.run)
+    flow = workflow(*CHAIN, front="{memory: all}")
+    result = await merrow_runtime.run(flow, endpoint=saying(), store=store, options=options)
+    assert {name for name, node in result.nodes.items() if node.status == "reused"} == {"A"}
+    result = await merrow_runtime.run(
+        workflow(*CHAIN), {"problem": "y"}, endpoint=saying(), store=store, options=options
+    )
+    # B and C are given the same as before, for what they are given is what A said.
+    assert {name for name, node in result.nodes.items() if node.status == "reused"} == {"B", "C"}
+
+
+async def test_a_run_from_a_node_on_can_be_resumed() -> None:
+    store = MemoryStore()
+    first = await merrow_runtime.run(workflow(*CHAIN), {"problem": "x"}, endpoint=saying(), store=store)
+    options = RunOptions(from_run=first.run, from_node="B")
+    second = await merrow_runtime.run(workflow(*CHAIN), endpoint=failing_at("third"), store=store, options=options)
+    assert second.status == "failed"
+    store.delete(first.run)
+    endpoint = saying()
+    third = await merrow_runtime.resume(second.run, endpoint=endpoint, store=store).result()
+    assert third.status == "finished", third.error
+    assert asked(endpoint) == ["third"]
+    assert third.nodes["A"].status == "reused"
+
+
+async def test_one_node_runs_alone_with_values_that_are_set_or_were_there() -> None:
+    store = MemoryStore()
+    flow = workflow(*CHAIN)
+    endpoint = FakeEndpoint()
+    options = RunOptions(only="b", set_values={"B.input": "given"})
+    result = await merrow_runtime.run(flow, endpoint=endpoint, store=store, options=options)
+    assert result.outputs == {"B": "second <- given"}
+    assert list(result.nodes) == ["B"]
+    first = await merrow_runtime.run(flow, {"problem": "x"}, endpoint=endpoint, store=store)
+    again = await merrow_runtime.run(
+        flow, endpoint=endpoint, store=store, options=RunOptions(only="C", from_run=first.run)
+    )
+    assert again.outputs == {"C": "third <- second <- first <- x"}
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"only": "B"}, "Port input of node B has no value; set it with: --set B.input=..."),
+        ({"only": "B", "set_values": {"B.other": "x"}}, "Node B has no port other; it has input."),
+        ({"only": "B", "set_values": {"A.input": "x"}}, "A.input is no port of the node that is run"),
+        ({"only": "RETURN"}, "has no operator"),
+        ({"only": "X"}, "The workflow has no node X"),
+    ],
+)
+def test_one_node_without_its_values_is_refused(options: dict[str, object], sentence: str) -> None:
+    with pytest.raises(UsageFailure) as failure:
+        merrow_runtime.start(
+            workflow(*CHAIN),
+            endpoint=saying(),
+            store=MemoryStore(),
+            options=RunOptions(**options),  # type: ignore[arg-type]
+        )
+    assert sentence in str(failure.value)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"from_node": "A"}, {"set_values": {"A.input": "x"}}, {"concurrency": 0}, {"only": "A", "from_node": "B"}],
+)
+def test_options_that_contradict_each_other_are_refused(options: dict[str, object]) -> None:
+    with pytest.raises(UsageFailure):
+        RunOptions(**options)  # type: ignore[arg-type]
+
+
+async def test_the_journal_has_what_is_needed_to_look_at_a_run_and_no_secret() -> None:
+    store = MemoryStore()
+    flow = workflow(*CHAIN)
+    options = RunOptions(base_url="https://name:secret@models.test/v1?key=secret")
+    result = await merrow_runtime.run(flow, {"problem": "x"}, endpoint=saying(), store=store, options=options)
+    record = store.run(result.run)
+    assert "secret" not in str(record.snapshot)
+    assert record.snapshot["base_url"] == "https://models.test/v1"
+    node = next(node for node in store.nodes(result.run) if node.node == "B")
+    assert node.definition is not None
+    assert node.definition["prompt"] == "second"
+    assert node.inputs == {"input": [{"node": "A", "output": "response", "type": "Text"}]}
+    call = store.calls(result.run, "B")[0]
+    assert call.request["messages"][0]["content"] == "second"
+    assert call.result["text"] == "second!"
+
+
+async def test_nothing_is_lost_where_the_process_dies_between_two_calls(tmp_path: Path) -> None:
+    path = tmp_path / "runs.sqlite"
+    store = Store.open(path)
+    endpoint = saying()
+
+    class Dies(FakeEndpoint):
+        async def complete(self, request: ModelRequest, on_text: object = None) -> ModelReply:
+            self.seen.append(request)
+            if len(self.seen) == 2:
+                # What another process would find at this very moment.
+                copy = Store.open(path)
+                assert [call.key.node for call in copy.calls(copy.runs()[0].id)] == ["A"]
+                copy.close()
+            return ModelReply(request.messages[0].content + "!")
+
+    result = await merrow_runtime.run(workflow(*CHAIN), {"problem": "x"}, endpoint=Dies(), store=store)
+    assert result.status == "finished", result.error
+    assert endpoint.seen == []
+    store.close()

@@ -1,0 +1,85 @@
+"""What nodes remember: the ancestors that ran, in order, without what reaches them anyway."""
+
+from __future__ import annotations
+
+import asyncio
+
+from tests.runtime.engine.fakes import FakeEndpoint, answered, workflow
+
+import merrow_runtime
+from merrow_runtime.requests import ModelReply, ModelRequest
+from merrow_runtime.store.memory import MemoryStore
+
+
+def prompt_of(request: ModelRequest) -> str:
+    return request.messages[0].content.split("\n")[0]
+
+
+async def memory_of(node: str, *lines: str, front: str = "") -> list[str]:
+    """The nodes that ``node`` remembers, in order."""
+    endpoint = FakeEndpoint(lambda r: f"said by {prompt_of(r)}")
+    flow = workflow(*lines, front=front)
+    result = await merrow_runtime.run(flow, {"problem": "what?"}, endpoint=endpoint, store=MemoryStore())
+    assert result.status == "finished", result.error
+    return [str(entry["node"]) for entry in result.nodes[node].memory]
+
+
+CHAIN = tuple(f'{n}@{{op: Custom, prompt: "{n.lower()}"}}' for n in "ABCD")
+
+
+async def test_a_node_remembers_its_ancestors_without_what_an_edge_brings() -> None:
+    edges = "PROBLEM --> A --> B --> C --> D --> RETURN"
+    assert await memory_of("D", *CHAIN, edges, front="{memory: all}") == ["PROBLEM", "A", "B"]
+    assert await memory_of("D", *CHAIN, edges, front="{memory: {last: 2}}") == ["A", "B"]
+    assert await memory_of("D", *CHAIN, edges) == []
+    assert await memory_of("A", *CHAIN, edges, front="{memory: all}") == []
+
+
+async def test_a_parallel_branch_is_neither_seen_nor_waited_for() -> None:
+    held = asyncio.Event()
+
+    class Endpoint(FakeEndpoint):
+        async def complete(self, request: ModelRequest, on_text: object = None) -> ModelReply:
+            if prompt_of(request) == "b":
+                await held.wait()
+            if prompt_of(request) == "c":
+                held.set()
+            return ModelReply("x")
+
+    flow = workflow(*CHAIN, "PROBLEM --> A & B", "A --> C", "C & B --> D --> RETURN", front="{memory: all}")
+    result = await asyncio.wait_for(
+        merrow_runtime.run(flow, {"problem": "x"}, endpoint=Endpoint(), store=MemoryStore()), 10
+    )
+    assert [entry["node"] for entry in result.nodes["C"].memory] == ["PROBLEM"]
+    assert [entry["node"] for entry in result.nodes["D"].memory] == ["PROBLEM", "A"]
+
+
+async def test_a_branch_that_was_not_taken_is_not_remembered() -> None:
+    lines = (
+        'R@{op: Custom, prompt: "r"}', "D0{which?}:::DecisionOp", *CHAIN[:3], "PROBLEM --> R --> D0", "D0 -- a --> A",
+        "D0 -- else --> B", "PROBLEM --> A & B", "A & B --> C --> RETURN", 'C@{memory: all}',
+    )  # fmt: skip
+    assert await memory_of("C", *lines) == ["PROBLEM", "R"]
+
+
+async def test_a_value_that_a_decision_carries_is_not_remembered_beside_it() -> None:
+    lines = (
+        'R["Review"]:::ReviewOp', *CHAIN[:2], "PROBLEM --> A", "A -->|solution| R", "PROBLEM -->|problem| R",
+        "D0{good?}:::DecisionOp", "R -->|result:when| D0", "A -->|value| D0", "D0 -- yes --> B", "D0 -- no --> B",
+        "B --> RETURN", "B@{memory: all}",
+    )  # fmt: skip
+    endpoint = FakeEndpoint(answered)
+    flow = workflow(*lines)
+    result = await merrow_runtime.run(flow, {"problem": "what?"}, endpoint=endpoint, store=MemoryStore())
+    assert result.status == "finished", result.error
+    assert [entry["node"] for entry in result.nodes["B"].memory] == ["PROBLEM", "R"]
+
+
+async def test_a_summary_is_one_journalled_call() -> None:
+    store = MemoryStore()
+    endpoint = FakeEndpoint(lambda r: "a summary" if "Summarise" in r.messages[0].content else "x")
+    flow = workflow(*CHAIN[:3], "PROBLEM --> A --> B --> C --> RETURN", "C@{memory: summary}")
+    result = await merrow_runtime.run(flow, {"problem": "what?"}, endpoint=endpoint, store=store)
+    assert [call.key.step for call in store.calls(result.run, "C")] == ["memory", "answer"]
+    assert [entry["text"] for entry in result.nodes["C"].memory] == ["a summary"]
+    assert result.usage.calls == 4

@@ -1,0 +1,374 @@
+"""Runs of whole workflows through the Python API: order, values, events, failures, cancellation."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from tests.runtime.engine.fakes import FakeEndpoint, names_of, workflow
+
+import merrow_runtime
+from merrow_runtime import RunOptions, RunResult, UsageFailure
+from merrow_runtime.errors import EndpointFailure
+from merrow_runtime.models.retry import RetryPolicy
+from merrow_runtime.requests import ModelReply, ModelRequest
+from merrow_runtime.store.memory import MemoryStore
+from merrow_runtime.usage import Usage
+from merrow_runtime.workflow import Workflow
+
+AT_ONCE = RetryPolicy(first_wait=0.0, jitter=0.0)
+
+
+async def finished(flow: Workflow, endpoint: FakeEndpoint, **options: object) -> RunResult:
+    return await merrow_runtime.run(
+        flow,
+        {"problem": "what?"},
+        endpoint=endpoint,
+        store=MemoryStore(),
+        options=RunOptions(retry=AT_ONCE, **options),  # type: ignore[arg-type]
+    )
+
+
+async def test_a_chain_passes_each_answer_on() -> None:
+    flow = workflow(
+        'A@{op: Custom, prompt: "first"}', 'B@{op: Custom, prompt: "second"}', "PROBLEM --> A --> B --> RETURN"
+    )
+    endpoint = FakeEndpoint()
+    result = await finished(flow, endpoint)
+    assert result.status == "finished"
+    assert result.outputs == {"RETURN": "second <- first <- what?"}
+    assert result.usage.calls == 2
+    assert list(result.nodes) == ["PROBLEM", "A", "B", "RETURN"]
+
+
+async def test_events_tell_all_of_a_run_to_every_reader() -> None:
+    flow = workflow('A@{op: Custom, prompt: "p"}', "PROBLEM --> A --> RETURN")
+    run = merrow_runtime.start(flow, {"PROBLEM": "x"}, endpoint=FakeEndpoint(), store=MemoryStore())
+    first, second = await asyncio.gather(names_of(run), names_of(run))
+    assert first == second
+    assert first == [
+        ("run_started", None),
+        ("node_finished", "PROBLEM"),
+        ("node_started", "A"),
+        ("node_finished", "A"),
+        ("node_finished", "RETURN"),
+        ("run_finished", None),
+    ]
+    last = [event async for event in run.events()][-1].to_json()
+    assert last["outputs"] == {"RETURN": "p <- x"}
+    assert last["usage"]["calls"] == 1
+    assert last["schema"] == 1
+
+
+async def test_a_node_starts_when_its_own_inputs_are_there_and_not_a_level_later() -> None:
+    flow = workflow(
+        'SLOW@{op: Custom, prompt: "slow"}', 'A@{op: Custom, prompt: "a"}', 'B@{op: Custom, prompt: "b"}',
+        'END@{op: Custom, prompt: "end"}', "PROBLEM --> SLOW & A", "A --> B", "SLOW & B --> END --> RETURN",
+    )  # fmt: skip
+    released = asyncio.Event()
+
+    class Endpoint(FakeEndpoint):
+        async def complete(self, request: ModelRequest, on_text: object = None) -> ModelReply:
+            if request.messages[0].content == "slow":
+                await released.wait()
+            if request.messages[0].content == "b":
+                released.set()
+            return ModelReply("x")
+
+    assert (await asyncio.wait_for(finished(flow, Endpoint()), 10)).status == "finished"
+
+
+@pytest.mark.parametrize(("word", "taken", "skipped"), [("math", "M", "C"), (" Code.", "C", "M"), ("verse", "C", "M")])
+async def test_a_router_takes_one_branch_and_skips_the_other_at_once(word: str, taken: str, skipped: str) -> None:
+    flow = workflow(
+        'R@{op: Custom, prompt: "route", returns: Route}', "D{which?}:::DecisionOp", 'M@{op: Custom, prompt: "math"}',
+        'C@{op: Custom, prompt: "code"}', "PROBLEM --> R --> D", "D -- math --> M", "D -- code --> C", "D -- other --> C",
+        "PROBLEM --> M & C", "M & C --> OUT", 'OUT@{op: Custom, prompt: "out"}', "OUT --> RETURN",
+        front="{types: {Route: [math, code, other]}}",
+    )  # fmt: skip
+    said = "other" if word == "verse" else word
+    result = await finished(flow, FakeEndpoint(lambda r: f'{{"response": "{said}"}}' if r.schema else "done"))
+    assert result.status == "finished", result.error
+    assert result.nodes[taken].status == "finished"
+    assert result.nodes[skipped].status == "skipped"
+    assert "D chose" in (result.nodes[skipped].error or "")
+
+
+async def test_a_value_that_no_case_takes_fails_naming_both() -> None:
+    flow = workflow(
+        'A@{op: Custom, prompt: "p", returns: Score}', "D@{op: Decision, if: \"len(score) > wrong\"}", "PROBLEM --> A",
+        "A -->|score| D", "PROBLEM -->|wrong| D", "D -- yes --> B", "D -- no --> B", 'B@{op: Custom, prompt: "b"}',
+        "PROBLEM --> B --> RETURN", front="{types: {Score: Text}}",
+    )  # fmt: skip
+    result = await finished(flow, FakeEndpoint())
+    assert result.status == "failed"
+    assert result.error is not None
+    assert "Decision D" in result.error
+    assert "len(score) > wrong" in result.error
+    assert result.outputs == {}
+
+
+async def test_a_decisions_expression_reads_its_named_inputs() -> None:
+    flow = workflow(
+        'A@{op: Custom, prompt: "p", returns: Number}', 'D@{op: Decision, if: "score > 3"}', "PROBLEM --> A",
+        "A -->|score| D", "D -- yes --> B", "D -- no --> C", 'B@{op: Custom, prompt: "high"}',
+        'C@{op: Custom, prompt: "low"}', "PROBLEM --> B & C", "B --> RETURN", "C --> RETURN",
+    )  # fmt: skip
+    for score, expected in (("4", "high"), ("3", "low")):
+        endpoint = FakeEndpoint(
+            lambda r, score=score: f'{{"response": {score}}}' if r.schema else r.messages[0].content
+        )
+        result = await finished(flow, endpoint)
+        assert result.outputs == {"RETURN": expected}, result.error
+
+
+THREE = (
+    'BAD@{op: Custom, prompt: "bad"%s}', 'GOOD@{op: Custom, prompt: "good"}', 'AFTER@{op: Custom, prompt: "after"}',
+    'NEXT@{op: Custom, prompt: "next"}', "PROBLEM --> BAD & GOOD", "BAD --> AFTER", "GOOD --> NEXT",
+    "AFTER & NEXT --> END", 'END@{op: Custom, prompt: "end"}', "END --> RETURN",
+)  # fmt: skip
+
+
+def failing(request: ModelRequest) -> str | Exception:
+    prompt = request.messages[0].content.split("\n")[0]
+    return EndpointFailure("The model is out of order.") if prompt == "bad" else f"{prompt}!"
+
+
+async def test_on_error_fail_starts_nothing_new_and_keeps_what_is_in_flight() -> None:
+    flow = workflow(THREE[0] % "", *THREE[1:])
+    endpoint = FakeEndpoint()
+    endpoint.gate = asyncio.Event()
+    released = asyncio.Event()
+
+    class Endpoint(FakeEndpoint):
+        async def complete(self, request: ModelRequest, on_text: object = None) -> ModelReply:
+            self.seen.append(request)
+            if request.messages[0].content == "bad":
+                raise EndpointFailure("The model is out of order.")
+            await released.wait()
+            return ModelReply("kept")
+
+    slow = Endpoint()
+    run = merrow_runtime.start(flow, {"problem": "x"}, endpoint=slow, store=MemoryStore())
+    async for event in run.events():
+        if event.event == "node_failed":
+            released.set()
+    result = await run.result()
+    assert result.status == "failed"
+    assert "out of order" in (result.error or "")
+    assert result.nodes["GOOD"].outputs == {"response": "kept"}
+    assert set(result.nodes) == {"PROBLEM", "GOOD", "BAD"}
+    assert len(slow.seen) == 2
+
+
+async def test_on_error_skip_goes_on_without_the_node() -> None:
+    result = await finished(workflow(THREE[0] % ", on_error: skip", *THREE[1:]), FakeEndpoint(failing))
+    assert result.status == "finished"
+    assert result.nodes["BAD"].status == "failed"
+    assert result.nodes["AFTER"].status == "skipped"
+    assert result.nodes["AFTER"].error == "BAD failed"
+    assert result.outputs == {"RETURN": "end!"}
+
+
+async def test_on_error_default_goes_on_with_the_default() -> None:
+    flow = workflow(THREE[0] % ', on_error: default, default: "spare"', *THREE[1:])
+    endpoint = FakeEndpoint(failing)
+    result = await finished(flow, endpoint)
+    assert result.status == "finished"
+    after = next(request for request in endpoint.seen if request.messages[0].content == "after")
+    assert after.messages[-1].content == "spare"
+    assert result.nodes["BAD"].error == "The model is out of order."
+
+
+async def test_an_output_that_stays_empty_since_a_node_was_skipped_fails_the_run() -> None:
+    flow = workflow('A@{op: Custom, prompt: "bad", on_error: skip}', "PROBLEM --> A --> RETURN")
+    result = await finished(flow, FakeEndpoint(failing))
+    assert result.status == "failed"
+    assert result.error == "Output RETURN stays empty, since A failed."
+
+
+async def test_a_default_without_a_value_is_refused_before_the_run() -> None:
+    flow = workflow('A@{op: Custom, prompt: "p", on_error: default}', "PROBLEM --> A --> RETURN")
+    with pytest.raises(UsageFailure, match="no `default:`"):
+        await finished(flow, FakeEndpoint())
+
+
+async def test_cancelling_stops_calls_and_keeps_their_estimated_usage() -> None:
+    flow = workflow('A@{op: Custom, prompt: "p"}', 'B@{op: Custom, prompt: "q"}', "PROBLEM --> A & B --> M",
+                    'M@{op: Custom, prompt: "m"}', "M --> RETURN")  # fmt: skip
+    endpoint, store = FakeEndpoint(), MemoryStore()
+    endpoint.gate = asyncio.Event()
+    run = merrow_runtime.start(flow, {"problem": "x"}, endpoint=endpoint, store=store)
+    await endpoint.until_asked(2)
+    run.cancel()
+    result = await run.result()
+    assert result.status == "cancelled"
+    assert result.usage.estimated
+    assert result.usage.calls == 2
+    assert result.usage.prompt_tokens > 0
+    assert endpoint.finished == 0
+    assert endpoint.flying == 0
+    assert store.run(run.id).status == "cancelled"
+    assert (await names_of(run))[-1] == ("run_cancelled", None)
+
+
+async def test_cancelling_the_task_that_runs_cancels_the_run() -> None:
+    flow = workflow('A@{op: Custom, prompt: "p"}', "PROBLEM --> A --> RETURN")
+    endpoint, store = FakeEndpoint(), MemoryStore()
+    endpoint.gate = asyncio.Event()
+    task = asyncio.create_task(merrow_runtime.run(flow, {"problem": "x"}, endpoint=endpoint, store=store))
+    await endpoint.until_asked(1)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert [record.status for record in store.runs()] == ["cancelled"]
+
+
+async def test_another_process_can_ask_for_the_end() -> None:
+    flow = workflow('A@{op: Custom, prompt: "p"}', "PROBLEM --> A --> RETURN")
+    endpoint, store = FakeEndpoint(), MemoryStore()
+    endpoint.gate = asyncio.Event()
+    run = merrow_runtime.start(flow, {"problem": "x"}, endpoint=endpoint, store=store)
+    await endpoint.until_asked(1)
+    assert store.request_cancel(run.id)
+    assert (await asyncio.wait_for(run.result(), 20)).status == "cancelled"
+
+
+async def test_a_fatal_failure_stops_all_calls_to_the_endpoint_at_once() -> None:
+    nodes = [f'N{n}@{{op: Custom, prompt: "p{n}"}}' for n in range(5)]
+    flow = workflow(*nodes, 'BAD@{op: Custom, prompt: "bad"}', "PROBLEM --> N0 & N1 & N2 & N3 & N4 & BAD --> M",
+                    'M@{op: Custom, prompt: "m"}', "M --> RETURN")  # fmt: skip
+
+    class Endpoint(FakeEndpoint):
+        async def complete(self, request: ModelRequest, on_text: object = None) -> ModelReply:
+            self.seen.append(request)
+            if request.messages[0].content != "bad":
+                await asyncio.Event().wait()
+            raise EndpointFailure("The key is not accepted.", fatal=True)
+
+    endpoint = Endpoint()
+    result = await asyncio.wait_for(finished(flow, endpoint), 10)
+    assert result.status == "failed"
+    assert result.error == "The key is not accepted."
+    assert len(endpoint.seen) == 6
+    assert result.usage.estimated
+
+
+async def test_a_fatal_failure_of_one_model_leaves_the_others_alone() -> None:
+    flow = workflow(
+        'A@{op: Custom, prompt: "a", model: gone, on_error: default, default: "spare"}', 'B@{op: Custom, prompt: "b"}',
+        "PROBLEM --> A & B --> M", 'M@{op: Custom, prompt: "m"}', "M --> RETURN",
+    )  # fmt: skip
+    endpoint = FakeEndpoint(
+        lambda r: EndpointFailure("No such model.", fatal=True, model="gone") if r.model == "gone" else "ok"
+    )
+    result = await finished(flow, endpoint)
+    assert result.status == "finished"
+
+
+async def test_failed_calls_are_tried_again_as_often_as_the_node_says() -> None:
+    flow = workflow('A@{op: Custom, prompt: "p", retries: 2}', "PROBLEM --> A --> RETURN")
+    answers = [EndpointFailure("busy", transient=True), EndpointFailure("busy", transient=True), "good"]
+    result = await finished(flow, FakeEndpoint(lambda _: answers.pop(0)))
+    assert result.outputs == {"RETURN": "good"}
+    answers = [EndpointFailure("busy", transient=True) for _ in range(9)]
+    result = await finished(flow, FakeEndpoint(lambda _: answers.pop(0)))
+    assert result.status == "failed"
+    assert len(answers) == 6
+
+
+async def test_a_call_that_takes_longer_than_its_timeout_is_given_up() -> None:
+    flow = workflow('A@{op: Custom, prompt: "p", timeout: 0.01, retries: 1}', "PROBLEM --> A --> RETURN")
+    endpoint = FakeEndpoint()
+    endpoint.gate = asyncio.Event()
+    result = await asyncio.wait_for(finished(flow, endpoint), 10)
+    assert result.status == "failed"
+    assert "within 0.01 seconds" in (result.error or "")
+    assert len(endpoint.seen) == 2
+    assert result.usage.estimated
+
+
+async def test_an_unusable_answer_is_asked_for_anew_with_the_remedy_and_counted() -> None:
+    flow = workflow('A@{op: Custom, prompt: "p", returns: Number}', "PROBLEM --> A --> RETURN")
+    answers = ["no idea", '{"response": 7}']
+    endpoint, store = FakeEndpoint(lambda _: answers.pop(0)), MemoryStore()
+    run = merrow_runtime.start(flow, {"problem": "x"}, endpoint=endpoint, store=store)
+    result = await run.result()
+    assert result.outputs == {"RETURN": 7}
+    assert [message.role for message in endpoint.seen[1].messages[-2:]] == ["assistant", "user"]
+    assert [(call.key.attempt, call.usable) for call in store.calls(run.id)] == [(0, False), (1, True)]
+    assert ("node_retrying", "A") in await names_of(run)
+
+
+async def test_an_answer_that_is_never_usable_fails_the_node_after_three_attempts() -> None:
+    flow = workflow('A@{op: Custom, prompt: "p"}', "PROBLEM --> A --> RETURN")
+    endpoint = FakeEndpoint(lambda _: ModelReply("half of it", finish="length", usage=Usage(1, 1, 1, 0.5)))
+    result = await finished(flow, endpoint)
+    assert result.status == "failed"
+    assert "Node A" in (result.error or "")
+    assert "max_tokens" in (result.error or "")
+    assert len(endpoint.seen) == 3
+    assert result.usage.cost_usd == 1.5
+
+
+async def test_calls_to_an_endpoint_are_bounded() -> None:
+    nodes = [f'N{n}@{{op: Custom, prompt: "p{n}"}}' for n in range(20)]
+    sources = " & ".join(f"N{n}" for n in range(20))
+    flow = workflow(*nodes, f"PROBLEM --> {sources} --> M", 'M@{op: Custom, prompt: "m"}', "M --> RETURN")
+    endpoint = FakeEndpoint()
+    await finished(flow, endpoint, concurrency=3)
+    assert endpoint.most_flying == 3
+
+
+async def test_streamed_text_is_told_where_it_is_asked_for() -> None:
+    flow = workflow('A@{op: Custom, prompt: "p"}', "PROBLEM --> A --> RETURN")
+    for stream in (True, False):
+        options = RunOptions(stream=stream)
+        run = merrow_runtime.start(
+            flow, {"problem": "x"}, endpoint=FakeEndpoint(), store=MemoryStore(), options=options
+        )
+        told = [event.data["text"] async for event in run.events() if event.event == "node_output"]
+        assert told == (["p <- x"] if stream else [])
+
+
+async def test_a_fault_in_an_endpoint_of_a_programs_own_ends_the_run_in_a_sentence() -> None:
+    flow = workflow('A@{op: Custom, prompt: "p"}', "PROBLEM --> A --> RETURN")
+    result = await finished(flow, FakeEndpoint(lambda _: RuntimeError("boom")))
+    assert result.status == "failed"
+    assert result.error == "Node A: internal error, RuntimeError: boom"
+
+
+def test_a_workflow_with_errors_is_refused_saying_which() -> None:
+    with pytest.raises(UsageFailure, match=r"test.mmd has .*on line .*MW"):
+        workflow("A[Custom]:::CustomOp", "PROBLEM --> A")
+    with pytest.raises(UsageFailure, match="no workflow"):
+        merrow_runtime.check_workflow("flowchart TD\n    A --> B\n", name="x.mmd")
+
+
+@pytest.mark.parametrize(
+    ("inputs", "sentence"),
+    [
+        ({}, "The input PROBLEM has no value; give it one with: --input problem=..."),
+        ({"problm": "x"}, "The workflow has no input problm. Did you mean PROBLEM?"),
+        ({"problem": "x", "PROBLEM": "y"}, "The input PROBLEM is given twice."),
+    ],
+)
+def test_inputs_are_checked_before_the_run(inputs: dict[str, str], sentence: str) -> None:
+    flow = workflow('A@{op: Custom, prompt: "p"}', "PROBLEM --> A --> RETURN")
+    with pytest.raises(UsageFailure) as failure:
+        merrow_runtime.start(flow, inputs, endpoint=FakeEndpoint(), store=MemoryStore())
+    assert str(failure.value) == sentence
+
+
+async def test_inputs_have_types_and_defaults() -> None:
+    flow = workflow(
+        "N([n]):::Interface", "N@{type: Number, default: 3}", 'D@{op: Decision, if: "n > 2"}', "N -->|n| D",
+        "PROBLEM -->|value| D", "D -- yes --> RETURN", "D -- no --> A", 'A@{op: Custom, prompt: "low"}',
+        "A --> RETURN", front="{inputs: [PROBLEM, N]}",
+    )  # fmt: skip
+    endpoint = FakeEndpoint()
+    for given, expected in (({}, "x"), ({"n": "2"}, "low <- x"), ({"n": 2.5}, "x")):
+        result = await merrow_runtime.run(flow, {"problem": "x", **given}, endpoint=endpoint, store=MemoryStore())
+        assert result.outputs == {"RETURN": expected}, result.error
+    with pytest.raises(UsageFailure, match="must be of type Number"):
+        await merrow_runtime.run(flow, {"problem": "x", "n": "many"}, endpoint=endpoint, store=MemoryStore())
