@@ -17,7 +17,7 @@ from typing import Any, cast
 from merrow_runtime.sandbox import folder as guest_folder
 from merrow_runtime.sandbox.guest.channel import HEADER, MAX_FRAME
 from merrow_runtime.sandbox.means import Way
-from merrow_runtime.sandbox.means.base import FOLDER, Start
+from merrow_runtime.sandbox.means.base import FOLDER
 from merrow_runtime.sandbox.results import Limits, Outcome, SandboxRefusedError
 
 # In the order in which the guest takes them: what is imported comes before what imports it.
@@ -41,6 +41,11 @@ _SENTENCES: dict[str, str] = {
     "memory": "the memory limit was reached",
     "output": "the limit on output was reached",
     "crashed": "the process ended before it answered",
+}
+_DEATHS: dict[str, tuple[Outcome, str]] = {
+    "SIGXCPU": ("timeout", "the limit on processor time was reached"),
+    "SIGSEGV": ("crashed", "the process crashed (SIGSEGV), mostly by too deep a recursion"),
+    "SIGKILL": ("crashed", "the process was killed by the system, for want of memory or of processor time"),
 }
 
 
@@ -125,7 +130,10 @@ class Guest:
     def _kill(self) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             if self._process.returncode is None:
-                os.killpg(self._process.pid, signal.SIGKILL)
+                if hasattr(os, "killpg"):
+                    os.killpg(self._process.pid, signal.SIGKILL)
+                else:
+                    self._process.kill()
 
     def _write(self, data: bytes) -> None:
         self._stdin.write(data)
@@ -257,25 +265,13 @@ class Guest:
 
     async def _why_ended(self) -> GuestEndedError:
         status = await self._process.wait()
-        with contextlib.suppress(asyncio.CancelledError):
-            await asyncio.wait(self._tasks[:1], timeout=1)
+        await asyncio.wait(self._tasks[:1], timeout=1)  # what it wrote last may still be on its way
         if self._ended_for is not None:
             return self._ended_for
-        number = (
-            -status if status < 0 else status - 128 if status > 128 else 0
-        )  # a shell's or a container's way to say it
-        if number == signal.SIGXCPU:
-            return GuestEndedError("timeout", "the limit on processor time was reached")
-        if number == signal.SIGSEGV:
-            return GuestEndedError("crashed", "the process crashed (SIGSEGV), mostly by too deep a recursion")
-        if number == signal.SIGKILL:
-            return GuestEndedError(
-                "crashed", "the process was killed by the system, for want of memory or of processor time"
-            )
-        if number:
-            with contextlib.suppress(ValueError):
-                return GuestEndedError("crashed", f"the process crashed ({signal.Signals(number).name})")
+        # Above 128: a shell's or a container's way to say which signal it was.
+        number = -status if status < 0 else max(status - 128, 0)
+        with contextlib.suppress(ValueError):
+            name = signal.Signals(number).name
+            outcome, sentence = _DEATHS.get(name, ("crashed", f"the process crashed ({name})"))
+            return GuestEndedError(outcome, sentence)
         return GuestEndedError("crashed", f"the process ended with status {status} before it answered")
-
-
-__all__ = ["Guest", "GuestEndedError", "Start"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib.util
+import tempfile
 from textwrap import dedent
 
 import pytest
@@ -12,31 +13,222 @@ from tests.runtime.sandbox.conftest import run
 from merrow_runtime.sandbox import Limits, Sandbox, SandboxJob, SandboxResult
 
 ORDINARY: dict[str, tuple[str, str]] = {
-    "arithmetic": ("def solve():\n    return sum(i * i for i in range(10))", "285"),
-    "a generator": ("def squares(n):\n    for i in range(n):\n        yield i * i\ndef solve():\n    return list(squares(4))", "[0, 1, 4, 9]"),
-    "a class": ("class Stack:\n    def __init__(self): self.items = []\n    def push(self, x): self.items.append(x)\ndef solve():\n    s = Stack(); s.push(3); return s.items", "[3]"),
-    "a dataclass": ("from __future__ import annotations\nfrom dataclasses import dataclass, field\n@dataclass\nclass P:\n    x: int\n    y: list[int] = field(default_factory=list)\ndef solve():\n    return P(1)", "P(x=1, y=[])"),
-    "recursion": ("from functools import lru_cache\n@lru_cache(None)\ndef fib(n):\n    return n if n < 2 else fib(n - 1) + fib(n - 2)\ndef solve():\n    return fib(80)", "23416728348467685"),
-    "decimals": ("from decimal import Decimal, getcontext\ndef solve():\n    getcontext().prec = 30\n    return Decimal(1) / Decimal(7)", "0.142857142857142857142857142857"),
-    "fractions": ("from fractions import Fraction\ndef solve():\n    return Fraction(1, 3) + Fraction(1, 6)", "1/2"),
-    "regular expressions": ("import re\ndef solve():\n    return re.sub(r'(\\w+) (\\w+)', r'\\2 \\1', 'hello world')", "world hello"),
-    "itertools": ("import itertools\ndef solve():\n    return len(list(itertools.permutations(range(5))))", "120"),
-    "dates": ("from datetime import date, timedelta\ndef solve():\n    return date(2024, 2, 28) + timedelta(2)", "2024-03-01"),
-    "typing": ("from typing import List, Optional, TypeVar, Generic\nT = TypeVar('T')\nclass Box(Generic[T]):\n    def __init__(self, x: T) -> None: self.x = x\ndef solve() -> Optional[int]:\n    return Box[int](5).x", "5"),
-    "seeded random numbers": ("import random\ndef solve():\n    random.seed(42)\n    return [random.randint(1, 100) for _ in range(5)]", "[82, 15, 4, 95, 36]"),
-    "a heap": ("import heapq\ndef solve():\n    h = [5, 1, 4]; heapq.heapify(h); return heapq.heappop(h)", "1"),
-    "collections": ("from collections import Counter, defaultdict, deque\ndef solve():\n    return Counter('abracadabra').most_common(2)", "[('a', 5), ('b', 2)]"),
-    "big integers": ("import math\ndef solve():\n    return math.factorial(100) % (10**9 + 7), math.comb(50, 25)", "(437918130, 126410606437752)"),
-    "floats": ("def solve():\n    return 0.1 + 0.2, float('inf'), round(2.675, 2)", "(0.30000000000000004, inf, 2.67)"),
-    "text": ("def solve():\n    return 'ä€😀'.upper().encode('utf-8').hex()", "c384e282acf09f9880"),
-    "threads": ("from concurrent.futures import ThreadPoolExecutor\ndef solve():\n    with ThreadPoolExecutor(4) as pool:\n        return list(pool.map(lambda x: x * 2, range(5)))", "[0, 2, 4, 6, 8]"),
-    "asyncio": ("import asyncio\nasync def go():\n    await asyncio.sleep(0.01)\n    return await asyncio.gather(*(asyncio.sleep(0, i) for i in range(3)))\ndef solve():\n    return asyncio.run(go())", "[0, 1, 2]"),
-    "files of its own": ("import json, tempfile\ndef solve():\n    with open('data.json', 'w') as f: json.dump({'a': [1]}, f)\n    with tempfile.TemporaryFile('w+') as t:\n        t.write('x'); t.seek(0)\n        return json.load(open('data.json')), t.read()", "({'a': [1]}, 'x')"),
-    "a large set in one order": ("def solve():\n    return ''.join(sorted({str(hash(w) % 97) for w in ('a', 'b', 'c')}))", "121369"),
-    "statistics": ("import statistics\ndef solve():\n    return statistics.mean([1, 2, 3, 4]), statistics.median([3, 1, 2])", "(2.5, 2)"),
-    "matching": ("def solve():\n    match {'kind': 'circle', 'r': 2}:\n        case {'kind': 'circle', 'r': r}:\n            return r * r", "4"),
-    "a local time zone": ("import time\nfrom zoneinfo import ZoneInfo\nfrom datetime import datetime\ndef solve():\n    return time.tzname, datetime(2024, 7, 1, tzinfo=ZoneInfo('UTC')).isoformat()", "(('UTC', 'UTC'), '2024-07-01T00:00:00+00:00')"),
-}  # fmt: skip
+    "arithmetic": (
+        """
+        def solve():
+            return sum(i * i for i in range(10))
+        """,
+        "285",
+    ),
+    "a generator": (
+        """
+        def squares(n):
+            for i in range(n):
+                yield i * i
+        def solve():
+            return list(squares(4))
+        """,
+        "[0, 1, 4, 9]",
+    ),
+    "a class": (
+        """
+        class Stack:
+            def __init__(self): self.items = []
+            def push(self, x): self.items.append(x)
+        def solve():
+            s = Stack(); s.push(3); return s.items
+        """,
+        "[3]",
+    ),
+    "a dataclass": (
+        """
+        from __future__ import annotations
+        from dataclasses import dataclass, field
+        @dataclass
+        class P:
+            x: int
+            y: list[int] = field(default_factory=list)
+        def solve():
+            return P(1)
+        """,
+        "P(x=1, y=[])",
+    ),
+    "recursion": (
+        """
+        from functools import lru_cache
+        @lru_cache(None)
+        def fib(n):
+            return n if n < 2 else fib(n - 1) + fib(n - 2)
+        def solve():
+            return fib(80)
+        """,
+        "23416728348467685",
+    ),
+    "decimals": (
+        """
+        from decimal import Decimal, getcontext
+        def solve():
+            getcontext().prec = 30
+            return Decimal(1) / Decimal(7)
+        """,
+        "0.142857142857142857142857142857",
+    ),
+    "fractions": (
+        """
+        from fractions import Fraction
+        def solve():
+            return Fraction(1, 3) + Fraction(1, 6)
+        """,
+        "1/2",
+    ),
+    "regular expressions": (
+        r"""
+        import re
+        def solve():
+            return re.sub(r'(\w+) (\w+)', r'\2 \1', 'hello world')
+        """,
+        "world hello",
+    ),
+    "itertools": (
+        """
+        import itertools
+        def solve():
+            return len(list(itertools.permutations(range(5))))
+        """,
+        "120",
+    ),
+    "dates": (
+        """
+        from datetime import date, timedelta
+        def solve():
+            return date(2024, 2, 28) + timedelta(2)
+        """,
+        "2024-03-01",
+    ),
+    "typing": (
+        """
+        from typing import List, Optional, TypeVar, Generic
+        T = TypeVar('T')
+        class Box(Generic[T]):
+            def __init__(self, x: T) -> None: self.x = x
+        def solve() -> Optional[int]:
+            return Box[int](5).x
+        """,
+        "5",
+    ),
+    "seeded random numbers": (
+        """
+        import random
+        def solve():
+            random.seed(42)
+            return [random.randint(1, 100) for _ in range(5)]
+        """,
+        "[82, 15, 4, 95, 36]",
+    ),
+    "a heap": (
+        """
+        import heapq
+        def solve():
+            h = [5, 1, 4]; heapq.heapify(h); return heapq.heappop(h)
+        """,
+        "1",
+    ),
+    "collections": (
+        """
+        from collections import Counter, defaultdict, deque
+        def solve():
+            return Counter('abracadabra').most_common(2)
+        """,
+        "[('a', 5), ('b', 2)]",
+    ),
+    "big integers": (
+        """
+        import math
+        def solve():
+            return math.factorial(100) % (10**9 + 7), math.comb(50, 25)
+        """,
+        "(437918130, 126410606437752)",
+    ),
+    "floats": (
+        """
+        def solve():
+            return 0.1 + 0.2, float('inf'), round(2.675, 2)
+        """,
+        "(0.30000000000000004, inf, 2.67)",
+    ),
+    "text": (
+        """
+        def solve():
+            return 'ä€😀'.upper().encode('utf-8').hex()
+        """,
+        "c384e282acf09f9880",
+    ),
+    "threads": (
+        """
+        from concurrent.futures import ThreadPoolExecutor
+        def solve():
+            with ThreadPoolExecutor(4) as pool:
+                return list(pool.map(lambda x: x * 2, range(5)))
+        """,
+        "[0, 2, 4, 6, 8]",
+    ),
+    "asyncio": (
+        """
+        import asyncio
+        async def go():
+            await asyncio.sleep(0.01)
+            return await asyncio.gather(*(asyncio.sleep(0, i) for i in range(3)))
+        def solve():
+            return asyncio.run(go())
+        """,
+        "[0, 1, 2]",
+    ),
+    "files of its own": (
+        """
+        import json, tempfile
+        def solve():
+            with open('data.json', 'w') as f: json.dump({'a': [1]}, f)
+            with tempfile.TemporaryFile('w+') as t:
+                t.write('x'); t.seek(0)
+                return json.load(open('data.json')), t.read()
+        """,
+        "({'a': [1]}, 'x')",
+    ),
+    "a large set in one order": (
+        """
+        def solve():
+            return ''.join(sorted({str(hash(w) % 97) for w in ('a', 'b', 'c')}))
+        """,
+        "121369",
+    ),
+    "statistics": (
+        """
+        import statistics
+        def solve():
+            return statistics.mean([1, 2, 3, 4]), statistics.median([3, 1, 2])
+        """,
+        "(2.5, 2)",
+    ),
+    "matching": (
+        """
+        def solve():
+            match {'kind': 'circle', 'r': 2}:
+                case {'kind': 'circle', 'r': r}:
+                    return r * r
+        """,
+        "4",
+    ),
+    "a local time zone": (
+        """
+        import time
+        from zoneinfo import ZoneInfo
+        from datetime import datetime
+        def solve():
+            return time.tzname, datetime(2024, 7, 1, tzinfo=ZoneInfo('UTC')).isoformat()
+        """,
+        "(('UTC', 'UTC'), '2024-07-01T00:00:00+00:00')",
+    ),
+}
 
 
 def evaluate(means: str, job: SandboxJob, limits: Limits | None = None) -> SandboxResult:
@@ -47,17 +239,17 @@ def evaluate(means: str, job: SandboxJob, limits: Limits | None = None) -> Sandb
 def test_ordinary_code_works(means: str, name: str) -> None:
     code, value = ORDINARY[name]
 
-    assert evaluate(means, SandboxJob(code, entry="solve")) == SandboxResult("ok", value)
+    assert evaluate(means, SandboxJob(dedent(code), entry="solve")) == SandboxResult("ok", value)
 
 
 def test_hashes_are_the_same_each_time(means: str) -> None:
-    code, _ = ORDINARY["a large set in one order"]
+    code = dedent(ORDINARY["a large set in one order"][0])
 
     assert evaluate(means, SandboxJob(code, entry="solve")) == evaluate(means, SandboxJob(code, entry="solve"))
 
 
 def test_printed_text_and_value_are_told_apart(means: str) -> None:
-    code = "import os, sys\ndef solve():\n    print('a')\n    print('b', file=sys.stderr)\n    os.write(1, b'raw')\n    return 'c'"
+    code = "import os, sys\ndef solve():\n    print('a')\n    sys.stderr.write('b\\n')\n    os.write(1, b'raw')\n    return 'c'"
 
     result = evaluate(means, SandboxJob(code, entry="solve"))
 
@@ -132,7 +324,7 @@ def test_errors_are_shown_as_the_author_of_the_code_would_see_them(
     assert error in result.error
     assert line in result.traceback
     assert "merrow" not in result.traceback
-    assert "/tmp" not in result.traceback
+    assert tempfile.gettempdir() not in result.traceback
 
 
 def test_the_folder_has_one_name_in_all_that_leaves(means: str) -> None:

@@ -64,19 +64,18 @@ def test_published_solutions_pass_their_published_tests(default_means: str) -> N
 
 
 VALUES = (
-    "None", "True", "0", "-1", "2**53", "-2**200", "0.1", "-0.0", "float('inf')", "'text ä \\ud800'", "b'\\x00\\xff'", "bytearray(b'x')",
-    "1+2j", "[]", "[1, [2, (3,)]]", "(1, 'a')", "{1, 2}", "frozenset({1})", "{'a': {1: [None]}, (1, 2): 3}", "range(1, 10, 3)",
-    "Decimal('1.10')", "Fraction(-1, 3)", "datetime(2024, 1, 2, 3, 4, 5, tzinfo=timezone.utc)", "date(2024, 1, 2)", "time(1, 2)",
-    "timedelta(days=-1, microseconds=5)", "...", "int", "set([frozenset([(1, 2)])])", "[True, 1, 1.0]",
-)  # fmt: skip
+    *("None", "True", "0", "-1", "2**53", "-2**200", "0.1", "-0.0", "float('inf')", "1+2j", "...", "int"),
+    *("'text ä \\ud800'", "b'\\x00\\xff'", "bytearray(b'x')", "[]", "[1, [2, (3,)]]", "(1, 'a')", "[True, 1, 1.0]"),
+    *("{1, 2}", "frozenset({1})", "set([frozenset([(1, 2)])])", "{'a': {1: [None]}, (1, 2): 3}", "range(1, 10, 3)"),
+    *("Decimal('1.10')", "Fraction(-1, 3)", "date(2024, 1, 2)", "time(1, 2)", "timedelta(days=-1, microseconds=5)"),
+    "datetime(2024, 1, 2, 3, 4, 5, tzinfo=timezone.utc)",
+)
 
 
 def test_plain_data_travels_unchanged_both_ways(means: str) -> None:
     imports = "from datetime import *\nfrom decimal import Decimal\nfrom fractions import Fraction\n"
-    tests = [
-        f"{imports}value = {value}\nback = f(value)\nassert back == value and type(back) is type(value) and repr(back) == repr(value)"
-        for value in VALUES
-    ]
+    same = "assert back == value and type(back) is type(value) and repr(back) == repr(value)"
+    tests = [f"{imports}value = {value}\nback = f(value)\n{same}" for value in VALUES]
 
     result = run(Sandbox(means).test("def f(x):\n    return x", tests, "f"))
 
@@ -85,32 +84,120 @@ def test_plain_data_travels_unchanged_both_ways(means: str) -> None:
 
 PASSING: dict[str, tuple[str, tuple[str, ...]]] = {
     "helpers of the solution": (
-        "def encode(s):\n    return s[::-1]\ndef f(s):\n    return s[::-1]",
-        ("assert f(encode('abc')) == 'abc'", "from random import randint\nassert all(f(encode(str(i))) == str(i) for i in range(50))"),
+        """
+        def encode(s):
+            return s[::-1]
+        def f(s):
+            return s[::-1]
+        """,
+        (
+            "assert f(encode('abc')) == 'abc'",
+            """
+            from random import randint
+            assert all(f(encode(str(i))) == str(i) for i in range(50))
+            """,
+        ),
     ),
-    "constants of the solution": ("LIMIT = 10\ndef f(x):\n    return min(x, LIMIT)", ("assert f(99) == LIMIT",)),
+    "constants of the solution": (
+        """
+        LIMIT = 10
+        def f(x):
+            return min(x, LIMIT)
+        """,
+        ("assert f(99) == LIMIT",),
+    ),
     "modules that the solution imports": (
-        "import math\nimport sys\nfrom collections import Counter\ndef f(x):\n    return Counter(x)",
+        """
+        import math
+        import sys
+        from collections import Counter
+        def f(x):
+            return Counter(x)
+        """,
         ("assert f('aab') == Counter('aab') and math.isclose(1.0, 1.0) and sys.maxsize",),
     ),
     "functions as arguments": (
-        "def f(function, items):\n    return [function(item) for item in items]",
-        ("assert f(lambda x: x + 1, [1, 2]) == [2, 3]", "assert f(len, ['a', 'bb']) == [1, 2]", "assert f(str, [1]) == ['1']"),
+        """
+        def f(function, items):
+            return [function(item) for item in items]
+        """,
+        (
+            "assert f(lambda x: x + 1, [1, 2]) == [2, 3]",
+            "assert f(len, ['a', 'bb']) == [1, 2]",
+            "assert f(str, [1]) == ['1']",
+        ),
     ),
     "functions that call each other to and fro": (
-        "def f(function, n):\n    return n if n == 0 else function(n - 1) + 1",
-        ("def back(n):\n    return f(back, n)\nassert f(back, 10) == 10",),
+        """
+        def f(function, n):
+            return n if n == 0 else function(n - 1) + 1
+        """,
+        (
+            """
+            def back(n):
+                return f(back, n)
+            assert f(back, 10) == 10
+            """,
+        ),
     ),
-    "functions as results": ("def f(n):\n    return lambda x: x * n", ("assert f(3)(4) == 12", "assert callable(f(3))")),
+    "functions as results": (
+        """
+        def f(n):
+            return lambda x: x * n
+        """,
+        (
+            "assert f(3)(4) == 12",
+            "assert callable(f(3))",
+        ),
+    ),
     "generators": (
-        "def f(n):\n    i = 0\n    while n is None or i < n:\n        yield i\n        i += 1",
-        ("assert list(f(3)) == [0, 1, 2]", "g = f(None)\nassert [next(g) for _ in range(5)] == [0, 1, 2, 3, 4]", "assert sum(f(5000)) == 12497500"),
+        """
+        def f(n):
+            i = 0
+            while n is None or i < n:
+                yield i
+                i += 1
+        """,
+        (
+            "assert list(f(3)) == [0, 1, 2]",
+            """
+            g = f(None)
+            assert [next(g) for _ in range(5)] == [0, 1, 2, 3, 4]
+            """,
+            "assert sum(f(5000)) == 12497500",
+        ),
     ),
     "a generator that fails late": (
-        "def f():\n    yield 1\n    yield 2\n    raise ValueError('late')",
-        ("g = f()\nassert next(g) == 1\nassert next(g) == 2\ntry:\n    next(g)\nexcept ValueError as e:\n    assert str(e) == 'late'\nelse:\n    assert False",),
+        """
+        def f():
+            yield 1
+            yield 2
+            raise ValueError('late')
+        """,
+        (
+            """
+            g = f()
+            assert next(g) == 1
+            assert next(g) == 2
+            try:
+                next(g)
+            except ValueError as e:
+                assert str(e) == 'late'
+            else:
+                assert False
+            """,
+        ),
     ),
-    "iterators as arguments": ("def f(items):\n    return list(items)", ("assert f(iter([1, 2])) == [1, 2]", "assert f(x for x in 'ab') == ['a', 'b']")),
+    "iterators as arguments": (
+        """
+        def f(items):
+            return list(items)
+        """,
+        (
+            "assert f(iter([1, 2])) == [1, 2]",
+            "assert f(x for x in 'ab') == ['a', 'b']",
+        ),
+    ),
     "classes": (
         """
         class f:
@@ -123,35 +210,134 @@ PASSING: dict[str, tuple[str, tuple[str, ...]]] = {
             def __repr__(self): return 'a stack'
         """,
         (
-            "s = f()\ns.push(1).push(2)\nassert len(s) == 2 and s[0] == 1 and list(s) == [1, 2] and s.items == [1, 2]\nassert s.pop() == 2",
-            "s = f()\nassert not s\nassert isinstance(s, f) and not isinstance(3, f)\nassert str(s) == repr(s) == 'a stack'",
-            "s = f()\ns.items = [5]\nassert s.pop() == 5 and s == s and s != f()",
+            """
+            s = f()
+            s.push(1).push(2)
+            assert len(s) == 2 and s[0] == 1 and list(s) == [1, 2] and s.items == [1, 2]
+            assert s.pop() == 2
+            """,
+            """
+            s = f()
+            assert not s
+            assert isinstance(s, f) and not isinstance(3, f)
+            assert str(s) == repr(s) == 'a stack'
+            """,
+            """
+            s = f()
+            s.items = [5]
+            assert s.pop() == 5 and s == s and s != f()
+            """,
         ),
     ),
     "dataclasses compared by their data": (
-        "from dataclasses import dataclass\n@dataclass\nclass P:\n    x: int\n    y: int\ndef f(p):\n    return P(p.x + 1, p.y)",
-        ("assert f(P(1, 2)) == P(2, 2)", "assert f(P(1, 2)) != P(1, 2)", "assert f(P(1, 2)).x == 2"),
+        """
+        from dataclasses import dataclass
+        @dataclass
+        class P:
+            x: int
+            y: int
+        def f(p):
+            return P(p.x + 1, p.y)
+        """,
+        (
+            "assert f(P(1, 2)) == P(2, 2)",
+            "assert f(P(1, 2)) != P(1, 2)",
+            "assert f(P(1, 2)).x == 2",
+        ),
     ),
     "named tuples and enumerations as plain values": (
-        "from collections import namedtuple, OrderedDict, defaultdict\nfrom enum import IntEnum\nP = namedtuple('P', 'x y')\nclass C(IntEnum):\n    A = 1\n"
-        "def f(k):\n    return [P(1, 2), C.A, OrderedDict(a=1), defaultdict(int, a=1)][k]",
-        ("assert f(0) == (1, 2)", "assert f(1) == 1", "assert f(2) == {'a': 1}", "assert f(3) == {'a': 1}"),
+        """
+        from collections import namedtuple, OrderedDict, defaultdict
+        from enum import IntEnum
+        P = namedtuple('P', 'x y')
+        class C(IntEnum):
+            A = 1
+        def f(k):
+            return [P(1, 2), C.A, OrderedDict(a=1), defaultdict(int, a=1)][k]
+        """,
+        (
+            "assert f(0) == (1, 2)",
+            "assert f(1) == 1",
+            "assert f(2) == {'a': 1}",
+            "assert f(3) == {'a': 1}",
+        ),
     ),
     "exceptions": (
-        "class TooBig(ValueError):\n    pass\ndef f(x):\n    if x > 9:\n        raise TooBig('too big', x)\n    return {}[x]",
+        """
+        class TooBig(ValueError):
+            pass
+        def f(x):
+            if x > 9:
+                raise TooBig('too big', x)
+            return {}[x]
+        """,
         (
-            "try:\n    f(10)\nexcept TooBig as e:\n    assert e.args == ('too big', 10) and isinstance(e, ValueError)\nelse:\n    assert False",
-            "try:\n    f(1)\nexcept KeyError as e:\n    assert e.args == (1,)\nelse:\n    assert False",
+            """
+            try:
+                f(10)
+            except TooBig as e:
+                assert e.args == ('too big', 10) and isinstance(e, ValueError)
+            else:
+                assert False
+            """,
+            """
+            try:
+                f(1)
+            except KeyError as e:
+                assert e.args == (1,)
+            else:
+                assert False
+            """,
         ),
     ),
     "arguments changed in place": (
-        "def f(items, table):\n    items.sort()\n    table['n'] = len(items)",
-        ("items = [3, 1, 2]\ntable = {}\nassert f(items, table) is None\nassert items == [1, 2, 3] and table == {'n': 3}",),
+        """
+        def f(items, table):
+            items.sort()
+            table['n'] = len(items)
+        """,
+        (
+            """
+            items = [3, 1, 2]
+            table = {}
+            assert f(items, table) is None
+            assert items == [1, 2, 3] and table == {'n': 3}
+            """,
+        ),
     ),
-    "keyword and default arguments": ("def f(a, *rest, b=2, **more):\n    return a, rest, b, more", ("assert f(1, 5, b=3, c=4) == (1, (5,), 3, {'c': 4})",)),
-    "state between calls": ("seen = []\ndef f(x):\n    seen.append(x)\n    return len(seen)", ("assert f(1) == 1 and f(1) == 2", "assert f(1) == 3")),
-    "printing": ("def f(x):\n    print('x' * 1000)\n    return x", ("print('hello')\nassert f(1) == 1",)),
-}  # fmt: skip
+    "keyword and default arguments": (
+        """
+        def f(a, *rest, b=2, **more):
+            return a, rest, b, more
+        """,
+        ("assert f(1, 5, b=3, c=4) == (1, (5,), 3, {'c': 4})",),
+    ),
+    "state between calls": (
+        """
+        seen = []
+        def f(x):
+            seen.append(x)
+            return len(seen)
+        """,
+        (
+            "assert f(1) == 1 and f(1) == 2",
+            "assert f(1) == 3",
+        ),
+    ),
+    "printing": (
+        """
+        def f(x):
+            print('x' * 1000)
+            return x
+        """,
+        (
+            """
+            print('hello')
+            assert f(1) == 1
+            """,
+        ),
+    ),
+}
 
 
 @pytest.mark.parametrize("name", PASSING)

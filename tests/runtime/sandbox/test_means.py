@@ -1,0 +1,130 @@
+"""Which means is taken, what is said of those that can't be, and that nothing runs where none is adequate."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from tests.runtime.sandbox.conftest import run
+
+from merrow_runtime.sandbox import Limits, Sandbox, SandboxRefusedError, TestResult, available_means
+
+CODE = "def solve():\n    return 1"
+
+# A container engine that runs its guest without a container: it shows how it is called and spoken to, not that it holds.
+ENGINE = """#!{python}
+import os, sys
+log = open({log!r}, "a")
+print(*sys.argv[1:], sep="\\x1f", file=log, flush=True)
+words = sys.argv[1:]
+if words[0] == "image":
+    sys.exit(words[2] != "python:3.12-slim")
+if words[0] == "run":
+    environment = dict(words[i + 1].split("=", 1) for i, word in enumerate(words) if word == "--env")
+    at = words.index("python:3.12-slim")
+    os.execve(sys.executable, [sys.executable, *words[at + 2:]], {{**environment, "HOME": "/", "TMPDIR": "/"}})
+"""
+
+
+def test_every_means_says_what_it_holds_and_why_it_can_be_used_or_not() -> None:
+    found = {means.name: means for means in available_means()}
+
+    assert list(found) == ["landlock", "bubblewrap", "seatbelt", "container", "none"]
+    assert all(means.why and means.holds for means in found.values())
+    assert found["seatbelt"].usable is (sys.platform == "darwin")
+    assert "files" not in found["none"].holds
+
+
+def test_the_means_in_force_can_be_asked(default_means: str) -> None:
+    assert run(Sandbox().means()).name == default_means
+    assert run(Sandbox(default_means).evaluate(CODE)).value == "1"
+
+
+def test_limits_alone_need_leave() -> None:
+    with pytest.raises(SandboxRefusedError, match="allow unsafe execution explicitly"):
+        run(Sandbox("none").evaluate(CODE))
+    assert run(Sandbox("none", allow_unsafe=True).evaluate(CODE)).value == "1"
+    assert run(
+        Sandbox("none", allow_unsafe=True).test("def f():\n    return 1", ["assert f() == 1"], "f")
+    ) == TestResult(True, (), "passed")
+
+
+def test_leave_to_run_unsafely_does_not_replace_a_sandbox_that_is_there(default_means: str) -> None:
+    assert run(Sandbox(allow_unsafe=True).means()).name == default_means
+
+
+def test_a_means_that_can_not_be_used_is_refused_with_the_reason() -> None:
+    missing = next((means for means in available_means() if not means.usable), None)
+    if missing is None:
+        pytest.skip("every means can be used here")
+
+    with pytest.raises(SandboxRefusedError) as refused:
+        run(Sandbox(missing.name).evaluate(CODE))
+
+    assert missing.name in str(refused.value)
+    assert missing.why in str(refused.value)
+
+
+def test_an_unknown_means_is_a_wrong_use() -> None:
+    with pytest.raises(ValueError, match="choose one of landlock, bubblewrap"):
+        run(Sandbox("jail").evaluate(CODE))
+
+
+@pytest.fixture
+def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A `docker` that is first on the path; its log of calls."""
+    log = tmp_path / "log"
+    program = tmp_path / "docker"
+    program.write_text(ENGINE.format(python=sys.executable, log=str(log)))
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    return log
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the guest in a container is Linux's")
+def test_a_container_is_started_closed_and_ended(engine: Path) -> None:
+    sandbox = Sandbox("container", Limits(memory_mb=700, wall_s=20))
+    assert run(sandbox.evaluate(CODE)).value == "1"
+    assert run(sandbox.test("def f(x):\n    return x", ["assert f(1) == 1"], "f")).passed
+
+    calls = [line.split("\x1f") for line in engine.read_text().splitlines()]
+    starts = [call for call in calls if call[0] == "run"]
+    assert len(starts) == 3
+    for words in starts:
+        pairs = dict(itertools.pairwise(words))
+        assert (pairs["--network"], pairs["--pull"], pairs["--cap-drop"], pairs["--memory"]) == (
+            "none",
+            "never",
+            "ALL",
+            "700m",
+        )
+        assert {"--read-only", "--rm", "--init"} <= set(words)
+        assert ["kill", pairs["--name"]] in calls
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="on macOS its own sandbox comes first")
+def test_where_the_guest_can_not_lock_itself_in_nothing_is_run(tmp_path: Path, engine: Path) -> None:
+    """An engine whose guest fails before it is closed: refused, with its words."""
+    program = tmp_path / "docker"
+    program.write_text(
+        program.read_text().replace("    os.execve(", "    sys.exit('no such container')\n    os.execve(")
+    )
+
+    with pytest.raises(SandboxRefusedError, match="no such container"):
+        run(Sandbox("container").evaluate(CODE))
+
+
+def test_a_profile_for_macos_denies_first_and_names_the_folder() -> None:
+    """What can be told without macOS: its form."""
+    from merrow_runtime.sandbox.means.seatbelt import profile
+
+    text = profile('/private/tmp/a"b.c', ["/usr/lib"], ["/packages"])
+
+    assert text.index("(deny default)") < text.index("(allow")
+    assert '(subpath "/private/tmp/a\\"b.c")' in text
+    assert "(deny network*)" in text
+    assert "(deny process-fork)" in text
+    assert text.count("(") == text.count(")")
