@@ -98,8 +98,8 @@ class OpenAIEndpoint:
             return self._reply(request, dialect, answer, time.perf_counter() - started)
 
     def learn_ignored_schema(self, model: str) -> None:
-        """To be called when an answer to a request with a schema ended well and was no JSON: the server ignores the
-        schema, so the next request says it in words.
+        """To be called when an answer to a request with a schema does not fit it: the server ignores schemas, so the next
+        request asks less of it. Answers that are no JSON at all are noticed without.
         """
         dialect = self._dialects.of(model)
         self._dialects.learn(model, dialect, after_ignored_schema(dialect))
@@ -222,6 +222,8 @@ class OpenAIEndpoint:
             known = self._dialects.of(request.model)
             self._dialects.learn(request.model, known, replace(known, thinks=split.thinks))
         text = answer.refusal or split.text
+        if request.schema is not None and answer.finish == "stop" and text.strip() and not _is_json(text):
+            self._dialects.learn(request.model, dialect, after_ignored_schema(dialect))
         if answer.reason == "error":
             raise self._failures.unusable("broke its answer off with an error; try again later")
         if not text.strip() and answer.finish == "stop":
@@ -247,6 +249,14 @@ class OpenAIEndpoint:
         )
         price = self.price(request.model)
         return usage if price is None else replace(usage, cost_usd=price.cost(usage, answer.cached_tokens))
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
 
 
 class _RefusedError(Exception):

@@ -1,9 +1,9 @@
-"""Whether an endpoint can be reached, found out without paying: by asking for its list of models."""
+"""Whether an endpoint is there: one cheap question that costs nothing, for ``merrow doctor``."""
 
 from __future__ import annotations
 
 import asyncio
-import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,52 +12,55 @@ from merrow_runtime.models.connections import Connection, acquire, release, requ
 from merrow_runtime.models.failures import Failures, ServerError
 from merrow_runtime.models.origins import origin_of
 
-_SECONDS = 8.0
-_UNKNOWN = frozenset({404, 405, 501})
-"""Some endpoints have no list of models; that they say so shows that they are there."""
+_SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """Whether the endpoint answers, a sentence about it, and the models that it lists, if it does."""
+    """What came of it: ``ok`` is None where the endpoint answers but can't tell its models, and a sentence for people."""
 
-    ok: bool
+    ok: bool | None
     sentence: str
     models: tuple[str, ...] = ()
 
 
-async def reach(connection: Connection) -> Reached:
-    """Ask an endpoint for its models. Never raises; ends after a few seconds."""
-    import aiohttp
-    import httpx2
-    import openai
-
+async def reach(connection: Connection, seconds: float = 10.0) -> Reached:
+    """Ask an endpoint for its models (``GET /models``). Never raises `EndpointFailure`."""
     origin = origin_of(connection.base_url)
     failures = Failures(origin, (connection.api_key,) if connection.api_key else ())
     client = await acquire(connection)
     try:
-        async with asyncio.timeout(_SECONDS):
-            options: Any = request_options(connection, _SECONDS)
-            models = _models(await client.get("/models", cast_to=object, options=options))
-        count = "1 model" if len(models) == 1 else f"{len(models)} models"
-        return Reached(True, f"{origin} answers" + (f" and lists {count}." if models else "."), models)
+        async with asyncio.timeout(seconds):
+            return await _ask(client, connection, seconds, origin, failures)
     except TimeoutError:
-        return Reached(False, str(failures.too_slow(_SECONDS)))
-    except openai.APIStatusError as problem:
-        if problem.status_code in _UNKNOWN:
-            return Reached(True, f"{origin} answers; it has no list of models.")
-        error = ServerError.read(problem.body)
-        return Reached(False, str(failures.of_status(problem.status_code, error, problem.response.headers, "")))
-    except (openai.APIConnectionError, httpx2.HTTPError, aiohttp.ClientError, OSError) as problem:
-        return Reached(False, str(failures.of_connection(problem, _SECONDS)))
-    except (openai.APIError, json.JSONDecodeError, UnicodeDecodeError, EndpointFailure):
-        return Reached(False, f"{origin} answers with something else than the OpenAI protocol; check the base URL.")
+        return Reached(False, str(failures.too_slow(seconds)))
+    except EndpointFailure as failure:
+        return Reached(False, str(failure))
     finally:
         await release(connection)
 
 
-def _models(body: object) -> tuple[str, ...]:
-    listed = body.get("data") if isinstance(body, dict) else None
-    if not isinstance(listed, list):
-        return ()
-    return tuple(str(model["id"]) for model in listed if isinstance(model, dict) and "id" in model)
+async def _ask(client: Any, connection: Connection, seconds: float, origin: str, failures: Failures) -> Reached:
+    import aiohttp
+    import httpx2
+    import openai
+
+    try:
+        told = await client.get("/models", cast_to=object, options=request_options(connection, seconds))
+    except openai.APIStatusError as problem:
+        if problem.status_code in (404, 405, 501):
+            return Reached(None, f"The endpoint {origin} answers, but doesn't list its models.")
+        error = ServerError.read(problem.body)
+        raise failures.of_status(problem.status_code, error, problem.response.headers, "") from None
+    except (openai.APIConnectionError, httpx2.HTTPError, aiohttp.ClientError, OSError) as problem:
+        raise failures.of_connection(problem, seconds) from None
+    except ValueError:
+        told = None
+    data = told.get("data") if isinstance(told, Mapping) else None
+    if not isinstance(data, list):
+        return Reached(None, f"The endpoint {origin} answers, but not with a list of models; check the base URL.")
+    models = tuple(sorted(str(entry["id"]) for entry in data if isinstance(entry, Mapping) and "id" in entry))
+    named = ", ".join(failures.said(model) for model in models[:_SHOWN])
+    more = f" and {len(models) - _SHOWN} more" if len(models) > _SHOWN else ""
+    count = f"{len(models)} model{'' if len(models) == 1 else 's'}"
+    return Reached(True, f"The endpoint {origin} answers and has {count}{': ' if named else ''}{named}{more}.", models)

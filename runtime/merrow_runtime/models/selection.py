@@ -14,7 +14,7 @@ from merrow_runtime.models.offline import OFFLINE_ORIGIN, OfflineEndpoint
 from merrow_runtime.models.origins import OPENAI_BASE_URL, OPENAI_ORIGIN, is_loopback, origin_of
 from merrow_runtime.models.prices import PriceTable
 from merrow_runtime.models.trust import WorkspaceValue, trusted_base_url
-from merrow_runtime.models.user_settings import UserSettings
+from merrow_runtime.models.user_settings import UserSettings, read_user_settings, settings_path
 
 DEFAULT_CONCURRENCY = 64
 KEY_VARIABLE = "OPENAI_API_KEY"
@@ -63,13 +63,14 @@ class EndpointChoice:
 def choose_endpoint(
     options: ModelOptions,
     environment: Mapping[str, str],
-    user_settings: UserSettings,
+    user_settings: UserSettings | None = None,
     workspace_values: Iterable[WorkspaceValue] = (),
     *,
     dialects: DialectStore | None = None,
 ) -> Endpoint:
-    """The endpoint that `decide` names, opened."""
-    return decide(options, environment, user_settings, workspace_values).open(dialects)
+    """The endpoint that `decide` names, opened. Without ``user_settings`` the user's file is read."""
+    settings = user_settings or read_user_settings(settings_path(environment))
+    return decide(options, environment, settings, workspace_values).open(dialects)
 
 
 def decide(

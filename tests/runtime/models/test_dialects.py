@@ -214,25 +214,42 @@ async def test_other_complaints_teach_nothing(refused: Status) -> None:
         assert notebook.writes == 0
 
 
-async def test_a_schema_that_is_silently_ignored_is_said_otherwise_once_told() -> None:
+@pytest.mark.parametrize(
+    ("said", "is_told"), [("It is 42.", False), ('{"result": 42}', True)], ids=["no JSON", "other JSON"]
+)
+async def test_a_schema_that_is_silently_ignored_is_learned(said: str, is_told: bool) -> None:
     notebook = Notebook()
-    async with OpenAIServer() as server, endpoint_at(server.base_url, dialects=notebook) as endpoint:
-        for _ in range(3):
-            await endpoint.complete(asking(schema=SCHEMA))
-            endpoint.learn_ignored_schema("gpt-test")
+    async with (
+        OpenAIServer(lambda _: Reply(said)) as server,
+        endpoint_at(server.base_url, dialects=notebook) as endpoint,
+    ):
+        for _ in range(4):
+            assert (await endpoint.complete(asking(schema=SCHEMA))).text == said
+            if is_told:
+                endpoint.learn_ignored_schema("gpt-test")
         formats = [(body.get("response_format") or {}).get("type") for body in server.bodies]
-        assert formats == ["json_schema", "json_object", None]
+        assert formats == ["json_schema", "json_object", None, None]
         assert notebook.writes == 2
         # A server that forces nothing is told the schema in words.
         assert '"required":["answer"]' in server.bodies[-1]["messages"][-1]["content"]
         assert '"required":["answer"]' not in server.bodies[0]["messages"][-1]["content"]
 
 
+@pytest.mark.parametrize(
+    "reply", [Reply('{"answer": "42"}'), Reply('{"answ', finish="length"), Reply("", finish="content_filter")]
+)
+async def test_an_answer_that_is_valid_cut_or_refused_teaches_nothing_of_schemas(reply: Reply) -> None:
+    notebook = Notebook()
+    async with OpenAIServer(lambda _: reply) as server, endpoint_at(server.base_url, dialects=notebook) as endpoint:
+        await endpoint.complete(asking(schema=SCHEMA))
+    assert notebook.writes == 0
+
+
 async def test_a_schema_beyond_what_can_be_forced_changes_this_call_alone() -> None:
     notebook = Notebook()
     complaint = "Invalid schema for response_format 'answer': 'required' is required to be supplied"
     async with OpenAIServer() as server, endpoint_at(server.base_url, dialects=notebook) as endpoint:
-        server.script(Status(400, complaint, param="response_format", code="invalid_json_schema"))
+        server.script(Status(400, complaint, param="response_format", code="invalid_json_schema"), *[Reply("{}")] * 2)
         await endpoint.complete(asking(schema=SCHEMA))
         await endpoint.complete(asking(schema=SCHEMA))
         formats = [body["response_format"]["type"] for body in server.bodies]
