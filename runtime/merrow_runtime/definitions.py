@@ -64,11 +64,17 @@ class Step:
         return hashlib.sha256(self.digest + text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def make_steps(workflow: Workflow, options: RunOptions, find: FindOperator) -> dict[int, Step]:
-    """The steps of all nodes with an operator, by index. Raises `UsageFailure` where a parameter can't be used."""
+def make_steps(
+    workflow: Workflow, options: RunOptions, find: FindOperator, default_model: str | None = None
+) -> dict[int, Step]:
+    """The steps of all nodes with an operator, by index. ``default_model`` is that of the user's settings.
+
+    Raises `UsageFailure` where a parameter can't be used.
+    """
     graph = workflow.graph
+    default_model = options.default_model or default_model or DEFAULT_MODEL
     return {
-        node.index: _step(workflow, node, options, find)
+        node.index: _step(workflow, node, options.model or workflow.analysis.settings.model or default_model, find)
         for node in graph.nodes
         if node.kind == "operator" and node.spec is not None
     }
@@ -80,7 +86,7 @@ def title_of(node: TypedNode) -> str:
     return role[1] if role is not None else node.id if node.spec is None else node.spec.name
 
 
-def _step(workflow: Workflow, node: TypedNode, options: RunOptions, find: FindOperator) -> Step:
+def _step(workflow: Workflow, node: TypedNode, default_model: str, find: FindOperator) -> Step:
     settings, spec, types = workflow.analysis.settings, node.spec, workflow.graph.types
     assert spec is not None  # noqa: S101 (an operator node has one)
     said = {key: parameter.value for key, parameter in node.resolution.parameters.items()}
@@ -90,7 +96,7 @@ def _step(workflow: Workflow, node: TypedNode, options: RunOptions, find: FindOp
         own = getattr(settings, key, None)
         return value if value is not None else own if own is not None else default
 
-    model = said.get("model") or options.model or settings.model or options.default_model or DEFAULT_MODEL
+    model = said.get("model") or default_model
     samples = int(_number(said["samples"])) if node.resolution.samples else None
     outputs = {name: _single(type_, samples) for name, type_ in node.outputs.items()}
     kinds, words = kinds_and_words(outputs.values(), types)

@@ -69,7 +69,8 @@ class Job:
         self.options = options
         self.resources = resources
         graph = workflow.graph
-        self.steps = make_steps(workflow, options, operator_for)
+        self.chosen = resources.chosen(workflow.machine)
+        self.steps = make_steps(workflow, options, operator_for, self.chosen.model)
         self.only = None if options.only is None else single_inputs(graph, self.steps, options, earlier)
         self.inputs = {} if self.only is not None else read_inputs(graph, inputs)
         self.earlier = {} if self.only is not None else earlier
@@ -82,7 +83,7 @@ class Job:
             resources.recorder = Recorder(options.record, {"workflow": workflow.name, "seed": options.seed})
 
     def _check_prices(self) -> None:
-        endpoint = self.resources.endpoint
+        endpoint = self.chosen.endpoint
         for step in self.steps.values():
             model = step.definition.model
             if price_at(endpoint, model) is None:
@@ -95,9 +96,9 @@ class Job:
         budget: Budget | None = None
         if self.limits != Limits():
             budget = Budget(self.limits.usd, self.limits.tokens, self.limits.seconds, spent, elapsed)
-        endpoint = resources.endpoint
+        endpoint = self.chosen.endpoint
         gate = gate_of(endpoint)
-        calling = Calling(endpoint, gate.semaphore(options.concurrency), budget, options.retry)
+        calling = Calling(endpoint, gate.semaphore(self.chosen.concurrency), budget, options.retry)
         begun = Run(record.id, self.workflow.name)
         box: list[Sandbox] = []
 
@@ -130,11 +131,14 @@ class Job:
             scheduler = Single(self.only, engine, watch)
 
         def before() -> None:
-            begun.tell(
-                "run_started",
-                None,
-                {"workflow": self.workflow.name, "endpoint": calling.origin, "nodes": scheduler.count},
-            )
+            data: dict[str, object] = {
+                "workflow": self.workflow.name,
+                "endpoint": calling.origin,
+                "nodes": scheduler.count,
+            }
+            if self.chosen.notices:
+                data["notices"] = list(self.chosen.notices)
+            begun.tell("run_started", None, data)
 
         async def work() -> RunResult:
             seconds = None if budget is None else budget.remaining_seconds

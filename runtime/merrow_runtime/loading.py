@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import tomllib
 from dataclasses import replace
 from pathlib import Path
 
 from merrow_analysis.definitions.configuration import Config, parse_configuration
 from merrow_runtime.files import file_target, read_path, the_diagram
+from merrow_runtime.models.trust import WorkspaceValue, workspace_values
 from merrow_runtime.workflow import Workflow, check_workflow
 from merrow_runtime.workspace import LARGEST_RESOURCE, PROJECT_FILE, Surroundings
 
@@ -22,7 +24,7 @@ def load(path: str | os.PathLike[str]) -> Workflow:
     assert target.path is not None  # noqa: S101 (a file target always has one)
     text, fence = the_diagram(target, read_path(target.path, target.name).text)
     surroundings = Surroundings()
-    config, relative = configuration(surroundings, target.path)
+    config, relative, shared = configuration(surroundings, target.path)
     several = fence is not None and target.block is not None
     return check_workflow(
         text,
@@ -31,11 +33,13 @@ def load(path: str | os.PathLike[str]) -> Workflow:
         provider=surroundings.provider(target.base),
         config=config,
         fence=fence,
+        shared=shared,
     )
 
 
-def configuration(surroundings: Surroundings, path: Path) -> tuple[Config, str]:
-    """The settings that a workflow file obeys, with the libraries' paths from its folder; and its path from theirs.
+def configuration(surroundings: Surroundings, path: Path) -> tuple[Config, str, tuple[WorkspaceValue, ...]]:
+    """The settings that a workflow file obeys, with the libraries' paths from its folder; its path from theirs; and what
+    the settings file says of the machine.
 
     Raises `InputError` where the settings file can't be read.
     """
@@ -44,11 +48,20 @@ def configuration(surroundings: Surroundings, path: Path) -> tuple[Config, str]:
     folder = surroundings.root(base) if file is None else file.parent
     relative = Path(os.path.relpath(base / path.name, folder)).as_posix()
     if file is None:
-        return Config(), relative
-    config = parse_configuration(
-        read_path(file, str(file), LARGEST_RESOURCE).text, in_pyproject=file.name == PROJECT_FILE
-    )
+        return Config(), relative, ()
+    text = read_path(file, str(file), LARGEST_RESOURCE).text
+    config = parse_configuration(text, in_pyproject=file.name == PROJECT_FILE)
     if config.libraries:
         beside = Path(os.path.relpath(folder, base))
         config = replace(config, libraries=tuple(os.path.normpath(beside / library) for library in config.libraries))
-    return config, relative
+    return config, relative, _of_the_machine(text, file)
+
+
+def _of_the_machine(text: str, file: Path) -> tuple[WorkspaceValue, ...]:
+    try:
+        table = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError, ValueError):
+        return ()  # `parse_configuration` has said so.
+    if file.name == PROJECT_FILE:
+        table = table.get("tool", {}).get("merrow", {})
+    return tuple(workspace_values(table, file.name)) if isinstance(table, dict) else ()

@@ -14,18 +14,16 @@ from merrow_runtime.values import Value
 DEFAULT_MODEL = "gpt-4o-mini"
 """The model where neither node, workflow, command line nor settings name one."""
 
-CONCURRENCY = 16
-"""Calls to one endpoint at the same time, where nobody says otherwise."""
-
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
     """Everything about a run that is not in its workflow or its inputs.
 
     - ``model``: goes before the workflow's model, not before that of a node which names its own.
-    - ``default_model``: for workflows that name none (the user's settings).
+    - ``default_model``: for workflows that name none (None: the user's settings).
     - ``base_url``: the endpoint, where none is handed to `merrow_runtime.start`.
-    - ``concurrency``: how many calls to one endpoint may be on their way at the same time.
+    - ``concurrency``: how many calls to one endpoint may be on their way at the same time (None: the user's
+      settings, else 64).
     - ``budget_usd``, ``budget_tokens``, ``budget_seconds``: in place of the workflow's own limits.
     - ``no_store``: the journal, the answers and the run are in memory only and gone with the process.
     - ``fresh``: no answer is taken from the cache (answers are still put there).
@@ -45,7 +43,7 @@ class RunOptions:
     model: str | None = None
     default_model: str | None = None
     base_url: str | None = None
-    concurrency: int = CONCURRENCY
+    concurrency: int | None = None
     budget_usd: float | None = None
     budget_tokens: int | None = None
     budget_seconds: float | None = None
@@ -65,7 +63,7 @@ class RunOptions:
     stream: bool = False
 
     def __post_init__(self) -> None:
-        if self.concurrency < 1:
+        if self.concurrency is not None and self.concurrency < 1:
             raise UsageFailure("The concurrency must be 1 or more.")
         if self.from_node is not None and self.from_run is None:
             raise UsageFailure(f"To run from {self.from_node} on, name the run that the other results come from.")

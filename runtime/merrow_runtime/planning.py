@@ -27,7 +27,7 @@ from merrow_runtime.operators.registry import operator_for
 from merrow_runtime.operators.shapes import placeholder, shape_of
 from merrow_runtime.options import RunOptions
 from merrow_runtime.requests import ModelRequest
-from merrow_runtime.resources import chosen_endpoint
+from merrow_runtime.resources import Chosen, choose
 from merrow_runtime.usage import Usage
 from merrow_runtime.values import Value, as_text
 from merrow_runtime.workflow import Workflow
@@ -119,8 +119,9 @@ def dry_run(
     """
     options = RunOptions() if options is None else options
     workflow = source if isinstance(source, Workflow) else load(source)
-    endpoint = chosen_endpoint(options, options.base_url) if endpoint is None else endpoint
-    planner = _Planner(workflow, options, dict(inputs or {}))
+    chosen = Chosen(endpoint) if endpoint is not None else choose(options, options.base_url, workflow.machine)
+    endpoint = chosen.endpoint
+    planner = _Planner(workflow, make_steps(workflow, options, operator_for, chosen.model), dict(inputs or {}))
     nodes = tuple(planner.nodes())
     return Plan(workflow.name, endpoint.origin, nodes, *_bounds(workflow.graph, planner.steps, nodes, endpoint))
 
@@ -128,9 +129,9 @@ def dry_run(
 class _Planner:
     """Goes through the nodes in order, with placeholders for values."""
 
-    def __init__(self, workflow: Workflow, options: RunOptions, inputs: dict[str, Value]) -> None:
+    def __init__(self, workflow: Workflow, steps: Mapping[int, Step], inputs: dict[str, Value]) -> None:
         self.graph = workflow.graph
-        self.steps = make_steps(workflow, options, operator_for)
+        self.steps = steps
         self._outputs: dict[int, dict[str, Value]] = {}
         self._carried: dict[int, list[Given]] = {}
         self._titles = [title_of(node) for node in self.graph.nodes]

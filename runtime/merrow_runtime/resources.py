@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from dataclasses import dataclass
 from urllib.parse import urlsplit, urlunsplit
 
 from merrow_runtime.errors import EndpointFailure
+from merrow_runtime.models.dialects import DialectStore
 from merrow_runtime.models.endpoint import Endpoint, OnText
+from merrow_runtime.models.selection import DEFAULT_CONCURRENCY, ModelOptions, decide
+from merrow_runtime.models.trust import WorkspaceValue
+from merrow_runtime.models.user_settings import read_user_settings
 from merrow_runtime.options import RunOptions
 from merrow_runtime.requests import ModelReply, ModelRequest
 from merrow_runtime.store.database import Store
@@ -34,13 +40,33 @@ def without_user(base_url: str) -> str:
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
-def chosen_endpoint(options: RunOptions, base_url: str | None) -> Endpoint:
-    """The endpoint by options and environment, none for a replay. Raises `UsageFailure`."""
-    if options.replay is not None:
-        return NoEndpoint()
-    from merrow_runtime.models.selection import ModelOptions, choose_endpoint
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """An endpoint with what the user's settings say about calls to it. ``notices`` are for the user to read."""
 
-    return choose_endpoint(ModelOptions(base_url=base_url, model=options.model), os.environ, {}, {})
+    endpoint: Endpoint
+    model: str | None = None
+    concurrency: int = DEFAULT_CONCURRENCY
+    notices: tuple[str, ...] = ()
+
+
+def choose(
+    options: RunOptions,
+    base_url: str | None,
+    machine: Sequence[WorkspaceValue],
+    dialects: DialectStore | None = None,
+) -> Chosen:
+    """The endpoint by options, environment and the user's settings; none for a replay. Raises `UsageFailure`.
+
+    ``machine`` are settings of the machine's that stand in files of the workspace, where they are mostly ignored.
+    """
+    settings = read_user_settings()
+    concurrency = options.concurrency or settings.concurrency or DEFAULT_CONCURRENCY
+    if options.replay is not None:
+        return Chosen(NoEndpoint(), settings.model, concurrency)
+    asked = ModelOptions(base_url=base_url, model=options.model, concurrency=concurrency)
+    choice = decide(asked, os.environ, settings, machine)
+    return Chosen(choice.open(dialects), settings.model, concurrency, choice.notices)
 
 
 class Resources:
@@ -48,7 +74,7 @@ class Resources:
 
     def __init__(self, options: RunOptions, endpoint: Endpoint | None, store: Store | None) -> None:
         self._options = options
-        self._endpoint = endpoint
+        self._chosen = None if endpoint is None else Chosen(endpoint, None, options.concurrency or DEFAULT_CONCURRENCY)
         self._own_endpoint = endpoint is None
         self._own_store = store is None
         self._base_url = options.base_url
@@ -71,17 +97,16 @@ class Resources:
         """The address that was asked for, without a user's name or password in it."""
         return None if self._base_url is None else without_user(self._base_url)
 
-    @property
-    def endpoint(self) -> Endpoint:
-        """The endpoint, chosen when it is first asked for. Raises `UsageFailure`."""
-        if self._endpoint is None:
-            self._endpoint = chosen_endpoint(self._options, self._base_url)
-        return self._endpoint
+    def chosen(self, machine: Sequence[WorkspaceValue]) -> Chosen:
+        """The endpoint, chosen when it is first asked for; see `choose`. Raises `UsageFailure`."""
+        if self._chosen is None:
+            self._chosen = choose(self._options, self._base_url, machine, self.store.dialects)
+        return self._chosen
 
     async def close(self) -> None:
         """Close what this run opened."""
-        if self._own_endpoint and self._endpoint is not None:
-            await self._endpoint.close()
+        if self._own_endpoint and self._chosen is not None:
+            await self._chosen.endpoint.close()
         self._close_files()
 
     def _close_files(self) -> None:

@@ -13,6 +13,7 @@ from merrow_analysis.diagnostics import Diagnostic, Severity
 from merrow_analysis.graph.nodes import TypedGraph
 from merrow_analysis.markdown import Fence
 from merrow_runtime.errors import UsageFailure
+from merrow_runtime.models.trust import WorkspaceValue, workspace_values
 
 SNAPSHOT = 1
 """The number of the snapshot's format."""
@@ -66,6 +67,15 @@ class Workflow:
     path: str | None = None
     files: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     fence: Fence | None = None
+    shared: tuple[WorkspaceValue, ...] = ()
+    """Settings of the machine's that stand in its settings file, where they are mostly ignored."""
+
+    @property
+    def machine(self) -> list[WorkspaceValue]:
+        """Settings of the machine's in its front matter and in its settings file."""
+        block = self.analysis.settings.document.values.get("workflow")
+        own = workspace_values(block, self.name) if isinstance(block, dict) else []
+        return [*own, *self.shared]
 
     def snapshot(self) -> dict[str, Any]:
         """All that `restore` needs, as plain data: what the files say later makes no difference."""
@@ -94,18 +104,19 @@ def check_workflow(
     provider: Provider | None = None,
     config: Config | None = None,
     fence: Fence | None = None,
+    shared: tuple[WorkspaceValue, ...] = (),
 ) -> Workflow:
     """Check a diagram's text and make a `Workflow` of it.
 
-    ``provider`` hands out the files that it names. Raises `UsageFailure` where it has errors, saying which, or is no
-    workflow at all.
+    ``provider`` hands out the files that it names; ``shared`` are settings of the machine's in its settings file.
+    Raises `UsageFailure` where it has errors, saying which, or is no workflow at all.
     """
     config = Config() if config is None else config
     recording = RecordingProvider(provider)
     # Without a provider prompts and libraries are those of the text alone, which is no mistake; see `collect_prompts`.
     analysis = analyse(text, path=path, provider=None if provider is None else recording, config=config)
     graph = _runnable(analysis, name, fence)
-    return Workflow(name, text, analysis, graph, config, path, recording.files, fence)
+    return Workflow(name, text, analysis, graph, config, path, recording.files, fence, shared)
 
 
 def restore(snapshot: Mapping[str, Any]) -> Workflow:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from merrow_runtime.models.endpoint import OnText
@@ -12,7 +12,8 @@ from merrow_runtime.requests import ModelReply, ModelRequest
 from merrow_runtime.running import Run
 from merrow_runtime.workflow import Workflow, check_workflow
 
-Answer = Callable[[ModelRequest], "str | ModelReply | Exception"]
+Said = str | ModelReply | Exception
+Answer = Callable[[ModelRequest], "Said | Awaitable[Said]"]
 
 
 def last_line(request: ModelRequest) -> str:
@@ -21,7 +22,7 @@ def last_line(request: ModelRequest) -> str:
 
 
 class FakeEndpoint:
-    """Answers from a function; ``seen`` has what it was asked. ``gate``, where set, holds back every answer."""
+    """Answers from a function, which may wait; ``seen`` has what it was asked. ``gate``, where set, holds back every answer."""
 
     def __init__(self, answer: Answer = last_line, origin: str = "http://fake.test") -> None:
         self.origin = origin
@@ -45,7 +46,8 @@ class FakeEndpoint:
                 await self.gate.wait()
             else:
                 await asyncio.sleep(0)
-            answer = self._answer(request)
+            said = self._answer(request)
+            answer = await said if isinstance(said, Awaitable) else said
             if isinstance(answer, Exception):
                 raise answer
             if on_text is not None:

@@ -11,6 +11,7 @@ from tests.runtime.engine.fakes import FakeEndpoint, workflow
 
 import merrow_runtime
 from merrow_runtime import RunOptions, UsageFailure
+from merrow_runtime.errors import EndpointFailure
 from merrow_runtime.models.prices import Price
 from merrow_runtime.requests import ModelReply, ModelRequest
 from merrow_runtime.store.database import Store
@@ -39,7 +40,7 @@ def ten_tokens(request: ModelRequest) -> ModelReply:
 
 
 async def test_the_same_request_in_flight_at_temperature_0_is_one_call() -> None:
-    endpoint, store = FakeEndpoint(lambda r: ModelReply("ok", usage=Usage(1, 1, 1, 0.0))), MemoryStore()
+    endpoint, store = FakeEndpoint(lambda _: ModelReply("ok", usage=Usage(1, 1, 1, 0.0))), MemoryStore()
     endpoint.gate = asyncio.Event()
     run = merrow_runtime.start(voters(), {"problem": "x"}, endpoint=endpoint, store=store)
     await endpoint.until_asked(1)
@@ -100,26 +101,21 @@ async def test_samples_are_so_many_results_each_with_its_own_call() -> None:
     assert [call.key.sample for call in store.calls(result.run, "S")] == [0, 1, 2]
 
 
-async def test_samples_that_fail_follow_on_error() -> None:
-    for more, expected in ((", on_error: skip", ["0", "2"]), (', on_error: default, default: "d"', ["0", "d", "2"])):
-        asked = iter(range(9))
-
-        def answer(_: ModelRequest, asked: object = asked) -> str | Exception:
-            number = next(asked)  # type: ignore[call-overload]
-            return merrow_runtime.RunFailure("no") if number == 1 else str(number)
-
-        flow = workflow(
-            f'S@{{op: Custom, prompt: "think", samples: 3, temperature: 1{more}}}', "PROBLEM --> S --> A",
-            'A@{op: Custom, prompt: "all"}', "A --> RETURN",
-        )  # fmt: skip
-
-        def one(request: ModelRequest) -> str | Exception:
-            from merrow_runtime.errors import EndpointFailure
-
-            said = answer(request)
-            return EndpointFailure("no") if isinstance(said, Exception) else said
-
-        result = await merrow_runtime.run(flow, {"problem": "x"}, endpoint=FakeEndpoint(one), store=MemoryStore())
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [(", on_error: skip", ["0", "2"]), (', on_error: default, default: "d"', ["0", "d", "2"]), ("", None)],
+)
+async def test_samples_that_fail_follow_on_error(more: str, expected: list[str] | None) -> None:
+    said: list[str | Exception] = ["0", EndpointFailure("no"), "2", "all"]
+    flow = workflow(
+        f'S@{{op: Custom, prompt: "think", samples: 3, temperature: 1{more}}}', "PROBLEM --> S --> A",
+        'A@{op: Custom, prompt: "all"}', "A --> RETURN",
+    )  # fmt: skip
+    endpoint = FakeEndpoint(lambda _: said.pop(0))
+    result = await merrow_runtime.run(flow, {"problem": "x"}, endpoint=endpoint, store=MemoryStore())
+    if expected is None:
+        assert (result.status, result.error) == ("failed", "no")
+    else:
         assert result.nodes["S"].outputs == {"response": expected}, result.error
 
 

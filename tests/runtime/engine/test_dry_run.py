@@ -27,7 +27,7 @@ async def test_prompts_are_those_that_a_run_sends() -> None:
     planned = {node.node: node.questions for node in plan.nodes}
     said = {name: f"<Text from {name}.response>" for name in "ABC"}
 
-    answers = Priced(lambda r: said["A" if len(answers.seen) == 1 else "B" if len(answers.seen) == 2 else "C"])
+    answers = Priced(lambda _: said["ABC"[len(answers.seen) - 1]])
     await merrow_runtime.run(flow, {"problem": "what?"}, endpoint=answers, store=MemoryStore())
     assert [planned[name][0].messages for name in "ABC"] == [request.messages for request in answers.seen]
     assert (plan.calls.least, plan.calls.most) == (3, 3)
@@ -55,9 +55,9 @@ def test_bounds_go_over_all_choices_and_repair_loops() -> None:
 def test_many_decisions_have_bounds_all_the_same() -> None:
     lines = ['S@{op: Custom, prompt: "s"}', "PROBLEM --> S", 'F@{op: Custom, prompt: "f"}', "F --> RETURN", "S --> F"]
     for number in range(14):
-        lines += [f"D{number}{{?}}:::DecisionOp", f"S --> D{number}", f'A{number}@{{op: Custom, prompt: "a"}}',
-                  f'B{number}@{{op: Custom, prompt: "b"}}', f"PROBLEM --> A{number} & B{number}",
-                  f"D{number} -- a --> A{number}", f"D{number} -- else --> B{number}", f"A{number} & B{number} --> F"]  # fmt: skip
+        lines += [f"D{number}{{?}}:::DecisionOp", f"S --> D{number}", f"PROBLEM --> A{number} & B{number} --> F"]
+        lines += [f'A{number}@{{op: Custom, prompt: "a"}}', f'B{number}@{{op: Custom, prompt: "b"}}']
+        lines += [f"D{number} -- a --> A{number}", f"D{number} -- else --> B{number}"]
     plan = merrow_runtime.dry_run(workflow(*lines), endpoint=Priced())
     assert plan.calls.least == 2
     assert plan.calls.most == 2 + 28

@@ -11,7 +11,7 @@ from tests.runtime.engine.fakes import FakeEndpoint, flowchart, names_of, workfl
 import merrow_runtime
 from merrow_runtime import RunOptions, UsageFailure
 from merrow_runtime.errors import EndpointFailure, StoreFailure
-from merrow_runtime.requests import ModelReply, ModelRequest
+from merrow_runtime.requests import ModelRequest
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.memory import MemoryStore
 
@@ -229,22 +229,19 @@ async def test_the_journal_has_what_is_needed_to_look_at_a_run_and_no_secret() -
     assert call.result["text"] == "second!"
 
 
-async def test_nothing_is_lost_where_the_process_dies_between_two_calls(tmp_path: Path) -> None:
+async def test_a_call_is_in_the_journal_before_its_result_is_used(tmp_path: Path) -> None:
     path = tmp_path / "runs.sqlite"
     store = Store.open(path)
-    endpoint = saying()
+    found: list[list[str]] = []
 
-    class Dies(FakeEndpoint):
-        async def complete(self, request: ModelRequest, on_text: object = None) -> ModelReply:
-            self.seen.append(request)
-            if len(self.seen) == 2:
-                # What another process would find at this very moment.
-                copy = Store.open(path)
-                assert [call.key.node for call in copy.calls(copy.runs()[0].id)] == ["A"]
-                copy.close()
-            return ModelReply(request.messages[0].content + "!")
+    def answer(request: ModelRequest) -> str:
+        # What another process would find at this very moment.
+        other = Store.open(path)
+        found.append([call.key.node for call in other.calls(other.runs()[0].id)])
+        other.close()
+        return request.messages[0].content + "!"
 
-    result = await merrow_runtime.run(workflow(*CHAIN), {"problem": "x"}, endpoint=Dies(), store=store)
+    result = await merrow_runtime.run(workflow(*CHAIN), {"problem": "x"}, endpoint=FakeEndpoint(answer), store=store)
     assert result.status == "finished", result.error
-    assert endpoint.seen == []
+    assert found == [[], ["A"], ["A", "B"]]
     store.close()

@@ -7,7 +7,7 @@ import asyncio
 from tests.runtime.engine.fakes import FakeEndpoint, answered, workflow
 
 import merrow_runtime
-from merrow_runtime.requests import ModelReply, ModelRequest
+from merrow_runtime.requests import ModelRequest
 from merrow_runtime.store.memory import MemoryStore
 
 
@@ -38,17 +38,16 @@ async def test_a_node_remembers_its_ancestors_without_what_an_edge_brings() -> N
 async def test_a_parallel_branch_is_neither_seen_nor_waited_for() -> None:
     held = asyncio.Event()
 
-    class Endpoint(FakeEndpoint):
-        async def complete(self, request: ModelRequest, on_text: object = None) -> ModelReply:
-            if prompt_of(request) == "b":
-                await held.wait()
-            if prompt_of(request) == "c":
-                held.set()
-            return ModelReply("x")
+    async def answer(request: ModelRequest) -> str:
+        if prompt_of(request) == "b":
+            await held.wait()
+        if prompt_of(request) == "c":
+            held.set()
+        return "x"
 
     flow = workflow(*CHAIN, "PROBLEM --> A & B", "A --> C", "C & B --> D --> RETURN", front="{memory: all}")
     result = await asyncio.wait_for(
-        merrow_runtime.run(flow, {"problem": "x"}, endpoint=Endpoint(), store=MemoryStore()), 10
+        merrow_runtime.run(flow, {"problem": "x"}, endpoint=FakeEndpoint(answer), store=MemoryStore()), 10
     )
     assert [entry["node"] for entry in result.nodes["C"].memory] == ["PROBLEM"]
     assert [entry["node"] for entry in result.nodes["D"].memory] == ["PROBLEM", "A"]

@@ -67,15 +67,14 @@ async def test_a_node_starts_when_its_own_inputs_are_there_and_not_a_level_later
     )  # fmt: skip
     released = asyncio.Event()
 
-    class Endpoint(FakeEndpoint):
-        async def complete(self, request: ModelRequest, on_text: object = None) -> ModelReply:
-            if request.messages[0].content == "slow":
-                await released.wait()
-            if request.messages[0].content == "b":
-                released.set()
-            return ModelReply("x")
+    async def answer(request: ModelRequest) -> str:
+        if request.messages[0].content == "slow":
+            await released.wait()
+        if request.messages[0].content == "b":
+            released.set()
+        return "x"
 
-    assert (await asyncio.wait_for(finished(flow, Endpoint()), 10)).status == "finished"
+    assert (await asyncio.wait_for(finished(flow, FakeEndpoint(answer)), 10)).status == "finished"
 
 
 @pytest.mark.parametrize(("word", "taken", "skipped"), [("math", "M", "C"), (" Code.", "C", "M"), ("verse", "C", "M")])
@@ -136,19 +135,14 @@ def failing(request: ModelRequest) -> str | Exception:
 
 async def test_on_error_fail_starts_nothing_new_and_keeps_what_is_in_flight() -> None:
     flow = workflow(THREE[0] % "", *THREE[1:])
-    endpoint = FakeEndpoint()
-    endpoint.gate = asyncio.Event()
     released = asyncio.Event()
 
-    class Endpoint(FakeEndpoint):
-        async def complete(self, request: ModelRequest, on_text: object = None) -> ModelReply:
-            self.seen.append(request)
-            if request.messages[0].content == "bad":
-                raise EndpointFailure("The model is out of order.")
+    async def answer(request: ModelRequest) -> str | Exception:
+        if request.messages[0].content != "bad":
             await released.wait()
-            return ModelReply("kept")
+        return EndpointFailure("The model is out of order.") if request.messages[0].content == "bad" else "kept"
 
-    slow = Endpoint()
+    slow = FakeEndpoint(answer)
     run = merrow_runtime.start(flow, {"problem": "x"}, endpoint=slow, store=MemoryStore())
     async for event in run.events():
         if event.event == "node_failed":
@@ -239,14 +233,12 @@ async def test_a_fatal_failure_stops_all_calls_to_the_endpoint_at_once() -> None
     flow = workflow(*nodes, 'BAD@{op: Custom, prompt: "bad"}', "PROBLEM --> N0 & N1 & N2 & N3 & N4 & BAD --> M",
                     'M@{op: Custom, prompt: "m"}', "M --> RETURN")  # fmt: skip
 
-    class Endpoint(FakeEndpoint):
-        async def complete(self, request: ModelRequest, on_text: object = None) -> ModelReply:
-            self.seen.append(request)
-            if request.messages[0].content != "bad":
-                await asyncio.Event().wait()
-            raise EndpointFailure("The key is not accepted.", fatal=True)
+    async def answer(request: ModelRequest) -> Exception:
+        if request.messages[0].content != "bad":
+            await asyncio.Event().wait()
+        return EndpointFailure("The key is not accepted.", fatal=True)
 
-    endpoint = Endpoint()
+    endpoint = FakeEndpoint(answer)
     result = await asyncio.wait_for(finished(flow, endpoint), 10)
     assert result.status == "failed"
     assert result.error == "The key is not accepted."
