@@ -32,6 +32,18 @@ def test_off_the_path_only_the_break_is_told(lines: tuple[str, ...], found: list
     assert told(workflow(*lines)) == found
 
 
+VOTE = 'V["ScEnsemble"]:::ScEnsembleOp'
+
+
+def test_an_ensemble_that_waits_for_a_dead_end_is_no_error_of_its_own() -> None:
+    lines = (f"PROBLEM --> A{C} & B{C}", f"A --> {VOTE} --> RETURN")
+    assert told(workflow(*lines)) == [("MW102", "B")]
+    assert errors(workflow(*lines, "B --> V")) == []
+    # A dead end behind the ensemble is no source that it could wait for.
+    after = (f"PROBLEM --> A{C}", f"A --> {VOTE} --> RETURN", f"V --> D{C}")
+    assert sorted(errors(workflow(*after))) == ["MW102", "MW105"]
+
+
 @pytest.mark.parametrize(
     ("lines", "code"),
     [

@@ -138,3 +138,32 @@ def test_a_routers_word_never_leaks_into_its_branches() -> None:
     )  # fmt: skip
     assert errors(text) == []
     assert edge(typed(text), "D", "M").order_only
+
+
+def test_a_port_given_by_a_parameter_and_by_an_edge() -> None:
+    lines = ('V["Programmer<br/>(analysis: count)"]', "PROBLEM -->|problem| V --> RETURN", "A -->|analysis| V")
+    text = workflow(*DRAFT, *lines)
+    assert told(text) == [("MW306", "count")]
+    [found] = [one for one in diagnose(text) if one.code == "MW306"]
+    assert "A feeds port `analysis`" in found.message
+    assert [related.range.start.line for related in found.related] == [text.splitlines().index(lines[2])]
+    assert told(workflow(*lines[:2])) == []
+
+
+def test_an_input_of_a_decision_that_its_expression_does_not_use() -> None:
+    def unused(expression: str) -> list[str]:
+        text = workflow(
+            *DRAFT,
+            "D{ok?}:::DecisionOp",
+            f'D@{{ if: "{expression}" }}',
+            "A -->|score:| D",
+            "A -->|score| D",
+            "PROBLEM -->|task| D",
+            "D -- yes --> RETURN",
+            "D -- no --> RETURN",
+        )
+        return [one.message.split("`")[3] for one in diagnose(text) if one.code == "MW405"]
+
+    assert unused("len(score) > len(task)") == []
+    assert unused("len(score) > 3") == ["task"]
+    assert unused("1 < 2") == ["score", "task"]

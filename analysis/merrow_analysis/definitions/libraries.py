@@ -56,14 +56,13 @@ def with_libraries(
     """The settings with the types and operators of the libraries that they and the configuration (``more``) name.
 
     What the front matter declares itself goes before a library's of the same name, and a later library before an
-    earlier one. The same object comes back where there is no library. ``more`` are paths relative to the workflow
-    file, as all others.
+    earlier one; ``libraries`` then names all of them. The same object comes back where there is no library. ``more``
+    are paths relative to the workflow file, as all others.
     """
     paths = [*more, *settings.libraries]
     if provider is None or not paths:
         return settings, ()
-    types: dict[str, Any] = {}
-    operators: dict[str, Any] = {}
+    libraries: list[Library] = []
     problems: list[ResourceProblem] = []
     for path in dict.fromkeys(paths):
         try:
@@ -73,15 +72,25 @@ def with_libraries(
             continue
         if library.problem is not None:
             problems.append(ResourceProblem(path, library.problem))
+        libraries.append(library)
+    return _merged(settings, tuple(dict.fromkeys(paths)), tuple(libraries)), tuple(problems)
+
+
+@lru_cache(maxsize=64)
+def _merged(settings: WorkflowSettings, paths: tuple[str, ...], libraries: tuple[Library, ...]) -> WorkflowSettings:
+    """The same object for the same settings and libraries: by it a typed graph knows that its operators have not changed."""
+    types: dict[str, Any] = {}
+    operators: dict[str, Any] = {}
+    for library in libraries:
         types.update(library.types)
         operators.update(library.operators)
     own = {name.casefold() for name in settings.operators}
-    merged = replace(
+    return replace(
         settings,
+        libraries=paths,
         types={**types, **settings.types},
         operators={
             **{name: body for name, body in operators.items() if name.casefold() not in own},
             **settings.operators,
         },
     )
-    return merged, tuple(problems)

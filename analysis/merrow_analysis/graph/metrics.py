@@ -34,16 +34,29 @@ class Metrics:
 def metrics(graph: TypedGraph | Flow, failure_probability: float = DEFAULT_FAILURE_PROBABILITY) -> Metrics:
     """Measure a workflow, or a flowchart that is none. Invisible links carry nothing and don't count.
 
-    Raises ValueError where ``failure_probability`` is not between 0 and 1.
+    What was measured is kept with the graph until it changes. Raises ValueError where ``failure_probability`` is not
+    between 0 and 1.
     """
-    flow = graph if isinstance(graph, Flow) else graph.flow
-    edges = [(edge.source.id, edge.target.id) for edge in flow.edges if not edge.carries_nothing]
-    whole = measure(flow.nodes, edges, failure_probability)
     if isinstance(graph, Flow):
-        return Metrics(whole)
+        return Metrics(measure(graph.nodes, _edges(graph), failure_probability))
+    if failure_probability not in graph.measured:
+        graph.measured[failure_probability] = _measured(graph, failure_probability)
+    found = graph.measured[failure_probability]
+    assert isinstance(found, Metrics)  # noqa: S101 - nobody else puts anything there
+    return found
+
+
+def _edges(flow: Flow) -> list[tuple[str, str]]:
+    return [(edge.source.id, edge.target.id) for edge in flow.edges if not edge.carries_nothing]
+
+
+def _measured(graph: TypedGraph, failure_probability: float) -> Metrics:
+    flow, edges = graph.flow, _edges(graph.flow)
     subtasks = {node.id for node in graph.nodes if node.kind not in ("input", "output")}
     among = [(source, target) for source, target in edges if source in subtasks and target in subtasks]
     promises = sum(1 for node in graph.nodes if node.kind == "operator" and node.resolution.declared is not None)
     return Metrics(
-        whole, measure((node for node in flow.nodes if node in subtasks), among, failure_probability), promises
+        measure(flow.nodes, edges, failure_probability),
+        measure((node for node in flow.nodes if node in subtasks), among, failure_probability),
+        promises,
     )

@@ -192,6 +192,8 @@ class TypedGraph:
     placements: list[Placement]
     conflicts: dict[int, tuple[Mention, ...]]
     has_hidden_edges: bool = False
+    measured: dict[float, object] = field(default_factory=dict)
+    """What `merrow_analysis.graph.metrics` found, by probability of failure, until the graph changes."""
 
     @property
     def order(self) -> list[int]:
@@ -235,6 +237,7 @@ class TypedGraph:
 
         ``come`` are in the place of the edges that had the numbers ``replaced``.
         """
+        self.measured.clear()
         self.__dict__.pop("decisions", None)
         self.__dict__.pop("combinations", None)
         if "marks" in self.__dict__:

@@ -69,6 +69,8 @@ FindingKind = Literal[
     "missing-input",
     "unknown-name",
     "bad-expression",
+    "given-twice",
+    "unused-input",
 ]
 
 

@@ -90,6 +90,9 @@ class _Placer:
         when = self._when()
         required = self._required()
         self._missing(required)
+        self.findings += [
+            Finding("given-twice", None, name) for name in sorted(self.facts.literals) if self._is_fed(self.ports[name])
+        ]
         if self.facts.kind == "output":
             self._odd_results()
         crowded = [
@@ -289,6 +292,11 @@ class _Placer:
             if name not in fed and not self.lost:
                 near = closest(name, fed)
                 self.findings.append(Finding("unknown-name", None, names=(name,) if near is None else (name, near)))
+        for edge, feeds in enumerate(self.feeds):
+            # `when` and `value` have a meaning of their own.
+            named = not self.inferred[edge] and feeds and feeds[0].port not in ("when", "value")
+            if named and feeds[0].port not in expression.names:
+                self.findings.append(Finding("unused-input", edge, feeds[0].port))
         return [name for name in expression.names if name in fed]
 
     def _missing(self, required: Iterable[str]) -> None:

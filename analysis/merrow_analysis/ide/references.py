@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from merrow_analysis.check import Analysis
-from merrow_analysis.ide.definition import unquoted
+from merrow_analysis.definitions.provider import Provider
+from merrow_analysis.ide.definition import targets_of, unquoted
 from merrow_analysis.ide.names import Occurrence, Symbol
 from merrow_analysis.ide.occurrences import declarations_of, occurrence_at, occurrences_of
 from merrow_analysis.text import Position, Range
@@ -40,13 +41,21 @@ def symbol_at(analysis: Analysis, position: Position) -> Symbol | None:
     return None if here is None else here.symbol
 
 
-def references_of(analysis: Analysis, symbol: Symbol, *, declarations: bool = True) -> list[Reference]:
-    """The places of one thing; for a prompt of a file also its place there."""
+def references_of(
+    analysis: Analysis, symbol: Symbol, *, declarations: bool = True, provider: Provider | None = None
+) -> list[Reference]:
+    """The places of one thing; for a prompt of a file also its place there.
+
+    With ``provider``, which opens libraries, also where one of them declares an operator or a type.
+    """
     places = occurrences_of(analysis, symbol)
     if not declarations:
         declaring = {place.range for place in declarations_of(analysis, symbol)}
         places = [place for place in places if place.range not in declaring]
     found = [Reference(place.range) for place in places]
+    if declarations and symbol.kind in ("operator", "type"):
+        targets = targets_of(analysis, symbol, provider)
+        found += [Reference(target.name, target.file) for target in targets if target.file is not None]
     prompt = analysis.prompts.prompts.get(symbol.name) if symbol.kind == "prompt" else None
     if declarations and prompt is not None and prompt.file is not None and prompt.range is not None:
         found.append(Reference(unquoted(prompt.range, prompt.name), prompt.file))

@@ -38,6 +38,10 @@ DECISION_EXPRESSION = register(
     "MW214", "decision-expression", "The `if:` of a Decision is no expression over its inputs.", Severity.ERROR
 )
 
+UNUSED_INPUT = register(
+    "MW405", "unused-decision-input", "The `if:` of a Decision doesn't use an input that an edge names.", Severity.HINT
+)
+
 
 def check_decisions(graph: TypedGraph) -> Iterator[Diagnostic]:
     """Findings about Decisions. One that nothing follows is a dead end and not looked at here."""
@@ -49,6 +53,12 @@ def check_decisions(graph: TypedGraph) -> Iterator[Diagnostic]:
                 yield report(DECISION_EXPRESSION, parameter_range(node, "if"), f"{node.id}: {finding.names[0]}")
             elif finding.kind == "unknown-name":
                 yield _unknown_name(node, finding.names)
+            elif finding.kind == "unused-input" and finding.edge is not None:
+                edge = node.incoming[finding.edge]
+                message = (
+                    f"The `if:` of {node.id} doesn't use its input `{finding.port}`; use it there, or remove this edge."
+                )
+                yield report(UNUSED_INPUT, label_range(edge), message)
         if node.outgoing:
             for problem in node.cases.problems:
                 yield _TELL[problem.kind](graph, node, problem)

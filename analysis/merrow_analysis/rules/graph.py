@@ -16,7 +16,15 @@ from merrow_analysis.rules.definition_rules import PlaceOf, check_definitions
 from merrow_analysis.rules.hint_rules import check_hints
 from merrow_analysis.rules.liveness_rules import check_liveness
 from merrow_analysis.rules.operator_rules import check_operators
-from merrow_analysis.rules.path_rules import Rims, check_cycles, check_edges, check_paths, check_rims, find_rims
+from merrow_analysis.rules.path_rules import (
+    Rims,
+    check_cycles,
+    check_edges,
+    check_paths,
+    check_rims,
+    dead_ends,
+    find_rims,
+)
 from merrow_analysis.rules.port_rules import check_ports
 from merrow_analysis.syntax.tree import Block, FrontMatter, Header
 from merrow_analysis.text import Position, Range
@@ -85,7 +93,7 @@ def check_edges_and_paths(graph: TypedGraph, rims: Rims, places: Places) -> Iter
     yield from check_paths(graph, rims)
     yield from check_ports(graph, _excused(graph, rims))
     yield from check_decisions(graph)
-    yield from check_liveness(graph)
+    yield from check_liveness(graph, dead_ends(graph, rims))
     yield from check_hints(graph)
 
 

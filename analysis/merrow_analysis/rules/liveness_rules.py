@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from merrow_analysis.diagnostics import Diagnostic, Related, Severity
 from merrow_analysis.graph.conditions import NEVER, Condition, TooManyCombinationsError
@@ -27,15 +27,22 @@ OUTPUT_LEFT_EMPTY = register(
 )
 NEVER_RUNS = register("MW217", "never-runs", "A node is skipped whatever the Decisions choose.", Severity.ERROR)
 
+_MOST_DEAD_ENDS = 3
+"""Dead ends that ensembles may wait for: each costs a walk through the graph."""
 
-def check_liveness(graph: TypedGraph) -> Iterator[Diagnostic]:
+
+def check_liveness(graph: TypedGraph, dead_ends: Sequence[int] = ()) -> Iterator[Diagnostic]:
     """Findings about what is live together. Never raises. Nothing is said while an edge out of a Decision has no
     case.
+
+    ``dead_ends`` are nodes that nothing follows, which are told of elsewhere. An ensemble that lacks one source, and
+    that does not come before such a node, most likely waits for it; so nothing is said of the ensemble.
     """
     if any(case is None for node in graph.decisions if node.cases is not None for case in node.cases.of_edge):
         return
     combinations = graph.combinations
     undecided = combinations.undecided
+    before = [reach(graph.shape.before, [index]) for index in dead_ends[:_MOST_DEAD_ENDS]]
     found: list[Diagnostic] = []
     if undecided is None:
         for index in sorted(graph.marks.gathering):
@@ -44,7 +51,7 @@ def check_liveness(graph: TypedGraph) -> Iterator[Diagnostic]:
                 continue
             node = graph.nodes[index]
             try:
-                found += _node(graph, node, combinations)
+                found += _node(graph, node, combinations, before)
             except TooManyCombinationsError:
                 undecided = node.index
                 break
@@ -70,12 +77,16 @@ def _has_voices(graph: TypedGraph, index: int) -> bool:
     return len({source for source, edge in placed if any(feed.port == port for feed in edge.feeds)}) >= spec.sources
 
 
-def _node(graph: TypedGraph, node: TypedNode, combinations: Combinations) -> Iterator[Diagnostic]:
+def _node(
+    graph: TypedGraph, node: TypedNode, combinations: Combinations, before: Sequence[bytearray]
+) -> Iterator[Diagnostic]:
     crowded = [found for port in node.placement.crowded if (found := _crowded(graph, node, port, combinations))]
     yield from crowded
     if node.spec is not None and node.spec.is_ensemble and node.incoming:
         ensemble = _ensemble(node, combinations)
-        if ensemble is not None and not crowded:
+        voices = {edge.source.index for edge in node.sources(node.spec.inputs[0].name)}
+        waits = len(voices) == 1 and any(not earlier[node.index] for earlier in before)
+        if ensemble is not None and not crowded and not waits:
             yield ensemble
 
 

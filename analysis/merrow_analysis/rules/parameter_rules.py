@@ -38,7 +38,7 @@ WRONG_VALUE = register(
 CONFLICT = register(
     "MW306",
     "parameter-conflict",
-    "A node's label and its metadata give a parameter different values.",
+    "A parameter is given differently by a node's label and its metadata, or by an edge as well.",
     Severity.WARNING,
     fix="sometimes",
 )

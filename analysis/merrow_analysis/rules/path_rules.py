@@ -204,16 +204,23 @@ def check_paths(graph: TypedGraph, rims: Rims) -> Iterator[Diagnostic]:
     shape, starts, ends = graph.shape, dict.fromkeys(rims.starts), dict.fromkeys(rims.ends)
     # Nothing but itself leads to a root, or follows a sink.
     unreached = [index for index in shape.roots if index not in starts and index not in ends] if starts else []
-    stuck = [index for index in shape.sinks if index not in ends and index not in starts] if ends else []
-    if stuck and starts:
-        from_input = shape.reached(rims.starts)
-        stuck = [index for index in stuck if from_input[index]]
+    stuck = dead_ends(graph, rims)
     idle = [index for index in starts if not shape.following[index]] if ends else []
     unfed = [index for index in ends if not shape.before[index]] if starts else []
     if unreached or idle:
         yield from _broken_beginnings(graph, [graph.nodes[i] for i in unreached], [graph.nodes[i] for i in idle])
     if stuck or unfed:
         yield from _broken_ends([graph.nodes[i] for i in stuck], [graph.nodes[i] for i in unfed])
+
+
+def dead_ends(graph: TypedGraph, rims: Rims) -> list[int]:
+    """Nodes that an input leads to, that are no output, and that nothing follows; `check_paths` tells of them."""
+    shape, starts, ends = graph.shape, set(rims.starts), set(rims.ends)
+    stuck = [index for index in shape.sinks if index not in ends and index not in starts] if ends else []
+    if stuck and starts:
+        from_input = shape.reached(rims.starts)
+        stuck = [index for index in stuck if from_input[index]]
+    return stuck
 
 
 def _broken_beginnings(graph: TypedGraph, unreached: list[TypedNode], idle: list[TypedNode]) -> Iterator[Diagnostic]:

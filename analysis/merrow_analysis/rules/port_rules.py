@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from merrow_analysis.definitions.types import CODE, ENTRY_POINT, PROBLEM, TEXT, Type
-from merrow_analysis.diagnostics import Diagnostic, Fix, Severity
+from merrow_analysis.diagnostics import Diagnostic, Fix, Related, Severity
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.graph.placement import Finding
 from merrow_analysis.graph.ports import is_odd_result
+from merrow_analysis.rules.parameter_rules import CONFLICT
 from merrow_analysis.rules.registry import register
 from merrow_analysis.rules.reporting import (
     MOST_SHARING,
@@ -17,6 +18,7 @@ from merrow_analysis.rules.reporting import (
     label_range,
     listed,
     named,
+    parameter_range,
     report,
     write_label,
 )
@@ -79,9 +81,23 @@ def check_ports(graph: TypedGraph, excused: frozenset[Type]) -> Iterator[Diagnos
                 if not _is_excused(finding.wanted, excused, graph):
                     yield _missing_input(node, finding, graph)
                 continue
+            if finding.kind == "given-twice":
+                yield _given_twice(node, finding.port or "")
+                continue
             tell = _TELL.get(finding.kind)
             if tell is not None and finding.edge is not None:
                 yield tell(graph, node, node.incoming[finding.edge], finding)
+
+
+def _given_twice(node: TypedNode, port: str) -> Diagnostic:
+    """A parameter stands for a port that an edge feeds."""
+    edge = node.sources(port)[0]
+    message = (
+        f"{named(node)} gives `{port}` itself, but {edge.source.id} feeds port `{port}` as well; what the edge brings "
+        "counts. Keep one of them."
+    )
+    related = [Related(edge.flow.range, f"`{port}` is fed here")]
+    return report(CONFLICT, parameter_range(node, port), message, related=related)
 
 
 def _is_excused(wanted: Type | None, excused: frozenset[Type], graph: TypedGraph) -> bool:

@@ -25,4 +25,12 @@ def folding_range(server: MerrowServer, params: types.FoldingRangeParams) -> lis
             first, last = (diagram.position_to_lsp(Position(line, 0)).line for line in (fold.first, fold.last))
             kind = None if fold.kind is None else _KINDS[fold.kind]
             found.append(types.FoldingRange(first, last, kind=kind))
-    return [fold for fold in found if fold.end_line > fold.start_line]
+    return _limited([fold for fold in found if fold.end_line > fold.start_line], server.supports.folding_limit)
+
+
+def _limited(folds: list[types.FoldingRange], most: int | None) -> list[types.FoldingRange]:
+    """At most as many as the client likes: those that hide the most lines."""
+    if most is None or len(folds) <= most:
+        return folds
+    longest = sorted(range(len(folds)), key=lambda number: folds[number].start_line - folds[number].end_line)[:most]
+    return [folds[number] for number in sorted(longest)]

@@ -20,7 +20,8 @@ async def references(server: MerrowServer, params: types.ReferenceParams) -> lis
         return None
     declarations = params.context.include_declaration
     found: list[types.Location] = []
-    for place in ide_references.references_of(here.analysis, symbol, declarations=declarations):
+    provider = here.document.context.provider
+    for place in ide_references.references_of(here.analysis, symbol, declarations=declarations, provider=provider):
         if place.file is None:
             found.append(types.Location(here.document.uri, here.to_lsp(place.range)))
         elif (resource := here.document.resource(place.file)) is not None:

@@ -43,6 +43,7 @@ class Supports:
     completion_resolve: frozenset[str] = frozenset()
     hierarchical_symbols: bool = False
     line_folding_only: bool = False
+    folding_limit: int | None = None
     definition_links: bool = False
     prepare_rename: bool = False
     document_link_tooltips: bool = False
@@ -97,6 +98,7 @@ def read_supports(capabilities: types.ClientCapabilities) -> Supports:
         label_details=has(f"{completion}.label_details_support"),
         completion_resolve=frozenset(_at(capabilities, f"{completion}.resolve_support.properties") or ()),
         hierarchical_symbols=has("text_document.document_symbol.hierarchical_document_symbol_support"),
+        folding_limit=_at(capabilities, "text_document.folding_range.range_limit"),
         line_folding_only=has("text_document.folding_range.line_folding_only"),
         definition_links=has("text_document.definition.link_support"),
         prepare_rename=has("text_document.rename.prepare_support"),

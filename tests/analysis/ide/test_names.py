@@ -5,10 +5,12 @@ from __future__ import annotations
 import pytest
 from tests.analysis.ide.cursor import drawn, marked, slice_of
 
+from merrow_analysis.check import analyse
+from merrow_analysis.definitions.configuration import Config
 from merrow_analysis.definitions.provider import ResourceError
 from merrow_analysis.ide.definition import definition
 from merrow_analysis.ide.occurrences import occurrences_in
-from merrow_analysis.ide.references import highlights, references
+from merrow_analysis.ide.references import highlights, references, references_of, symbol_at
 from merrow_analysis.text import Position, Range
 
 
@@ -110,6 +112,20 @@ def test_an_operator_of_a_library(library: str) -> None:
     assert target.file == "lib.yaml"
     assert slice_of(library, target.name) == "Planner"
     assert definition(found.analysis, found.position) is None
+    symbol = symbol_at(found.analysis, found.position)
+    assert symbol is not None
+    assert [place.file for place in references_of(found.analysis, symbol, provider=files)] == [None, "lib.yaml"]
+    assert [place.file for place in references_of(found.analysis, symbol, declarations=False, provider=files)] == [None]
+
+
+def test_an_operator_of_a_library_that_only_the_settings_name() -> None:
+    files = Files({"lib.yaml": "Planner: {outputs: {plan: Text}}\n"})
+    text = "flowchart TD\nA@{ op: Planner }\n"
+    found = analyse(text, provider=files, config=Config(libraries=("lib.yaml",)))
+    answer = definition(found, Position(1, 9), files)
+    assert answer is not None
+    assert [target.file for target in answer.targets] == ["lib.yaml"]
+    assert found.diagnostics == analyse(text, provider=files, config=Config(libraries=("lib.yaml",))).diagnostics
 
 
 def test_references_are_drawn() -> None:

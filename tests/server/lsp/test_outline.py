@@ -123,6 +123,14 @@ def test_folding(any_editor: Editor) -> None:
     ]
 
 
+def test_folds_are_no_more_than_the_client_likes(open_editor: Callable[..., Editor]) -> None:
+    folding = {"foldingRange": {"rangeLimit": 2}}
+    editor = open_editor(MODERN | {"textDocument": MODERN["textDocument"] | folding})
+    uri = editor.open("# a\n\n```mermaid\n" + FLOW + "```\n", "a.md")
+    found = editor.request("textDocument/foldingRange", {"textDocument": {"uri": uri}})
+    assert [(fold["startLine"], fold["endLine"]) for fold in found] == [(2, 18), (3, 7)]
+
+
 def test_selections_that_grow(any_editor: Editor) -> None:
     uri = any_editor.open("# a\n\n```mermaid\n" + FLOW + "```\n", "a.md")
     positions = [any_editor.find(uri, "solver"), {"line": 0, "character": 0}]
