@@ -1,11 +1,13 @@
-// Make merrow.vsix: collect the Python parts, bundle, package, and say how large it is. node scripts/package.mjs [FILE.vsix]
+// Make merrow.vsix: collect the Python parts, bundle, package, and say how large it is. node scripts/package.mjs [--out FILE.vsix]
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
 
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
-const file = path.resolve(process.argv[2] ?? path.join(root, 'merrow.vsix'));
+const { values } = parseArgs({ options: { out: { type: 'string', default: path.join(root, 'merrow.vsix') } } });
+const file = path.resolve(values.out);
 const limit = 6_000_000;
 
 const run = (command, ...given) => execFileSync(command, given, { cwd: root, stdio: 'inherit' });

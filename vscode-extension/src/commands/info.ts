@@ -29,13 +29,18 @@ export function infoPage(facts: Facts): string {
     '## Python',
     '',
     ...pythonLines(facts.choice),
-    ...(facts.command === undefined ? [] : ['', 'Command line:', '', '```', ...facts.command, '```']),
+    ...(facts.command === undefined ? [] : ['', 'Command line:', '', '```sh', commandLine(facts.command), '```']),
     '',
     '## Model access',
     '',
     ...modelLines(facts),
     '',
   ].join('\n');
+}
+
+/** A command as a shell takes it. */
+function commandLine(words: readonly string[]): string {
+  return words.map((word) => (/^[\w@%+=:,./\\-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`)).join(' ');
 }
 
 function lifeOf(life: Life): string {

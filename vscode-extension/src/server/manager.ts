@@ -118,11 +118,11 @@ export class ServerManager implements vscode.Disposable {
   private became(life: Life): void {
     if (life.state === 'failed') this.log.error(life.reason);
     if (life.state === 'waiting') this.log.warn(`${life.reason} Another start in ${life.seconds} s.`);
+    const client = life.state === 'ready' ? this.session?.client : undefined;
+    const other = client !== this.given;
+    this.given = client;
     this.status.set(life);
     this.lives.fire(life);
-    const client = life.state === 'ready' ? this.session?.client : undefined;
-    if (client === this.given) return;
-    this.given = client;
-    this.changed.fire(client);
+    if (other) this.changed.fire(client);
   }
 }

@@ -12,6 +12,7 @@ export interface ClientSession extends Session {
 }
 
 const stopPatience = 3000;
+const grace = 300;
 
 /** Start the process and shake hands. Rejects with a sentence; the process is then gone. */
 export async function startSession(
@@ -59,10 +60,12 @@ export async function startSession(
   try {
     await Promise.race([client.start(), late.promise, early]);
   } catch (problem) {
+    // Where the process ended, what it said tells more than that the connection is gone.
+    const reason = await Promise.race([ended, after(grace)]);
     child.kill('SIGKILL');
     await ended;
     await discard(client);
-    throw problem;
+    throw reason === undefined || problem instanceof Hopeless || signal.aborted ? problem : new Error(reason);
   } finally {
     clearTimeout(timer);
     signal.removeEventListener('abort', given);
@@ -110,6 +113,14 @@ function endOf(child: ChildProcess, tail: Tail): Promise<string> {
       const said = tail.last;
       resolve(`The server ended ${how}${said === '' ? '' : ` (${said})`}.`);
     });
+  });
+}
+
+function after(milliseconds: number): Promise<undefined> {
+  return new Promise((resolve) => {
+    setTimeout(() => {
+      resolve(undefined);
+    }, milliseconds);
   });
 }
 

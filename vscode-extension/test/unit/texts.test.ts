@@ -64,7 +64,7 @@ const facts: Facts = {
     because: 'python3 is on the PATH',
     rejected: [{ candidate: { source: 'pythonExtension', path: '/old', because: 'the Python extension has it selected' }, problem: 'it is Python 3.9.0.' }],
   },
-  command: ['/usr/bin/python3', '-I'],
+  command: ['/usr/bin/python3', '-I', "/it's here/start.py"],
   decision: decide({
     trusted: true,
     environment: { key: 'sk-secret', endpoint: undefined },
@@ -80,6 +80,7 @@ test('the server info says what was chosen, why, and what was passed over; never
   const page = infoPage(facts);
   assert.match(page, /Server: ready, process 42/);
   assert.match(page, /Python 3\.12\.1 at \/usr\/bin\/python3, because python3 is on the PATH\./);
+  assert.ok(page.includes(`\n/usr/bin/python3 -I '/it'\\''s here/start.py'\n`));
   assert.match(page, /Passed over: \/old \(the Python extension has it selected\): it is Python 3\.9\.0\./);
   assert.match(page, /API key: from environment/);
   assert.match(page, /wants to use https:\/\/team\.example; that was not allowed yet/);
