@@ -20,10 +20,11 @@ from random import Random
 from merrow_analysis.check import Analyser, analyse
 from merrow_analysis.text import TextEdit
 from merrow_optimizer.mutations import addition, deletion, rewiring, substitution
-from merrow_optimizer.mutations.base import ADDITION, DELETION, REWIRING, SUBSTITUTION, edits_both_ways
+from merrow_optimizer.mutations.base import edits_both_ways
 from merrow_optimizer.mutations.change import Change
 from merrow_optimizer.mutations.manuscript import CannotWriteError
 from merrow_optimizer.mutations.moves import Choice, Lineage, draw_from
+from merrow_optimizer.mutations.names import ADDITION, DELETION, REWIRING, SUBSTITUTION
 from merrow_optimizer.mutations.subject import Subject
 from merrow_optimizer.mutations.writing import write
 

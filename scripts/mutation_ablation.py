@@ -19,9 +19,10 @@ from mutation_run import ROOT, starts
 
 from merrow_analysis.check import Analysis, analyse
 from merrow_analysis.diagnostics import Severity
-from merrow_optimizer.mutations.base import ADDITION, DELETION, REWIRING, SUBSTITUTION, Move
+from merrow_optimizer.mutations.base import Move
 from merrow_optimizer.mutations.change import Change
 from merrow_optimizer.mutations.moves import OPERATORS, Choice, changes, make
+from merrow_optimizer.mutations.names import ADDITION, DELETION, REWIRING, SUBSTITUTION
 from merrow_optimizer.mutations.preconditions import ALL, Precondition
 from merrow_optimizer.mutations.subject import Subject
 

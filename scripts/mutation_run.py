@@ -25,8 +25,9 @@ from hypothesis.errors import NonInteractiveExampleWarning
 from merrow_analysis.check import Analysis, analyse
 from merrow_analysis.diagnostics import Severity
 from merrow_analysis.text import apply_edits
-from merrow_optimizer.mutations.base import ADDITION, DELETION, Delta, Move, workflow_difference
+from merrow_optimizer.mutations.base import Delta, Move, workflow_difference
 from merrow_optimizer.mutations.moves import OPERATORS, Choice, draw, moves
+from merrow_optimizer.mutations.names import ADDITION, DELETION
 
 DELETIONS = Choice({DELETION: OPERATORS[DELETION]})
 ROOT = Path(__file__).resolve().parent.parent

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from merrow_optimizer.mutations import subgraph
-from merrow_optimizer.mutations.base import SUBGRAPH
+from merrow_optimizer.mutations.names import SUBGRAPH
 from merrow_optimizer.mutations.moves import OPERATORS, Proposals
 from merrow_optimizer.mutations.patterns import FOLDER, Pattern, PatternProblem, all_patterns, workspace_patterns
 from merrow_server.workspace import Surroundings

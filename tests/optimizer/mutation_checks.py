@@ -12,8 +12,9 @@ from tests.workflows import workflows
 from merrow_analysis.check import Analysis, analyse
 from merrow_analysis.diagnostics import Severity
 from merrow_analysis.text import Range, apply_edits
-from merrow_optimizer.mutations.base import DELETION, Delta, Move, workflow_difference
+from merrow_optimizer.mutations.base import Delta, Move, workflow_difference
 from merrow_optimizer.mutations.moves import OPERATORS, Choice, moves
+from merrow_optimizer.mutations.names import DELETION
 
 ROOT = Path(__file__).parents[2]
 CORPUS = ROOT.parent / "shared" / "corpus"

@@ -19,8 +19,8 @@ from tests.optimizer.mutation_checks import (
 from tests.workflows import workflows
 
 from merrow_analysis.check import analyse
-from merrow_optimizer.mutations.base import ADDITION
 from merrow_optimizer.mutations.moves import DEFAULT, draw, moves
+from merrow_optimizer.mutations.names import ADDITION
 
 GRAPHS = sorted((CORPUS / "mmd").glob("*.mmd"))
 SMALL = settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=25)

@@ -8,8 +8,9 @@ from tests.optimizer.test_mutation_preconditions import CODE, FRAME
 from tests.optimizer.test_mutation_writing import workflow
 
 from merrow_analysis.check import analyse
-from merrow_optimizer.mutations.base import ADDITION, Move, Refused
+from merrow_optimizer.mutations.base import Move, Refused
 from merrow_optimizer.mutations.moves import changes, find, identity, moves
+from merrow_optimizer.mutations.names import ADDITION
 from merrow_optimizer.mutations.subject import Subject
 
 BRANCH = workflow(

@@ -12,8 +12,9 @@ from tests.workflows import workflows
 
 from merrow_analysis.check import analyse
 from merrow_optimizer.mutations import subgraph
-from merrow_optimizer.mutations.base import SUBGRAPH, Delta, Move, workflow_difference
+from merrow_optimizer.mutations.base import Delta, Move, workflow_difference
 from merrow_optimizer.mutations.moves import Choice, moves, random_mutants
+from merrow_optimizer.mutations.names import SUBGRAPH
 from merrow_optimizer.mutations.patterns import read_pattern
 
 SUBGRAPHS = Choice({SUBGRAPH: subgraph.proposals}, max_nodes=60)

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from merrow_analysis.definitions.operators import OperatorSpec
 from merrow_analysis.definitions.types import PROBLEM
 from merrow_analysis.graph.nodes import TypedEdge
-from merrow_optimizer.mutations.base import ADDITION
 from merrow_optimizer.mutations.change import Change, Grid, Joined, Link, Proposal
+from merrow_optimizer.mutations.names import ADDITION
 from merrow_optimizer.mutations.roles import described, node_id, role_after
 from merrow_optimizer.mutations.subject import Subject
 from merrow_optimizer.mutations.wiring import (

@@ -14,9 +14,6 @@ from merrow_analysis.check import Analysis
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.text import Position, Range, TextEdit, apply_edits, split_lines
 
-SUBSTITUTION, ADDITION, REWIRING, DELETION = "substitution", "addition", "rewiring", "deletion"
-SUBGRAPH, CROSSOVER = "subgraph", "crossover"
-
 
 class Node(NamedTuple):
     """A node in graph terms; ``operator`` is ``Interface`` for inputs and outputs, empty where it is not known."""

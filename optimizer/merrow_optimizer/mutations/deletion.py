@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
-from merrow_optimizer.mutations.base import DELETION
 from merrow_optimizer.mutations.change import Change, Link, Proposal
+from merrow_optimizer.mutations.names import DELETION
 from merrow_optimizer.mutations.subject import Subject
 from merrow_optimizer.mutations.wiring import case_label, relabelled, source_of
 

@@ -14,19 +14,10 @@ from merrow_analysis.graph.typed import TypedCache
 from merrow_analysis.suppressions import has_suppression
 from merrow_analysis.syntax.tree import Broken
 from merrow_optimizer.mutations import addition, deletion, rewiring, subgraph, substitution
-from merrow_optimizer.mutations.base import (
-    ADDITION,
-    DELETION,
-    REWIRING,
-    SUBGRAPH,
-    SUBSTITUTION,
-    Move,
-    Refused,
-    edits_both_ways,
-    move_id,
-)
+from merrow_optimizer.mutations.base import Move, Refused, edits_both_ways, move_id
 from merrow_optimizer.mutations.change import Change, Proposal
 from merrow_optimizer.mutations.manuscript import CannotWriteError
+from merrow_optimizer.mutations.names import ADDITION, DELETION, REWIRING, SUBGRAPH, SUBSTITUTION
 from merrow_optimizer.mutations.preconditions import ALL, Precondition, failing
 from merrow_optimizer.mutations.subject import Subject
 from merrow_optimizer.mutations.writing import write

@@ -13,8 +13,9 @@ from merrow_analysis.definitions.types import ENTRY_POINT, PROBLEM
 from merrow_analysis.graph.ports import is_odd_result
 from merrow_analysis.rules.registry import find_rule
 from merrow_analysis.rules.syntax_rules import MOST_EDGES
-from merrow_optimizer.mutations.base import DELETION, SUBSTITUTION, Refused
+from merrow_optimizer.mutations.base import Refused
 from merrow_optimizer.mutations.change import Change
+from merrow_optimizer.mutations.names import DELETION, SUBSTITUTION
 from merrow_optimizer.mutations.subject import PORT_RULES, Subject
 from merrow_optimizer.mutations.wiring import is_voice
 

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 
 from merrow_analysis.graph.nodes import TypedEdge
 from merrow_optimizer.mutations import rewiring_heads
-from merrow_optimizer.mutations.base import REWIRING
 from merrow_optimizer.mutations.change import Change, Grid, Joined, Link, Proposal
+from merrow_optimizer.mutations.names import REWIRING
 from merrow_optimizer.mutations.subject import Subject
 from merrow_optimizer.mutations.wiring import Source, fits, outputs, relabelled, source_of
 

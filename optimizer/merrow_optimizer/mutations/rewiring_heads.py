@@ -8,10 +8,12 @@ from typing import NamedTuple
 from merrow_analysis.definitions.operators import InputPort
 from merrow_analysis.definitions.types import ENTRY_POINT, PROBLEM
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
-from merrow_optimizer.mutations.base import REWIRING
 from merrow_optimizer.mutations.change import Change, Grid, Joined, Link, Proposal
+from merrow_optimizer.mutations.names import REWIRING
 from merrow_optimizer.mutations.subject import Subject
 from merrow_optimizer.mutations.wiring import case_label, fits, joined, names_bulk, port_label, source_of
+
+_READERS = ("operator", "output")
 
 
 class Head(NamedTuple):
@@ -23,33 +25,47 @@ class Head(NamedTuple):
 
 def proposals(subject: Subject) -> Sequence[Proposal]:
     """For each edge that brings a value every port that is open for one more, for each case edge every node."""
-    nodes = [node for node in subject.typed.nodes if node.kind in ("operator", "output")]
-    edges = [edge for edge in subject.typed.edges if edge.target.kind in ("operator", "output")]
-    ports = [Head(node, port) for node in nodes for port in node.input_ports if is_open(node, port)]
-    plain = [edge for edge in edges if edge.source.kind in ("input", "operator") and len(edge.feeds) == 1]
-    cases = [edge for edge in edges if edge.source.kind == "decision"]
-    valued = [edge for edge in cases if edge.source.placement.signature.has_value]
-    bare = [edge for edge in cases if not edge.source.placement.signature.has_value]
+    nodes, edges = subject.typed.nodes, [edge for edge in subject.typed.edges if _may_move(edge)]
+    plain = [edge for edge in edges if edge.source.kind != "decision"]
+    valued = [edge for edge in edges if edge.source.kind == "decision" and edge.source.placement.signature.has_value]
+    bare = [edge for edge in edges if edge.source.kind == "decision" and not edge.source.placement.signature.has_value]
     return Joined(
-        Grid(lead_to, subject, plain, ports),
-        Grid(lead_to, subject, valued, [head for node in nodes for head in _case_heads(node)]),
-        Grid(lead_to, subject, bare, [Head(node, None) for node in nodes if node.kind == "operator"]),
+        *(
+            Grid(lead_to, subject, some, [head for node in nodes for head in heads(some[0], node)])
+            for some in (plain, valued, bare)
+            if some
+        )
     )
+
+
+def _may_move(edge: TypedEdge) -> bool:
+    if edge.target.kind not in _READERS:
+        return False
+    return edge.source.kind == "decision" or (edge.source.kind in ("input", "operator") and len(edge.feeds) == 1)
+
+
+def heads(edge: TypedEdge, node: TypedNode) -> Iterator[Head]:
+    """Where at a node an edge may lead: to the ports that are open for a value; for a case to the node itself or, with the
+    Decision's value, to the port that edges go to without a word.
+    """
+    if not _may_move(edge) or node.kind not in _READERS:
+        return
+    if edge.source.kind != "decision":
+        yield from (Head(node, port) for port in node.input_ports if is_open(node, port))
+        return
+    if node.kind == "operator":
+        yield Head(node, None)
+    if not edge.source.placement.signature.has_value:
+        return
+    if node.kind == "output":
+        yield from (Head(node, port) for port in node.input_ports)
+    elif node.spec is not None and node.spec.through is not None:
+        yield Head(node, node.spec.through)
 
 
 def is_open(node: TypedNode, port: InputPort) -> bool:
     """Whether one more edge may feed a port."""
     return port.many or (port.name not in node.placement.fed and port.name not in node.resolution.literals)
-
-
-def _case_heads(node: TypedNode) -> Iterator[Head]:
-    """Where a case may lead: to the port that edges go to without a word, or, for the order alone, to no port."""
-    if node.kind == "output":
-        yield from (Head(node, port) for port in node.input_ports)
-        return
-    yield Head(node, None)
-    if node.spec is not None and node.spec.through is not None:
-        yield Head(node, node.spec.through)
 
 
 def lead_to(subject: Subject, edge: TypedEdge, head: Head) -> Change:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from merrow_analysis.graph.nodes import TypedNode
-from merrow_optimizer.mutations.base import SUBGRAPH
 from merrow_optimizer.mutations.change import Change, Link
+from merrow_optimizer.mutations.names import SUBGRAPH
 from merrow_optimizer.mutations.patterns import Pattern, PatternEdge
 from merrow_optimizer.mutations.subgraph_boundary import (
     Filled,

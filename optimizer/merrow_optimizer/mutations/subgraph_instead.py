@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_analysis.ide.node_text import role_of
-from merrow_optimizer.mutations.base import SUBGRAPH
 from merrow_optimizer.mutations.change import Change, Link
+from merrow_optimizer.mutations.names import SUBGRAPH
 from merrow_optimizer.mutations.patterns import Pattern
 from merrow_optimizer.mutations.subgraph_boundary import (
     fill,

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from merrow_analysis.definitions.operators import InputPort, OperatorSpec
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_analysis.graph.notation import read_label
-from merrow_optimizer.mutations.base import SUBSTITUTION
 from merrow_optimizer.mutations.change import Change, Grid, Joined, Link, NewNode, Proposal
+from merrow_optimizer.mutations.names import SUBSTITUTION
 from merrow_optimizer.mutations.roles import IMPROVE, MERGE, SOLVE, described, role_after
 from merrow_optimizer.mutations.subject import Subject
 from merrow_optimizer.mutations.wiring import (

@@ -34,8 +34,9 @@ log = logging.getLogger(__name__)
 FIX_ALL = "source.fixAll.merrow"
 MUTATION = "refactor.rewrite.merrow"
 """The kind of safe mutations; an operator's name follows."""
-_OPERATORS = ("substitution", "addition", "rewiring", "deletion", "subgraph")
-"""Mutation operators by name, written here so that the mutations are loaded only when one is asked for."""
+MORE = f"{MUTATION}.more"
+MORE_COMMAND = "merrow.moreMutations"
+_MORE_TITLE = "More safe mutations…"
 COMMAND = "merrow.applyAction"
 _KINDS = ["quickfix", "refactor.extract", "refactor.inline", "refactor.move", "refactor.rewrite", FIX_ALL]
 
@@ -44,7 +45,8 @@ _KINDS = ["quickfix", "refactor.extract", "refactor.inline", "refactor.move", "r
 class _Offer:
     """An action for one document: ``edits`` works out what it changes there, at once where it is ``ready``.
 
-    ``sent`` is the client's diagnostic that it is about; ``move`` is the id of a safe mutation.
+    ``sent`` is the client's diagnostic that it is about; ``move`` is the id of a safe mutation; ``command`` is what is
+    executed in place of an edit.
     """
 
     title: str
@@ -55,6 +57,7 @@ class _Offer:
     preferred: bool = False
     move: str | None = None
     effect: str = ""
+    command: types.Command | None = None
 
 
 def register(server: MerrowServer) -> None:
@@ -73,11 +76,13 @@ def code_action(server: MerrowServer, params: types.CodeActionParams) -> list[ty
     offers = list(_offers(document, params.range, params.context.diagnostics, wanted))
     if only is not None or params.context.trigger_kind == types.CodeActionTriggerKind.Invoked:
         offers += _mutations(document, params.range, wanted)
+        offers += _more(server, document, params.range, wanted)
     if not server.supports.code_action_literals:
         if not server.supports.apply_edit:
             return []
         return [
-            types.Command(offer.title, COMMAND, arguments=[_data(document, params.range, offer)]) for offer in offers
+            offer.command or types.Command(offer.title, COMMAND, arguments=[_data(document, params.range, offer)])
+            for offer in offers
         ]
     return [action for offer in offers if (action := _action(server, document, params.range, offer)) is not None]
 
@@ -92,6 +97,8 @@ def _asked_for(only: Iterable[str] | None) -> Callable[[str], bool]:
 
 def _action(server: MerrowServer, document: OpenDocument, place: types.Range, offer: _Offer) -> types.CodeAction | None:
     supports = server.supports
+    if offer.command is not None:
+        return types.CodeAction(title=offer.title, kind=offer.kind, command=offer.command)
     lazily = not offer.ready and supports.code_action_data and "edit" in supports.code_action_resolve
     edits = None if lazily else offer.edits()
     if not lazily and edits is None:
@@ -123,7 +130,7 @@ def _data(document: OpenDocument, place: types.Range, offer: _Offer) -> dict[str
 
 def resolve(server: MerrowServer, action: types.CodeAction) -> types.CodeAction:
     """The action with its edit; as it is where the document has changed since."""
-    found = _edit_for(server, action.data)
+    found = None if action.data is None else _edit_for(server, action.data)
     if found is not None:
         action.edit = found
     return action
@@ -131,7 +138,7 @@ def resolve(server: MerrowServer, action: types.CodeAction) -> types.CodeAction:
 
 def apply_action(server: MerrowServer, arguments: list[Any]) -> None:
     """Do what a client without code action literals was offered as a command."""
-    data = _as_mapping(arguments[0]) if arguments else None
+    data = as_mapping(arguments[0]) if arguments else None
     edit = _edit_for(server, data)
     if edit is not None:
         label = str(data["title"]) if data is not None else None
@@ -143,7 +150,8 @@ def _told(label: str | None, answer: types.ApplyWorkspaceEditResult) -> None:
         log.warning("The editor did not apply “%s”: %s", label, answer.failure_reason or "no reason given")
 
 
-def _as_mapping(value: Any) -> dict[str, Any] | None:
+def as_mapping(value: Any) -> dict[str, Any] | None:
+    """An object that a client sent; None for anything else."""
     if isinstance(value, dict):
         return value
     as_dict = getattr(value, "_asdict", None)
@@ -151,7 +159,7 @@ def _as_mapping(value: Any) -> dict[str, Any] | None:
 
 
 def _edit_for(server: MerrowServer, given: Any) -> types.WorkspaceEdit | None:
-    data = _as_mapping(given)
+    data = as_mapping(given)
     document = server.document(str(data.get("uri", ""))) if data is not None else None
     is_move = data is not None and data.get("move") is not None
     if data is None or document is None or data.get("version") != document.version:
@@ -215,7 +223,9 @@ def _workspace_edit(
 
 def _mutations(document: OpenDocument, place: types.Range, wanted: Callable[[str], bool]) -> Iterator[_Offer]:
     """Safe mutations of what is selected."""
-    if not any(wanted(f"{MUTATION}.{operator}") for operator in _OPERATORS):
+    from merrow_optimizer.mutations.names import OF_ONE_PARENT
+
+    if not any(wanted(f"{MUTATION}.{operator}") for operator in OF_ONE_PARENT):
         return
     from merrow_server.lsp import mutations
 
@@ -224,6 +234,23 @@ def _mutations(document: OpenDocument, place: types.Range, wanted: Callable[[str
         if within is not None:
             for move in mutations.offered(diagram, within, lambda operator: wanted(f"{MUTATION}.{operator}")):
                 yield _offer_of(diagram, move)
+
+
+def _more(
+    server: MerrowServer, document: OpenDocument, place: types.Range, wanted: Callable[[str], bool]
+) -> Iterator[_Offer]:
+    """The way to all safe mutations of what is selected, for clients that can be sent edits."""
+    if not wanted(MORE) or not server.supports.apply_edit:
+        return
+    from merrow_server.lsp import mutations
+
+    for number, diagram in enumerate(document.diagrams, 1):
+        within = diagram.range_from_lsp(place)
+        if within is not None and mutations.is_selected(diagram, within):
+            asked = {"uri": document.uri, "diagram": number, "range": server.plain(place), "version": document.version}
+            command = types.Command(_MORE_TITLE, MORE_COMMAND, arguments=[asked])
+            yield _Offer(_MORE_TITLE, MORE, lambda: None, command=command)
+            return
 
 
 def _offer_of(diagram: OpenDiagram, move: Move) -> _Offer:

@@ -1,9 +1,9 @@
 """Commands for safe mutations: ``merrow.mutate`` and ``merrow.crossover``.
 
-``merrow.mutate`` takes one object, ``{uri, diagram?, id?, operator?, seed?, preview?}``: the move with an ``id``, or a random one,
-of one ``operator`` where that is given; with ``preview`` nothing is applied, and the answer has the ``text`` of the whole
-document after it and the ``diagramText`` of the diagram. Or it takes the URI, a seed, the name of an operator or the id of a move,
-and the number of a Markdown file's diagram. ``merrow.crossover`` takes the URI, the other workflow (the URI of an open
+``merrow.mutate`` takes one object, ``{uri, diagram?, id?, operator?, seed?, preview?}``: the move with an ``id``, or a random
+one, of one ``operator`` where that is given; with ``preview`` nothing is applied, and the answer has the ``text`` of the whole
+document after it and the ``diagramText`` of the diagram. Or it takes the URI, a seed, the name of an operator or the id of a
+move, and the number of a Markdown file's diagram. ``merrow.crossover`` takes the URI, the other workflow (the URI of an open
 document, or a file's URI or path, for a Markdown file with ``#`` and the diagram's number), a seed, and the number of the
 document's own diagram. All but the URI and the other workflow may be null or left out.
 """
@@ -117,6 +117,7 @@ def crossover(server: MerrowServer, arguments: list[Any]) -> list[dict[str, Any]
     """The children of two workflows at a cut that the seed chooses (0 where none is given); nothing is opened."""
     from merrow_optimizer.mutations.crossover import CrossoverRefusedError
     from merrow_optimizer.mutations.crossover import crossover as cross
+    from merrow_server.rendering.child import child_object
 
     document = the_document(server, arguments)
     other = _argument(arguments, 1)

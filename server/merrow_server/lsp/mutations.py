@@ -12,29 +12,22 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from random import Random
+from typing import Any
 
 from merrow_analysis.check import Analyser
 from merrow_analysis.definitions.operators import OperatorSpec
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_analysis.ide.selection import Selection, selection
 from merrow_analysis.text import Range
-from merrow_optimizer.mutations import addition, deletion, rewiring, subgraph, substitution
-from merrow_optimizer.mutations.base import (
-    ADDITION,
-    DELETION,
-    REWIRING,
-    SUBGRAPH,
-    SUBSTITUTION,
-    Delta,
-    Move,
-    Refused,
-)
+from merrow_optimizer.mutations import addition, deletion, rewiring, rewiring_heads, subgraph, substitution
+from merrow_optimizer.mutations.base import Delta, Move, Refused
 from merrow_optimizer.mutations.change import Proposal
-from merrow_optimizer.mutations.moves import MAX_NODES, OPERATORS, Choice, Proposals, draw, identity
+from merrow_optimizer.mutations.moves import MAX_NODES, OPERATORS, Choice, Proposals, draw_from, identity
+from merrow_optimizer.mutations.names import ADDITION, DELETION, REWIRING, SUBGRAPH, SUBSTITUTION
 from merrow_optimizer.mutations.patterns import Pattern, all_patterns
 from merrow_optimizer.mutations.subgraph_around import around, can_go_around, possible_cores
 from merrow_optimizer.mutations.subgraph_boundary import suits
-from merrow_optimizer.mutations.subgraph_instead import Part, can_stand_for, instead, parts
+from merrow_optimizer.mutations.subgraph_instead import Part, can_stand_for, instead, parts_ending_in
 from merrow_optimizer.mutations.subgraph_reduce import instances, reduce_to_core
 from merrow_optimizer.mutations.subject import Subject
 from merrow_optimizer.mutations.wiring import outputs, source_of
@@ -46,14 +39,14 @@ MOST_OFFERED = 3
 """Moves of one operator in a menu."""
 
 _WORK = 1500
-"""Nodes typed anew for one operator in one menu: what is checked is a graph, and its cost grows with the nodes."""
+"""Nodes typed anew for one operator in one menu, where something is wrong with the workflow: each check types all of it then."""
 _MOST_CHECKED = 40
 _SEEN_FOR_EACH_CHECK = 10
 """Proposals made for each that may be checked: most are seen to be wrong while they are made."""
-_PARTS_UP_TO = 150
-"""Nodes of a workflow whose parts are looked for, in time that grows with their square."""
 _DRAWN = 20_000
-"""Nodes typed anew for each operator in search of a random move."""
+"""Nodes typed anew for each operator in search of a random move, where each check types the whole workflow."""
+_MOST_TRIED = 1000
+"""Proposals of an operator looked at in search of a random move."""
 
 
 def offered(diagram: OpenDiagram, place: Range, wanted: Callable[[str], bool]) -> Iterator[Move]:
@@ -63,7 +56,7 @@ def offered(diagram: OpenDiagram, place: Range, wanted: Callable[[str], bool]) -
         return
     subject = Subject(diagram.analysis)
     choice = _choice(diagram)
-    checks = max(1, min(_MOST_CHECKED, _WORK // len(subject.typed.nodes)))
+    checks = _MOST_CHECKED if subject.is_sound else max(1, min(_MOST_CHECKED, _WORK // len(subject.typed.nodes)))
     for operator in OPERATORS:
         if wanted(operator):
             yield from _first_safe(_proposals(diagram, operator, subject, selected), choice, checks)
@@ -77,8 +70,8 @@ def _first_safe(proposals: Iterable[Proposal], choice: Choice, checks: int) -> I
         change = proposal()
         if not change.doubts:
             checks -= 1
-            move = choice.make(change)
-            if isinstance(move, Move):
+            move = choice.make_if_safe(change)
+            if move is not None:
                 yield move
                 found += 1
         if found == MOST_OFFERED:
@@ -101,6 +94,29 @@ def offered_again(diagram: OpenDiagram, place: Range, operator: str, identifier:
     return None
 
 
+def all_step_by_step(
+    diagram: OpenDiagram, place: Range | None, wanted: Callable[[str], bool] = lambda _: True
+) -> Iterator[Move | None]:
+    """All safe moves for what is selected, or all of the workflow where nothing is said to be: None for each proposal that is
+    not safe. Whoever iterates may do something else between the steps, as long as the text stays the same.
+    """
+    if diagram.analysis.typed is None:
+        return
+    subject, choice, operators = Subject(diagram.analysis), _choice(diagram), _operators(diagram)
+    selected = None if place is None else selection(diagram.analysis, place)
+    for operator, proposals in operators.items():
+        if wanted(operator):
+            listed = proposals(subject) if selected is None else _proposals(diagram, operator, subject, selected)
+            for proposal in listed:
+                yield choice.make_if_safe(proposal())
+
+
+def is_selected(diagram: OpenDiagram, place: Range) -> bool:
+    """Whether a place means a node or an edge of the workflow."""
+    selected = selection(diagram.analysis, place)
+    return bool(selected.nodes or selected.edges)
+
+
 def random_move(diagram: OpenDiagram, seed: int, operator: str | None = None) -> Move | None:
     """A random safe move of a workflow, of one operator where that is given; None where none is found.
 
@@ -110,9 +126,10 @@ def random_move(diagram: OpenDiagram, seed: int, operator: str | None = None) ->
     operators = _operators(diagram)
     if operator is not None:
         operators = {operator: operators[operator]}
-    tries = _DRAWN // max(1, len(diagram.analysis.flow.nodes))
-    bounded = {name: partial(_sample, proposals, random, max(1, tries)) for name, proposals in operators.items()}
-    return draw(diagram.analysis, random, _choice(diagram, bounded, MAX_NODES))
+    subject = Subject(diagram.analysis)
+    tries = _MOST_TRIED if subject.is_sound else max(1, _DRAWN // max(1, len(subject.typed.nodes)))
+    bounded = {name: partial(_sample, proposals, random, tries) for name, proposals in operators.items()}
+    return draw_from(subject, random, _choice(diagram, bounded, MAX_NODES))
 
 
 def _sample(proposals: Proposals, random: Random, most: int, subject: Subject) -> Sequence[Proposal]:
@@ -155,6 +172,19 @@ def effect(delta: Delta) -> str:
     pieces += [f"makes {after.id} a {after.operator}" for _, after in delta.changed_nodes]
     text = "; ".join(pieces)
     return text[:1].upper() + text[1:]
+
+
+def delta_object(delta: Delta) -> dict[str, Any]:
+    """How a graph changes as JSON: nodes as ``{id, operator}``, edges as ``{source, output, target, port}``."""
+    return {
+        "addedNodes": [node._asdict() for node in delta.added_nodes],
+        "removedNodes": [node._asdict() for node in delta.removed_nodes],
+        "changedNodes": [{"before": old._asdict(), "after": new._asdict()} for old, new in delta.changed_nodes],
+        "addedEdges": [edge._asdict() for edge in delta.added_edges],
+        "removedEdges": [edge._asdict() for edge in delta.removed_edges],
+        "addedPrompts": list(delta.added_prompts),
+        "removedPrompts": list(delta.removed_prompts),
+    }
 
 
 def _choice(
@@ -214,20 +244,32 @@ def _additions(subject: Subject, selected: Selection) -> Iterator[Proposal]:
     """New nodes on the selected edges, and behind the selected nodes."""
     specs = sorted((spec for spec in _specs(subject) if not spec.is_ensemble), key=_required)
     for edge in _edges(selected, [edge for node in selected.nodes for edge in node.outgoing]):
-        if edge.source.kind != "unknown":
+        if edge.source.kind == "unknown":
+            continue
+        if edge.port is not None:
             yield from (partial(addition.insert, subject, edge, spec) for spec in specs)
+        elif edge.order_only and addition.work_before(edge) is not None:
+            yield from (partial(addition.insert_in_branch, subject, edge, spec) for spec in specs)
 
 
 def _rewirings(subject: Subject, selected: Selection) -> Iterator[Proposal]:
-    """Other sources for the selected edges, and for the selected nodes: those nearest in the file first."""
+    """Other sources for the selected edges, and for the selected nodes, then other nodes to lead to: the nearest in the file
+    first.
+    """
+    nodes = subject.typed.nodes
     for edge in _edges(selected, [edge for node in selected.nodes for edge in node.incoming]):
-        if edge.source.kind == "decision":
+        if edge.source.kind == "decision" or edge.port is None:
             continue
         own = edge.source, source_of(edge).output
-        for node in sorted(subject.typed.nodes, key=partial(_distance, edge.source)):
+        for node in sorted(nodes, key=partial(_distance, edge.source)):
             for source in outputs(node):
                 if (source.node, source.output) != own:
                     yield partial(rewiring.rewire, subject, edge, source)
+    for edge in _edges(selected, [edge for node in selected.nodes for edge in node.outgoing]):
+        for node in sorted(nodes, key=partial(_distance, edge.target)):
+            yield from (
+                partial(rewiring_heads.lead_to, subject, edge, head) for head in rewiring_heads.heads(edge, node)
+            )
 
 
 def _subgraphs(subject: Subject, selected: Selection, patterns: tuple[Pattern, ...]) -> Iterator[Proposal]:
@@ -235,14 +277,12 @@ def _subgraphs(subject: Subject, selected: Selection, patterns: tuple[Pattern, .
     chosen = {node.id for node in selected.nodes}
     if not chosen:
         return
-    for instance in instances(subject, patterns):
-        if instance.core.id in chosen or any(node.id in chosen for node in instance.removed):
-            yield partial(reduce_to_core, subject, instance)
+    for instance in instances(subject, patterns, selected.nodes):
+        yield partial(reduce_to_core, subject, instance)
     smallest = sorted(patterns, key=lambda pattern: len(pattern.nodes) + len(pattern.copies))
-    regions = (
-        [] if len(subject.typed.nodes) > _PARTS_UP_TO else [part for part in parts(subject) if _is_meant(part, chosen)]
-    )
-    cores = [core for core in possible_cores(subject) if core.node.id in chosen]
+    ending = (part for node in selected.nodes for part in parts_ending_in(subject, node))
+    regions = [part for part in ending if _is_meant(part, chosen)]
+    cores = possible_cores(subject, selected.nodes)
     for pattern in smallest:
         if not suits(subject, pattern):
             continue
@@ -271,7 +311,7 @@ def _required(spec: OperatorSpec) -> int:
 
 
 def _edges(selected: Selection, beside: Iterable[TypedEdge]) -> Iterator[TypedEdge]:
-    """The selected edges that bring a value, and those beside selected nodes."""
+    """The selected edges, and those beside selected nodes, as far as their targets are known."""
     for edge in dict.fromkeys((*selected.edges, *beside)):
-        if edge.port is not None and edge.target.kind != "unknown":
+        if edge.target.kind != "unknown":
             yield edge
