@@ -24,9 +24,9 @@ const keep = (part: Partial<Kept>) => editor.setState({ ...editor.getState(), ..
 const before = editor.getState();
 const preview = new Preview(new Engine(source, nonce), (message) => editor.postMessage(message), keep, before?.view, before?.types);
 
-addEventListener('message', ({ data, source: sender }: MessageEvent<ToPreview>) => {
-  // The drawing frame speaks through its own port; nobody else has anything to say here.
-  if (sender !== null && sender !== window && sender !== window.parent) return;
+addEventListener('message', ({ data, origin }: MessageEvent<ToPreview>) => {
+  // The drawing frame, which has no origin, speaks through its port alone.
+  if (origin === 'null') return;
   if (data.type === 'graph') keep({ uri: data.graph.uri, diagram: data.graph.diagram });
   void preview.receive(data);
 });

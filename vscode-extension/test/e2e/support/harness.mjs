@@ -5,7 +5,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { missing } from './places.mjs';
 import { Server } from './server.mjs';
-import { merrow } from './vsix.mjs';
+import { empty, merrow } from './vsix.mjs';
 import { Workbench, closeBrowser } from './workbench.mjs';
 
 export { it };
@@ -20,6 +20,9 @@ export const PROFILES = {
   restricted: { trust: true },
   /** No Python on the PATH. */
   withoutPython: { environment: () => ({ PATH: emptyPath() }) },
+  /** For measurements: the extension alone, and one that does nothing. */
+  measured: {},
+  empty: { vsix: () => [empty()] },
 };
 
 const servers = new Map();
@@ -27,8 +30,8 @@ const servers = new Map();
 /** The server of a profile. */
 export function server(profile) {
   if (!servers.has(profile)) {
-    const { environment = () => ({}), ...options } = PROFILES[profile];
-    servers.set(profile, Server.start({ vsix: [merrow()], ...options, environment: environment() }));
+    const { environment = () => ({}), vsix = () => [merrow()], ...options } = PROFILES[profile];
+    servers.set(profile, Server.start({ ...options, vsix: vsix(), environment: environment() }));
   }
   return servers.get(profile);
 }
@@ -46,11 +49,19 @@ export function describe(title, body, { profile = 'trusted', ...options } = {}) 
     });
     beforeEach(() => workbench.closeEditors());
     afterEach(async (context) => {
+      if (process.env.E2E_CONSOLE) console.log(workbench.console.join('\n'));
       if (context.error) await workbench.shot(`failed-${context.name.replace(/\W+/g, '-').slice(0, 60)}`).catch(() => undefined);
     });
     after(() => workbench?.close());
     body(() => workbench);
   });
+}
+
+/** End the server of a profile before the end of the run. */
+export async function finished(profile) {
+  const started = servers.get(profile);
+  servers.delete(profile);
+  await (await started)?.stop();
 }
 
 after(async () => {

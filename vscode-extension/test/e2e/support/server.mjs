@@ -21,6 +21,7 @@ const QUIET = {
   'extensions.ignoreRecommendations': true,
   'chat.disableAIFeatures': true,
   'git.enabled': false,
+  'remote.autoForwardPorts': false,
   'files.autoSave': 'off',
   'files.simpleDialog.enable': true,
   'editor.accessibilitySupport': 'off',

@@ -135,14 +135,17 @@ export class Workbench {
   /** All editors closed without saving. */
   async closeEditors() {
     const { page } = this;
-    await page.keyboard.press('Escape');
-    await this.command('File: Revert File').catch(() => undefined);
-    await this.command('View: Close All Editors');
-    const keep = page.getByRole('button', { name: "Don't Save" });
     const none = page.locator('.editor-group-container.empty');
-    await keep.or(none).first().waitFor();
-    if (await keep.isVisible()) await keep.click();
-    await none.first().waitFor();
+    const keep = page.getByRole('button', { name: "Don't Save" });
+    await this.until(async () => {
+      if ((await none.count()) === 1) return true;
+      await page.keyboard.press('Escape');
+      await page.keyboard.press('Control+K');
+      await page.keyboard.press('Control+W');
+      await keep.or(none).first().waitFor({ timeout: 3000 }).catch(() => undefined);
+      if (await keep.isVisible()) await keep.click();
+      return false;
+    }, 'the editors are not closed');
   }
 
   /** The text editor of the group that is active. */

@@ -1,4 +1,5 @@
-// The preview: draws the diagram, follows both ways, keeps the last good picture.
+// The preview: draws the diagram, follows both ways, keeps the last good picture, can be used by keys, exports.
+import { existsSync, readFileSync } from 'node:fs';
 import { Preview, assert, describe, it } from '../support/harness.mjs';
 
 const FLOW = `flowchart TD
@@ -19,13 +20,165 @@ const FLOW = `flowchart TD
     classDef ProgrammerOp fill:#f9c2c2,stroke:#c23737
     classDef ScEnsembleOp fill:#f9e4b7,stroke:#b99b37
 `;
+const NODES = ['PROBLEM', 'SOLVE', 'CODE', 'ENSEMBLE', 'RETURN'];
+const PLAIN = 'flowchart LR\n    A[One] --> B[Two]\n    B --> C[Three]\n';
 
 describe('Preview', (workbench) => {
-  it('draws the flowchart beside its text', async () => {
+  it('draws the flowchart and follows both ways', async () => {
     const w = workbench();
+    const { page } = w;
     await w.open('flow.mmd', FLOW);
     const preview = await Preview.open(w);
-    await preview.shows('PROBLEM', 'SOLVE', 'CODE', 'ENSEMBLE', 'RETURN');
+    await preview.shows(...NODES);
+    await w.goTo(4, 6);
+    await preview.frame.locator('g.node[data-node="CODE"] > .here').waitFor();
+    await w.goTo(9, 15);
+    await preview.frame.locator('.edge-here').waitFor();
+    await w.goTo(9, 5);
+    await preview.frame.locator('g.node[data-node="ENSEMBLE"] > .here').waitFor();
+    await preview.node('SOLVE').click();
+    await page.locator('.editor-instance .view-line', { hasText: 'SOLVE' }).first().waitFor();
+    await w.until(async () => /Ln 3, Col \d+ \(5 selected\)/.test(await page.locator('.statusbar').innerText()), 'line 3 is not selected');
     await w.shot('preview');
+  });
+
+  it('shows findings on nodes and edges, with a tooltip', async () => {
+    const w = workbench();
+    const broken = FLOW.replace('    PROBLEM -->|problem| CODE --> ENSEMBLE\n', '').replace('-->|input| SOLVE', '-->|nonesuch| SOLVE');
+    await w.open('findings.mmd', broken);
+    const preview = await Preview.open(w);
+    await preview.frame.locator('g.node[data-node="ENSEMBLE"] > .mark.error').waitFor();
+    await preview.frame.locator('.mark.error[data-about="L_PROBLEM_SOLVE_0"]').waitFor();
+    await preview.node('ENSEMBLE').hover();
+    await preview.frame.locator('.tooltip:visible', { hasText: 'MW105' }).waitFor();
+    await w.shot('preview-findings');
+  });
+
+  it('keeps the last good picture while the text is broken, and says so', async () => {
+    const w = workbench();
+    const { page } = w;
+    await w.open('last.mmd', PLAIN);
+    const preview = await Preview.open(w);
+    await preview.shows('A', 'B', 'C');
+    await w.goTo(3, 25);
+    await page.keyboard.press('End');
+    await page.keyboard.type(' --> D[');
+    await preview.notice().waitFor();
+    assert.match(await preview.notice().innerText(), /^Line 3: .*last picture/s);
+    await preview.shows('A', 'B', 'C');
+    await w.shot('preview-stale');
+    await page.keyboard.type('Four]');
+    await preview.shows('A', 'B', 'C', 'D');
+    await preview.notice().waitFor({ state: 'hidden' });
+  });
+
+  it('keeps zoom and place while typing', async () => {
+    const w = workbench();
+    const { page } = w;
+    await w.open('zoom.mmd', PLAIN);
+    const preview = await Preview.open(w);
+    await preview.frame.locator('button[title^="Zoom in"]').click();
+    await preview.frame.locator('button[title^="Zoom in"]').click();
+    const scale = (view) => /scale\(([\d.]+)\)/.exec(view)[1];
+    const before = scale(await preview.view());
+    const place = await preview.node('B').boundingBox();
+    await w.goTo(3, 1);
+    await page.keyboard.press('End');
+    await page.keyboard.type(' --> D[Four] --> E[Five]');
+    await preview.shows('A', 'B', 'C', 'D', 'E');
+    assert.equal(scale(await preview.view()), before);
+    const after = await preview.node('B').boundingBox();
+    assert.ok(Math.hypot(after.x - place.x, after.y - place.y) < 120, 'what was in the middle is far away');
+  });
+
+  it('can be used by keys', async () => {
+    const w = workbench();
+    const { page } = w;
+    await w.open('keys.mmd', PLAIN);
+    const preview = await Preview.open(w);
+    await preview.node('A').focus();
+    await page.keyboard.press('ArrowRight');
+    const focused = () => preview.frame.evaluate(() => document.activeElement?.dataset.node);
+    assert.equal(await focused(), 'B');
+    assert.match(await preview.node('B').getAttribute('aria-label'), /^B, Two/);
+    const before = await preview.view();
+    await page.keyboard.press('+');
+    assert.notEqual(await preview.view(), before);
+    await page.keyboard.press('0');
+    assert.equal(await preview.view(), before);
+    await page.keyboard.press('Enter');
+    await page.locator('.monaco-editor.focused').first().waitFor();
+    await w.until(async () => (await page.locator('.statusbar').innerText()).includes('Ln 2'), 'Enter does not go to the text');
+  });
+
+  it('shows types on edges when asked', async () => {
+    const w = workbench();
+    await w.open('types.mmd', FLOW);
+    const preview = await Preview.open(w);
+    assert.equal(await preview.frame.locator('.edgeLabel', { hasText: 'Answer' }).count(), 0);
+    await preview.frame.locator('button[title^="Types"]').click();
+    await preview.frame.locator('.edgeLabel', { hasText: 'Answer' }).first().waitFor();
+    assert.match(await preview.frame.locator('.edgeLabel', { hasText: 'problem' }).first().innerText(), /problem\s+Problem/);
+    await w.shot('preview-types');
+    await preview.frame.locator('button[title^="Types"]').click();
+    await preview.frame.locator('.edgeLabel', { hasText: 'Answer' }).first().waitFor({ state: 'detached' });
+  });
+
+  it('shows the states of a run with signs, words and a legend', async () => {
+    const w = workbench();
+    await w.open('run.mmd', FLOW);
+    const preview = await Preview.open(w);
+    await preview.shows(...NODES);
+    await preview.frame.evaluate(() => {
+      const states = [
+        ['PROBLEM', { state: 'finished' }],
+        ['SOLVE', { state: 'finished', detail: '1.2 s · 240 tokens · $0.0003' }],
+        ['CODE', { state: 'running', detail: '3 s' }],
+        ['ENSEMBLE', { state: 'waiting' }],
+        ['RETURN', { state: 'skipped' }],
+      ];
+      window.postMessage({ type: 'run', states }, '*');
+    });
+    await preview.frame.locator('g.node[data-node="CODE"] > .state.running').waitFor();
+    assert.match(await preview.frame.locator('.legend').innerText(), /1 waiting\s+1 running\s+2 finished\s+1 skipped/);
+    assert.match(await preview.node('SOLVE').getAttribute('aria-label'), /finished 1\.2 s/);
+    await w.shot('preview-run');
+    await preview.frame.evaluate(() => window.postMessage({ type: 'run', states: [['SOLVE', { state: 'failed', detail: 'The endpoint refused the key.' }]] }, '*'));
+    await preview.frame.locator('g.node[data-node="SOLVE"] > .state.failed').waitFor();
+    assert.equal(await preview.frame.locator('.state').count(), 1);
+  });
+
+  it('exports SVG and PNG', async () => {
+    const w = workbench();
+    await w.open('export.mmd', FLOW);
+    await Preview.open(w);
+    for (const [format, right] of [
+      ['SVG', (data) => data.toString().startsWith('<?xml') && data.includes('Calculate') && !data.includes('foreignObject')],
+      ['PNG', (data) => data.subarray(1, 4).toString() === 'PNG' && data.length > 5000],
+    ]) {
+      const name = `export.${format.toLowerCase()}`;
+      await w.command(`Merrow: Export Diagram as ${format}`);
+      await w.answer(w.file(name));
+      await w.until(() => existsSync(w.file(name)) && right(readFileSync(w.file(name))), `${name} is not as it should be`);
+    }
+  });
+
+  it('wears the colours of the editor', async () => {
+    const w = workbench();
+    await w.open('themes.mmd', `${FLOW}    ENSEMBLE --> PLAIN[No class]\n`);
+    const preview = await Preview.open(w);
+    await preview.shows(...NODES, 'PLAIN');
+    for (const [theme, kind, name] of [
+      ['Dark Modern', 'vscode-dark', 'dark'],
+      ['Dark High Contrast', 'vscode-high-contrast', 'high-contrast'],
+      ['Light Modern', 'vscode-light', 'light'],
+    ]) {
+      const before = await preview.frame.locator('.picture svg').getAttribute('id');
+      await w.command('Preferences: Color Theme');
+      await w.answer(theme);
+      await preview.frame.locator(`body[data-vscode-theme-kind="${kind}"]`).waitFor();
+      await w.until(async () => (await preview.frame.locator('.picture:not(.building) svg').getAttribute('id')) !== before, 'the picture is not drawn anew');
+      await w.shot(`preview-${name}`);
+    }
   });
 });
