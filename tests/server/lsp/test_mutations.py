@@ -52,6 +52,7 @@ PROGRAM = """flowchart TD
 """
 INVOKED, AUTOMATIC = 1, 2
 KIND = "refactor.rewrite.merrow"
+MORE = f"{KIND}.more"
 CONTENT_MODIFIED, REQUEST_FAILED, INVALID_PARAMS = -32801, -32803, -32602
 
 
@@ -63,8 +64,9 @@ def annotating() -> Json:
 
 
 def mutations(editor: Editor, uri: str, word: str, offset: int = 0, **context: Any) -> list[Json]:
+    """The mutations that are offered themselves, without the way to more of them."""
     context.setdefault("only", [KIND])
-    return asked(editor, uri, word, offset, **context)
+    return [action for action in asked(editor, uri, word, offset, **context) if action["kind"] != MORE]
 
 
 def troubles(text: str) -> set[tuple[str, str]]:
@@ -175,6 +177,8 @@ def test_nothing_gets_worse_in_a_text_that_is_typed(first: int, length: int, pla
         selected = {name: {"line": at[0], "character": at[1]} for name, at in (("start", start), ("end", end))}
         params = {"textDocument": {"uri": uri}, "range": selected, "context": {"diagnostics": [], "only": [KIND]}}
         for action in editor.request("textDocument/codeAction", params):
+            if action["kind"] == MORE:
+                continue
             after = editor.applied(editor.request("codeAction/resolve", action)["edit"])[uri]
             assert {code for code, _ in troubles(after)} <= {code for code, _ in troubles(text)}
     finally:
@@ -286,7 +290,7 @@ def test_patterns_of_the_workspace(open_editor: Callable[..., Editor], tmp_path:
 
 
 def test_a_large_file_is_answered(editor: Editor) -> None:
-    count = 600
+    count = 400
     lines = ["flowchart TD", "    PROBLEM([Problem])"]
     lines += [f"    N{number}@{{ op: Custom, role: solver }}" for number in range(count)]
     lines += ["    RETURN([Return])", "    PROBLEM --> N0"]
@@ -296,6 +300,8 @@ def test_a_large_file_is_answered(editor: Editor) -> None:
     assert actions
     assert "edit" in editor.request("codeAction/resolve", actions[0])
     assert run(editor, "merrow.mutate", uri, 1)["seed"] == 1
+    listed = run(editor, "merrow.mutations", {"uri": uri, "node": "N0", "operator": "subgraph"})
+    assert any("in place of N0" in move["title"] for move in listed)
 
 
 def test_a_random_mutation_is_applied_as_one_step(editor: Editor) -> None:
@@ -345,8 +351,8 @@ def test_a_mutation_by_its_id(editor: Editor) -> None:
 
 
 def test_a_mutation_that_is_not_safe_says_why(editor: Editor) -> None:
-    from merrow_optimizer.mutations.change import Subject
     from merrow_optimizer.mutations.moves import identity
+    from merrow_optimizer.mutations.subject import Subject
 
     subject = Subject(analyse(FLOW))
     safe = every(FLOW)
@@ -357,6 +363,12 @@ def test_a_mutation_that_is_not_safe_says_why(editor: Editor) -> None:
     assert caught.value.code == REQUEST_FAILED
 
 
+def _named(argument: Any, uri: str) -> Any:
+    if isinstance(argument, dict):
+        return {key: uri if value == "URI" else value for key, value in argument.items()}
+    return uri if argument == "URI" else argument
+
+
 @pytest.mark.parametrize(
     ("command", "arguments"),
     [
@@ -364,6 +376,17 @@ def test_a_mutation_that_is_not_safe_says_why(editor: Editor) -> None:
         ("merrow.mutate", ["URI", "one"]),
         ("merrow.mutate", ["URI", 1, 2]),
         ("merrow.mutate", ["URI", 1, None, 2]),
+        ("merrow.mutate", [{"uri": "URI", "operator": "evolution"}]),
+        ("merrow.mutate", [{"uri": "URI", "id": 7}]),
+        ("merrow.mutate", [{}]),
+        ("merrow.mutations", ["URI"]),
+        ("merrow.mutations", [{"uri": "URI", "node": "NOBODY"}]),
+        ("merrow.mutations", [{"uri": "URI", "range": 3}]),
+        ("merrow.mutations", [{"uri": "URI", "range": {"start": {"line": 1}}}]),
+        ("merrow.mutations", [{"uri": "URI", "operator": "evolution"}]),
+        ("merrow.mutations", [{"uri": "URI", "most": 0}]),
+        ("merrow.mutations", [{"uri": "URI", "diagram": 2}]),
+        ("merrow.moreMutations", []),
         ("merrow.crossover", ["URI"]),
         ("merrow.crossover", ["URI", "none.mmd"]),
         ("merrow.crossover", ["URI", "\0"]),
@@ -373,7 +396,7 @@ def test_a_mutation_that_is_not_safe_says_why(editor: Editor) -> None:
 def test_arguments_that_cannot_be_meant(editor: Editor, command: str, arguments: list[Any]) -> None:
     uri = editor.open(FLOW)
     with pytest.raises(ServerError) as caught:
-        run(editor, command, *[uri if argument == "URI" else argument for argument in arguments])
+        run(editor, command, *[_named(argument, uri) for argument in arguments])
     assert caught.value.code == INVALID_PARAMS
     assert edits_applied(editor) == []
 
@@ -384,6 +407,90 @@ def test_clients_that_cannot_be_sent_edits(open_editor: Callable[..., Editor]) -
     assert asked(editor, uri, "A[", only=[KIND]) == []
     with pytest.raises(ServerError, match="can't apply edits"):
         run(editor, "merrow.mutate", uri, 1)
+
+
+def test_all_mutations_of_a_selection_are_listed(editor: Editor) -> None:
+    text = f"# One\n\n```mermaid\n{FLOW}```\n"
+    uri = editor.open(text, "notes.md")
+    safe = every(FLOW)
+    whole = run(editor, "merrow.mutations", {"uri": uri})
+    assert [move["id"] for move in whole] == list(safe)
+    at_node = run(editor, "merrow.mutations", {"uri": uri, "node": "A"})
+    place = {"start": editor.find(uri, "A["), "end": editor.find(uri, "A[")}
+    assert run(editor, "merrow.mutations", {"uri": uri, "range": place}) == at_node
+    assert {move["id"] for move in at_node} < safe.keys()
+    assert len(at_node) > len(mutations(editor, uri, "A["))
+    for move in at_node:
+        own = safe[move["id"]]
+        assert (move["title"], move["operator"]) == (own.title, own.operator)
+        assert editor.edited(uri, move["edits"]) == text.replace(FLOW, own.apply(FLOW))
+        assert len(move["delta"]["addedNodes"]) == len(own.delta.added_nodes)
+        assert move["effect"]
+    swaps = run(editor, "merrow.mutations", {"uri": uri, "node": "A", "operator": "substitution", "most": 2})
+    assert [move["operator"] for move in swaps] == ["substitution"] * 2
+    assert edits_applied(editor) == []
+
+
+def test_a_preview_changes_nothing(editor: Editor) -> None:
+    text = f"# One\n\n```mermaid\n{FLOW}```\n"
+    uri = editor.open(text, "notes.md")
+    move = next(move for move in every(FLOW).values() if move.operator == "addition")
+    shown = run(editor, "merrow.mutate", {"uri": uri, "id": move.id, "preview": True})
+    assert shown["diagramText"] == move.apply(FLOW)
+    assert shown["text"] == text.replace(FLOW, move.apply(FLOW)) == editor.edited(uri, shown["edits"])
+    drawn = run(editor, "merrow.mutate", {"uri": uri, "operator": "rewiring", "seed": 5, "preview": True})
+    assert edits_applied(editor) == []
+    assert (drawn["operator"], drawn["seed"]) == ("rewiring", 5)
+    done = run(editor, "merrow.mutate", {"uri": uri, "operator": "rewiring", "seed": 5})
+    assert done.items() <= drawn.items()
+    assert len(edits_applied(editor)) == 1
+
+
+class Reader(Editor):
+    """A client whose reader chooses the action at a place in each message that asks, or none."""
+
+    chooses: int | None = 0
+
+    def _answer(self, message: Json) -> None:
+        if message["method"] != "window/showMessageRequest":
+            super()._answer(message)
+            return
+        actions = message["params"]["actions"]
+        self._send({"id": message["id"], "result": None if self.chooses is None else actions[self.chooses]})
+
+
+@pytest.mark.parametrize("chooses", [0, -1, None])
+def test_the_reader_chooses_among_more(chooses: int | None) -> None:
+    editor = Reader()
+    editor.chooses = chooses
+    try:
+        uri = editor.open(FLOW)
+        (more,) = [action for action in asked(editor, uri, "A[", triggerKind=INVOKED) if action["kind"] == MORE]
+        assert editor.request("codeAction/resolve", more) == more
+        done = run(editor, more["command"]["command"], *more["command"]["arguments"])
+        (question,) = [one["params"] for one in editor.requests if one["method"] == "window/showMessageRequest"]
+        titles = [action["title"] for action in question["actions"]]
+        known = {move["title"]: move for move in run(editor, "merrow.mutations", {"uri": uri, "node": "A"})}
+        assert set(titles) <= known.keys()
+        assert len({known[title]["operator"] for title in titles}) > 3
+        if chooses is None:
+            assert done is None
+            assert edits_applied(editor) == []
+        else:
+            assert done == known[titles[chooses]]
+            (params,) = edits_applied(editor)
+            assert editor.applied(params["edit"])[uri] == editor.edited(uri, done["edits"])
+    finally:
+        editor.close()
+
+
+def test_more_of_an_older_text_is_refused(editor: Editor) -> None:
+    uri = editor.open(FLOW)
+    (more,) = [action for action in asked(editor, uri, "A[", triggerKind=INVOKED) if action["kind"] == MORE]
+    editor.change(uri, {"text": FLOW + "%% more\n"})
+    with pytest.raises(ServerError) as caught:
+        run(editor, more["command"]["command"], *more["command"]["arguments"])
+    assert caught.value.code == CONTENT_MODIFIED
 
 
 def test_children_of_two_workflows(open_editor: Callable[..., Editor], tmp_path: Path) -> None:
