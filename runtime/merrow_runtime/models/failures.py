@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import re
 import ssl
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -12,6 +13,9 @@ from typing import Any
 
 from merrow_runtime.errors import EndpointFailure
 from merrow_runtime.models.redaction import quoted
+
+
+_BAD_KEY = re.compile(r"(?i)\bkey\b.{0,20}\b(not valid|invalid|incorrect)|\b(invalid|incorrect) (api[ _-]?)?key\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +30,8 @@ class ServerError:
     @classmethod
     def read(cls, body: object) -> ServerError:
         """Of the body of an answer, in the forms in which servers of the OpenAI protocol write errors."""
+        if isinstance(body, list) and body:
+            body = body[0]
         if isinstance(body, str):
             return cls() if "<html" in body[:2000].casefold() else cls(body)
         if not isinstance(body, Mapping):
@@ -61,8 +67,10 @@ class Failures:
                 " give the address it leads to as the base URL",
                 fatal=True,
             )
-        if status == 401:
-            return self._failure(f"refused the key (HTTP 401{said}); set the right one in OPENAI_API_KEY", fatal=True)
+        if status == 401 or (status == 400 and _BAD_KEY.search(error.message)):
+            return self._failure(
+                f"refused the key (HTTP {status}{said}); set the right one in OPENAI_API_KEY", fatal=True
+            )
         if _is_about_model(status, error, model):
             return self._failure(
                 f"has no model `{model}` for this key (HTTP {status}{said}); name one that it has with `model:` or --model",
@@ -125,6 +133,8 @@ class Failures:
             aiohttp.ClientPayloadError, aiohttp.ServerDisconnectedError, aiohttp.ClientOSError, ConnectionError
         ):
             return self._failure("cut the connection before its answer was complete; try again later", transient=True)
+        if caused_by(aiohttp.ConnectionTimeoutError):
+            return self._failure("takes too long to connect to; check the base URL and the network", transient=True)
         if caused_by(TimeoutError):
             return self.too_slow(seconds)
         return self._failure("could not be reached; check the base URL and the network", transient=True)

@@ -39,6 +39,10 @@ async def failing(step: Step, *, streamed: bool = False, **changes: Any) -> Endp
     ("step", "word"),
     [
         (Status(401, "Incorrect API key provided", code="invalid_api_key"), "OPENAI_API_KEY"),
+        (
+            Status(400, body=[{"error": {"message": "API key not valid. Please pass a valid API key."}}]),
+            "OPENAI_API_KEY",
+        ),
         (Status(403, "Country not supported"), "access"),
         (Status(404, "Not Found"), "base URL"),
         (Status(402, "Insufficient Balance"), "credit"),
