@@ -103,15 +103,26 @@ class Caller:
 class NodeTools:
     """`merrow_runtime.operators.base.Tools` of one execution of a node."""
 
-    __slots__ = ("_caller", "_past_cache", "_sample", "_step", "node", "random")
+    __slots__ = ("_caller", "_past_cache", "_random", "_sample", "_step", "node")
 
     def __init__(self, caller: Caller, step: Step, sample: int, *, past_cache: bool = False) -> None:
         self._caller = caller
         self._step = step
         self._sample = sample
         self._past_cache = past_cache
-        self.random = Random(f"{caller.options.seed}:{step.definition.id}:{sample}")  # noqa: S311 (shuffles, no secret)
+        self._random: Random | None = None
         self.node = step.definition.id
+
+    @property
+    def random(self) -> Random:
+        """See `merrow_runtime.operators.base.Tools.random`; made when it is first asked for, since few nodes do."""
+        if self._random is None:
+            self._random = Random(f"{self._caller.options.seed}:{self.node}:{self._sample}")  # noqa: S311 (no secret)
+        return self._random
+
+    @random.setter
+    def random(self, random: Random) -> None:
+        self._random = random
 
     async def ask(
         self,
@@ -249,10 +260,10 @@ class NodeTools:
 
     def _cache_key(self, key: CallKey, request: ModelRequest, digest: str) -> str:
         """What an answer is cached by. At a temperature above 0 voters that ask the same must not share one answer."""
-        asked: list[Any] = [self._caller.calling.origin, digest, key.sample, key.step, key.attempt]
+        asked = f"{self._caller.calling.origin}\n{digest}\n{key.sample}\n{key.attempt}\n{key.step}"
         if request.temperature > 0:
-            asked += [key.node, self._caller.options.repeat]
-        return hashlib.sha256(canonical(asked).encode("utf-8", "surrogatepass")).hexdigest()
+            asked += f"\n{key.node}\n{self._caller.options.repeat}"
+        return hashlib.sha256(asked.encode("utf-8", "surrogatepass")).hexdigest()
 
     async def _run(
         self,

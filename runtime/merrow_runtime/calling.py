@@ -146,8 +146,11 @@ class Calling:
             if usage.tokens == 0:
                 tokens = prompt_tokens(request), estimate_tokens(reply.text) + estimate_tokens(reply.thinking)
                 usage = Usage(*tokens, 1, None, estimated=True)
-            usage = replace(usage, calls=1, cost_usd=None if price is None else price.cost(usage))
-        return replace(reply, usage=usage, seconds=reply.seconds or seconds)
+            cost = None if price is None else price.cost(usage)
+            usage = Usage(usage.prompt_tokens, usage.completion_tokens, 1, cost, usage.estimated)
+        elif reply.seconds:
+            return reply
+        return ModelReply(reply.text, reply.finish, usage, reply.model, reply.seconds or seconds, reply.thinking)
 
     def _estimated(self, request: ModelRequest, shown: list[str]) -> Usage:
         """What a call without a result has used: its prompt, and as much of the answer as was seen."""

@@ -58,10 +58,22 @@ class Step:
 
         Who gave a value counts as far as a prompt shows it; ids, layout, style and comments don't.
         """
-        given = {port: [[one.title, one.type, one.value] for one in values] for port, values in inputs.items()}
-        remembered = [[entry.title, entry.text] for entry in memory]
-        text = canonical([given, remembered])
-        return hashlib.sha256(self.digest + text.encode("utf-8", "surrogatepass")).hexdigest()
+        digest = hashlib.sha256(self.digest)
+        for port, values in inputs.items():
+            _mix(digest, "port", port)
+            for one in values:
+                _mix(digest, "given", one.title, one.type, one.value)
+        for entry in memory:
+            _mix(digest, "remembered", entry.title, entry.text)
+        return digest.hexdigest()
+
+
+def _mix(digest: hashlib._Hash, *parts: Value) -> None:
+    """Add values to a hash, each with its kind and length, so that no two different lists are mixed alike."""
+    for part in parts:
+        kind, text = ("s", part) if isinstance(part, str) else ("j", canonical(part))
+        data = text.encode("utf-8", "surrogatepass")
+        digest.update(b"%b%d:%b" % (kind.encode(), len(data), data))
 
 
 def make_steps(

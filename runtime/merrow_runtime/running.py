@@ -20,6 +20,9 @@ from merrow_runtime.store.contract import NodeRecord, RunStatus
 from merrow_runtime.usage import NOTHING, Usage
 from merrow_runtime.values import Outputs, Value
 
+_COMPANY = 0.05
+"""Seconds that the record of a node may wait for others: what counts is journalled by its calls."""
+
 _CANCEL_LOOK = 0.5
 """Seconds between looks at whether another process asked for the run to end."""
 
@@ -97,7 +100,8 @@ class Watch:
         self._caller = caller
         self._describe = describe
         self._writing: list[NodeRecord] = []
-        self._writer: asyncio.Task[None] | None = None
+        self._writer: asyncio.TimerHandle | None = None
+        self._task: asyncio.Task[None] | None = None
         self._failed: dict[str, str] = {}
 
     def started(self, node: TypedNode, inputs: Inputs) -> None:
@@ -145,13 +149,21 @@ class Watch:
     async def settle(self) -> None:
         """Wait until all is in the journal. Raises `StoreFailure`."""
         if self._writer is not None:
-            await self._writer
+            self._writer.cancel()
+        if self._task is not None:
+            await self._task
+        await self._write()
 
     def _keep(self, record: NodeRecord) -> None:
         self._run.nodes[record.node] = record
         self._writing.append(record)
-        if self._writer is None or self._writer.done():
-            self._writer = asyncio.get_running_loop().create_task(self._write())
+        if self._writer is None:
+            self._writer = asyncio.get_running_loop().call_later(_COMPANY, self._begin_writing)
+
+    def _begin_writing(self) -> None:
+        self._writer = None
+        if self._task is None or self._task.done():
+            self._task = asyncio.get_running_loop().create_task(self._write())
 
     async def _write(self) -> None:
         while self._writing:

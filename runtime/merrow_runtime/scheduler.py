@@ -211,6 +211,11 @@ class Scheduler:
             self._fail(node, inputs, failure, started)
         else:
             self._finish(node, inputs, done, started)
+        # What follows is started from here, a turn of the loop earlier than the task's own end would have it.
+        task = asyncio.current_task()
+        if task is not None and self._done is not None and not self._done.done():
+            self._tasks.discard(task)
+            self._go_on()
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
@@ -224,7 +229,7 @@ class Scheduler:
             failure = NodeFailure(f"Node {task.get_name()}: internal error, {type(error).__name__}: {error}")
             failure.__cause__ = error
             self.fail(failure)
-        self._go_on()
+            self._go_on()
 
     def _decide(self, node: TypedNode, inputs: Inputs, started: float) -> None:
         case = decide(node, {port: given[0].value for port, given in inputs.items()})

@@ -21,7 +21,11 @@ def canonical(value: object) -> str:
 
     It is what hashes are made of. Raises ``ValueError`` for NaN and infinity, ``TypeError`` for what isn't JSON.
     """
-    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return _CANONICAL.encode(value)
+
+
+_CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
+"""Made once: `json.dumps` makes one for each value."""
 
 
 def as_text(value: Value) -> str:
