@@ -14,7 +14,6 @@ from typing import Any
 from merrow_runtime.errors import EndpointFailure
 from merrow_runtime.models.redaction import quoted
 
-
 _BAD_KEY = re.compile(r"(?i)\bkey\b.{0,20}\b(not valid|invalid|incorrect)|\b(invalid|incorrect) (api[ _-]?)?key\b")
 
 
