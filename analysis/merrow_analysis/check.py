@@ -186,6 +186,8 @@ class Analyser:
             last.nodes = list(graph.check_nodes(workflow, last.stand_ins, places))
         if not hold.edges:
             last.edges = list(graph.check_edges_and_paths(workflow, rims, places))
+            if workflow.forget_overflow():
+                last.edges = list(graph.check_edges_and_paths(workflow, rims, places))
         if not (hold.texts and last.book == book):
             last.book = book
             last.texts = [*prompt_rules.check(workflow, own, book, front), *parameter_rules.check(workflow)]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
@@ -64,6 +64,13 @@ SETTINGS: tuple[Setting, ...] = (
         [],
         "YAML files of operators and types for all workflows, from the settings file's folder.",
     ),
+    Setting(
+        "patterns",
+        {"type": "array", "items": {"type": "string", "minLength": 1}},
+        [],
+        "Files of patterns for safe mutations, or folders of them, from the settings file's folder; beside"
+        " `.merrow/patterns`.",
+    ),
 )
 """Every setting, in the order of the documentation."""
 
@@ -87,11 +94,19 @@ class Config:
     severity: Mapping[str, str] = field(default_factory=dict)
     per_path: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     libraries: tuple[str, ...] = ()
+    patterns: tuple[str, ...] = ()
     problems: tuple[ConfigProblem, ...] = ()
 
     def with_selection(self, select: Iterable[str] = (), ignore: Iterable[str] = ()) -> Config:
         """This configuration with other rules selected (where any are given) and further ones ignored."""
         return replace(self, select=tuple(select) or self.select, ignore=(*self.ignore, *ignore))
+
+    def with_files(self, place: Callable[[str], str]) -> Config:
+        """This configuration with the files that it names told from another folder."""
+        if not self.libraries and not self.patterns:
+            return self
+        libraries, patterns = (tuple(map(place, names)) for names in (self.libraries, self.patterns))
+        return replace(self, libraries=libraries, patterns=patterns)
 
     def severity_of(self, rule: Rule, path: str | None = None) -> Severity | None:
         """How much a rule counts in a file (``/``-separated path from the settings' folder); None where it doesn't."""
@@ -191,7 +206,8 @@ def _read(document: dict[str, Any], text: str) -> Config:
     per_path = {
         pattern: _selectors(names, text, pattern, problems) for pattern, names in good.get("per-path", {}).items()
     }
-    return Config(select, ignore, severity, per_path, tuple(good.get("libraries", ())), tuple(problems))
+    libraries, patterns = (tuple(good.get(key, ())) for key in ("libraries", "patterns"))
+    return Config(select, ignore, severity, per_path, libraries, patterns, tuple(problems))
 
 
 def _at(value: Any, path: tuple[str | int, ...]) -> Any:

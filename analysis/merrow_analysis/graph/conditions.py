@@ -36,6 +36,16 @@ class Conditions:
         self._known: dict[tuple[int, tuple[Condition, ...]], Condition] = {}
         self._results: dict[tuple[bool, Condition, Condition], Condition] = {}
 
+    @property
+    def left(self) -> int:
+        """How many branches and answers there may still be; below 0 it was tried to make more."""
+        return self._left
+
+    @property
+    def sizes(self) -> Sequence[int]:
+        """How many cases each Decision has."""
+        return self._sizes
+
     def chosen(self, decision: int, case: int) -> Condition:
         """That this Decision chooses this case; whether it runs at all is another condition."""
         size = self._sizes[decision]

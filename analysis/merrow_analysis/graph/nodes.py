@@ -18,7 +18,7 @@ from merrow_analysis.definitions.types import ANY, DefinitionProblem, Type, Type
 from merrow_analysis.graph.decisions import Cases, read_cases
 from merrow_analysis.graph.flow import Flow, FlowEdge, FlowNode, Mention
 from merrow_analysis.graph.placement import PlacedEdge, Placement, PortFeed
-from merrow_analysis.graph.plan import Combinations, combinations
+from merrow_analysis.graph.plan import Combinations, combinations, combinations_again
 from merrow_analysis.graph.resolve import NodeKind, Resolution
 from merrow_analysis.graph.shape import Shape
 
@@ -239,7 +239,7 @@ class TypedGraph:
         """
         self.measured.clear()
         self.__dict__.pop("decisions", None)
-        self.__dict__.pop("combinations", None)
+        last: Combinations | None = self.__dict__.pop("combinations", None)
         if "marks" in self.__dict__:
             for index in changed:
                 self.marks.read(index, self.resolutions[index], self.placements[index])
@@ -274,6 +274,20 @@ class TypedGraph:
                 node.cases = None
                 for edge in node.outgoing:
                     edge.case = None
+        if last is not None:
+            # What a node waits for follows from its edges, and from what their sources are.
+            stale = {edge.target.index for node in around.values() for edge in node.outgoing}
+            again = combinations_again(self, last, stale.union(node.index for node in touched))
+            if again is not None:
+                self.__dict__["combinations"] = again
+
+    def forget_overflow(self) -> bool:
+        """Whether `combinations` became too many with those of earlier graphs kept along; they are then worked out anew."""
+        known: Combinations | None = self.__dict__.get("combinations")
+        if known is None or not known.overflowed:
+            return False
+        del self.__dict__["combinations"]
+        return True
 
     def _read_cases(self, node: TypedNode) -> None:
         placement = node.placement

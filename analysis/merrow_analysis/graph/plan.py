@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
 from merrow_analysis.graph.conditions import ALWAYS, LARGEST, NEVER, Condition, TooManyCombinationsError
@@ -23,12 +24,20 @@ class Combinations:
     None.
 
     ``live`` is None in a graph without Decisions, where every node always runs, and where there are too many cases.
+    ``order`` is that of the graph; ``reused`` says that conditions of the graph before an edit are kept along.
     """
 
     plan: list[LiveNode] = field(default_factory=list)
     cases: AllCases | None = None
     live: Liveness[Condition] | None = None
     undecided: int | None = None
+    order: list[int] = field(default_factory=list)
+    reused: bool = False
+
+    @property
+    def overflowed(self) -> bool:
+        """Whether conditions became too many that might not be, were those of earlier graphs forgotten."""
+        return self.reused and self.cases is not None and self.cases.store.left < 0
 
     def runs(self, node: TypedNode) -> Condition:
         return ALWAYS if self.live is None else self.live.runs.get(node.index, ALWAYS)
@@ -59,7 +68,13 @@ def _feeds(node: TypedNode, port: str) -> tuple[Feed, ...]:
     return tuple(feed_of(edge, port) for edge in node.sources(port))
 
 
-def _waiting(node: TypedNode) -> LiveNode:
+def _waiting(node: TypedNode, live: Liveness[Condition]) -> LiveNode:
+    """What ``node`` waits for; ``live`` says what its sources do."""
+    waiting = _waiting_alone(node)
+    return _with_others(node, waiting, live) if waiting.gates else waiting
+
+
+def _waiting_alone(node: TypedNode) -> LiveNode:
     """What ``node`` waits for, without the other branches of a merge."""
     if node.kind == "input":
         return LiveNode(node.index)
@@ -78,24 +93,65 @@ def combinations(graph: TypedGraph, largest: int = LARGEST) -> Combinations:
     """Work out what runs under which cases, for all combinations at once. Never raises."""
     if not graph.decisions:
         return Combinations()
-    decisions = {
-        index: len(cases.keys)
-        for index in graph.order
-        if (cases := graph.nodes[index].cases) is not None and cases.keys
-    }
+    decisions = _decisions(graph)
     algebra = AllCases(decisions, largest)
     live: Liveness[Condition] = Liveness(algebra, {}, {})
     plan: list[LiveNode] = []
     for index in graph.order:
         try:
-            node = _waiting(graph.nodes[index])
-            if node.gates:
-                node = _with_others(graph.nodes[index], node, live)
+            node = _waiting(graph.nodes[index], live)
             live.settle(node)
         except TooManyCombinationsError:
             return Combinations(undecided=index)
         plan.append(node)
-    return Combinations(plan, algebra, live)
+    return Combinations(plan, algebra, live, order=graph.order)
+
+
+_MOST_KEPT = LARGEST // 10
+"""Conditions of earlier graphs that are kept along at most."""
+
+
+def combinations_again(graph: TypedGraph, last: Combinations, stale: Collection[int]) -> Combinations | None:
+    """The combinations of a graph that ``last`` are those of before an edit, where only ``stale`` nodes may wait for
+    something else, or have other cases. None where they must be worked out anew; then ``last`` is of no use any more.
+
+    The answer is that of `combinations`, which makes no condition that isn't made here.
+    """
+    live, cases, shape = last.live, last.cases, graph.shape
+    if live is None or cases is None or last.order is not shape.order or shape.cycles or shape.wrong:
+        return None
+    decisions = _decisions(graph)
+    if (list(decisions), list(decisions.values())) != (cases.decisions, list(cases.store.sizes)):
+        return None
+    if cases.store.left < LARGEST - _MOST_KEPT:
+        return None
+    places, waiting, last_place = shape.places, sorted(shape.places[index] for index in stale), -1
+    while waiting:
+        place = heappop(waiting)
+        if place == last_place:
+            continue
+        last_place, index = place, shape.order[place]
+        before = live.runs[index], live.values.pop(index, None)
+        try:
+            last.plan[place] = _waiting(graph.nodes[index], live)
+            live.settle(last.plan[place])
+        except TooManyCombinationsError:
+            return None
+        if (live.runs[index], live.values.get(index)) != before:
+            for target in shape.following[index]:
+                heappush(waiting, places[target])
+    last.reused = True
+    return last
+
+
+def _decisions(graph: TypedGraph) -> dict[int, int]:
+    """How many cases each Decision has that has any, in topological order."""
+    places = graph.shape.places
+    return {
+        index: len(cases.keys)
+        for index in sorted(graph.marks.decisions, key=places.__getitem__)
+        if (cases := graph.nodes[index].cases) is not None and cases.keys
+    }
 
 
 def _with_others(node: TypedNode, waiting: LiveNode, live: Liveness[Condition]) -> LiveNode:
@@ -135,7 +191,7 @@ def live_state(graph: TypedGraph, chosen: Mapping[str, int], skipped: Collection
     ids of nodes that failed and count as skipped (``on_error: skip``). A run asks again whenever one of them grows.
     Only for graphs without errors.
     """
-    plan = graph.combinations.plan or [_waiting(graph.nodes[index]) for index in graph.order]
+    plan = graph.combinations.plan or [_waiting_alone(graph.nodes[index]) for index in graph.order]
     by_id = graph.by_id
     cases = {by_id[node].index: case for node, case in chosen.items()}
     return LiveState(graph, spread(plan, Chosen(cases, {by_id[node].index for node in skipped})))
