@@ -21,19 +21,8 @@ from merrow_runtime.sandbox.means.base import FOLDER
 from merrow_runtime.sandbox.results import Limits, Outcome, SandboxRefusedError
 
 # In the order in which the guest takes them: what is imported comes before what imports it.
-_MODULES = (
-    "syscalls",
-    "seccomp",
-    "lock",
-    "channel",
-    "running",
-    "values",
-    "evaluate",
-    "solution",
-    "remote",
-    "verdict",
-    "main",
-)
+_SHARED_MODULES = ("syscalls", "seccomp", "lock", "channel", "running")
+_MODULES = {"evaluate": ("evaluate",), "solution": ("values", "solution"), "verdict": ("values", "remote", "verdict")}
 _WATCH_INTERVAL_S = 0.1
 
 _SENTENCES: dict[str, str] = {
@@ -50,10 +39,10 @@ _DEATHS: dict[str, tuple[Outcome, str]] = {
 
 
 @cache
-def _program(as_source: bool) -> bytes:
-    """The guest's modules, to be sent ahead of the job."""
+def _program(work: str, as_source: bool) -> bytes:
+    """The guest's modules for some work, to be sent ahead of the job."""
     modules: list[tuple[str, str | CodeType]] = []
-    for name in _MODULES:
+    for name in (*_SHARED_MODULES, *_MODULES[work], "main"):
         source = Path(__file__).with_name("guest").joinpath(f"{name}.py").read_text(encoding="utf-8")
         full = f"merrow_runtime.sandbox.guest.{name}"
         modules.append((full, source if as_source else compile(source, full, "exec", dont_inherit=True, optimize=0)))
@@ -153,7 +142,7 @@ class Guest:
         Raises:
             SandboxRefusedError: when it could not; no generated code was run then.
         """
-        program = _program(self._start.as_source)
+        program = _program(self._job["work"], self._start.as_source)
         self._write(b"%d\n" % len(program) + program)
         await self.send(b"j", {**self._job, "lock": self._start.lock, "libraries": self._start.libraries})
         # This frame comes before any generated code, which can't speak for the sandbox therefore.
@@ -220,8 +209,8 @@ class Guest:
         return self.shown(self.printed[kind].decode("utf-8", "replace"))
 
     def shown(self, text: str) -> str:
-        """A text of the guest with its folder under the fixed name."""
-        return text.replace(os.fspath(self._folder), FOLDER)
+        """A text of the guest with its folder under the fixed name, and nothing in it that UTF-8 does not have."""
+        return text.replace(os.fspath(self._folder), FOLDER).encode("utf-8", "replace").decode()
 
     def _end(self, why: GuestEndedError) -> None:
         if self._ended_for is None:

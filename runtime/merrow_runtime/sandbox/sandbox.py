@@ -143,7 +143,7 @@ def _result(guest: Guest, answer: Any) -> SandboxResult:
         text = answer.get(name)
         if isinstance(text, str):
             guest.spend(len(text))
-            texts[name] = guest.shown(text.encode("utf-8", "replace").decode())
+            texts[name] = guest.shown(text)
     return SandboxResult(
         answer["outcome"],
         texts.get("value"),

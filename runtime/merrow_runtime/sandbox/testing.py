@@ -17,6 +17,8 @@ from merrow_runtime.sandbox.process import Guest, GuestEndedError
 from merrow_runtime.sandbox.results import Limits, TestFailure, TestOutcome, TestResult
 
 _NOT_RUN = "not run: the time limit was reached before"
+#: Characters of an error or traceback.
+_MAX_MESSAGE = 20_000
 _NEVER_CALLED = "the test ended without calling the solution"
 
 
@@ -37,7 +39,6 @@ class _Trial:
         self._entry = entry_point
         self._solution: Guest | None = None
         self._judge: Guest | None = None
-        self._names: dict[str, Any] = {}
         self.blamed = "the test"
 
     async def run(self, stack: AsyncExitStack, number: int, test: str) -> tuple[TestOutcome, TestFailure | None]:
@@ -56,28 +57,26 @@ class _Trial:
             self._judge = missing.pop()
         if self._solution is None:
             self._solution = missing.pop()
-            await self._load(self._solution)
+            await self._judge.send_bytes(b"l", await self._load(self._solution))
         return self._judge, self._solution
 
     def _new(self, work: str) -> Guest:
         return Guest(self._way, self._limits, {"work": work, "code": self._code, "entry": self._entry})
 
-    async def _load(self, guest: Guest) -> None:
+    async def _load(self, guest: Guest) -> bytes:
+        """What the solution's process says of its names, unread: it is for the tests' process to make sense of."""
         self.blamed = "the solution"
         try:
-            _, loaded = await guest.receive_json(b"l")
-            names = loaded.get("names") if isinstance(loaded, dict) else None
-            if isinstance(names, dict):
-                self._names = names
-                return
-            if not isinstance(loaded, dict) or "error" not in loaded:
+            kind, payload = await guest.receive()
+            loaded = _parsed(payload)
+            if kind == b"l" and isinstance(loaded.get("names"), dict):
+                return payload
+            if kind != b"l" or "error" not in loaded:
                 raise GuestEndedError("crashed", "the process sent what is no message")
         except GuestEndedError as ended:
-            raise _LoadError(
-                ended.outcome if ended.outcome != "ok" else "crashed", TestFailure("", f"the solution: {ended}")
-            ) from None
-        error, traceback = guest.shown(str(loaded["error"])), guest.shown(str(loaded.get("traceback", "")))
-        raise _LoadError("memory" if loaded.get("outcome") == "memory" else "error", TestFailure("", error, traceback))
+            raise _LoadError(_outcome(ended), TestFailure("", f"the solution: {ended}")) from None
+        failure = TestFailure("", _brief(guest, loaded.get("error")), _brief(guest, loaded.get("traceback")))
+        raise _LoadError("memory" if loaded.get("outcome") == "memory" else "error", failure)
 
     async def _judged(
         self, judge: Guest, solution: Guest, number: int, test: str
@@ -86,7 +85,7 @@ class _Trial:
         calls = 0
         try:
             self.blamed = "the test"
-            await judge.send(b"t", {"number": number, "test": test, "names": self._names})
+            await judge.send(b"t", {"number": number, "test": test})
             while True:
                 self.blamed = "the test"
                 kind, payload = await judge.receive()
@@ -123,7 +122,7 @@ class _Trial:
                 kind, payload = await judge.receive()
                 if kind == b"v":
                     said = _parsed(payload)
-                    return TestFailure(test, error, judge.shown(str(said.get("traceback", ""))))
+                    return TestFailure(test, error, _brief(judge, said.get("traceback")))
                 await judge.send(b"d", error)
         except GuestEndedError:
             self._judge = None
@@ -134,9 +133,12 @@ def _verdict(judge: Guest, test: str, payload: bytes, calls: int) -> tuple[TestO
     said = _parsed(payload)
     if said.get("outcome") == "passed":
         return ("passed", None) if calls else ("failed", TestFailure(test, _NEVER_CALLED))
-    return "failed", TestFailure(
-        test, judge.shown(str(said.get("error", ""))), judge.shown(str(said.get("traceback", "")))
-    )
+    return "failed", TestFailure(test, _brief(judge, said.get("error")), _brief(judge, said.get("traceback")))
+
+
+def _brief(guest: Guest, text: object) -> str:
+    """A message of a guest, which keeps it short if it is honest."""
+    return guest.shown(text)[:_MAX_MESSAGE] if isinstance(text, str) else ""
 
 
 def _parsed(payload: bytes) -> dict[str, Any]:

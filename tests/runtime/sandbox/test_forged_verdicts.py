@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from textwrap import dedent
 
 import pytest
@@ -63,6 +64,27 @@ FORGERIES: dict[str, str] = {
     + "write(b'v', PASSED)\nwrite(b'v', PASSED)\nimport os\nos._exit(0)\n",
     "says it was loaded, then gives verdicts": FORGED_FRAME
     + "write(b'l', {'names': {'f': ['remote', 0, 'callable', 'f']}})\nwhile True:\n    write(b'v', PASSED)\n",
+    "names the test's built-ins": FORGED_FRAME
+    + """
+own = ["remote", 0, "callable", "f"]
+write(b"l", {"names": {"f": own, "abs": own, "sorted": own, "__builtins__": ["dict", ["abs", own], ["sorted", own]]}})
+while True:
+    os.read(0, 100000)
+    write(b"r", {"value": 0})
+""",
+    "names itself endlessly": FORGED_FRAME
+    + """
+text = b'{"names":' + b'[' * 20000 + b']' * 20000 + b'}'
+os.write(3, struct.pack('>cI', b'l', len(text)) + text)
+""",
+    "names nested data": FORGED_FRAME
+    + """
+text = b'{"names": {"f": ' + b'[' * 900 + b']' * 900 + b'}}'
+os.write(3, struct.pack('>cI', b'l', len(text)) + text)
+def f(x): pass
+""",
+    "fails to load with an endless error": FORGED_FRAME
+    + "write(b'l', {'error': 'x' * 3_000_000, 'traceback': '\\ud800'})\n",
     "answers a call by a call": FORGED_FRAME
     + "def f(x):\n    write(b'c', {'op': 'call', 'on': 0, 'args': [], 'kwargs': {}})\n",
     "answers with what is no answer": FORGED_FRAME
@@ -203,6 +225,8 @@ def test_a_forger_does_not_pass(default_means: str, name: str) -> None:
 
     assert not result.passed
     assert result.outcome != "passed"
+    assert all(len(failure.error) + len(failure.traceback) < 50_000 for failure in result.failures)
+    json.dumps(result.to_json(), ensure_ascii=False).encode()
     # No single test passed either; the empty text stands for a solution that could not even be loaded.
     assert [failure.test for failure in result.failures] in (list(TESTS), [""])
 

@@ -2,18 +2,18 @@
 
 Kinds, from the guest: `o` text printed, `e` text for standard error, `l` solution loaded, `c` call of the solution, `b` call back
 into the test, `r` result of a call, `a` answer to a call back, `v` verdict or value, `x` the sandbox could not be closed,
-`k` it is closed. To the guest: `j` the job, `t` a test, `c`, `b`, `r` and `a` as passed on, `d` the solution's process died.
+`k` it is closed. To the guest: `j` the job, `t` a test, `l`, `c`, `b`, `r` and `a` as passed on, `d` the solution's process died.
 """
 
 from __future__ import annotations
 
+import _thread
 import contextlib
 import io
 import json
 import os
 import struct
 import sys
-import threading
 from typing import Any, BinaryIO
 
 HEADER = struct.Struct(">cI")
@@ -26,7 +26,7 @@ class Channel:
 
     def __init__(self, incoming: BinaryIO) -> None:
         self._incoming = incoming
-        self._sending = threading.Lock()  # generated code may print from threads
+        self._sending = _thread.allocate_lock()  # generated code may print from threads
         self._outgoing = os.dup(1)
         os.dup2(2, 1)
 

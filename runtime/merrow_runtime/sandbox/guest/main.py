@@ -7,12 +7,7 @@ import sys
 from typing import Any, cast
 
 from merrow_runtime.sandbox.guest.channel import Channel, redirect
-from merrow_runtime.sandbox.guest.evaluate import evaluate
 from merrow_runtime.sandbox.guest.lock import lock
-from merrow_runtime.sandbox.guest.solution import serve
-from merrow_runtime.sandbox.guest.verdict import judge
-
-_WORK = {"evaluate": evaluate, "solution": serve, "verdict": judge}
 
 
 def main() -> None:
@@ -29,5 +24,12 @@ def main() -> None:
     sys.path.extend(job["libraries"])
     sys.argv = ["solution.py"]
     sys.dont_write_bytecode = True
-    _WORK[job["work"]](channel, job)
+    # Only the module of the work at hand was sent.
+    if job["work"] == "evaluate":
+        from merrow_runtime.sandbox.guest.evaluate import evaluate as work
+    elif job["work"] == "solution":
+        from merrow_runtime.sandbox.guest.solution import serve as work
+    else:
+        from merrow_runtime.sandbox.guest.verdict import judge as work
+    work(channel, job)
     os._exit(0)

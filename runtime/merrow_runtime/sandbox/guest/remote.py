@@ -164,7 +164,7 @@ class Remote:
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Remote):
-            return False
+            return NotImplemented
         if object.__getattribute__(self, "_remote_number") == object.__getattribute__(other, "_remote_number"):
             return True
         mine, theirs = self._remote("fields"), other._remote("fields")

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import linecache
 import sys
-import traceback
 from types import CodeType, ModuleType
 from typing import Any
 
 #: Longer texts of errors are cut in the middle: characters.
 MAX_TRACEBACK, MAX_MESSAGE = 8000, 2000
+
+
+_sources: dict[str, str] = {}
 
 
 def cut(text: str, length: int) -> str:
@@ -28,7 +29,7 @@ def module(name: str, file: str, code: str) -> tuple[ModuleType, CodeType]:
     made = ModuleType(name)
     made.__file__ = file
     sys.modules[name] = made
-    linecache.cache[file] = (len(code), None, code.splitlines(keepends=True), file)
+    _sources[file] = code
     return made, compile(code, file, "exec", dont_inherit=True)
 
 
@@ -41,6 +42,8 @@ def _message(error: BaseException) -> str:
 
 def sentence(error: BaseException) -> str:
     """`ValueError: the text`, as the last line of a traceback."""
+    import traceback  # here and below: most code raises nothing, and its process should start fast
+
     name = type(error).__name__
     try:
         text = "".join(traceback.format_exception_only(type(error), error)).strip()
@@ -53,6 +56,11 @@ def sentence(error: BaseException) -> str:
 
 def trace(error: BaseException, files: tuple[str, ...]) -> str:
     """The traceback from the first frame in one of some files on; frames of this machinery are left out."""
+    import linecache
+    import traceback
+
+    for file, code in _sources.items():
+        linecache.cache[file] = (len(code), None, code.splitlines(keepends=True), file)
     place = error.__traceback__
     while place is not None and place.tb_frame.f_code.co_filename not in files:
         place = place.tb_next

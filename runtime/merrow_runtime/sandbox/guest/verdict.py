@@ -70,19 +70,23 @@ def _shared_imports(code: str) -> dict[str, Any]:
     return found
 
 
-def _run(wire: Wire, shared: dict[str, Any], entry: str, message: dict[str, Any]) -> dict[str, Any]:
+def _may_have(name: str, entry: str) -> bool:
+    """Whether the solution may give a test this name: none of Python's own, lest `abs` or `__builtins__` be what it likes."""
+    return name.isidentifier() and not name.startswith("__") and (name == entry or not hasattr(builtins, name))
+
+
+def _run(
+    wire: Wire, shared: dict[str, Any], entry: str, names: dict[str, Any], message: dict[str, Any]
+) -> dict[str, Any]:
     file = f"test_{message['number']}.py"
     wire.new_test()
     try:
         made, code = module("test", file, message["test"])
         namespace = made.__dict__
-        for name, data in message["names"].items():
-            # A name of the solution hides no built-in: `abs(candidate(2) - 1) < 1e-6` means the real `abs`.
-            if str(name).isidentifier() and (name == entry or not hasattr(builtins, name)):
+        for name, data in names.items():
+            if _may_have(name, entry):
                 namespace[name] = wire.decode(data)
-        namespace.update(
-            {name: value for name, value in shared.items() if name != entry and not hasattr(builtins, name)}
-        )
+        namespace.update({name: value for name, value in shared.items() if name != entry and _may_have(name, entry)})
         if entry not in namespace or not callable(namespace[entry]):
             missing = f"NameError: the solution defines no function named {entry!r}"
             return {"outcome": "error", "error": missing, "traceback": missing}
@@ -98,9 +102,16 @@ def _run(wire: Wire, shared: dict[str, Any], entry: str, message: dict[str, Any]
 
 
 def judge(channel: Channel, job: dict[str, Any]) -> None:
-    """Run each test that the host sends (`t`: `{number, test, names}`), answer each with a verdict (`v`)."""
+    """Run each test that the host sends (`t`: `{number, test}`), answer each with a verdict (`v`).
+
+    Ahead of the first test, and whenever the solution's process is a new one, comes what that process said of its names (`l`).
+    """
     wire = Wire(channel)
     shared = _shared_imports(job["code"])
+    names: dict[str, Any] = {}
     while True:
-        _, message = channel.receive()
-        channel.send(b"v", _run(wire, shared, job["entry"], message))
+        kind, message = channel.receive()
+        if kind == b"l":
+            names = dict(message["names"])
+        else:
+            channel.send(b"v", _run(wire, shared, job["entry"], names, message))

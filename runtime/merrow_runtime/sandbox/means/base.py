@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -126,6 +127,7 @@ class Libraries:
     readable: tuple[str, ...]
 
 
+@cache
 def libraries() -> Libraries:
     """Those of the offered packages that are installed for this interpreter; none is imported here."""
     folders: list[str] = []
@@ -146,7 +148,8 @@ def libraries() -> Libraries:
     return Libraries(tuple(folders), tuple(readable))
 
 
-def system_files() -> list[str]:
+@cache
+def system_files() -> tuple[str, ...]:
     """The interpreter's own files and the C libraries that its extensions load."""
     prefix = Path(sys.base_prefix)
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
@@ -155,4 +158,4 @@ def system_files() -> list[str]:
     places += [Path("/etc/ld.so.cache"), Path("/usr/share/zoneinfo"), Path("/nix/store")]
     if prefix not in (Path("/usr"), Path("/usr/local"), Path("/")):
         places += [*(prefix / "lib").glob("*.so*"), *(prefix / "lib").glob("*.dylib")]
-    return [os.fspath(place) for place in places if place.exists()]
+    return tuple(os.fspath(place) for place in places if place.exists())
