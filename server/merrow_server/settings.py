@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 
 import merrow_analysis.check as _registered  # noqa: F401 - importing it registers every rule
@@ -44,7 +43,7 @@ class Settings:
             self._configs[self._file] = self._read(self._file, str(file))
 
     def config(self, target: Target) -> Config:
-        """The configuration for ``target``, its libraries as paths from the folder of ``target``."""
+        """The configuration for ``target``, its libraries and patterns as paths from the folder of ``target``."""
         file = self._settings_file(target)
         if file is None:
             return DEFAULT.with_selection(self._select, self._ignore)
@@ -55,10 +54,8 @@ class Settings:
                 self.problems.append(str(problem))
                 self._configs[file] = DEFAULT
         config = self._configs[file].with_selection(self._select, self._ignore)
-        if not config.libraries:
-            return config
-        beside = os.path.relpath(file.parent, target.base)
-        return replace(config, libraries=tuple(os.path.normpath(Path(beside) / path) for path in config.libraries))
+        beside = Path(os.path.relpath(file.parent, target.base))
+        return config.with_files(lambda path: os.path.normpath(beside / path))
 
     def relative_path(self, target: Target) -> str:
         """The path of ``target`` from the folder of its settings, or of its workspace; with ``/`` between its parts."""

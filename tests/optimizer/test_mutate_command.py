@@ -108,3 +108,24 @@ def test_a_chain_that_can_go_no_further_says_so(capsys: Capture) -> None:
     outcome = in_process(capsys, "mutate", "flow.mmd", "--random", "3", "--max-nodes", "2")
     assert outcome.code == 1
     assert "No safe mutation is left after 0 of 3" in outcome.err
+
+
+def test_patterns_that_the_settings_name(capsys: Capture, tmp_path: Path) -> None:
+    from merrow_optimizer.mutations import patterns
+
+    source = (Path(patterns.__file__).parent / "step_back.mmd").read_text(encoding="utf-8")
+    work = tmp_path / "work"
+    (work / "team").mkdir(parents=True)
+    write("work/flow.mmd", VOTE)
+    write("work/one.mmd", source.replace("Step back", "Stand back"))
+    write("work/team/two.mmd", source.replace("Step back", "Look back"))
+    write("outside.mmd", source.replace("Step back", "Climb back"))
+    write("work/merrow.toml", 'patterns = ["one.mmd", "team", "gone.mmd", "../outside.mmd"]\n')
+    outcome = in_process(capsys, "mutate", "work/flow.mmd", "--list", "--format", "json")
+    assert outcome.code == 0
+    titles = " ".join(str(entry["title"]) for entry in lines(outcome))
+    assert "Stand back before" in titles
+    assert "Look back before" in titles
+    assert "Climb back" not in titles
+    assert "There is no such file or folder of patterns. (gone.mmd)" in outcome.err
+    assert "Patterns must lie in the workspace." in outcome.err

@@ -84,13 +84,14 @@ def command(
         raise InputError(f"{opened.target.name} is no workflow: it has no PROBLEM and RETURN and names no operator.")
     settings = Settings(config, use_files=not no_config)
     target = opened.target
+    settled = settings.config(target)
     opener = partial(
         Analyser,
         path=settings.relative_path(target),
         provider=settings.surroundings.provider(target.base),
-        config=settings.config(target),
+        config=settled,
     )
-    operators, problems = operators_of(opened.target.base, settings.surroundings)
+    operators, problems = operators_of(target.base, settings.surroundings, settled.patterns)
     for problem in problems:
         complain(f"{problem.message} ({problem.path})")
     choice = replace(DEFAULT, operators=operators, max_nodes=max_nodes, opener=opener)

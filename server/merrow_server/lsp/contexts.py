@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -91,9 +90,7 @@ class Contexts:
         config = own.apply(None if settings_file is None else self._config(settings_file))
         root = self._surroundings.root(base)
         beside = root if settings_file is None else settings_file.parent
-        if config.libraries:
-            relative = tuple(os.path.relpath(beside / library, base) for library in config.libraries)
-            config = replace(config, libraries=tuple(Path(library).as_posix() for library in relative))
+        config = config.with_files(lambda file: Path(os.path.relpath(beside / file, base)).as_posix())
         name = None if path is None else Path(os.path.relpath(path, beside)).as_posix()
         return Context(name, Resources(FileProvider(base, root), root, self._buffers), config)
 

@@ -203,7 +203,9 @@ def _operators(diagram: OpenDiagram) -> dict[str, Proposals]:
 def _patterns(document: OpenDocument) -> tuple[Pattern, ...]:
     """The patterns for a document; those of its workspace are read anew, for they may have been edited."""
     folder: Path | None = None if document.path is None else document.path.parent
-    return all_patterns() if folder is None else patterns_of(folder, Surroundings())[0]
+    config = document.context.config
+    named = () if config is None else config.patterns
+    return all_patterns() if folder is None else patterns_of(folder, Surroundings(), named)[0]
 
 
 def _proposals(diagram: OpenDiagram, operator: str, subject: Subject, selected: Selection) -> Iterable[Proposal]:

@@ -105,6 +105,7 @@ class EditorSettings:
             severity={**base.severity, **values["severity"]},
             per_path={**base.per_path, **{path: tuple(names) for path, names in values["per-path"].items()}},
             libraries=(*base.libraries, *values["libraries"]),
+            patterns=(*base.patterns, *values["patterns"]),
         )
 
 

@@ -289,6 +289,19 @@ def test_patterns_of_the_workspace(open_editor: Callable[..., Editor], tmp_path:
     assert any(title.startswith("Stand back") for title in {*after} - {*before})
 
 
+def test_patterns_that_the_settings_name(open_editor: Callable[..., Editor], tmp_path: Path) -> None:
+    from merrow_optimizer.mutations import patterns
+
+    source = (Path(patterns.__file__).parent / "step_back.mmd").read_text(encoding="utf-8")
+    (tmp_path / "team").mkdir()
+    (tmp_path / "team" / "ours.mmd").write_text(source.replace("Step back", "Stand back"), encoding="utf-8")
+    (tmp_path / "merrow.toml").write_text('patterns = ["team"]\n', encoding="utf-8")
+    editor = open_editor(MODERN, tmp_path)
+    uri = editor.open(FLOW)
+    titles = [move["title"] for move in run(editor, "merrow.mutations", {"uri": uri, "operator": "subgraph"})]
+    assert any(title.startswith("Stand back") for title in titles)
+
+
 def test_a_large_file_is_answered(editor: Editor) -> None:
     count = 400
     lines = ["flowchart TD", "    PROBLEM([Problem])"]
