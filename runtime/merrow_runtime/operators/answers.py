@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from merrow_runtime.errors import AnswerFailure
+from merrow_runtime.errors import AnswerFailure, NodeFailure
 from merrow_runtime.operators.python_code import read_code
 from merrow_runtime.operators.shapes import Shape, coerce
 from merrow_runtime.operators.structured import Field, answer_form, answer_schema, read_fields, read_json
@@ -65,6 +65,8 @@ def _by_shape(name: str, shape: Shape) -> AnswerForm:
 
 
 def _by_schema(schema: Mapping[str, Any], shape: Shape) -> AnswerForm:
+    _check_schema(schema)
+
     def read(text: str) -> Value:
         value = read_json(text)
         _validate(value, schema)
@@ -80,16 +82,27 @@ def _from_json(value: Value, shape: Shape) -> Value:
     return as_text(value) if shape.kind in ("text", "any") else coerce(value, shape)
 
 
-def _validate(value: Value, schema: Mapping[str, Any]) -> None:
+def _check_schema(schema: Mapping[str, Any]) -> None:
     import jsonschema  # here, since few workflows have schemas of their own
+
+    try:
+        jsonschema.Draft202012Validator.check_schema(dict(schema))
+    except jsonschema.SchemaError as problem:
+        place = "/".join(str(part) for part in problem.absolute_path)
+        raise NodeFailure(f"The `format` is no JSON Schema{place and f' at {place}'}: {problem.message}") from None
+
+
+def _validate(value: Value, schema: Mapping[str, Any]) -> None:
+    import jsonschema
     from referencing import Registry
+    from referencing.exceptions import Unresolvable
 
     # An empty registry: a schema in a workflow must not make this program fetch addresses.
     validator = jsonschema.Draft202012Validator(dict(schema), registry=Registry())
     try:
         problem = next(iter(validator.iter_errors(value)), None)
-    except Exception as fault:  # noqa: BLE001 (a schema that is none raises errors of many libraries)
-        raise AnswerFailure(f"The node's `format` is no usable JSON Schema: {fault}") from None
+    except Unresolvable as fault:
+        raise AnswerFailure(f"The node's `format` refers to {fault.ref}, which is not in it.") from None
     if problem is not None:
         place = "/".join(str(part) for part in problem.absolute_path) or "the whole answer"
         message = f"{place}: {problem.message}"

@@ -32,6 +32,7 @@ REPAIR = """\
 An earlier program failed; it is given with what happened when it ran. Find the cause, and write the whole program anew."""
 
 _LONGEST_ERROR = 3000
+_LONGEST_LINE = 300
 
 
 class Programmer(ModelOperator):
@@ -59,10 +60,10 @@ class Programmer(ModelOperator):
                 output = self._output(task, port, result)
             except AnswerFailure as problem:
                 failed = (code, str(problem))
-                tools.output(f"Program {number} of at most {ATTEMPTS} failed: {problem}\n")
+                tools.output(f"Program {number} of at most {ATTEMPTS} failed: {_last_line(failed[1])}\n")
             else:
                 return {name: output if name == port else code for name in task.node.outputs}
-        error = failed[1].strip().splitlines()[-1] if failed else ""
+        error = _last_line(failed[1]) if failed else ""
         raise NodeFailure(
             f"Node `{task.node.id}`: {ATTEMPTS} programs were written and all failed; the last one: {error}"
         )
@@ -87,6 +88,11 @@ class Programmer(ModelOperator):
         if result.value is None or result.value.strip() in ("", "None"):
             raise AnswerFailure(f"`{ENTRY_POINT}()` returned nothing; it must return the answer, not print it.")
         return coerce(result.value, output_shape(task.node, port))
+
+
+def _last_line(error: str) -> str:
+    """The line of a traceback that says what was wrong."""
+    return (error.strip().splitlines() or [""])[-1][-_LONGEST_LINE:]
 
 
 def _read_program(text: str) -> str:

@@ -14,9 +14,8 @@ from merrow_runtime.operators.fences import fences
 PYTHON_FENCES = frozenset({"python", "python3", "py", "py3"})
 
 _STARTS_CODE = re.compile(r"(?:import|from|def|class|async|if|for|while|try|with)\b|@|[A-Za-z_]\w*\s*(?::[^=]+)?=[^=]")
-_MOST_STARTS = 40
-_MOST_CUTS = 60
-_LONGEST_SEARCHED = 200_000
+_MOST_PARSED = 1_000_000
+"""Characters that are parsed in all, in search of code among prose."""
 
 
 def parsed(code: str) -> ast.Module | None:
@@ -86,42 +85,37 @@ def _flush(text: str) -> str:
 
 
 def _pieces(text: str) -> Iterable[str]:
-    """Runs of lines that parse, with prose around them cut off, the longest first."""
-    if len(text) > _LONGEST_SEARCHED:
-        return ()
+    """Runs of lines that parse, with prose around them cut off, the longest first. Long texts get fewer tries."""
     lines = _flush(text).split("\n")
-    starts = [number for number, line in enumerate(lines) if _STARTS_CODE.match(line)][:_MOST_STARTS]
+    tries = _MOST_PARSED // (len(text) + 1)
     found: list[str] = []
     covered = 0
-    for start in starts:
-        if start < covered:
+    for start, line in enumerate(lines):
+        if start < covered or not _STARTS_CODE.match(line):
             continue
-        end = _end_of_code(lines, start)
-        if end > start:
-            found.append("\n".join(lines[start:end]))
-            covered = end
-    whole = "\n\n".join(found)
-    return sorted({whole, *found}, key=len, reverse=True)
+        end = len(lines)
+        while end > start and tries > 0:
+            tries -= 1
+            stop = _stop("\n".join(lines[start:end]))
+            if stop is None:
+                found.append("\n".join(lines[start:end]))
+                covered = end
+                break
+            end = min(end - 1, start + stop)
+    return sorted({"\n\n".join(found), *found}, key=len, reverse=True)
 
 
-def _end_of_code(lines: list[str], start: int) -> int:
-    """The line before which code that starts at ``start`` stops being Python; ``start`` where it is none at all."""
-    end = len(lines)
-    for _ in range(_MOST_CUTS):
-        if end <= start:
-            return start
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                ast.parse("\n".join(lines[start:end]))
-        except SyntaxError as error:
-            broken = start + (error.lineno or 1) - 1
-            end = min(end - 1, max(broken, start))
-        except (ValueError, RecursionError, MemoryError):
-            return start
-        else:
-            return end
-    return start
+def _stop(code: str) -> int | None:
+    """The line (from 0) at which the code stops being Python; None where all of it is."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ast.parse(code)
+    except SyntaxError as error:
+        return max((error.lineno or 1) - 1, 0)
+    except (ValueError, RecursionError, MemoryError):
+        return 0
+    return None
 
 
 def _says_something(tree: ast.Module) -> bool:

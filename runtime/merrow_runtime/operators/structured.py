@@ -20,7 +20,9 @@ from merrow_runtime.operators.shapes import Shape, coerce, phrase, schema_of
 from merrow_runtime.requests import AnswerSchema
 from merrow_runtime.values import Value
 
-_LONGEST_REPAIRED = 200_000
+_LONGEST_REPAIRED = 50_000
+_MOST_REPAIR_WORK = 500_000
+"""Characters times brackets: the repairing library's time grows with this product, to minutes for a hostile answer."""
 _MOST_TRIED = 50
 _NO_VALUE = object()
 
@@ -172,7 +174,7 @@ _DECODER = json.JSONDecoder(strict=False, parse_constant=_refuse)
 
 
 def _repaired(text: str) -> object:
-    if len(text) > _LONGEST_REPAIRED:
+    if len(text) > _LONGEST_REPAIRED or len(text) * (text.count("{") + text.count("[")) > _MOST_REPAIR_WORK:
         return None
     try:
         return _well_formed(json_repair.loads(text, skip_json_loads=True))
@@ -206,9 +208,10 @@ def _tagged(text: str, fields: Sequence[Field]) -> dict[str, Value]:
     found: dict[str, Value] = {}
     for field in fields:
         name = re.escape(field.name)
-        match = re.search(rf"<{name}\s*>(.*?)</{name}\s*>", text, re.DOTALL | re.IGNORECASE)
-        if match is not None:
-            found[field.name] = match[1].strip("\n")
+        opening = re.search(rf"<{name}\s*>", text, re.IGNORECASE)
+        closing = opening and re.compile(rf"</{name}\s*>", re.IGNORECASE).search(text, opening.end())
+        if opening and closing:
+            found[field.name] = text[opening.end() : closing.start()].strip("\n")
     return found
 
 

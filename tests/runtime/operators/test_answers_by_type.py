@@ -101,10 +101,19 @@ async def test_any_other_format_is_told() -> None:
     assert "Write your answer in this format: a Markdown table." in tools.asked[0].system
 
 
-async def test_a_schema_that_is_none_fails_with_its_reason() -> None:
+async def test_a_schema_that_is_none_fails_before_anything_is_asked() -> None:
     definition = node("Custom", outputs={"response": "Json"}, parameters={"format": {"type": "no such type"}})
-    with pytest.raises(NodeFailure, match="no usable JSON Schema"):
-        await outputs_of(definition, {"input": given("x")}, ScriptedTools(["{}"] * 3))
+    tools = ScriptedTools()
+    with pytest.raises(NodeFailure, match="no JSON Schema at type"):
+        await outputs_of(definition, {"input": given("x")}, tools)
+    assert tools.asked == []
+
+
+async def test_a_schema_fetches_nothing() -> None:
+    schema = {"type": "object", "properties": {"a": {"$ref": "http://127.0.0.1:9/schema.json"}}}
+    definition = node("Custom", outputs={"response": "Json"}, parameters={"format": schema})
+    with pytest.raises(NodeFailure, match="which is not in it"):
+        await outputs_of(definition, {"input": given("x")}, ScriptedTools(['{"a": 1}'] * 3))
 
 
 async def test_answer_generate_asks_for_thought_before_answer() -> None:

@@ -138,7 +138,17 @@ def test_half_a_character_never_gets_through() -> None:
     assert found["thought"] == "\ufffd"
 
 
-@pytest.mark.parametrize("text", ["[" * 100_000, '{"a":' * 50_000, "9" * 10_000, '{"answer": ' + "1" * 6000 + "}"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 100_000,
+        "{" * 40_000,
+        "</answer>" + "<answer>" * 20_000,
+        '{"a":' * 50_000,
+        "9" * 10_000,
+        '{"answer": ' + "1" * 6000 + "}",
+    ],
+)
 def test_hostile_answers_are_refused_not_crashed_on(text: str) -> None:
     with pytest.raises(AnswerFailure):
         read_fields(text, FIELDS)
