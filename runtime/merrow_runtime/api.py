@@ -75,6 +75,7 @@ def start(
             before = earlier.snapshot.get("inputs", {})
             given.update({name: before[name] for name in before if name in here and name.casefold() not in named})
         job = Job(workflow, options, given, resources, nodes)
+        asyncio.get_running_loop()  # Raises where there is none, before anything is begun.
         identity = f"{time.strftime('%y%m%d-%H%M%S')}-{secrets.token_hex(3)}"
         snapshot = {
             "workflow": workflow.snapshot(),
@@ -120,6 +121,7 @@ def resume(
         resources.prefer(record.snapshot.get("base_url"))
         reused = {node.node: node for node in resources.store.nodes(record.id) if node.status == "reused"}
         job = Job(workflow, merged, record.snapshot["inputs"], resources, _earlier(resources.store, merged, reused))
+        asyncio.get_running_loop()
         record, journal = resources.store.take(record.id)
         return job.begin(record, journal, elapsed=_worked(resources.store, record.id))
 

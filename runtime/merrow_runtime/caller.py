@@ -202,8 +202,11 @@ class NodeTools:
             CallRecord(key, "model", digest, content, result, usage, failure is None, origin, started, reply.seconds),
             self,
         )
-        if origin == "endpoint" and failure is None and caller.cache is not None:
-            await caller.cache.put(cache_key, result)
+        if origin == "endpoint":
+            if failure is None and caller.cache is not None:
+                await caller.cache.put(cache_key, result)
+            elif failure is not None and request.schema is not None and reply.finish == "stop":
+                caller.calling.schema_missed(request.model, reply.text)
         return reply, value, failure
 
     async def _reply(self, key: CallKey, request: ModelRequest, digest: str, cache_key: str) -> tuple[ModelReply, str]:

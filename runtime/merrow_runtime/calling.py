@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -47,6 +48,16 @@ class Calling:
         if model not in self._prices:
             self._prices[model] = price_at(self.endpoint, model)
         return self._prices[model]
+
+    def schema_missed(self, model: str, text: str) -> None:
+        """Tell the endpoint, where it wants to know, that an answer which ended well is no JSON although it had to be."""
+        learn = getattr(self.endpoint, "learn_ignored_schema", None)
+        if learn is None:
+            return
+        try:
+            json.loads(text)
+        except (ValueError, RecursionError):
+            learn(model)
 
     async def call(
         self,

@@ -8,7 +8,7 @@ what is said for all.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,12 +20,11 @@ from merrow_analysis.ide.node_text import prompt_of, role_of
 from merrow_runtime.errors import AnswerFailure, UsageFailure
 from merrow_runtime.operators.base import Given, NodeDefinition, Operator, Remembered
 from merrow_runtime.operators.prompting import PROMPT_FORMAT
+from merrow_runtime.operators.registry import operator_for
 from merrow_runtime.operators.shapes import Shape, coerce, shape_of
 from merrow_runtime.options import DEFAULT_MODEL, RunOptions
 from merrow_runtime.values import Outputs, Value, canonical
 from merrow_runtime.workflow import Workflow
-
-FindOperator = Callable[[NodeDefinition], Operator]
 
 _KEY_FORMAT = 1
 
@@ -76,20 +75,18 @@ def _mix(digest: hashlib._Hash, *parts: Value) -> None:
         digest.update(b"%b%d:%b" % (kind.encode(), len(data), data))
 
 
-def make_steps(
-    workflow: Workflow, options: RunOptions, find: FindOperator, default_model: str | None = None
-) -> dict[int, Step]:
+def make_steps(workflow: Workflow, options: RunOptions, default_model: str | None = None) -> Mapping[int, Step]:
     """The steps of all nodes with an operator, by index. ``default_model`` is that of the user's settings.
 
-    Raises `UsageFailure` where a parameter can't be used.
+    They are made once for a workflow and shared by its runs. Raises `UsageFailure` where a parameter can't be used.
     """
-    graph = workflow.graph
-    default_model = options.default_model or default_model or DEFAULT_MODEL
-    return {
-        node.index: _step(workflow, node, options.model or workflow.analysis.settings.model or default_model, find)
-        for node in graph.nodes
-        if node.kind == "operator" and node.spec is not None
-    }
+    said = workflow.analysis.settings.model
+    model = options.model or said or options.default_model or default_model or DEFAULT_MODEL
+    known: Mapping[int, Step] | None = workflow.steps.get(model)
+    if known is None:
+        nodes = [node for node in workflow.graph.nodes if node.kind == "operator"]
+        known = workflow.steps[model] = {node.index: _step(workflow, node, model) for node in nodes}
+    return known
 
 
 def title_of(node: TypedNode) -> str:
@@ -98,7 +95,7 @@ def title_of(node: TypedNode) -> str:
     return role[1] if role is not None else node.id if node.spec is None else node.spec.name
 
 
-def _step(workflow: Workflow, node: TypedNode, default_model: str, find: FindOperator) -> Step:
+def _step(workflow: Workflow, node: TypedNode, default_model: str) -> Step:
     settings, spec, types = workflow.analysis.settings, node.spec, workflow.graph.types
     assert spec is not None  # noqa: S101 (an operator node has one)
     said = {key: parameter.value for key, parameter in node.resolution.parameters.items()}
@@ -128,7 +125,7 @@ def _step(workflow: Workflow, node: TypedNode, default_model: str, find: FindOpe
         kinds=kinds,
         words=words,
     )
-    operator = find(definition)
+    operator = operator_for(definition)
     shapes = {name: shape_of(type_, kinds, words) for name, type_ in outputs.items()}
     on_error = str(of("on_error", "fail"))
     memory = read_memory(said["memory"]) if said.get("memory") is not None else settings.memory

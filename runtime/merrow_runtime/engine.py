@@ -24,13 +24,15 @@ from merrow_runtime.values import Outputs
 class Engine:
     """The work of one run. ``earlier`` are the nodes of the run that results are taken over from, by id.
 
-    ``anew`` are the indices of nodes that are run past earlier results and past the cache.
+    ``anew`` are the indices of nodes that are run past earlier results and past the cache; ``said_on_error`` is what the
+    workflow says of nodes that fail.
     """
 
     steps: Mapping[int, Step]
     caller: Caller
     earlier: Mapping[str, NodeRecord] = field(default_factory=dict)
     anew: Collection[int] = frozenset()
+    said_on_error: str = "fail"
 
     async def run(self, node: TypedNode, inputs: Inputs, entries: Callable[[], list[Remembered]]) -> Finished:
         """See `merrow_runtime.scheduler.Work.run`."""
@@ -55,8 +57,10 @@ class Engine:
         step = self.steps.get(node.index)
         if step is not None:
             return step.on_error
+        if node.kind != "decision":
+            return "fail"
         said = node.resolution.parameters.get("on_error")
-        return "fail" if said is None or node.kind != "decision" else str(said.value)
+        return self.said_on_error if said is None else str(said.value)
 
     def fallback(self, node: TypedNode) -> Outputs | None:
         """See `merrow_runtime.scheduler.Work.fallback`."""

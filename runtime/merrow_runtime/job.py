@@ -16,7 +16,6 @@ from merrow_runtime.gate import gate_of
 from merrow_runtime.inputs import read_inputs
 from merrow_runtime.models.budget import Budget, unpriced_failure
 from merrow_runtime.models.prices import price_at
-from merrow_runtime.operators.registry import operator_for
 from merrow_runtime.options import RunOptions
 from merrow_runtime.resources import Resources
 from merrow_runtime.running import Run, RunResult, Watch, carry_out
@@ -70,7 +69,7 @@ class Job:
         self.resources = resources
         graph = workflow.graph
         self.chosen = resources.chosen(workflow.machine)
-        self.steps = make_steps(workflow, options, operator_for, self.chosen.model)
+        self.steps = make_steps(workflow, options, self.chosen.model)
         self.only = None if options.only is None else single_inputs(graph, self.steps, options, earlier)
         self.inputs = {} if self.only is not None else read_inputs(graph, inputs)
         self.earlier = {} if self.only is not None else earlier
@@ -122,7 +121,8 @@ class Job:
             resources.recorder,
             spent,
         )
-        engine = Engine(self.steps, caller, self.earlier, self.anew)
+        on_error = self.workflow.analysis.settings.on_error or "fail"
+        engine = Engine(self.steps, caller, self.earlier, self.anew, on_error)
         watch = Watch(begun, caller, engine.describe)
         scheduler: Scheduler | Single
         if self.only is None:

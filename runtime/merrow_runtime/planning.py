@@ -121,7 +121,7 @@ def dry_run(
     workflow = source if isinstance(source, Workflow) else load(source)
     chosen = Chosen(endpoint) if endpoint is not None else choose(options, options.base_url, workflow.machine)
     endpoint = chosen.endpoint
-    planner = _Planner(workflow, make_steps(workflow, options, operator_for, chosen.model), dict(inputs or {}))
+    planner = _Planner(workflow, make_steps(workflow, options, chosen.model), dict(inputs or {}))
     nodes = tuple(planner.nodes())
     return Plan(workflow.name, endpoint.origin, nodes, *_bounds(workflow.graph, planner.steps, nodes, endpoint))
 

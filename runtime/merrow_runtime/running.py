@@ -56,6 +56,7 @@ class Run:
         self._events: list[Event] = []
         self._news: asyncio.Future[None] | None = None
         self._task: asyncio.Task[RunResult] | None = None
+        self._cancelled = False
 
     async def events(self) -> AsyncIterator[Event]:
         """All events from the beginning, as they come, until the run has ended. Any number of readers may listen."""
@@ -78,8 +79,13 @@ class Run:
 
     def cancel(self) -> None:
         """Stop the run: calls on their way are cancelled, what is finished is kept."""
-        if self._task is not None and not self._task.done():
+        if self._task is not None and not self._cancelled:
             self._task.cancel()
+        self._cancelled = True
+
+    def end(self) -> None:
+        """From now on it only remains to tell how it ended, which nothing cancels."""
+        self._cancelled = True
 
     def begin(self, work: Coroutine[Any, Any, RunResult]) -> None:
         """Begin; ``work`` is all that there is to do."""
@@ -237,6 +243,7 @@ async def carry_out(
         looking[0].cancel()
         if late is not None:
             late.cancel()
+    run.end()
     if failure is not None:
         status = "failed"
     try:

@@ -108,6 +108,7 @@ class Scheduler:
         self._places = {index: place for place, index in enumerate(graph.order)}
         self._tasks: set[asyncio.Task[None]] = set()
         self._ready: deque[int] = deque()
+        self._begin: list[tuple[TypedNode, Inputs]] = []
         self._done: asyncio.Future[None] | None = None
 
     @property
@@ -153,6 +154,11 @@ class Scheduler:
                 self._start(node)
             else:
                 self._skip(node)
+        for node, inputs in self._begin:
+            task = asyncio.get_running_loop().create_task(self._run(node, inputs), name=node.id)
+            self._tasks.add(task)
+            task.add_done_callback(self._ended)
+        self._begin.clear()
         if not self._tasks and self._done is not None and not self._done.done():
             self._done.set_result(None)
 
@@ -164,9 +170,7 @@ class Scheduler:
             return
         inputs = self._arrived(node)
         if node.kind == "operator":
-            task = asyncio.get_running_loop().create_task(self._run(node, inputs), name=node.id)
-            self._tasks.add(task)
-            task.add_done_callback(self._ended)
+            self._begin.append((node, inputs))
             return
         started = time.time()
         try:

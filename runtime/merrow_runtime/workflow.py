@@ -69,6 +69,8 @@ class Workflow:
     fence: Fence | None = None
     shared: tuple[WorkspaceValue, ...] = ()
     """Settings of the machine's that stand in its settings file, where they are mostly ignored."""
+    steps: dict[str, Any] = field(default_factory=dict, repr=False)
+    """The nodes made ready to run, by the model of those that name none; see `merrow_runtime.definitions.make_steps`."""
 
     @property
     def machine(self) -> list[WorkspaceValue]:
