@@ -5,7 +5,7 @@ one, of one ``operator`` where that is given; with ``preview`` nothing is applie
 document after it and the ``diagramText`` of the diagram. Or it takes the URI, a seed, the name of an operator or the id of a
 move, and the number of a Markdown file's diagram. ``merrow.crossover`` takes the URI, the other workflow (the URI of an open
 document, or a file's URI or path, for a Markdown file with ``#`` and the diagram's number), a seed, and the number of the
-document's own diagram. All but the URI and the other workflow may be null or left out.
+document's own diagram. All but the URI may be null or left out; without the other workflow the reader is asked for it.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from merrow_optimizer.mutations.base import Move
 
 _SEEDS = 2**31
+_MOST_ASKED = 24
+"""Workflows to choose from in a message."""
 TURN = 0.03
 """Seconds of a long search after which others have their turn."""
 
@@ -113,23 +115,49 @@ async def _found(diagram: OpenDiagram, identifier: str) -> Move:
     raise refused(f"The workflow has no mutation {identifier}.")
 
 
-def crossover(server: MerrowServer, arguments: list[Any]) -> list[dict[str, Any]]:
+async def crossover(server: MerrowServer, arguments: list[Any]) -> list[dict[str, Any]]:
     """The children of two workflows at a cut that the seed chooses (0 where none is given); nothing is opened."""
     from merrow_optimizer.mutations.crossover import CrossoverRefusedError
     from merrow_optimizer.mutations.crossover import crossover as cross
     from merrow_server.rendering.child import child_object
 
     document = the_document(server, arguments)
-    other = _argument(arguments, 1)
+    given = _argument(arguments, 1)
+    seed = _seed(_argument(arguments, 2), 0)
+    first = workflow(numbered(document, _argument(arguments, 3) or 1))
+    other = await _asked_for_other(server, document) if given is None else given
     if not isinstance(other, str) or not other:
         raise InvalidParameters("The second argument must be the other workflow: a URI or a path.")
-    seed = _seed(_argument(arguments, 2), 0)
-    parents = (workflow(numbered(document, _argument(arguments, 3) or 1)), workflow(_other(server, document, other)))
+    parents = first, workflow(_other(server, document, other))
     try:
         children = cross(parents[0].analysis, parents[1].analysis, seed)
     except CrossoverRefusedError as problem:
         raise refused(str(problem)) from None
     return [child_object(child, [parent.document.uri for parent in parents]) for child in children]
+
+
+async def _asked_for_other(server: MerrowServer, document: OpenDocument) -> str | None:
+    """The URI of the workflow that the reader chooses among those that are open and those beside the document."""
+    names: dict[str, str] = {}
+    for uri, known in server.documents.items():
+        if known is not document and any(diagram.analysis.typed is not None for diagram in known.diagrams):
+            names.setdefault(Path(uri).name, known.uri)
+    if document.path is not None:
+        for path in sorted(document.path.parent.glob("*.mmd")):
+            if path != document.path and path.is_file():
+                names.setdefault(path.name, path.as_uri())
+    if not names:
+        return None
+    answer = await server.window_show_message_request_async(
+        types.ShowMessageRequestParams(
+            types.MessageType.Info,
+            "Cross this workflow with which other one?",
+            [types.MessageActionItem(name) for name in sorted(names)[:_MOST_ASKED]],
+        )
+    )
+    if answer is None:
+        raise refused("No other workflow was chosen.")
+    return names.get(answer.title)
 
 
 def _other(server: MerrowServer, document: OpenDocument, name: str) -> OpenDiagram:

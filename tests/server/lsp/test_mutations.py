@@ -523,6 +523,30 @@ def test_children_of_two_workflows(open_editor: Callable[..., Editor], tmp_path:
     assert edits_applied(editor) == []
 
 
+@pytest.mark.parametrize("chooses", [0, -1, None])
+def test_the_reader_is_asked_for_the_second_workflow(tmp_path: Path, chooses: int | None) -> None:
+    editor = Reader(MODERN, tmp_path)
+    editor.chooses = chooses
+    try:
+        uri = editor.open(FLOW)
+        (tmp_path / "flow.mmd").write_text(FLOW, encoding="utf-8")
+        (tmp_path / "beside.mmd").write_text(PROGRAM, encoding="utf-8")
+        editor.open(PROGRAM, "open.mmd")
+        if chooses is None:
+            with pytest.raises(ServerError, match="No other workflow was chosen"):
+                run(editor, "merrow.crossover", uri)
+            return
+        children = run(editor, "merrow.crossover", uri)
+        (question,) = [one["params"] for one in editor.requests if one["method"] == "window/showMessageRequest"]
+        assert [action["title"] for action in question["actions"]] == ["beside.mmd", "open.mmd"]
+        other = ["beside.mmd", "open.mmd"][chooses]
+        assert [child["text"] for child in children] == [
+            child["text"] for child in run(editor, "merrow.crossover", uri, other)
+        ]
+    finally:
+        editor.close()
+
+
 def test_no_children(editor: Editor) -> None:
     uri, broken = editor.open(FLOW), editor.open(FLOW.replace("VOTE --> RETURN", "VOTE --> A"), "broken.mmd")
     with pytest.raises(ServerError, match="second workflow has errors") as caught:
