@@ -6,7 +6,6 @@ cache, the same request on its way, the endpoint. What comes back is judged by i
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import time
 from collections.abc import Awaitable, Callable, Sequence
@@ -18,7 +17,7 @@ from merrow_runtime.calling import Calling
 from merrow_runtime.definitions import Step
 from merrow_runtime.errors import AnswerFailure, EndpointFailure, NodeFailure
 from merrow_runtime.events import EventName
-from merrow_runtime.gate import Gate, Shared
+from merrow_runtime.gate import Flight, Gate
 from merrow_runtime.options import RunOptions
 from merrow_runtime.requests import AnswerSchema, CallKey, Message, ModelReply, ModelRequest
 from merrow_runtime.store.contract import AnswerCache, CallRecord, RunJournal
@@ -219,20 +218,13 @@ class NodeTools:
         if request.temperature > 0:
             return await self._call(key, request, digest), "endpoint"
         flying = caller.gate.flying
-        while (shared := flying.get(cache_key)) is not None:
-            found = await asyncio.shield(shared)
+        while (other := flying.get(cache_key)) is not None:
+            found = await other.wait()
             if isinstance(found, EndpointFailure):
                 raise found
             if found is not None:
                 return found, "shared"
-        shared = flying[cache_key] = caller.gate.loop.create_future()
-        try:
-            return await self._lead(key, request, digest, shared), "endpoint"
-        finally:
-            del flying[cache_key]
-
-    async def _lead(self, key: CallKey, request: ModelRequest, digest: str, shared: Shared) -> ModelReply:
-        """Make the call that others may wait for, and tell them what came of it."""
+        flight = flying[cache_key] = Flight()
         outcome: ModelReply | EndpointFailure | None = None
         try:
             outcome = await self._call(key, request, digest)
@@ -240,9 +232,10 @@ class NodeTools:
             outcome = failure
             raise
         else:
-            return outcome
+            return outcome, "endpoint"
         finally:
-            shared.set_result(outcome)
+            del flying[cache_key]
+            flight.land(outcome)
 
     async def _call(self, key: CallKey, request: ModelRequest, digest: str) -> ModelReply:
         caller = self._caller

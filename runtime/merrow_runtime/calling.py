@@ -120,7 +120,10 @@ class Calling:
             stopped: EndpointFailure | None = None
             started = time.perf_counter()
             try:
-                reply = await self._ask(request, shown, on_text)
+                if on_text is None and request.timeout is None:
+                    reply = await self.endpoint.complete(request)
+                else:
+                    reply = await self._ask(request, shown, on_text)
             except asyncio.CancelledError:
                 stopped = self._stops.of(request.model) if self._stops.leave(task) else None
                 await _kept(lost(self._estimated(request, shown), "stopped" if stopped else "cancelled"))

@@ -14,6 +14,7 @@ from merrow_runtime.errors import EndpointFailure, NodeFailure, RunFailure
 from merrow_runtime.operators.base import Remembered, Task
 from merrow_runtime.operators.memory import recall
 from merrow_runtime.operators.outputs import check_outputs
+from merrow_runtime.operators.shapes import is_of
 from merrow_runtime.scheduler import Finished, Inputs
 from merrow_runtime.store.contract import NodeRecord
 from merrow_runtime.usage import NOTHING
@@ -102,7 +103,9 @@ class Engine:
     ) -> Outputs:
         tools = NodeTools(self.caller, step, sample, past_cache=past_cache)
         outputs = await step.operator.run(Task(step.definition, inputs, memory, sample), tools)
-        check_outputs(step.definition, outputs)
+        shapes = step.shapes
+        if outputs.keys() != shapes.keys() or not all(is_of(outputs[port], shape) for port, shape in shapes.items()):
+            check_outputs(step.definition, outputs)  # Says what is wrong.
         return outputs
 
     async def _samples(

@@ -4,15 +4,31 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
-from typing import TypeAlias
 from weakref import WeakKeyDictionary
 
 from merrow_runtime.errors import EndpointFailure
 from merrow_runtime.models.endpoint import Endpoint
 from merrow_runtime.requests import ModelReply
 
-Shared: TypeAlias = "asyncio.Future[ModelReply | EndpointFailure | None]"
-"""A call that others wait for: its reply, or its failure; None where whoever made it gave up."""
+
+class Flight:
+    """A call on its way, and those that wait for it: few calls have any, so that a future is made for the first."""
+
+    __slots__ = ("_news",)
+
+    def __init__(self) -> None:
+        self._news: asyncio.Future[ModelReply | EndpointFailure | None] | None = None
+
+    async def wait(self) -> ModelReply | EndpointFailure | None:
+        """Its reply, or its failure; None where whoever made it gave up."""
+        if self._news is None:
+            self._news = asyncio.get_running_loop().create_future()
+        return await asyncio.shield(self._news)
+
+    def land(self, outcome: ModelReply | EndpointFailure | None) -> None:
+        """Tell those that wait."""
+        if self._news is not None:
+            self._news.set_result(outcome)
 
 
 @dataclass(slots=True, eq=False)
@@ -20,7 +36,7 @@ class Gate:
     """The gate of one endpoint in one event loop, for all runs that use it."""
 
     loop: asyncio.AbstractEventLoop
-    flying: dict[str, Shared] = field(default_factory=dict)
+    flying: dict[str, Flight] = field(default_factory=dict)
     """Calls on their way that others with the same request may wait for, by cache key."""
     _semaphores: dict[int, asyncio.Semaphore] = field(default_factory=dict)
 

@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal, Protocol
+from weakref import WeakKeyDictionary
 
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.graph.plan import LiveState, live_state
@@ -35,7 +36,12 @@ from merrow_runtime.values import Outputs, Value, as_text
 Status = Literal["waiting", "running", "finished", "skipped", "failed"]
 Inputs = dict[str, list[Given]]
 
-_ENDS_THE_RUN = (BudgetFailure, ReplayMiss, StoreFailure, UsageFailure)
+
+class InternalFailure(NodeFailure):
+    """Not a node's failure but a fault of a program: ``__cause__`` has it."""
+
+
+_ENDS_THE_RUN = (BudgetFailure, ReplayMiss, StoreFailure, UsageFailure, InternalFailure)
 """Failures that are not a node's own: ``on_error`` says nothing about them."""
 
 
@@ -48,6 +54,40 @@ class Finished:
     usage: Usage = NOTHING
     reused: bool = False
     memory: tuple[Remembered, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What is the same for all runs of a graph, by the nodes' indices: whom each leads to, how many others it waits for,
+    what people call it, and its place in the order. ``state`` is that before anything was chosen; ``ports`` are those
+    that edges feed.
+    """
+
+    targets: list[list[int]]
+    open: list[int]
+    titles: list[str]
+    places: dict[int, int]
+    ports: list[list[str]]
+    state: LiveState
+
+
+_LAYOUTS: WeakKeyDictionary[TypedGraph, Layout] = WeakKeyDictionary()
+
+
+def layout_of(graph: TypedGraph) -> Layout:
+    """The layout of a graph, made once."""
+    layout = _LAYOUTS.get(graph)
+    if layout is None:
+        nodes = graph.nodes
+        layout = _LAYOUTS[graph] = Layout(
+            [list(dict.fromkeys(edge.target.index for edge in node.outgoing)) for node in nodes],
+            [len({edge.source.index for edge in node.incoming}) for node in nodes],
+            [title_of(node) for node in nodes],
+            {index: place for place, index in enumerate(graph.order)},
+            [list(dict.fromkeys(feed.port for edge in node.incoming for feed in edge.feeds)) for node in nodes],
+            live_state(graph, {}),
+        )
+    return layout
 
 
 class Work(Protocol):
@@ -96,19 +136,18 @@ class Scheduler:
         self._work = work
         self._watcher = watcher
         self._nodes = graph.nodes
+        self._layout = layout_of(graph)
         self._status: list[Status] = ["waiting"] * len(self._nodes)
-        self._targets = [list(dict.fromkeys(edge.target.index for edge in node.outgoing)) for node in self._nodes]
-        self._open = [len({edge.source.index for edge in node.incoming}) for node in self._nodes]
+        self._open = list(self._layout.open)
         self._carried: dict[str, list[Given]] = {}
         self._chosen: dict[str, int] = {}
         self._gone: list[str] = []
         self._why: dict[str, str] = {}
-        self._state: LiveState = live_state(graph, self._chosen)
-        self._titles = [title_of(node) for node in self._nodes]
-        self._places = {index: place for place, index in enumerate(graph.order)}
+        self._state = self._layout.state
         self._tasks: set[asyncio.Task[None]] = set()
         self._ready: deque[int] = deque()
-        self._begin: list[tuple[TypedNode, Inputs]] = []
+        self._begin: deque[tuple[TypedNode, Inputs]] = deque()
+        self._stopping = False
         self._done: asyncio.Future[None] | None = None
 
     @property
@@ -134,14 +173,18 @@ class Scheduler:
 
     async def stop(self) -> None:
         """Cancel what runs, and wait until it has ended."""
+        self._stopping = True
         while self._tasks:
             tasks = list(self._tasks)
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _go_on(self) -> None:
-        """Start all that waits for nothing, and see to all that follows at once from that."""
+    def _go_on(self, *, one_for_me: bool = False) -> tuple[TypedNode, Inputs] | None:
+        """Start all that waits for nothing, and see to all that follows at once from that.
+
+        With ``one_for_me`` the first node that is to be run is given back, for the task that asks to run.
+        """
         while self._ready:
             index = self._ready.popleft()
             if self._status[index] != "waiting":
@@ -154,13 +197,14 @@ class Scheduler:
                 self._start(node)
             else:
                 self._skip(node)
-        for node, inputs in self._begin:
+        mine = self._begin.popleft() if one_for_me and self._begin else None
+        while self._begin:
+            node, inputs = self._begin.popleft()
             task = asyncio.get_running_loop().create_task(self._run(node, inputs), name=node.id)
             self._tasks.add(task)
             task.add_done_callback(self._ended)
-        self._begin.clear()
-        if not self._tasks and self._done is not None and not self._done.done():
-            self._done.set_result(None)
+        self._end_if_idle()
+        return mine
 
     def _start(self, node: TypedNode) -> None:
         self._status[node.index] = "running"
@@ -184,7 +228,7 @@ class Scheduler:
     def _arrived(self, node: TypedNode) -> Inputs:
         """What the live edges bring to each port, in prompt order; a port that nothing feeds is left out."""
         inputs: Inputs = {}
-        for port in dict.fromkeys(feed.port for edge in node.incoming for feed in edge.feeds):
+        for port in self._layout.ports[node.index]:
             values = [given for edge in self._state.sources(node, port) for given in self._brought(edge, port)]
             if values:
                 inputs[port] = values
@@ -200,10 +244,23 @@ class Scheduler:
             if feed.port != port:
                 continue
             name = feed.output or next(iter(outputs))
-            given.append(Given(source.id, name, feed.type or "Any", outputs[name], self._titles[source.index]))
+            given.append(Given(source.id, name, feed.type or "Any", outputs[name], self._layout.titles[source.index]))
         return given
 
     async def _run(self, node: TypedNode, inputs: Inputs) -> None:
+        """Run a node, and then one of those that waited for it: a chain needs one task, and no turn of the loop between."""
+        task = asyncio.current_task()
+        following: tuple[TypedNode, Inputs] | None = (node, inputs)
+        while following is not None:
+            await self._run_one(*following)
+            if self._stopping:
+                return
+            following = self._go_on(one_for_me=True)
+        if task is not None:
+            self._tasks.discard(task)
+            self._end_if_idle()
+
+    async def _run_one(self, node: TypedNode, inputs: Inputs) -> None:
         started = time.time()
         self._watcher.started(node, inputs)
         try:
@@ -213,27 +270,30 @@ class Scheduler:
             done = await self._work.run(node, inputs, lambda: self._entries(node, inputs))
         except RunFailure as failure:
             self._fail(node, inputs, failure, started)
+        except Exception as fault:  # noqa: BLE001 (nothing that anybody can act on: a fault in Merrow, or in a program's own endpoint)
+            internal = InternalFailure(f"Node {node.id}: internal error, {type(fault).__name__}: {fault}")
+            internal.__cause__ = fault
+            self._fail(node, inputs, internal, started)
         else:
             self._finish(node, inputs, done, started)
-        # What follows is started from here, a turn of the loop earlier than the task's own end would have it.
-        task = asyncio.current_task()
-        if task is not None and self._done is not None and not self._done.done():
-            self._tasks.discard(task)
-            self._go_on()
 
     def _ended(self, task: asyncio.Task[None]) -> None:
-        self._tasks.discard(task)
-        if task.cancelled():
-            if not self._tasks and self._done is not None and not self._done.done():
-                self._done.cancel()
+        """See to a task that did not end by itself: it was cancelled, or it met a fault outside of its node's work."""
+        if task not in self._tasks:
             return
-        error = task.exception()
-        if error is not None:
-            # Not a failure that anybody can act on but a fault in Merrow, in an endpoint or an operator of a program's own.
-            failure = NodeFailure(f"Node {task.get_name()}: internal error, {type(error).__name__}: {error}")
-            failure.__cause__ = error
-            self.fail(failure)
-            self._go_on()
+        self._tasks.discard(task)
+        fault = None if task.cancelled() else task.exception()
+        if fault is not None:
+            internal = InternalFailure(f"Node {task.get_name()}: internal error, {type(fault).__name__}: {fault}")
+            internal.__cause__ = fault
+            self.fail(internal)
+            self._end_if_idle()
+        elif not self._tasks and self._done is not None and not self._done.done():
+            self._done.cancel()
+
+    def _end_if_idle(self) -> None:
+        if not self._tasks and self._done is not None and not self._done.done():
+            self._done.set_result(None)
 
     def _decide(self, node: TypedNode, inputs: Inputs, started: float) -> None:
         case = decide(node, {port: given[0].value for port, given in inputs.items()})
@@ -314,7 +374,7 @@ class Scheduler:
                 self._skip(node)
 
     def _count_down(self, node: TypedNode) -> None:
-        for target in self._targets[node.index]:
+        for target in self._layout.targets[node.index]:
             self._open[target] -= 1
             if self._open[target] == 0:
                 self._ready.append(target)
@@ -334,9 +394,9 @@ class Scheduler:
                 pending.append(source)
         arrived = {given.node for values in inputs.values() for given in values}
         entries: list[Remembered] = []
-        for index in sorted(seen - {node.index}, key=self._places.__getitem__):
+        for index in sorted(seen - {node.index}, key=self._layout.places.__getitem__):
             ancestor = self._nodes[index]
             if ancestor.kind in ("input", "operator") and ancestor.id not in arrived:
                 text = as_text(next(iter(self.outputs[ancestor.id].values())))
-                entries.append(Remembered(ancestor.id, self._titles[index], text))
+                entries.append(Remembered(ancestor.id, self._layout.titles[index], text))
         return entries
