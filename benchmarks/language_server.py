@@ -36,8 +36,10 @@ class Size:
     opening: Figures = field(default_factory=dict)
     label: Figures = field(default_factory=dict)
     label_p95: Figures = field(default_factory=dict)
+    label_cpu: Figures = field(default_factory=dict)
     edge: Figures = field(default_factory=dict)
     edge_p95: Figures = field(default_factory=dict)
+    edge_cpu: Figures = field(default_factory=dict)
     burst: Figures = field(default_factory=dict)
 
 
@@ -97,17 +99,19 @@ def measure_size(clients: dict[str, Client], nodes: int, rounds: int) -> Size:
             size.opening[name] = client.open(text, f"flow{nodes}.mmd", "mermaid") * 1000
     peer = python_edits(python)
     copy = list(lines)
-    kinds: list[tuple[Callable[[], Iterator[TextEdit]], Figures, Figures]] = [
-        (lambda: label_edits(copy, rounds), size.label, size.label_p95),
-        (lambda: edge_edits(copy, nodes, rounds), size.edge, size.edge_p95),
+    kinds: list[tuple[Callable[[], Iterator[TextEdit]], Figures, Figures, Figures]] = [
+        (lambda: label_edits(copy, rounds), size.label, size.label_p95, size.label_cpu),
+        (lambda: edge_edits(copy, nodes, rounds), size.edge, size.edge_p95, size.edge_cpu),
     ]
-    for edits, middle, tail in kinds:
+    for edits, middle, tail, cpu in kinds:
+        used = {name: client.cpu_exactly() for name, client in clients.items()}
         taken: dict[str, list[float]] = {name: [] for name in clients}
         for edit in edits():
             for name, client in clients.items():
                 taken[name].append(client.edit(next(peer) if name == "ruff" else edit) * 1000)
         for name, figures in taken.items():
             middle[name], tail[name] = median(figures), percentile(figures, 0.95)
+            cpu[name] = (clients[name].cpu_exactly() - used[name]) * 1000 / len(figures)
     bursts: dict[str, list[float]] = {name: [] for name in clients}
     for _ in range(max(3, rounds // 10)):
         burst = list(edge_edits(copy, nodes, BURST))
@@ -161,8 +165,10 @@ def table(result: Result) -> str:
             (head + "open", size.opening),
             (head + "label edit p50", size.label),
             (head + "label edit p95", size.label_p95),
+            (head + "label edit, CPU", size.label_cpu),
             (head + "edge edit p50", size.edge),
             (head + "edge edit p95", size.edge_p95),
+            (head + "edge edit, CPU", size.edge_cpu),
             (head + f"burst of {BURST}", size.burst),
         ]
     lines = [f"| milliseconds unless said | {' | '.join(names)} |", "|---|" + "---:|" * len(names)]

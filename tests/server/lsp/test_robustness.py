@@ -87,13 +87,25 @@ def test_the_server_ends_with_the_clients_process() -> None:
         assert wire.exit_code() == 1
 
 
-def test_a_client_that_stops_reading_ends_the_server() -> None:
-    with Wire() as wire:
-        wire.initialize()
-        assert wire.process.stdout is not None
-        os.close(os.dup(wire.process.stdout.fileno()))
-        wire.close_input()
-        assert wire.exit_code() == 1
+def test_a_client_that_stops_reading_ends_the_server_quietly() -> None:
+    command = [sys.executable, "-m", "merrow_server", "serve"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        assert server.stderr is not None
+        server.stdin.write(message("initialize", {"processId": None, "rootUri": None, "capabilities": {}}, 0))
+        server.stdin.flush()
+        assert server.stdout.read(1)
+        # The input stays open: only the next answer can't be written.
+        server.stdout.close()
+        server.stdin.write(message("merrow/unknown", None, 5))
+        server.stdin.flush()
+        try:
+            assert server.wait(WAIT) == 1
+        finally:
+            server.kill()
+        assert server.stderr.read() == b""
 
 
 def test_a_client_on_a_port() -> None:
