@@ -23,7 +23,9 @@ EXTENSION = Path(__file__).resolve().parent.parent / "vscode-extension"
 TABLE = EXTENSION / "contributions.toml"
 MANIFEST = EXTENSION / "package.json"
 CATEGORY = "Merrow"
-NOTICE = "// Written by scripts/generate_extension.py from contributions.toml and the server's settings; change those.\n\n"
+NOTICE = (
+    "// Written by scripts/generate_extension.py from contributions.toml and the server's settings; change those.\n\n"
+)
 _DASH = re.compile(r"-([a-z])")
 
 
@@ -150,8 +152,7 @@ def _literal(value: Any) -> str:
 def settings_rows() -> str:
     """The settings as a Markdown table."""
     rows = ["| setting | value | default | what it does |", "|---|---|---|---|"]
-    for setting in ALL_SETTINGS:
-        rows.append(_row(camel(setting.name), setting.schema, setting.default, setting.help))
+    rows += [_row(camel(one.name), one.schema, one.default, one.help) for one in ALL_SETTINGS]
     rows += [_row(own["name"], own["schema"], own["default"], own["help"]) for own in own_settings()]
     return "\n".join(rows)
 
@@ -167,9 +168,8 @@ def _row(name: str, schema: Any, default: Any, text: str) -> str:
 def command_rows() -> str:
     """The commands of the palette as a Markdown table."""
     rows = ["| command | id |", "|---|---|"]
-    for command in commands():
-        if command.get("palette") != "never":
-            rows.append(f"| {CATEGORY}: {command['title']} | `merrow.{command['id']}` |")
+    shown = [command for command in commands() if command.get("palette") != "never"]
+    rows += [f"| {CATEGORY}: {command['title']} | `merrow.{command['id']}` |" for command in shown]
     return "\n".join(rows)
 
 

@@ -14,7 +14,7 @@ OLDEST = (3, 11)
 def main(libraries, packages):
     if sys.version_info < OLDEST:
         # An interpreter changed after it was chosen; nothing below would even parse.
-        sys.stderr.write("Merrow needs Python 3.11 or newer; this is %d.%d.\n" % sys.version_info[:2])
+        sys.stderr.write("Merrow needs Python 3.11 or newer; this is {}.{}.\n".format(*sys.version_info))
         return 3
     sys.path.insert(0, libraries)
     sys.path.extend(packages)

@@ -8,10 +8,12 @@ Third-party packages come as wheels, pinned by version and hash in ``python-requ
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import shutil
 import subprocess
 import sys
+import tempfile
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,10 +31,32 @@ OWN = (
     "optimizer/merrow_optimizer",
     "server/merrow_server",
 )
-NOT_SHIPPED = ("__pycache__", "py.typed", "RECORD", "WHEEL", "INSTALLER", "entry_points.txt", "top_level.txt")
+STANDINS = Path(__file__).with_name("standins")
+NOT_SHIPPED = (
+    "__pycache__",
+    "tests",
+    "benchmarks",
+    "py.typed",
+    "RECORD",
+    "WHEEL",
+    "INSTALLER",
+    "entry_points.txt",
+    "top_level.txt",
+)
 NOT_SHIPPED_SET = frozenset(NOT_SHIPPED)
 DOWNLOAD = ("-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps", "--require-hashes")
-PURE = ("--only-binary", ":all:", "--platform", "any", "--python-version", "3.11", "--implementation", "py", "--abi", "none")
+PURE = (
+    "--only-binary",
+    ":all:",
+    "--platform",
+    "any",
+    "--python-version",
+    "3.11",
+    "--implementation",
+    "py",
+    "--abi",
+    "none",
+)
 
 
 def main() -> int:
@@ -41,18 +65,41 @@ def main() -> int:
     if STAMP.is_file() and STAMP.read_text("utf-8") == wanted:
         return 0
     wheels = sorted(download())
-    shutil.rmtree(LIBRARIES, ignore_errors=True)
-    for wheel in wheels:
-        unpack(wheel)
-    for package in OWN:
-        source = REPOSITORY / package
-        shutil.copytree(source, LIBRARIES / source.name, ignore=shutil.ignore_patterns(*NOT_SHIPPED))
-    (TARGET / "constraints.txt").write_text("".join(f"{line}\n" for line in versions()), "utf-8")
-    STAMP.write_text(wanted, "utf-8")
+    with tempfile.TemporaryDirectory(prefix=".python-", dir=EXTENSION) as place:
+        fresh = Path(place) / "python"
+        collect(wheels, fresh)
+        (fresh / STAMP.name).write_text(wanted, "utf-8")
+        exchange(fresh, wanted)
     files = [file for file in LIBRARIES.rglob("*") if file.is_file()]
     size = sum(file.stat().st_size for file in files)
     sys.stdout.write(f"python/lib: {len(files)} files, {size / 1e6:.1f} MB\n")
     return 0
+
+
+def collect(wheels: list[Path], target: Path) -> None:
+    """The bundle in a new folder."""
+    libraries = target / LIBRARIES.name
+    libraries.mkdir(parents=True)
+    for wheel in wheels:
+        unpack(wheel, libraries)
+    for standin in STANDINS.glob("*.py"):
+        shutil.copyfile(standin, libraries / standin.name)
+    for package in OWN:
+        source = REPOSITORY / package
+        shutil.copytree(source, libraries / source.name, ignore=shutil.ignore_patterns(*NOT_SHIPPED))
+    (target / "constraints.txt").write_text("".join(f"{line}\n" for line in versions()), "utf-8")
+
+
+def exchange(fresh: Path, wanted: str) -> None:
+    """Put a new bundle in the place of the old one; of two that do so at once, one wins."""
+    if TARGET.exists():
+        with contextlib.suppress(FileNotFoundError):
+            TARGET.rename(fresh.with_name("old"))
+    try:
+        fresh.rename(TARGET)
+    except OSError:
+        if not STAMP.is_file() or STAMP.read_text("utf-8") != wanted:
+            raise
 
 
 def own_files() -> Iterator[Path]:
@@ -66,7 +113,7 @@ def own_files() -> Iterator[Path]:
 def fingerprint() -> str:
     """What the bundle is made of, as one number: this script, the requirements and every file of our own."""
     digest = hashlib.sha256()
-    for file in (Path(__file__), REQUIREMENTS, *own_files()):
+    for file in (Path(__file__), REQUIREMENTS, *sorted(STANDINS.glob("*.py")), *own_files()):
         digest.update(str(file.relative_to(REPOSITORY)).encode() + b"\0" + file.read_bytes() + b"\0")
     return digest.hexdigest()
 
@@ -111,7 +158,7 @@ def cached() -> list[Path] | None:
     return found
 
 
-def unpack(wheel: Path) -> None:
+def unpack(wheel: Path, libraries: Path) -> None:
     """A wheel's modules, metadata and licences."""
     with zipfile.ZipFile(wheel) as archive:
         for name in archive.namelist():
@@ -119,7 +166,7 @@ def unpack(wheel: Path) -> None:
                 continue
             if name.endswith((".so", ".pyd")):
                 raise SystemExit(f"{wheel.name} is not pure Python: {name}")
-            archive.extract(name, LIBRARIES)
+            archive.extract(name, libraries)
 
 
 if __name__ == "__main__":

@@ -29,5 +29,5 @@ export const Setting = {
 export const defaults = {
   python: '',
   endpoint: '',
-  startTimeout: 30,
+  startTimeout: 60,
 };

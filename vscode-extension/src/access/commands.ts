@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import { Command } from '../contributed';
 import type { Access } from './access';
-import { address, hosted } from './origin';
+import { address, hosted, offline } from './origin';
 
 /** The commands that set and clear keys and answers. */
 export function registerAccessCommands(access: Access, changed: () => void): vscode.Disposable {
@@ -24,7 +24,7 @@ async function setApiKey(access: Access): Promise<void> {
   const given = await vscode.window.showInputBox({
     title: 'Merrow: Set API Key (1 of 2)',
     prompt: 'The endpoint that the key is for. It will be sent nowhere else.',
-    value: endpoint ?? hosted,
+    value: endpoint === undefined || endpoint === offline.url ? hosted : endpoint,
     ignoreFocusOut: true,
     validateInput: (value) => {
       const found = address(value);

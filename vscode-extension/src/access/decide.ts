@@ -1,7 +1,7 @@
 /** Which endpoint a server may reach and which key goes there. Pure, so that what must never happen can be tested. */
 
 import type { Environment } from '../context';
-import { address, hosted } from './origin';
+import { address, hosted, offline } from './origin';
 
 export type Answer = 'granted' | 'refused';
 
@@ -26,6 +26,8 @@ export interface Decision {
   readonly origin: string | undefined;
   readonly key: string | undefined;
   readonly keyFrom: 'secret storage' | 'environment' | 'nowhere';
+  /** Whether the endpoint is the one that the environment's other variables, which may hold secrets, are for. */
+  readonly inherits: boolean;
   /** An origin of the workspace's choosing that the user has not been asked about. */
   readonly ask: string | undefined;
   /** Sentences about settings that were left out. */
@@ -38,6 +40,7 @@ const nothing: Decision = {
   origin: undefined,
   key: undefined,
   keyFrom: 'nowhere',
+  inherits: false,
   ask: undefined,
   problems: [],
 };
@@ -54,12 +57,14 @@ export function decide(situation: Situation): Decision {
   let ask: string | undefined;
   const wanted = read(situation.workspaceEndpoint, 'The endpoint of this workspace is not used', problems);
   if (wanted !== undefined) {
-    const answer = wanted.origin === own.origin ? 'granted' : situation.answer(wanted.origin);
+    const harmless = wanted.origin === own.origin || wanted.origin === offline.origin;
+    const answer = harmless ? 'granted' : situation.answer(wanted.origin);
     if (answer === 'granted') chosen = { endpoint: wanted.url, origin: wanted.origin, from: 'workspace' };
     else if (answer === undefined) ask = wanted.origin;
   }
   const stored = situation.storedKey(chosen.origin);
-  const inherited = chosen.origin === environmentOrigin(situation) ? situation.environment.key : undefined;
+  const inherits = chosen.origin === environmentOrigin(situation);
+  const inherited = inherits ? situation.environment.key : undefined;
   const key = stored ?? inherited;
   return {
     endpoint: chosen.endpoint,
@@ -67,6 +72,7 @@ export function decide(situation: Situation): Decision {
     origin: chosen.origin,
     key,
     keyFrom: stored !== undefined ? 'secret storage' : key !== undefined ? 'environment' : 'nowhere',
+    inherits,
     ask,
     problems,
   };
@@ -88,6 +94,7 @@ function ownEndpoint(situation: Situation, problems: string[]): Chosen {
 
 function read(given: string | undefined, subject: string, problems: string[]): { url: string; origin: string } | undefined {
   if (given === undefined || given.trim() === '') return undefined;
+  if (given.trim().toLowerCase() === offline.url) return offline;
   const found = address(given);
   if ('origin' in found) return found;
   problems.push(`${subject}: ${found.problem}`);
@@ -98,6 +105,7 @@ function read(given: string | undefined, subject: string, problems: string[]): {
 function environmentOrigin(situation: Situation): string | undefined {
   const given = situation.environment.endpoint;
   if (given === undefined || given.trim() === '') return originOf(hosted);
+  if (given.trim().toLowerCase() === offline.url) return undefined;
   const found = address(given);
   return 'origin' in found ? found.origin : undefined;
 }
@@ -106,7 +114,11 @@ function originOf(url: string): string {
   return new URL(url).origin;
 }
 
+/** What else the `openai` package reads, and sends along or keeps: for the environment's own endpoint only. */
+const companions = ['OPENAI_ORG_ID', 'OPENAI_PROJECT_ID', 'OPENAI_CUSTOM_HEADERS', 'OPENAI_ADMIN_KEY', 'OPENAI_WEBHOOK_SECRET'];
+
 /** The variables that tell a server of the decision; what it does not grant is taken away. */
 export function variables(decision: Decision): Environment {
-  return { OPENAI_API_KEY: decision.key, OPENAI_BASE_URL: decision.endpoint };
+  const removed = decision.inherits ? [] : companions.map((name) => [name, undefined] as const);
+  return { OPENAI_API_KEY: decision.key, OPENAI_BASE_URL: decision.endpoint, ...Object.fromEntries(removed) };
 }

@@ -18,7 +18,18 @@ export function clientOptions(busy: Busy): LanguageClientOptions {
 }
 
 function middleware(busy: Busy): Middleware {
+  // The editor tells of changes of a new untitled document before it tells that there is one, with all of its text.
+  const open = new Set<string>();
   return {
+    didOpen: (document, next) => {
+      open.add(document.uri.toString());
+      return next(document);
+    },
+    didChange: (event, next) => (open.has(event.document.uri.toString()) ? next(event) : Promise.resolve()),
+    didClose: (document, next) => {
+      open.delete(document.uri.toString());
+      return next(document);
+    },
     provideDiagnostics: async (document, previous, token, next) => {
       const checking = busy('checking');
       try {

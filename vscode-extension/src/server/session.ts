@@ -11,6 +11,13 @@ export interface ClientSession extends Session {
   readonly pid: number | undefined;
 }
 
+/** A client that writes its troubles to the log. What concerns the user is told by the status item and `FailureNotice`. */
+class QuietClient extends LanguageClient {
+  override error(message: string, data?: unknown): void {
+    super.error(message, data, false);
+  }
+}
+
 const stopPatience = 3000;
 const grace = 300;
 
@@ -32,7 +39,7 @@ export async function startSession(
   const ended = endOf(child, tail);
   // An unexpected end is the supervisor's business: it decides whether to start another one.
   const closed = { action: CloseAction.DoNotRestart, handled: true };
-  const client = new LanguageClient('merrow', 'Merrow', () => Promise.resolve(child), {
+  const client = new QuietClient('merrow', 'Merrow', () => Promise.resolve(child), {
     ...options,
     outputChannel: log,
     revealOutputChannelOn: RevealOutputChannelOn.Never,

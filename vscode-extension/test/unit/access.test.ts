@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { decide, variables, type Answer, type Situation } from '../../src/access/decide';
+import { decide, variables, type Answer, type Decision, type Situation } from '../../src/access/decide';
 import { address } from '../../src/access/origin';
 import { AccessStore } from '../../src/access/store';
 
@@ -20,13 +20,19 @@ function situation(changes: Partial<Situation> & { stored?: Record<string, strin
   };
 }
 
+/** The two variables that matter most. */
+function main(decision: Decision) {
+  const { OPENAI_API_KEY, OPENAI_BASE_URL } = variables(decision);
+  return { OPENAI_API_KEY, OPENAI_BASE_URL };
+}
+
 test('without a key and an endpoint nothing is set, so that the embedded model answers', () => {
-  assert.deepEqual(variables(decide(situation())), { OPENAI_API_KEY: undefined, OPENAI_BASE_URL: undefined });
+  assert.deepEqual(main(decide(situation())), { OPENAI_API_KEY: undefined, OPENAI_BASE_URL: undefined });
 });
 
 test("the environment's key and endpoint are used as the openai package would", () => {
   const decision = decide(situation({ environment: { key: 'sk-e', endpoint: 'http://localhost:4000/v1/' } }));
-  assert.deepEqual(variables(decision), { OPENAI_API_KEY: 'sk-e', OPENAI_BASE_URL: 'http://localhost:4000/v1' });
+  assert.deepEqual(main(decision), { OPENAI_API_KEY: 'sk-e', OPENAI_BASE_URL: 'http://localhost:4000/v1' });
   assert.deepEqual([decision.endpointFrom, decision.keyFrom], ['environment', 'environment']);
 });
 
@@ -38,7 +44,7 @@ test('a stored key goes before that of the environment', () => {
 test('in Restricted Mode there is neither key nor endpoint, wherever they come from', () => {
   const all = { stored: { [hosted]: 'a', [evil]: 'b' }, answers: { [evil]: 'granted' } as const, userEndpoint: evil, workspaceEndpoint: evil };
   const decision = decide(situation({ ...all, trusted: false, environment: { key: 'c', endpoint: hosted } }));
-  assert.deepEqual(variables(decision), { OPENAI_API_KEY: undefined, OPENAI_BASE_URL: undefined });
+  assert.deepEqual(main(decision), { OPENAI_API_KEY: undefined, OPENAI_BASE_URL: undefined });
   assert.equal(decision.ask, undefined);
 });
 
@@ -46,15 +52,15 @@ test("a workspace's endpoint waits for the user's consent; until then and after 
   const given = { workspaceEndpoint: `${evil}/v1`, environment: { key: 'sk-e', endpoint: undefined } };
   const undecided = decide(situation(given));
   assert.equal(undecided.ask, evil);
-  assert.deepEqual(variables(undecided), { OPENAI_API_KEY: 'sk-e', OPENAI_BASE_URL: undefined });
+  assert.deepEqual(main(undecided), { OPENAI_API_KEY: 'sk-e', OPENAI_BASE_URL: undefined });
   const no = decide(situation({ ...given, answers: { [evil]: 'refused' } }));
   assert.equal(no.ask, undefined);
-  assert.deepEqual(variables(no), variables(undecided));
+  assert.deepEqual(main(no), main(undecided));
 });
 
 test("with consent the workspace's endpoint is used, and still gets no key but its own", () => {
   const given = { workspaceEndpoint: `${evil}/v1`, environment: { key: 'sk-e', endpoint: undefined }, answers: { [evil]: 'granted' } as const };
-  assert.deepEqual(variables(decide(situation({ ...given, stored: { [hosted]: 'sk-s' } }))), {
+  assert.deepEqual(main(decide(situation({ ...given, stored: { [hosted]: 'sk-s' } }))), {
     OPENAI_API_KEY: undefined,
     OPENAI_BASE_URL: `${evil}/v1`,
   });
@@ -64,6 +70,21 @@ test("with consent the workspace's endpoint is used, and still gets no key but i
 test('a workspace that names the endpoint that the user has anyway need not be asked about', () => {
   const decision = decide(situation({ workspaceEndpoint: `${hosted}/v1`, stored: { [hosted]: 'sk-s' } }));
   assert.deepEqual([decision.ask, decision.key, decision.endpointFrom], [undefined, 'sk-s', 'workspace']);
+});
+
+test("the environment's other variables go along with its own endpoint and with no other, nor in Restricted Mode", () => {
+  const taken = (changes: Parameters<typeof situation>[0]) => 'OPENAI_CUSTOM_HEADERS' in variables(decide(situation(changes)));
+  assert.equal(taken({}), false);
+  assert.equal(taken({ environment: { key: 'sk-e', endpoint: 'https://mine.example/v1' } }), false);
+  assert.equal(taken({ userEndpoint: 'https://mine.example/v1' }), true);
+  assert.equal(taken({ workspaceEndpoint: evil, answer: () => 'granted' }), true);
+  assert.equal(taken({ trusted: false }), true);
+});
+
+test('the embedded model can be named, gets no key, and a workspace may choose it unasked', () => {
+  const decision = decide(situation({ workspaceEndpoint: 'Offline', environment: { key: 'sk-e', endpoint: undefined }, stored: { [hosted]: 's' } }));
+  assert.deepEqual(main(decision), { OPENAI_API_KEY: undefined, OPENAI_BASE_URL: 'offline' });
+  assert.equal(decision.ask, undefined);
 });
 
 test('an origin is scheme, host and port: what looks alike is another one', () => {

@@ -1,0 +1,179 @@
+"""The Python parts that the VSIX brings along: complete, and of the same verdicts as an installed Merrow."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import pytest
+
+from merrow_analysis.check import analyse
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+EXTENSION = REPOSITORY / "vscode-extension"
+LIBRARIES = EXTENSION / "python" / "lib"
+CORPUS = REPOSITORY.parent / "shared" / "corpus"
+PRIVATE = {"openai", "aiohttp", "httpx2", "uvloop"}
+"""What the extension sets up in a private folder, for real endpoints only."""
+NOT_SERVED = re.compile(r"merrow_server/(?:cli|rendering)/|merrow_analysis/syntax/(?:structure|sanitise)\.py")
+"""Parts of the command line; `test_the_server_never_imports_what_is_not_bundled` shows that the server needs none of them."""
+
+
+@pytest.fixture(scope="module")
+def libraries() -> Path:
+    subprocess.run([sys.executable, EXTENSION / "scripts" / "bundle_python.py"], check=True, timeout=300)
+    return LIBRARIES
+
+
+def imported(file: Path) -> Iterator[str]:
+    """The top-level names of all that a module may ever import, but for type checkers."""
+    skipped: set[ast.AST] = set()
+    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
+            skipped.update(part for statement in node.body for part in ast.walk(statement))
+        if node in skipped:
+            continue
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module.partition(".")[0]
+
+
+def test_all_that_the_server_may_import_is_bundled(libraries: Path) -> None:
+    bundled = {path.name.removesuffix(".py") for path in libraries.iterdir()}
+    missing = {
+        f"{file.relative_to(libraries)} imports {name}"
+        for package in libraries.glob("merrow_*")
+        for file in package.rglob("*.py")
+        if not NOT_SERVED.search(file.relative_to(libraries).as_posix())
+        for name in imported(file)
+        if name not in bundled | PRIVATE | set(sys.stdlib_module_names)
+    }
+    assert missing == set()
+
+
+def test_nothing_compiled_is_bundled_and_every_package_keeps_its_licence(libraries: Path) -> None:
+    assert [path for path in libraries.rglob("*") if path.suffix in {".so", ".pyd", ".dll", ".dylib", ".pyc"}] == []
+    for metadata in libraries.glob("*.dist-info"):
+        assert list(metadata.glob("licenses/*")), metadata.name
+
+
+class BundledServer:
+    """The server as the extension starts it, in a Python that sees no installed package."""
+
+    def __init__(self, libraries: Path, watch: str = "") -> None:
+        start = EXTENSION / "bootstrap" / "start_server.py"
+        program = ["-c", watch] if watch else [str(start)]
+        command = [sys.executable, "-I", "-S", "-X", "utf8", *program, str(libraries)]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self._number = 0
+
+    def __enter__(self) -> BundledServer:
+        self.ask("initialize", {"processId": None, "rootUri": None, "capabilities": {}})
+        self.tell("initialized", {})
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.ask("shutdown", None)
+        self.tell("exit", None)
+        self._process.communicate(timeout=30)
+
+    def tell(self, method: str, params: Any, **more: Any) -> None:
+        body = json.dumps({"jsonrpc": "2.0", "method": method, "params": params, **more}).encode()
+        assert self._process.stdin is not None
+        self._process.stdin.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+        self._process.stdin.flush()
+
+    def ask(self, method: str, params: Any) -> Any:
+        self._number += 1
+        self.tell(method, params, id=self._number)
+        assert self._process.stdout is not None
+        while True:
+            message = self._read(self._process.stdout)
+            if message.get("id") == self._number and "method" not in message:
+                assert "error" not in message, message
+                return message["result"]
+
+    @staticmethod
+    def _read(stream: BinaryIO) -> dict[str, Any]:
+        length = 0
+        while (line := stream.readline().strip()) != b"":
+            name, _, value = line.partition(b":")
+            length = int(value) if name.lower() == b"content-length" else length
+        assert length, "the server ended"
+        message: dict[str, Any] = json.loads(stream.read(length))
+        return message
+
+    def verdict(self, uri: str, text: str) -> list[tuple[str, int]]:
+        """What the server says of a text: codes with their lines."""
+        document = {"uri": uri, "languageId": "mermaid", "version": 1, "text": text}
+        self.tell("textDocument/didOpen", {"textDocument": document})
+        report = self.ask("textDocument/diagnostic", {"textDocument": {"uri": uri}})
+        self.tell("textDocument/didClose", {"textDocument": {"uri": uri}})
+        return sorted((found["code"], found["range"]["start"]["line"]) for found in report["items"])
+
+
+LABELS = 'flowchart TD\n    A["Custom<br/>(role: x)"] --> B[<b>bold</b> & <script>alert(1)</script>]\n'
+
+
+def workflows() -> Iterator[tuple[str, str]]:
+    yield "labels", LABELS
+    for file in sorted([*(REPOSITORY / "examples").glob("*.mmd"), *CORPUS.rglob("*.mmd")]):
+        yield file.name, file.read_text("utf-8")
+
+
+def test_the_bundled_server_judges_as_the_installed_one(libraries: Path) -> None:
+    judged = 0
+    with BundledServer(libraries) as server:
+        for name, text in workflows():
+            expected = sorted((found.code, found.range.start.line) for found in analyse(text).diagnostics)
+            assert server.verdict(f"untitled:{name}", text) == expected, name
+            judged += 1
+    assert judged > 4
+
+
+WATCH = """
+import runpy, sys
+class Watch:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {"nh3", "click", "rich"}:
+            sys.stderr.write(f"imported {name}")
+            sys.exit(9)
+sys.meta_path.insert(0, Watch())
+sys.argv[0] = START
+runpy.run_path(START, run_name="__main__")
+"""
+
+
+def test_the_server_never_imports_what_is_not_bundled(libraries: Path) -> None:
+    """Also not when labels hold HTML, which the command line's `parse` has nh3 sanitise."""
+    watch = f"START = {str(EXTENSION / 'bootstrap' / 'start_server.py')!r}\n{WATCH}"
+    with BundledServer(libraries, watch) as server:
+        server.verdict("untitled:labels", LABELS)
+        document = {"uri": "untitled:a", "languageId": "mermaid", "version": 1, "text": LABELS}
+        server.tell("textDocument/didOpen", {"textDocument": document})
+        place = {"textDocument": {"uri": "untitled:a"}, "position": {"line": 1, "character": 12}}
+        whole = {"start": {"line": 0, "character": 0}, "end": {"line": 2, "character": 0}}
+        for method, more in {
+            "hover": {},
+            "completion": {},
+            "definition": {},
+            "references": {"context": {"includeDeclaration": True}},
+            "documentSymbol": {},
+            "codeAction": {"range": whole, "context": {"diagnostics": []}},
+            "codeLens": {},
+            "formatting": {"options": {"tabSize": 4, "insertSpaces": True}},
+            "inlayHint": {"range": whole},
+            "semanticTokens/full": {},
+        }.items():
+            server.ask(f"textDocument/{method}", {**place, **more})
+        for command in ("merrow.fix", "merrow.metrics", "merrow.explain"):
+            arguments = ["MW105"] if command == "merrow.explain" else ["untitled:a"]
+            if command != "merrow.fix":  # which asks the client to apply its edit
+                server.ask("workspace/executeCommand", {"command": command, "arguments": arguments})
