@@ -116,6 +116,19 @@ async def test_a_call_that_failed_gives_its_share_back_uncounted() -> None:
     assert budget.settled.tokens == 7
 
 
+async def test_who_waits_behind_one_that_is_cancelled_starts_where_it_fits() -> None:
+    budget = Budget(tokens=100)
+    async with budget.reserve(tokens(50)):
+        large = asyncio.ensure_future(budget.reserve(tokens(80)).__aenter__())
+        small = asyncio.ensure_future(budget.reserve(tokens(10)).__aenter__())
+        await settled_after()
+        assert not small.done()
+        large.cancel()
+        await asyncio.wait_for(small, 10)
+    assert large.cancelled()
+    assert budget.settled == Usage()
+
+
 async def test_a_cancelled_call_is_counted_by_its_estimate_and_marked() -> None:
     budget = Budget(tokens=100)
     inside = asyncio.Event()
@@ -184,6 +197,7 @@ class BudgetMachine(RuleBasedStateMachine):
         self.waiting: dict[int, asyncio.Task[None]] = {}
         self.inside: dict[int, tuple[int, asyncio.Future[int | None]]] = {}
         self.begun: list[int] = []
+        self.estimates: dict[int, int] = {}
 
     def settle_down(self) -> None:
         self.loop.run_until_complete(settled_after())
@@ -208,6 +222,7 @@ class BudgetMachine(RuleBasedStateMachine):
         task = self.loop.create_task(self.call(self.number, estimate))
         task.add_done_callback(lambda done: done.cancelled() or done.exception())
         self.waiting[self.number] = task
+        self.estimates[self.number] = estimate
         self.number += 1
         self.settle_down()
 
@@ -234,6 +249,21 @@ class BudgetMachine(RuleBasedStateMachine):
         self.waiting[number].cancel()
         self.settle_down()
 
+    @precondition(lambda self: bool(self.inside and set(self.waiting) - set(self.inside)))
+    @rule(pick=st.randoms(use_true_random=False), real=st.integers(0, 200), turns=st.integers(0, 4))
+    def settle_and_cancel_who_waits(self, pick: random.Random, real: int, turns: int) -> None:
+        """Cancel the oldest that waits at any moment between its turn's coming and its going on."""
+        oldest = min(set(self.waiting) - set(self.inside))
+        self.inside[pick.choice(sorted(self.inside))][1].set_result(real)
+        self.used += real
+        for _ in range(turns):
+            self.loop.run_until_complete(asyncio.sleep(0))
+        if not self.waiting[oldest].done():
+            if oldest in self.inside:
+                self.used += self.inside[oldest][0]
+            self.waiting[oldest].cancel()
+        self.settle_down()
+
     @invariant()
     def the_settled_sum_is_what_was_used(self) -> None:
         if hasattr(self, "budget"):
@@ -248,6 +278,12 @@ class BudgetMachine(RuleBasedStateMachine):
     def nobody_waits_for_nothing(self) -> None:
         if hasattr(self, "budget") and not self.inside:
             assert not self.waiting
+
+    @invariant()
+    def the_oldest_waits_only_where_it_does_not_fit(self) -> None:
+        if hasattr(self, "budget") and (waits := set(self.waiting) - set(self.inside)):
+            held = sum(estimate for estimate, _ in self.inside.values())
+            assert self.used + held + self.estimates[min(waits)] > self.limit
 
     @invariant()
     def nobody_waits_for_a_budget_that_is_used_up(self) -> None:
