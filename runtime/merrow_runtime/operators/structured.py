@@ -21,8 +21,10 @@ from merrow_runtime.requests import AnswerSchema
 from merrow_runtime.values import Value
 
 _LONGEST_REPAIRED = 50_000
-_MOST_REPAIR_WORK = 500_000
-"""Characters times brackets: the repairing library's time grows with this product, to minutes for a hostile answer."""
+_MOST_BY_DEPTH, _MOST_BY_COUNT = 200_000, 1_000_000
+"""Characters times the depth, and times the number, of brackets: the repairing library's time grows with these products,
+to minutes for an answer that is nothing but brackets.
+"""
 _MOST_TRIED = 50
 _NO_VALUE = object()
 
@@ -174,12 +176,24 @@ _DECODER = json.JSONDecoder(strict=False, parse_constant=_refuse)
 
 
 def _repaired(text: str) -> object:
-    if len(text) > _LONGEST_REPAIRED or len(text) * (text.count("{") + text.count("[")) > _MOST_REPAIR_WORK:
+    depth, count = _brackets(text)
+    if len(text) > _LONGEST_REPAIRED or len(text) * depth > _MOST_BY_DEPTH or len(text) * count > _MOST_BY_COUNT:
         return None
     try:
         return _well_formed(json_repair.loads(text, skip_json_loads=True))
     except (ValueError, RecursionError):
         return None
+
+
+def _brackets(text: str) -> tuple[int, int]:
+    """How deep brackets stand in each other, wherever they stand, and how many there are."""
+    depth = deepest = count = 0
+    for bracket in re.findall(r"[{}\[\]]", text):
+        opens = bracket in "{["
+        count += opens
+        depth += 1 if opens else -1
+        deepest = max(deepest, depth)
+    return deepest, count
 
 
 def _embedded(text: str) -> list[object]:
