@@ -89,6 +89,8 @@ class Caller:
         record = await self.journal.recall(key, digest)
         if record is not None:
             self.count_known(record.usage, tools)
+            if self.recorder is not None:
+                await self.recorder.record(record)
             return record
         if self.replay is None:
             return None

@@ -144,6 +144,13 @@ class Job:
             seconds = None if budget is None else budget.remaining_seconds
             try:
                 return await carry_out(begun, scheduler, watch, caller, seconds, before)
+            except Exception as fault:
+                # A fault in Merrow: whoever listens must hear of the end all the same.
+                error = f"internal error, {type(fault).__name__}: {fault}"
+                begun.tell(
+                    "run_failed", None, {"outputs": {}, "usage": caller.spent.to_json(), "seconds": 0.0, "error": error}
+                )
+                raise
             finally:
                 await resources.close()
 

@@ -207,6 +207,39 @@ async def test_a_recorded_run_is_replayed_without_an_endpoint(tmp_path: Path) ->
     assert "node S, step 'answer'" in (missing.error or "")
 
 
+async def test_results_of_generated_code_are_journalled_recorded_and_replayed(tmp_path: Path) -> None:
+    flow = workflow(
+        'P["Programmer"]:::ProgrammerOp',
+        'B@{op: Custom, prompt: "after"}',
+        "PROBLEM -->|problem| P",
+        "P --> B --> RETURN",
+    )
+    # The code says what time it is: were it run again, the answer would be another one.
+    code = "```python\nimport time\ndef solve():\n    return time.perf_counter_ns()\n```"
+    file, store = tmp_path / "run.jsonl", MemoryStore()
+
+    def answer(request: ModelRequest) -> str | Exception:
+        return EndpointFailure("out of order") if request.messages[0].content == "after" else code
+
+    first = await merrow_runtime.run(flow, {"problem": "what time?"}, endpoint=FakeEndpoint(answer), store=store)
+    assert first.status == "failed"
+    assert [(call.kind, call.origin) for call in store.calls(first.run, "P")] == [
+        ("model", "endpoint"),
+        ("sandbox", "sandbox"),
+    ]
+    again = merrow_runtime.resume(
+        first.run, endpoint=FakeEndpoint(lambda _: "done"), store=store, options=RunOptions(record=file)
+    )
+    second = await again.result()
+    assert second.nodes["P"].outputs == first.nodes["P"].outputs
+    # What was in the journal already is in the recording too.
+    replayed = await merrow_runtime.run(
+        flow, {"problem": "what time?"}, store=MemoryStore(), options=RunOptions(replay=file)
+    )
+    assert replayed.status == "finished", replayed.error
+    assert replayed.nodes["P"].outputs == first.nodes["P"].outputs
+
+
 async def test_without_a_store_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MERROW_STATE_DIR", str(tmp_path / "state"))
     flow = workflow('A@{op: Custom, prompt: "p"}', "PROBLEM --> A --> RETURN")

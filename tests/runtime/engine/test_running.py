@@ -260,7 +260,8 @@ async def test_a_fatal_failure_of_one_model_leaves_the_others_alone() -> None:
 
 async def test_failed_calls_are_tried_again_as_often_as_the_node_says() -> None:
     flow = workflow('A@{op: Custom, prompt: "p", retries: 2}', "PROBLEM --> A --> RETURN")
-    answers = [EndpointFailure("busy", transient=True), EndpointFailure("busy", transient=True), "good"]
+    answers: list[str | Exception] = [EndpointFailure("busy", transient=True) for _ in range(2)]
+    answers.append("good")
     result = await finished(flow, FakeEndpoint(lambda _: answers.pop(0)))
     assert result.outputs == {"RETURN": "good"}
     answers = [EndpointFailure("busy", transient=True) for _ in range(9)]
