@@ -1,4 +1,4 @@
-import type * as vscode from 'vscode';
+import * as vscode from 'vscode';
 import type { MerrowContext } from '../context';
 import { PreviewManager } from './manager';
 
@@ -14,5 +14,8 @@ export function previews(context: MerrowContext): PreviewManager {
 }
 
 export function register(context: MerrowContext): vscode.Disposable {
-  return previews(context);
+  const manager = previews(context);
+  return new vscode.Disposable(() => {
+    manager.dispose();
+  });
 }

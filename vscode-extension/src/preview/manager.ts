@@ -18,7 +18,7 @@ export class PreviewManager implements vscode.Disposable {
   private readonly selected = new vscode.EventEmitter<Selection>();
   /** A node was chosen in a preview, by click or key. */
   readonly onDidSelectNode = this.selected.event;
-  private readonly disposables: vscode.Disposable[] = [this.selected];
+  private readonly disposables: { dispose(): unknown }[] = [this.selected];
   private timer: NodeJS.Timeout | undefined;
 
   constructor(private readonly context: MerrowContext) {
@@ -29,12 +29,13 @@ export class PreviewManager implements vscode.Disposable {
       command('exportSvg', (uri, target) => this.export('svg', uri, target)),
       command('exportPng', (uri, target) => this.export('png', uri, target)),
       vscode.window.registerWebviewPanelSerializer(VIEW_TYPE, {
-        deserializeWebviewPanel: async (panel, state: Partial<PreviewState> | undefined) => {
+        deserializeWebviewPanel: (panel, state: Partial<PreviewState> | undefined) => {
           if (state?.uri === undefined) panel.dispose();
           else this.adopt(panel, vscode.Uri.parse(state.uri), state.diagram);
+          return Promise.resolve();
         },
       }),
-      vscode.window.onDidChangeActiveTextEditor(() => this.look()),
+      vscode.window.onDidChangeActiveTextEditor(() => { this.look(); }),
       vscode.workspace.onDidChangeTextDocument(({ document }) => {
         if (document === vscode.window.activeTextEditor?.document && document.languageId === 'markdown') this.lookSoon();
       }),
@@ -44,7 +45,7 @@ export class PreviewManager implements vscode.Disposable {
   }
 
   /** Open or bring to the front the preview of a document, by default the active one. */
-  async show(given?: vscode.Uri): Promise<PreviewPanel | undefined> {
+  show(given?: vscode.Uri): PreviewPanel | undefined {
     const uri = given ?? this.previewed() ?? vscode.window.activeTextEditor?.document.uri;
     if (uri === undefined) {
       void vscode.window.showInformationMessage('Open a Mermaid file, or a Markdown file with a mermaid block, to preview it.');
@@ -77,15 +78,15 @@ export class PreviewManager implements vscode.Disposable {
   dispose(): void {
     clearTimeout(this.timer);
     for (const panel of [...this.panels.values()]) panel.dispose();
-    vscode.Disposable.from(...this.disposables).dispose();
+    for (const part of this.disposables) part.dispose();
   }
 
   private adopt(webview: vscode.WebviewPanel, uri: vscode.Uri, diagram: number | undefined): PreviewPanel {
     const key = uri.toString();
     const panel = new PreviewPanel(this.context, webview, uri, diagram);
     this.panels.set(key, panel);
-    panel.onDidSelectNode((selection) => this.selected.fire(selection));
-    webview.onDidChangeViewState(() => this.activeChanged());
+    panel.onDidSelectNode((selection) => { this.selected.fire(selection); });
+    webview.onDidChangeViewState(() => { this.activeChanged(); });
     webview.onDidDispose(() => {
       this.panels.delete(key);
       this.activeChanged();
@@ -113,7 +114,7 @@ export class PreviewManager implements vscode.Disposable {
   /** Save the picture; `target` is where, the user is asked without one. */
   private async export(format: ExportFormat, given: unknown, target: unknown): Promise<vscode.Uri | undefined> {
     const uri = given instanceof vscode.Uri ? given : (this.previewed() ?? vscode.window.activeTextEditor?.document.uri);
-    const panel = await this.show(uri);
+    const panel = this.show(uri);
     if (panel === undefined) return undefined;
     try {
       const proposed = panel.uri.with({
@@ -135,7 +136,7 @@ export class PreviewManager implements vscode.Disposable {
 
   private lookSoon(): void {
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.look(), 400);
+    this.timer = setTimeout(() => { this.look(); }, 400);
   }
 
   private look(): void {

@@ -20,7 +20,7 @@ export interface Selection {
 
 /** The preview of one document: asks the server for its diagram, has it drawn, and follows the cursor both ways. */
 export class PreviewPanel implements vscode.Disposable {
-  private readonly disposables: vscode.Disposable[] = [];
+  private readonly disposables: { dispose(): unknown }[] = [];
   private readonly selected = new vscode.EventEmitter<Selection>();
   readonly onDidSelectNode = this.selected.event;
   private graph: Graph | undefined;
@@ -31,7 +31,7 @@ export class PreviewPanel implements vscode.Disposable {
   private diagram: number | undefined;
   private cursor: vscode.Position | undefined;
   private requests = 0;
-  private readonly exports = new Map<number, { resolve(data: string): void; reject(problem: Error): void }>();
+  private readonly exports = new Map<number, { resolve: (data: string) => void; reject: (problem: Error) => void }>();
   private ready = false;
   private gone = false;
   private readonly drawings = new vscode.EventEmitter<void>();
@@ -50,18 +50,27 @@ export class PreviewPanel implements vscode.Disposable {
     this.disposables.push(
       this.selected,
       this.drawings,
-      panel.webview.onDidReceiveMessage((message: FromPreview) => this.received(message)),
-      panel.onDidDispose(() => this.dispose()),
-      vscode.workspace.onDidChangeTextDocument(({ document }) => this.isOurs(document) && this.soon()),
-      vscode.workspace.onDidOpenTextDocument((document) => this.isOurs(document) && this.soon()),
-      vscode.languages.onDidChangeDiagnostics(({ uris }) => uris.some((changed) => this.isUri(changed)) && this.soon()),
+      panel.webview.onDidReceiveMessage((message: FromPreview) => { this.received(message); }),
+      panel.onDidDispose(() => { this.dispose(); }),
+      vscode.workspace.onDidChangeTextDocument(({ document }) => {
+        if (this.isOurs(document)) this.soon();
+      }),
+      vscode.workspace.onDidOpenTextDocument((document) => {
+        if (this.isOurs(document)) this.soon();
+      }),
+      vscode.languages.onDidChangeDiagnostics(({ uris }) => {
+        if (uris.some((changed) => this.isUri(changed))) this.soon();
+      }),
       vscode.window.onDidChangeTextEditorSelection(({ textEditor, selections }) => {
         if (this.isOurs(textEditor.document) && selections[0] !== undefined) this.moved(selections[0].active);
       }),
       vscode.window.onDidChangeActiveTextEditor((editor) => {
         if (editor !== undefined && this.isOurs(editor.document)) this.moved(editor.selection.active);
       }),
-      context.onDidChangeClient((client) => (client === undefined ? this.say('The language server is not running.') : this.soon())),
+      context.onDidChangeClient((client) => {
+        if (client === undefined) this.say('The language server is not running.');
+        else this.soon();
+      }),
     );
     const editor = this.editor();
     if (diagram === undefined) this.cursor = editor?.selection.active;
@@ -94,7 +103,7 @@ export class PreviewPanel implements vscode.Disposable {
     clearTimeout(this.timer);
     this.asking?.cancel();
     for (const { reject } of this.exports.values()) reject(new Error('The preview was closed.'));
-    vscode.Disposable.from(...this.disposables).dispose();
+    for (const part of this.disposables) part.dispose();
     this.panel.dispose();
   }
 
@@ -138,7 +147,7 @@ export class PreviewPanel implements vscode.Disposable {
         this.ready = true;
         if (this.graph !== undefined) this.post({ type: 'graph', graph: this.graph });
         if (this.states.size > 0) this.showRun(this.states);
-        return this.soon(0);
+        { this.soon(0); return; }
       case 'drawn':
         this.took = message.milliseconds;
         this.drawings.fire();

@@ -1,5 +1,5 @@
 // Runs the end-to-end tests in a real workbench: node test/e2e/run.mjs [NAME...]; names are parts of file names in tests/.
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { readdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { e2e, extension, missing, node, shots } from './support/places.mjs';
@@ -15,5 +15,6 @@ const files = readdirSync(path.join(e2e, 'tests'))
   .map((name) => path.join(e2e, 'tests', name));
 if (named.length === 0) rmSync(shots, { recursive: true, force: true });
 // All files in one process, one after the other: they share servers and the browser.
-const { status } = spawnSync(node, ['--test', '--test-isolation=none', '--test-reporter=spec', ...files], { cwd: extension, stdio: 'inherit' });
-process.exit(status ?? 1);
+const tests = spawn(node, ['--test', '--test-isolation=none', '--test-reporter=spec', ...files], { cwd: extension, stdio: 'inherit' });
+for (const name of ['SIGINT', 'SIGTERM']) process.on(name, () => tests.kill(name));
+tests.on('exit', (code) => process.exit(code ?? 1));

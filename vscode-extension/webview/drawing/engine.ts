@@ -57,13 +57,13 @@ export class Engine {
     try {
       this.port ??= this.start();
       const port = await this.port;
-      if (this.current?.id !== id) return;
+      if (!this.isCurrent(id)) return;
       this.current.since = performance.now();
       const question: Question = { id, request: waiting.request };
       port.postMessage(question);
     } catch (problem) {
       this.port = undefined;
-      this.finish(id, () => waiting.reject(problem instanceof Error ? problem : new Error(String(problem))));
+      this.finish(id, () => { waiting.reject(problem instanceof Error ? problem : new Error(String(problem))); });
     }
   }
 
@@ -75,6 +75,11 @@ export class Engine {
       if ('drawing' in answer) current.waiting.resolve(answer.drawing);
       else current.waiting.reject(new Error(answer.problem));
     });
+  }
+
+  /** Whether a drawing is still wanted, after a wait. */
+  private isCurrent(id: number): boolean {
+    return this.current?.id === id;
   }
 
   private finish(id: number, settle: () => void): void {
@@ -110,7 +115,7 @@ export class Engine {
       };
     });
     await new Promise<void>((resolve) => {
-      frame.onload = () => resolve();
+      frame.onload = () => { resolve(); };
       document.body.append(frame);
     });
     frame.contentWindow?.postMessage('start', '*', [port2]);

@@ -14,7 +14,7 @@ export function configuration(theme: Theme, portable: boolean): MermaidConfig {
     maxTextSize: 50_000_000,
     maxEdges: 1_000_000,
     htmlLabels: !portable,
-    flowchart: { htmlLabels: !portable, useMaxWidth: false, wrappingWidth: 240 },
+    flowchart: { useMaxWidth: false, wrappingWidth: 240 },
     fontFamily: theme.font,
     darkMode: theme.dark,
     theme: 'base',

@@ -26,7 +26,7 @@ export class Keyboard {
     viewport: HTMLElement,
     private readonly actions: KeyActions,
   ) {
-    viewport.addEventListener('keydown', (event) => this.pressed(event));
+    viewport.addEventListener('keydown', (event) => { this.pressed(event); });
     viewport.addEventListener('focusin', (event) => {
       const id = event.target instanceof Element ? event.target.closest<SVGElement>('g.node[data-node]')?.dataset['node'] : undefined;
       if (id === undefined) return;
@@ -47,7 +47,7 @@ export class Keyboard {
     }
     const first = this.current !== undefined && picture.node(this.current) !== undefined ? this.current : [...picture.nodeIds][0];
     this.select(first);
-    return had ? this.focus() : undefined;
+    if (had) this.focus();
   }
 
   relabel(id: string, label: string): void {
@@ -123,7 +123,7 @@ export class Keyboard {
     const picture = this.picture;
     const from = this.current === undefined ? undefined : picture?.node(this.current);
     if (picture === undefined || from === undefined) return;
-    if (!from.contains(document.activeElement)) return this.focus();
+    if (!from.contains(document.activeElement)) { this.focus(); return; }
     const start = middle(from);
     const [along, sign] = key === 'ArrowUp' || key === 'ArrowDown' ? [1, key === 'ArrowDown' ? 1 : -1] : [0, key === 'ArrowRight' ? 1 : -1];
     let [best, least]: [string | undefined, number] = [undefined, Infinity];
@@ -131,7 +131,7 @@ export class Keyboard {
       const node = picture.node(id);
       if (node === undefined || node === from) continue;
       const place = middle(node);
-      const ahead = ((place[along as 0 | 1]) - start[along as 0 | 1]) * (sign as number);
+      const ahead = ((place[along as 0 | 1]) - start[along as 0 | 1]) * (sign);
       const aside = Math.abs(place[along === 1 ? 0 : 1] - start[along === 1 ? 0 : 1]);
       if (ahead <= 1) continue;
       const cost = ahead + 2 * aside;

@@ -19,10 +19,10 @@ interface Kept extends PreviewState {
 const editor = acquireVsCodeApi();
 const { engine = '', nonce = '' } = document.body.dataset;
 const source = fetch(engine).then((answer) => answer.text());
-const keep = (part: Partial<Kept>) => editor.setState({ ...editor.getState(), ...part });
+const keep = (part: Partial<Kept>) => { editor.setState({ ...editor.getState(), ...part }); };
 
 const before = editor.getState();
-const preview = new Preview(new Engine(source, nonce), (message) => editor.postMessage(message), keep, before?.view, before?.types);
+const preview = new Preview(new Engine(source, nonce), (message) => { editor.postMessage(message); }, keep, before?.view, before?.types);
 
 addEventListener('message', ({ data, origin }: MessageEvent<ToPreview>) => {
   // The drawing frame, which has no origin, speaks through its port alone.

@@ -54,9 +54,8 @@ export class Marks {
       this.here = svg('path', { d: element.getAttribute('d') ?? '', class: 'here edge-here' });
       element.parentNode?.append(this.here);
     } else if (element instanceof SVGGElement) {
-      const box = this.box(element);
-      this.here = frame(box, 5, 'here');
-      element.append(this.here);
+      this.here = frame(this.box(element), 5, 'here');
+      layer(element).append(this.here);
     }
     return element;
   }
@@ -65,7 +64,7 @@ export class Marks {
   private box(element: SVGGElement): DOMRect {
     let box = this.boxes.get(element);
     if (box === undefined) {
-      for (const added of element.querySelectorAll(':scope > .mark, :scope > .state, :scope > .detail, :scope > .here')) added.remove();
+      element.querySelector(':scope > .marks')?.remove();
       box = element.getBBox();
       this.boxes.set(element, box);
     }
@@ -80,18 +79,31 @@ export class Marks {
 
   private markNode(element: SVGGElement, severity: Severity | undefined, run: NodeRun | undefined, running: boolean): void {
     const box = this.box(element);
-    for (const old of element.querySelectorAll(':scope > .mark, :scope > .state, :scope > .detail')) old.remove();
+    const marks = layer(element);
+    for (const old of marks.querySelectorAll(':scope > :not(.here)')) old.remove();
     element.classList.toggle('dimmed', running && (run === undefined || run.state === 'skipped'));
     if (run !== undefined) {
-      element.append(frame(box, 3, `state ${run.state}`), mark(run.state, 'square', box.x, box.y));
+      marks.append(frame(box, 3, `state ${run.state}`), mark(run.state, 'square', box.x, box.y));
       if (run.detail !== undefined && run.detail !== '') {
         const text = svg('text', { x: box.x + box.width / 2, y: box.y + box.height + 15, class: 'detail' });
         text.textContent = run.detail.length > 44 ? `${run.detail.slice(0, 43)}…` : run.detail;
-        element.append(text);
+        marks.append(text);
       }
     }
-    if (severity !== undefined) element.append(mark(severity, 'circle', box.x + box.width, box.y));
+    if (severity !== undefined) marks.append(mark(severity, 'circle', box.x + box.width, box.y));
   }
+}
+
+/**
+ * Where the marks of a node are: in a group of their own, since a class of the diagram colours all that stands in the node itself,
+ * and importantly.
+ */
+function layer(element: SVGGElement): SVGGElement {
+  const known = element.querySelector<SVGGElement>(':scope > .marks');
+  if (known !== null) return known;
+  const made = svg('g', { class: 'marks' });
+  element.append(made);
+  return made;
 }
 
 function frame(box: DOMRect, room: number, kind: string): SVGRectElement {
@@ -100,12 +112,12 @@ function frame(box: DOMRect, room: number, kind: string): SVGRectElement {
 }
 
 function markEdge(path: SVGPathElement, id: string, severity: Severity | undefined): void {
-  const layer = path.closest('g.root') ?? path.ownerSVGElement;
-  for (const old of layer?.querySelectorAll<SVGElement>(':scope > .mark') ?? []) if (old.dataset['about'] === id) old.remove();
+  const root = path.closest('g.root') ?? path.ownerSVGElement;
+  for (const old of root?.querySelectorAll<SVGElement>(':scope > .mark') ?? []) if (old.dataset['about'] === id) old.remove();
   if (severity === undefined) return;
   // A third of the way: the label is in the middle.
   const place = path.getPointAtLength(path.getTotalLength() / 3);
   const made = mark(severity, 'circle', place.x, place.y);
   made.dataset['about'] = id;
-  layer?.append(made);
+  root?.append(made);
 }

@@ -44,15 +44,15 @@ export class Preview {
     private types = false,
   ) {
     const actions = {
-      zoom: (factor: number) => this.stage.zoom(factor),
-      actualSize: () => this.stage.zoom(1 / this.stage.scale),
-      fit: () => this.stage.fit(),
-      types: () => this.toggleTypes(),
-      pan: (dx: number, dy: number) => this.stage.pan(dx, dy),
-      save: (format: 'svg' | 'png') => this.post({ type: 'command', command: format === 'svg' ? 'exportSvg' : 'exportPng' }),
-      focused: (id: string) => this.focused(id),
-      chosen: (id: string, open: boolean) => this.choose({ kind: 'node', id }, open),
-      leave: () => this.tooltip.hide(),
+      zoom: (factor: number) => { this.stage.zoom(factor); },
+      actualSize: () => { this.stage.zoom(1 / this.stage.scale); },
+      fit: () => { this.stage.fit(); },
+      types: () => { this.toggleTypes(); },
+      pan: (dx: number, dy: number) => { this.stage.pan(dx, dy); },
+      save: (format: 'svg' | 'png') => { this.post({ type: 'command', command: format === 'svg' ? 'exportSvg' : 'exportPng' }); },
+      focused: (id: string) => { this.focused(id); },
+      chosen: (id: string, open: boolean) => { this.choose({ kind: 'node', id }, open); },
+      leave: () => { this.tooltip.hide(); },
     };
     this.toolbar = new Toolbar(actions);
     this.stage = new Stage(this.viewport, this.world, (now) => {
@@ -75,15 +75,15 @@ export class Preview {
         return this.draw();
       case 'cursor':
         this.cursor = message.part ?? undefined;
-        return this.follow();
+        { this.follow(); return; }
       case 'run':
         this.run = new Map(message.states);
         this.legend.show(this.run);
-        return this.mark();
+        { this.mark(); return; }
       case 'notice':
-        return this.say(message.text ?? undefined);
+        { this.say(message.text ?? undefined); return; }
       case 'types':
-        return this.toggleTypes();
+        { this.toggleTypes(); return; }
       case 'export':
         return this.export(message.request, message.format);
     }
@@ -93,18 +93,18 @@ export class Preview {
     this.viewport.addEventListener('click', (event) => {
       event.preventDefault(); // a node may be a link
       const part = this.picture?.partAt(event.target);
-      if (part === undefined) return this.viewport.focus({ preventScroll: true });
+      if (part === undefined) { this.viewport.focus({ preventScroll: true }); return; }
       if (part.kind === 'node') this.keyboard.select(part.id);
       this.choose(part, event.detail > 1);
     });
     this.viewport.addEventListener('pointerover', (event) => {
       const part = this.picture?.partAt(event.target);
       const said = part === undefined || this.graph === undefined ? undefined : about(part, this.graph, this.run);
-      if (said === undefined || !(event.target instanceof Element)) return this.tooltip.hide();
+      if (said === undefined || !(event.target instanceof Element)) { this.tooltip.hide(); return; }
       const beside = (part && this.picture?.element(part)) ?? event.target;
       this.tooltip.soon(said, part?.kind === 'node' ? beside : event.target);
     });
-    this.viewport.addEventListener('pointerleave', () => this.tooltip.hide());
+    this.viewport.addEventListener('pointerleave', () => { this.tooltip.hide(); });
     const restyle = () => {
       const theme = currentTheme();
       if (JSON.stringify(theme) === JSON.stringify(this.theme)) return;
@@ -155,12 +155,12 @@ export class Preview {
     const graph = this.graph;
     if (graph === undefined) return;
     const impossible = whyNot(graph);
-    if (impossible !== undefined) return this.cannot(impossible);
+    if (impossible !== undefined) { this.cannot(impossible); return; }
     const request = { text: graph.text, theme: this.theme, edgeWords: this.edgeWords(graph, true), portable: false };
     const key = JSON.stringify(request);
     if (key === this.drawn) {
       this.mark();
-      return this.follow();
+      this.follow(); return;
     }
     this.drawn = key;
     const version = (this.version += 1);

@@ -24,9 +24,11 @@ export class Stage {
     private readonly world: HTMLElement,
     private readonly changed: (view: View) => void,
   ) {
-    viewport.addEventListener('wheel', (event) => this.wheel(event), { passive: false });
-    viewport.addEventListener('pointerdown', (event) => this.drag(event));
-    new ResizeObserver(() => this.view.fitted && this.fit()).observe(viewport);
+    viewport.addEventListener('wheel', (event) => { this.wheel(event); }, { passive: false });
+    viewport.addEventListener('pointerdown', (event) => { this.drag(event); });
+    new ResizeObserver(() => {
+      if (this.view.fitted) this.fit();
+    }).observe(viewport);
   }
 
   get scale(): number {
@@ -121,9 +123,9 @@ export class Stage {
       this.viewport.classList.remove('dragging');
       // What follows a drag is no click.
       if (!dragging) return;
-      const swallow = (event: Event) => event.stopPropagation();
+      const swallow = (event: Event) => { event.stopPropagation(); };
       addEventListener('click', swallow, { capture: true });
-      setTimeout(() => removeEventListener('click', swallow, { capture: true }), 0);
+      setTimeout(() => { removeEventListener('click', swallow, { capture: true }); }, 0);
     };
     this.viewport.addEventListener('pointermove', move);
     this.viewport.addEventListener('pointerup', end);

@@ -2,11 +2,11 @@ import { element } from './dom';
 import { TOOLS, icon } from './icons';
 
 export interface Actions {
-  zoom(factor: number): void;
-  actualSize(): void;
-  fit(): void;
-  types(): void;
-  save(format: 'svg' | 'png'): void;
+  readonly zoom: (factor: number) => void;
+  readonly actualSize: () => void;
+  readonly fit: () => void;
+  readonly types: () => void;
+  readonly save: (format: 'svg' | 'png') => void;
 }
 
 /** The buttons over the picture. */
@@ -26,13 +26,13 @@ export class Toolbar {
       this.which,
       this.types,
       element('span', { class: 'gap' }),
-      button('Zoom out (-)', icon(TOOLS.smaller), () => actions.zoom(1 / 1.25)),
+      button('Zoom out (-)', icon(TOOLS.smaller), () => { actions.zoom(1 / 1.25); }),
       this.percent,
-      button('Zoom in (+)', icon(TOOLS.larger), () => actions.zoom(1.25)),
+      button('Zoom in (+)', icon(TOOLS.larger), () => { actions.zoom(1.25); }),
       button('Fit (0)', icon(TOOLS.fit), actions.fit),
       element('span', { class: 'gap' }),
-      button('Export as SVG', saving('SVG'), () => actions.save('svg')),
-      button('Export as PNG', saving('PNG'), () => actions.save('png')),
+      button('Export as SVG', saving('SVG'), () => { actions.save('svg'); }),
+      button('Export as PNG', saving('PNG'), () => { actions.save('png'); }),
     );
   }
 

@@ -14,7 +14,7 @@ export class Tooltip {
   /** Show `about` beside a part once the pointer has rested on it. */
   soon(about: About, beside: Element): void {
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.show(about, beside), REST);
+    this.timer = setTimeout(() => { this.show(about, beside); }, REST);
   }
 
   show(about: About, beside: Element): void {

@@ -1,8 +1,5 @@
 // What test files use: `describe(...)` with workbenches that all files share, one server a profile.
 import { after, afterEach, before, beforeEach, describe as suite, it } from 'node:test';
-import { mkdirSync, mkdtempSync, symlinkSync } from 'node:fs';
-import os from 'node:os';
-import path from 'node:path';
 import { missing } from './places.mjs';
 import { Server } from './server.mjs';
 import { empty, merrow } from './vsix.mjs';
@@ -19,7 +16,7 @@ export const PROFILES = {
   /** Workspaces must be trusted first, and this one is not: Restricted Mode. */
   restricted: { trust: true },
   /** No Python on the PATH. */
-  withoutPython: { environment: () => ({ PATH: emptyPath() }) },
+  withoutPython: { pathOf: ['sh', 'bash', 'env', 'ps', 'cat', 'sed', 'which', 'uname', 'ls'] },
   /** For measurements: the extension alone, and one that does nothing. */
   measured: {},
   empty: { vsix: () => [empty()] },
@@ -30,8 +27,8 @@ const servers = new Map();
 /** The server of a profile. */
 export function server(profile) {
   if (!servers.has(profile)) {
-    const { environment = () => ({}), vsix = () => [merrow()], ...options } = PROFILES[profile];
-    servers.set(profile, Server.start({ ...options, vsix: vsix(), environment: environment() }));
+    const { vsix = () => [merrow()], ...options } = PROFILES[profile];
+    servers.set(profile, Server.start({ ...options, vsix: vsix() }));
   }
   return servers.get(profile);
 }
@@ -64,15 +61,9 @@ export async function finished(profile) {
   await (await started)?.stop();
 }
 
+for (const name of ['SIGINT', 'SIGTERM']) process.once(name, () => process.exit(1));
+
 after(async () => {
   await closeBrowser();
   for (const started of servers.values()) await started.then((one) => one.stop({ keep: Boolean(process.env.E2E_KEEP) })).catch(() => undefined);
 });
-
-/** A PATH on which there is what code-server itself calls, and no Python. */
-function emptyPath() {
-  const folder = mkdtempSync(path.join(os.tmpdir(), 'merrow-e2e-path-'));
-  mkdirSync(folder, { recursive: true });
-  for (const name of ['sh', 'bash', 'env', 'ps', 'cat', 'sed', 'which', 'uname', 'ls']) symlinkSync(`/usr/bin/${name}`, path.join(folder, name));
-  return folder;
-}

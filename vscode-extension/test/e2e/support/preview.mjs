@@ -32,7 +32,7 @@ export class Preview {
 
   /** The node that is marked as the one where the cursor is. */
   here() {
-    return this.frame.locator('g.node:has(> .here)');
+    return this.frame.locator('g.node:has(> .marks > .here)');
   }
 
   /** Where the picture is and how large: the transform of its layer. */

@@ -1,6 +1,6 @@
 // One code-server with a bare profile of its own, in which the extension's VSIX is installed.
 import { execFileSync, spawn } from 'node:child_process';
-import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
@@ -23,6 +23,7 @@ const QUIET = {
   'git.enabled': false,
   'remote.autoForwardPorts': false,
   'files.autoSave': 'off',
+  'files.hotExit': 'off',
   'files.simpleDialog.enable': true,
   'editor.accessibilitySupport': 'off',
   'editor.minimap.enabled': false,
@@ -33,9 +34,9 @@ export class Server {
   /**
    * Start one. `vsix`: extensions to install; `settings`: of the user; `machine`: settings of scope machine, which count only from a
    * file of their own, as on any remote; `trust`: whether workspaces must be trusted first; `environment`: more for the process;
-   * `smoke`: lets the page's address name an extension under development and its tests.
+   * `pathOf`: the names of the only programs on its PATH; `smoke`: lets the page's address name an extension under development and its tests.
    */
-  static async start({ vsix = [], settings = {}, machine = {}, trust = false, environment = {}, smoke = false } = {}) {
+  static async start({ vsix = [], settings = {}, machine = {}, trust = false, environment = {}, pathOf, smoke = false } = {}) {
     const server = new Server();
     const root = (server.root = mkdtempSync(path.join(os.tmpdir(), 'merrow-e2e-')));
     const folder = (name) => {
@@ -57,8 +58,10 @@ export class Server {
       XDG_DATA_HOME: folder('home/.local/share'),
       XDG_CACHE_HOME: folder('home/.cache'),
       TMPDIR: folder('tmp'),
+      // The environment is the one given here, not what a login shell would make of it.
+      VSCODE_CLI: '1',
     };
-    const env = { ...process.env, ...own, ...environment };
+    const env = { ...process.env, ...own, ...(pathOf === undefined ? {} : { PATH: programs(folder('bin'), pathOf) }), ...environment };
     for (const name of ['XDG_RUNTIME_DIR', 'VSCODE_IPC_HOOK_CLI', 'PASSWORD', 'PORT']) delete env[name];
     for (const name of Object.keys(env)) if (/^(?:OPENAI|MERROW)_/.test(name) && !(name in environment)) delete env[name];
     const common = [codeServer, '--config', config, '--user-data-dir', server.data, '--extensions-dir', folder('extensions')];
@@ -74,6 +77,10 @@ export class Server {
       detached: true,
     });
     closeSync(log);
+    // However this process ends, it leaves none behind.
+    const end = () => signal(server.process.pid, 'SIGKILL');
+    process.once('exit', end);
+    server.process.once('exit', () => process.off('exit', end));
     server.url = `http://127.0.0.1:${port}`;
     server.authority = `127.0.0.1:${port}`;
     await server.#healthy();
@@ -127,6 +134,12 @@ export class Server {
     signal(this.process.pid, 'SIGKILL');
     if (!keep) rmSync(this.root, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
   }
+}
+
+/** A folder for a PATH, with these programs and no others. */
+function programs(folder, names) {
+  for (const name of names) symlinkSync(`/usr/bin/${name}`, path.join(folder, name));
+  return folder;
 }
 
 function signal(group, name) {

@@ -101,10 +101,12 @@ export class Workbench {
     const input = page.locator('.quick-input-widget input[type=text]').first();
     await input.waitFor({ state: 'visible' });
     await input.fill(`>${title}`);
-    const found = page.locator('.quick-input-list .monaco-list-row', { hasText: title });
-    const none = page.locator('.quick-input-list .monaco-list-row', { hasText: 'No matching commands' });
-    await found.or(none).first().waitFor();
-    const offered = (await found.count()) > 0 && (await none.count()) === 0;
+    // Where there is none, the palette proposes similar ones, or says that none matches.
+    const rows = page.locator('.quick-input-list .monaco-list-row');
+    const others = rows.filter({ hasText: /similar commands|No matching commands/ });
+    const found = rows.filter({ hasText: title });
+    await found.or(others).first().waitFor();
+    const offered = (await found.count()) > 0;
     await page.keyboard.press('Escape');
     return offered;
   }
@@ -167,6 +169,8 @@ export class Workbench {
   /** Put the cursor into a line, counted from 1, and a column. */
   async goTo(line, column = 1) {
     const { page } = this;
+    await page.keyboard.press('Control+1');
+    await page.locator('.editor-group-container.active .monaco-editor').first().waitFor();
     await page.keyboard.press('Control+G');
     const input = page.locator('.quick-input-widget input[type=text]').first();
     await input.waitFor({ state: 'visible' });
@@ -174,6 +178,14 @@ export class Workbench {
     await page.keyboard.press('Enter');
     await page.locator('.quick-input-widget').first().waitFor({ state: 'hidden' });
     await page.locator('.monaco-editor.focused').first().waitFor();
+  }
+
+  /** The line and column of the text's cursor, and what is selected, as the status bar says it. */
+  async cursor() {
+    await this.page.keyboard.press('Control+1');
+    const said = this.page.locator('.statusbar-item', { hasText: /^Ln \d+/ });
+    await said.waitFor();
+    return said.innerText();
   }
 
   /** Until the file has this text, or what `right` says of it holds. */

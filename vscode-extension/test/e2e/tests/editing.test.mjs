@@ -3,11 +3,17 @@ import { assert, describe, it } from '../support/harness.mjs';
 
 const BROKEN = `flowchart TD
     PROBLEM([Problem]) -->|input| SOLVE["Custom<br/>(role: solver)"]
-    SOLVE --> RETURN([Return])
+    PROBLEM -->|problm| CALC["Programmer<br/>"]
+    SOLVE --> VOTE["ScEnsemble<br/>"]
+    CALC --> VOTE --> RETURN([Return])
     class PROBLEM,RETURN Interface
-    class SOLVE CustumOp
+    class SOLVE CustomOp
+    class CALC ProgrammerOp
+    class VOTE ScEnsembleOp
     classDef Interface fill:#e2e2f2
-    classDef CustumOp fill:#d0e1f9
+    classDef CustomOp fill:#d0e1f9
+    classDef ProgrammerOp fill:#f9c2c2
+    classDef ScEnsembleOp fill:#f9e4b7
 `;
 
 describe('Editing', (workbench) => {
@@ -17,29 +23,29 @@ describe('Editing', (workbench) => {
     await w.open('broken.mmd', BROKEN);
     await page.locator('.monaco-editor .squiggly-error').first().waitFor();
     await w.command('Problems: Focus on Problems View');
-    const row = page.locator('.markers-panel .monaco-list-row', { hasText: 'CustumOp' }).first();
+    const row = page.locator('.markers-panel .monaco-list-row', { hasText: 'problm' }).first();
     await row.waitFor();
-    assert.match(await row.innerText(), /MW\d{3}/);
+    assert.match(await row.innerText(), /MW201/);
     await w.shot('problems');
     await row.dblclick();
     await page.locator('.monaco-editor.focused').first().waitFor();
     await page.keyboard.press('Control+K');
     await page.keyboard.press('Control+I');
-    const hover = page.locator('.monaco-hover:visible', { hasText: 'CustumOp' }).first();
+    const hover = page.locator('.monaco-hover:visible', { hasText: 'problm' }).first();
     await hover.waitFor();
     await w.shot('hover');
     await page.keyboard.press('Escape');
     await hover.waitFor({ state: 'hidden' });
-    const action = page.locator('.action-widget .monaco-list-row', { hasText: 'CustomOp' }).first();
+    const action = page.locator('.action-widget .monaco-list-row', { hasText: 'Write |problem|' }).first();
     await w.until(async () => {
       await page.keyboard.press('Control+.');
       return action.waitFor({ timeout: 5000 }).then(() => true, () => false);
     }, 'no quick fix is offered');
     await w.shot('quick-fix');
     await action.click();
-    await page.locator('.view-line', { hasText: 'class SOLVE CustomOp' }).first().waitFor();
+    await page.locator('.view-line', { hasText: '-->|problem| CALC' }).first().waitFor();
     await page.keyboard.press('Control+S');
-    await w.saved('broken.mmd', (text) => text.includes('class SOLVE CustomOp'));
+    await w.saved('broken.mmd', (text) => text === BROKEN.replace('problm', 'problem'));
     await w.until(async () => (await page.locator('.monaco-editor .squiggly-error').count()) === 0, 'the squiggle stays');
   });
 

@@ -26,20 +26,19 @@ const PLAIN = 'flowchart LR\n    A[One] --> B[Two]\n    B --> C[Three]\n';
 describe('Preview', (workbench) => {
   it('draws the flowchart and follows both ways', async () => {
     const w = workbench();
-    const { page } = w;
     await w.open('flow.mmd', FLOW);
     const preview = await Preview.open(w);
     await preview.shows(...NODES);
     await w.goTo(4, 6);
-    await preview.frame.locator('g.node[data-node="CODE"] > .here').waitFor();
+    await preview.frame.locator('g.node[data-node="CODE"] > .marks > .here').waitFor();
     await w.goTo(9, 15);
-    await preview.frame.locator('.edge-here').waitFor();
+    await preview.frame.locator('.edge-here').waitFor({ state: 'attached' });
     await w.goTo(9, 5);
-    await preview.frame.locator('g.node[data-node="ENSEMBLE"] > .here').waitFor();
+    await preview.frame.locator('g.node[data-node="ENSEMBLE"] > .marks > .here').waitFor();
     await preview.node('SOLVE').click();
-    await page.locator('.editor-instance .view-line', { hasText: 'SOLVE' }).first().waitFor();
-    await w.until(async () => /Ln 3, Col \d+ \(5 selected\)/.test(await page.locator('.statusbar').innerText()), 'line 3 is not selected');
+    await preview.frame.locator('g.node[data-node="SOLVE"] > .marks > .here').waitFor();
     await w.shot('preview');
+    await w.until(async () => (await w.cursor()).startsWith('Ln 3, Col 10 (5 selected)'), 'the click does not go to the text');
   });
 
   it('shows findings on nodes and edges, with a tooltip', async () => {
@@ -47,7 +46,7 @@ describe('Preview', (workbench) => {
     const broken = FLOW.replace('    PROBLEM -->|problem| CODE --> ENSEMBLE\n', '').replace('-->|input| SOLVE', '-->|nonesuch| SOLVE');
     await w.open('findings.mmd', broken);
     const preview = await Preview.open(w);
-    await preview.frame.locator('g.node[data-node="ENSEMBLE"] > .mark.error').waitFor();
+    await preview.frame.locator('g.node[data-node="ENSEMBLE"] > .marks > .mark.error').waitFor();
     await preview.frame.locator('.mark.error[data-about="L_PROBLEM_SOLVE_0"]').waitFor();
     await preview.node('ENSEMBLE').hover();
     await preview.frame.locator('.tooltip:visible', { hasText: 'MW105' }).waitFor();
@@ -108,7 +107,7 @@ describe('Preview', (workbench) => {
     assert.equal(await preview.view(), before);
     await page.keyboard.press('Enter');
     await page.locator('.monaco-editor.focused').first().waitFor();
-    await w.until(async () => (await page.locator('.statusbar').innerText()).includes('Ln 2'), 'Enter does not go to the text');
+    assert.match(await w.cursor(), /^Ln 2, /);
   });
 
   it('shows types on edges when asked', async () => {
@@ -118,7 +117,7 @@ describe('Preview', (workbench) => {
     assert.equal(await preview.frame.locator('.edgeLabel', { hasText: 'Answer' }).count(), 0);
     await preview.frame.locator('button[title^="Types"]').click();
     await preview.frame.locator('.edgeLabel', { hasText: 'Answer' }).first().waitFor();
-    assert.match(await preview.frame.locator('.edgeLabel', { hasText: 'problem' }).first().innerText(), /problem\s+Problem/);
+    assert.match(await preview.frame.locator('span.edgeLabel', { hasText: 'problem' }).first().innerText(), /problem\s+Problem/);
     await w.shot('preview-types');
     await preview.frame.locator('button[title^="Types"]').click();
     await preview.frame.locator('.edgeLabel', { hasText: 'Answer' }).first().waitFor({ state: 'detached' });
@@ -139,12 +138,12 @@ describe('Preview', (workbench) => {
       ];
       window.postMessage({ type: 'run', states }, '*');
     });
-    await preview.frame.locator('g.node[data-node="CODE"] > .state.running').waitFor();
+    await preview.frame.locator('g.node[data-node="CODE"] > .marks > .state.running').waitFor();
     assert.match(await preview.frame.locator('.legend').innerText(), /1 waiting\s+1 running\s+2 finished\s+1 skipped/);
     assert.match(await preview.node('SOLVE').getAttribute('aria-label'), /finished 1\.2 s/);
     await w.shot('preview-run');
     await preview.frame.evaluate(() => window.postMessage({ type: 'run', states: [['SOLVE', { state: 'failed', detail: 'The endpoint refused the key.' }]] }, '*'));
-    await preview.frame.locator('g.node[data-node="SOLVE"] > .state.failed').waitFor();
+    await preview.frame.locator('g.node[data-node="SOLVE"] > .marks > .state.failed').waitFor();
     assert.equal(await preview.frame.locator('.state').count(), 1);
   });
 
