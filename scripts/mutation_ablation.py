@@ -22,11 +22,11 @@ from merrow_analysis.diagnostics import Severity
 from merrow_optimizer.mutations.base import Move
 from merrow_optimizer.mutations.change import Change
 from merrow_optimizer.mutations.moves import OPERATORS, Choice, changes, make
-from merrow_optimizer.mutations.names import ADDITION, DELETION, REWIRING, SUBSTITUTION
+from merrow_optimizer.mutations.names import OF_ONE_PARENT
 from merrow_optimizer.mutations.preconditions import ALL, Precondition
 from merrow_optimizer.mutations.subject import Subject
 
-NAMES = (SUBSTITUTION, ADDITION, REWIRING, DELETION)
+NAMES = OF_ONE_PARENT
 
 
 def proposed(subject: Subject, name: str, most: int, random: Random) -> list[Change]:
@@ -123,12 +123,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--generated", type=int, default=60, help="workflows drawn from the tests' strategy")
     parser.add_argument("--most", type=int, default=40, help="proposals of an operator looked at in a workflow")
+    parser.add_argument("--table", choices=("ablation", "malformed"), help="only one of the two tables")
     options = parser.parse_args()
-    for line in ablation(starts(options.generated), options.most):
-        click.echo(line)
-    click.echo()
-    for line in malformed():
-        click.echo(line)
+    if options.table != "malformed":
+        for line in ablation(starts(options.generated), options.most):
+            click.echo(line)
+        click.echo()
+    if options.table != "ablation":
+        for line in malformed():
+            click.echo(line)
 
 
 if __name__ == "__main__":

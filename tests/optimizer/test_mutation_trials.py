@@ -11,6 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.optimizer.mutation_checks import CORPUS, EXAMPLES, needs_corpus, rough_workflows
+from tests.optimizer.test_mutation_decisions import BRANCH
+from tests.optimizer.test_mutation_preconditions import CODE, VOTE
 from tests.workflows import workflows
 
 from merrow_analysis.check import analyse
@@ -56,6 +58,14 @@ def check_some(text: str, most: int, random: Random) -> Counter[str]:
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_examples(path: Path) -> None:
     counted = check_some(path.read_text("utf-8"), 150, Random(1))
+    assert counted["harmless"] + counted["harmful"] > 10 * counted["whole"]
+
+
+@pytest.mark.parametrize("text", [CODE, BRANCH, VOTE], ids=["cases with values", "cases alone", "no cases"])
+def test_decisions(text: str) -> None:
+    counted = check_some(text, 10_000, Random(3))
+    assert counted["harmless"] > 20
+    assert counted["harmful"] > 20
     assert counted["harmless"] + counted["harmful"] > 10 * counted["whole"]
 
 

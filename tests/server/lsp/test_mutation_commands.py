@@ -1,0 +1,267 @@
+"""Commands for safe mutations: drawn, found, listed, shown, chosen from a message, crossed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.server.lsp.editor import MINIMAL, MODERN, Editor, Json, ServerError
+from tests.server.lsp.test_code_action import asked
+from tests.server.lsp.test_mutations import (
+    CONTENT_MODIFIED,
+    FLOW,
+    INVALID_PARAMS,
+    INVOKED,
+    KIND,
+    MORE,
+    PROGRAM,
+    REQUEST_FAILED,
+    edits_applied,
+    every,
+    mutations,
+    run,
+    troubles,
+)
+
+from merrow_analysis.check import analyse
+from merrow_analysis.diagnostics import Severity
+from merrow_optimizer.mutations.moves import DEFAULT
+
+
+def test_a_random_mutation_is_applied_as_one_step(editor: Editor) -> None:
+    uri = editor.open(FLOW)
+    done = run(editor, "merrow.mutate", uri, 7)
+    (params,) = edits_applied(editor)
+    assert params["label"] == done["title"]
+    after = editor.applied(params["edit"])[uri]
+    assert after == editor.edited(uri, done["edits"])
+    assert after != FLOW
+    assert troubles(after) <= troubles(FLOW)
+    assert done["seed"] == 7
+    assert run(editor, "merrow.mutate", uri, 7) == done
+
+
+def test_a_seed_is_drawn_and_brings_the_same_again(editor: Editor) -> None:
+    uri = editor.open(FLOW)
+    done = run(editor, "merrow.mutate", uri)
+    assert run(editor, "merrow.mutate", uri, done["seed"]) == done
+
+
+@pytest.mark.parametrize("operator", sorted(DEFAULT.operators))
+def test_a_random_mutation_of_one_operator(editor: Editor, operator: str) -> None:
+    voices = FLOW.replace('VOTE["', 'C["Custom<br/>(role: doubter)"]\n    VOTE["').replace("class A,B", "class A,B,C")
+    voices = voices.replace("A & B", "A & B & C").replace("    B -->", "    C --> VOTE\n    B -->")
+    assert run(editor, "merrow.mutate", editor.open(voices), 3, operator)["operator"] == operator
+
+
+def test_where_no_mutation_is_left(editor: Editor) -> None:
+    assert "deletion" not in {move.operator for move in every(FLOW).values()}
+    with pytest.raises(ServerError, match="No safe mutation") as caught:
+        run(editor, "merrow.mutate", editor.open(FLOW), 3, "deletion")
+    assert caught.value.code == REQUEST_FAILED
+
+
+def test_a_mutation_by_its_id(editor: Editor) -> None:
+    text = f"# Two\n\n```mermaid\n{PROGRAM}```\n\n```mermaid\n{FLOW}```\n"
+    uri = editor.open(text, "notes.md")
+    move = next(move for move in every(FLOW).values() if move.operator == "addition")
+    done = run(editor, "merrow.mutate", uri, None, move.id, 2)
+    assert (done["id"], done["title"]) == (move.id, move.title)
+    (params,) = edits_applied(editor)
+    assert editor.applied(params["edit"])[uri] == text.replace(FLOW, move.apply(FLOW))
+    with pytest.raises(ServerError, match="has no mutation") as caught:
+        run(editor, "merrow.mutate", uri, None, "0" * 12)
+    assert caught.value.code == REQUEST_FAILED
+
+
+def test_a_mutation_that_is_not_safe_says_why(editor: Editor) -> None:
+    from merrow_optimizer.mutations.moves import identity
+    from merrow_optimizer.mutations.subject import Subject
+
+    subject = Subject(analyse(FLOW))
+    safe = every(FLOW)
+    identifiers = (identity(proposal()) for proposal in DEFAULT.operators["rewiring"](subject))
+    identifier = next(one for one in identifiers if one not in safe)
+    with pytest.raises(ServerError, match="is not safe") as caught:
+        run(editor, "merrow.mutate", editor.open(FLOW), None, identifier)
+    assert caught.value.code == REQUEST_FAILED
+
+
+def _named(argument: Any, uri: str) -> Any:
+    if isinstance(argument, dict):
+        return {key: uri if value == "URI" else value for key, value in argument.items()}
+    return uri if argument == "URI" else argument
+
+
+@pytest.mark.parametrize(
+    ("command", "arguments"),
+    [
+        ("merrow.mutate", ["untitled:none.mmd"]),
+        ("merrow.mutate", ["URI", "one"]),
+        ("merrow.mutate", ["URI", 1, 2]),
+        ("merrow.mutate", ["URI", 1, None, 2]),
+        ("merrow.mutate", [{"uri": "URI", "operator": "evolution"}]),
+        ("merrow.mutate", [{"uri": "URI", "id": 7}]),
+        ("merrow.mutate", [{}]),
+        ("merrow.mutations", ["URI"]),
+        ("merrow.mutations", [{"uri": "URI", "node": "NOBODY"}]),
+        ("merrow.mutations", [{"uri": "URI", "range": 3}]),
+        ("merrow.mutations", [{"uri": "URI", "range": {"start": {"line": 1}}}]),
+        ("merrow.mutations", [{"uri": "URI", "operator": "evolution"}]),
+        ("merrow.mutations", [{"uri": "URI", "most": 0}]),
+        ("merrow.mutations", [{"uri": "URI", "diagram": 2}]),
+        ("merrow.moreMutations", []),
+        ("merrow.crossover", ["URI"]),
+        ("merrow.crossover", ["URI", "none.mmd"]),
+        ("merrow.crossover", ["URI", "\0"]),
+        ("merrow.crossover", ["URI", "URI", "one"]),
+    ],
+)
+def test_arguments_that_cannot_be_meant(editor: Editor, command: str, arguments: list[Any]) -> None:
+    uri = editor.open(FLOW)
+    with pytest.raises(ServerError) as caught:
+        run(editor, command, *[_named(argument, uri) for argument in arguments])
+    assert caught.value.code == INVALID_PARAMS
+    assert edits_applied(editor) == []
+
+
+def test_clients_that_cannot_be_sent_edits(open_editor: Callable[..., Editor]) -> None:
+    editor = open_editor(MINIMAL)
+    uri = editor.open(FLOW)
+    assert asked(editor, uri, "A[", only=[KIND]) == []
+    with pytest.raises(ServerError, match="can't apply edits"):
+        run(editor, "merrow.mutate", uri, 1)
+
+
+def test_all_mutations_of_a_selection_are_listed(editor: Editor) -> None:
+    text = f"# One\n\n```mermaid\n{FLOW}```\n"
+    uri = editor.open(text, "notes.md")
+    safe = every(FLOW)
+    whole = run(editor, "merrow.mutations", {"uri": uri})
+    assert [move["id"] for move in whole] == list(safe)
+    at_node = run(editor, "merrow.mutations", {"uri": uri, "node": "A"})
+    place = {"start": editor.find(uri, "A["), "end": editor.find(uri, "A[")}
+    assert run(editor, "merrow.mutations", {"uri": uri, "range": place}) == at_node
+    assert {move["id"] for move in at_node} < safe.keys()
+    assert len(at_node) > len(mutations(editor, uri, "A["))
+    for move in at_node:
+        own = safe[move["id"]]
+        assert (move["title"], move["operator"]) == (own.title, own.operator)
+        assert editor.edited(uri, move["edits"]) == text.replace(FLOW, own.apply(FLOW))
+        assert len(move["delta"]["addedNodes"]) == len(own.delta.added_nodes)
+        assert move["effect"]
+    swaps = run(editor, "merrow.mutations", {"uri": uri, "node": "A", "operator": "substitution", "most": 2})
+    assert [move["operator"] for move in swaps] == ["substitution"] * 2
+    assert edits_applied(editor) == []
+
+
+def test_a_preview_changes_nothing(editor: Editor) -> None:
+    text = f"# One\n\n```mermaid\n{FLOW}```\n"
+    uri = editor.open(text, "notes.md")
+    move = next(move for move in every(FLOW).values() if move.operator == "addition")
+    shown = run(editor, "merrow.mutate", {"uri": uri, "id": move.id, "preview": True})
+    assert shown["diagramText"] == move.apply(FLOW)
+    assert shown["text"] == text.replace(FLOW, move.apply(FLOW)) == editor.edited(uri, shown["edits"])
+    drawn = run(editor, "merrow.mutate", {"uri": uri, "operator": "rewiring", "seed": 5, "preview": True})
+    assert edits_applied(editor) == []
+    assert (drawn["operator"], drawn["seed"]) == ("rewiring", 5)
+    done = run(editor, "merrow.mutate", {"uri": uri, "operator": "rewiring", "seed": 5})
+    assert done.items() <= drawn.items()
+    assert len(edits_applied(editor)) == 1
+
+
+class Reader(Editor):
+    """A client whose reader chooses the action at a place in each message that asks, or none."""
+
+    chooses: int | None = 0
+
+    def _answer(self, message: Json) -> None:
+        if message["method"] != "window/showMessageRequest":
+            super()._answer(message)
+            return
+        actions = message["params"]["actions"]
+        self._send({"id": message["id"], "result": None if self.chooses is None else actions[self.chooses]})
+
+
+@pytest.mark.parametrize("chooses", [0, -1, None])
+def test_the_reader_chooses_among_more(chooses: int | None) -> None:
+    editor = Reader()
+    editor.chooses = chooses
+    try:
+        uri = editor.open(FLOW)
+        (more,) = [action for action in asked(editor, uri, "A[", triggerKind=INVOKED) if action["kind"] == MORE]
+        assert editor.request("codeAction/resolve", more) == more
+        done = run(editor, more["command"]["command"], *more["command"]["arguments"])
+        (question,) = [one["params"] for one in editor.requests if one["method"] == "window/showMessageRequest"]
+        titles = [action["title"] for action in question["actions"]]
+        known = {move["title"]: move for move in run(editor, "merrow.mutations", {"uri": uri, "node": "A"})}
+        assert set(titles) <= known.keys()
+        assert len({known[title]["operator"] for title in titles}) > 3
+        if chooses is None:
+            assert done is None
+            assert edits_applied(editor) == []
+        else:
+            assert done == known[titles[chooses]]
+            (params,) = edits_applied(editor)
+            assert editor.applied(params["edit"])[uri] == editor.edited(uri, done["edits"])
+    finally:
+        editor.close()
+
+
+def test_more_of_an_older_text_is_refused(editor: Editor) -> None:
+    uri = editor.open(FLOW)
+    (more,) = [action for action in asked(editor, uri, "A[", triggerKind=INVOKED) if action["kind"] == MORE]
+    editor.change(uri, {"text": FLOW + "%% more\n"})
+    with pytest.raises(ServerError) as caught:
+        run(editor, more["command"]["command"], *more["command"]["arguments"])
+    assert caught.value.code == CONTENT_MODIFIED
+
+
+def test_children_of_two_workflows(open_editor: Callable[..., Editor], tmp_path: Path) -> None:
+    editor = open_editor(MODERN, tmp_path)
+    uri = editor.open(FLOW)
+    (tmp_path / "other.mmd").write_text(PROGRAM, encoding="utf-8")
+    (tmp_path / "other.md").write_text(f"```mermaid\n{FLOW}```\n\n```mermaid\n{PROGRAM}```\n", encoding="utf-8")
+    children = run(editor, "merrow.crossover", uri, "other.mmd", 1)
+    assert children
+    for child in children:
+        assert {"id", "title", "text", "cuts"} <= child.keys()
+        assert not [found for found in analyse(child["text"]).diagnostics if found.severity is Severity.ERROR]
+    texts = [child["text"] for child in children]
+    names = ["other.md#2", (tmp_path / "other.mmd").as_uri(), editor.open(PROGRAM, "open.mmd")]
+    for name in names:
+        assert [child["text"] for child in run(editor, "merrow.crossover", uri, name, 1)] == texts
+    assert edits_applied(editor) == []
+
+
+@pytest.mark.parametrize("chooses", [0, -1, None])
+def test_the_reader_is_asked_for_the_second_workflow(tmp_path: Path, chooses: int | None) -> None:
+    editor = Reader(MODERN, tmp_path)
+    editor.chooses = chooses
+    try:
+        uri = editor.open(FLOW)
+        (tmp_path / "flow.mmd").write_text(FLOW, encoding="utf-8")
+        (tmp_path / "beside.mmd").write_text(PROGRAM, encoding="utf-8")
+        editor.open(PROGRAM, "open.mmd")
+        if chooses is None:
+            with pytest.raises(ServerError, match="No other workflow was chosen"):
+                run(editor, "merrow.crossover", uri)
+            return
+        children = run(editor, "merrow.crossover", uri)
+        (question,) = [one["params"] for one in editor.requests if one["method"] == "window/showMessageRequest"]
+        assert [action["title"] for action in question["actions"]] == ["beside.mmd", "open.mmd"]
+        other = ["beside.mmd", "open.mmd"][chooses]
+        assert [child["text"] for child in children] == [
+            child["text"] for child in run(editor, "merrow.crossover", uri, other)
+        ]
+    finally:
+        editor.close()
+
+
+def test_no_children(editor: Editor) -> None:
+    uri, broken = editor.open(FLOW), editor.open(FLOW.replace("VOTE --> RETURN", "VOTE --> A"), "broken.mmd")
+    with pytest.raises(ServerError, match="second workflow has errors") as caught:
+        run(editor, "merrow.crossover", uri, broken)
+    assert caught.value.code == REQUEST_FAILED
