@@ -155,7 +155,8 @@ class NodeTools:
             self._tell("node_retrying", {"step": step, "reason": str(failure), "wait": 0.0})
             said = (Message("assistant", reply.text),) if reply.text.strip() else ()
             sent = (*sent, *said, Message("user", failure.remedy or f"That can't be used: {failure} Answer again."))
-        raise NodeFailure(f"Node {node.id}: {node.model} gave no usable answer in {ATTEMPTS} attempts. {failure}")
+        where = f"{node.model} at {self._caller.calling.origin}"
+        raise NodeFailure(f"Node {node.id}: {where} gave no usable answer in {ATTEMPTS} attempts. {failure}")
 
     async def evaluate(self, step: str, code: str, call: str = "solve") -> SandboxResult:
         """See `merrow_runtime.operators.base.Tools.evaluate`."""

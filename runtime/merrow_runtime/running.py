@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
@@ -109,6 +110,7 @@ class Watch:
         self._writer: asyncio.TimerHandle | None = None
         self._task: asyncio.Task[None] | None = None
         self._failed: dict[str, str] = {}
+        self._ended_by: tuple[RunFailure, str] | None = None
 
     def started(self, node: TypedNode, inputs: Inputs) -> None:
         del inputs
@@ -144,6 +146,8 @@ class Watch:
     def failed(self, node: TypedNode, inputs: Inputs, failure: RunFailure, started: float, goes_on: str) -> None:
         error = str(failure)
         self._failed[node.id] = error
+        if goes_on == "fail" and self._ended_by is None:
+            self._ended_by = failure, node.id
         usage = self._caller.used.get(node.id, NOTHING)
         definition = self._describe(node) if node.kind == "operator" else None
         record = NodeRecord(
@@ -151,6 +155,15 @@ class Watch:
         )
         self._keep(record)
         self._run.tell("node_failed", node.id, {"error": error, "on_error": goes_on, "usage": usage.to_json()})
+
+    def sentence(self, failure: RunFailure) -> str:
+        """The failure of a run in a sentence that names the node which failed, where it was one."""
+        text = str(failure)
+        if self._ended_by is None or self._ended_by[0] is not failure:
+            return text
+        node = self._ended_by[1]
+        named = re.search(rf"\b(?:node|output|decision) `?{re.escape(node)}(?!\w)", text, re.IGNORECASE)
+        return text if named else f"Node {node}: {text}"
 
     async def settle(self) -> None:
         """Wait until all is in the journal. Raises `StoreFailure`."""
@@ -246,16 +259,16 @@ async def carry_out(
     run.end()
     if failure is not None:
         status = "failed"
+    error = None if failure is None else watch.sentence(failure)
     try:
         await watch.settle()
         outputs: Outputs = dict(scheduler.results)
-        await caller.journal.finish(status, outputs, caller.spent, None if failure is None else str(failure))
+        await caller.journal.finish(status, outputs, caller.spent, error)
     except StoreFailure as problem:
-        status, failure = "failed", failure or problem
+        status, failure, error = "failed", failure or problem, error or str(problem)
     finally:
         with contextlib.suppress(StoreFailure):
             await caller.journal.close()
-    error = None if failure is None else str(failure)
     result = RunResult(
         run.id,
         status,

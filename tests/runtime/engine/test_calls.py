@@ -114,7 +114,7 @@ async def test_samples_that_fail_follow_on_error(more: str, expected: list[str] 
     endpoint = FakeEndpoint(lambda _: said.pop(0))
     result = await merrow_runtime.run(flow, {"problem": "x"}, endpoint=endpoint, store=MemoryStore())
     if expected is None:
-        assert (result.status, result.error) == ("failed", "no")
+        assert (result.status, result.error) == ("failed", "Node S: no")
     else:
         assert result.nodes["S"].outputs == {"response": expected}, result.error
 

@@ -241,7 +241,7 @@ async def test_a_fatal_failure_stops_all_calls_to_the_endpoint_at_once() -> None
     endpoint = FakeEndpoint(answer)
     result = await asyncio.wait_for(finished(flow, endpoint), 10)
     assert result.status == "failed"
-    assert result.error == "The key is not accepted."
+    assert result.error == "Node BAD: The key is not accepted."
     assert len(endpoint.seen) == 6
     assert result.usage.estimated
 
