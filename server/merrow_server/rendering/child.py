@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from merrow_optimizer.mutations.names import CROSSOVER
 from merrow_optimizer.mutations.crossover import Child
+from merrow_optimizer.mutations.names import CROSSOVER
 
 
 def child_object(child: Child, files: Sequence[str]) -> dict[str, Any]:
