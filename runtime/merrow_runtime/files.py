@@ -6,10 +6,13 @@ import contextlib
 import stat
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from merrow_analysis.markdown import Fence, find_fences
 from merrow_analysis.suggest import closest
 from merrow_runtime.errors import InputError
+
+if TYPE_CHECKING:
+    from merrow_analysis.markdown import Fence
 
 MARKDOWN_SUFFIXES = (".md", ".markdown")
 _BOM = "\ufeff"
@@ -87,6 +90,8 @@ def missing(path: Path) -> str:
 
 def diagrams(target: Target, text: str) -> list[Fence]:
     """The mermaid blocks of a Markdown file, or the one that is meant. Raises `InputError` where that is not there."""
+    from merrow_analysis.markdown import find_fences  # here, since most files are not Markdown
+
     fences = find_fences(text)
     if target.block is None:
         return fences
