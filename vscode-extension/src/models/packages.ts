@@ -43,7 +43,7 @@ export async function install(facts: Facts, places: Places, report: (line: strin
   await mkdir(fresh, { recursive: true });
   try {
     const pip = await pipOf(facts, places.storage, report, signal);
-    const given = ['--disable-pip-version-check', '--no-input', '--progress-bar', 'off', '--only-binary', ':all:'];
+    const given = ['--disable-pip-version-check', '--no-input', '--progress-bar', 'off', '--only-binary', ':all:', '--no-warn-conflicts'];
     const command = [...pip.slice(1), 'install', ...given, '--target', fresh, '--constraint', places.constraints, requirement];
     await run(pip[0] ?? facts.executable, command, report, signal);
     const check = `import sys; sys.path.append(sys.argv[1]); ${proof}`;

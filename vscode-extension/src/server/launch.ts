@@ -27,11 +27,17 @@ const notInherited: Environment = { ELECTRON_RUN_AS_NODE: undefined, ELECTRON_NO
  * The command line for a choice. A Python runs the bundled parts, isolated from the user's packages, with the packages of the model
  * access behind them where they were set up; an installed `merrow` runs as it is. Nothing runs in the workspace's folder.
  */
-export function launch(choice: Exclude<Choice, { kind: 'none' }>, places: Places, access: Environment, packages: string | undefined): Launch {
+export function launch(
+  choice: Exclude<Choice, { kind: 'none' }>,
+  places: Places,
+  access: Environment,
+  packages: string | undefined,
+  base: NodeJS.ProcessEnv = process.env,
+): Launch {
   const environment = { ...notInherited, ...access };
   const cwd = places.extension;
   const [command, args] = choice.kind === 'program' ? [choice.path, ['serve']] : [choice.facts.executable, pythonArguments(places, packages)];
-  const identity = digest([command, args, Object.entries(environment)]);
+  const identity = digest([command, args, told(applied(base, access))]);
   return { command, args, cwd, environment, choice, identity };
 }
 
@@ -46,9 +52,16 @@ function pythonArguments(places: Places, packages: string | undefined): string[]
   ];
 }
 
+/** What a server's environment says of model access, in an order of its own. */
+function told(environment: NodeJS.ProcessEnv): [string, string | undefined][] {
+  return Object.entries(environment)
+    .filter(([name]) => name.startsWith('OPENAI_'))
+    .sort(([one], [other]) => (one < other ? -1 : 1));
+}
+
 /** A number in the place of what may hold a key. */
 function digest(value: unknown): string {
-  return createHash('sha256').update(JSON.stringify(value, (_, part: unknown) => part ?? null)).digest('hex');
+  return createHash('sha256').update(JSON.stringify(value)).digest('hex');
 }
 
 /** The environment of a child process: the editor's, with the changes. */

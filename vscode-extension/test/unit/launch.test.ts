@@ -28,6 +28,14 @@ test('a Python runs the bundled parts, isolated, with its bytecode outside the e
   assert.equal(launch(python, places, {}, '/packages').args.at(-1), '/packages');
 });
 
+test('what is taken away and was never there makes no other server', () => {
+  const identity = (access: Record<string, undefined>, base: Record<string, string>) => launch(python, places, access, undefined, base).identity;
+  const headers = { OPENAI_CUSTOM_HEADERS: undefined };
+  assert.equal(identity(headers, {}), identity({}, {}));
+  assert.equal(identity({}, { PATH: '/a' }), identity({}, { PATH: '/b' }));
+  assert.notEqual(identity(headers, { OPENAI_CUSTOM_HEADERS: 'x' }), identity({}, { OPENAI_CUSTOM_HEADERS: 'x' }));
+});
+
 test('an installed merrow runs as it is', () => {
   const program = { kind: 'program', path: '/bin/merrow', because: '', rejected: [] } as const;
   assert.deepEqual([launch(program, places, {}, undefined).command, launch(program, places, {}, undefined).args], ['/bin/merrow', ['serve']]);

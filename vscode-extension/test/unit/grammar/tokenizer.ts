@@ -29,7 +29,7 @@ let registry: Registry | undefined;
 async function loaded(): Promise<Registry> {
   if (registry !== undefined) return registry;
   const wasm = readFileSync(path.join(modules, 'vscode-oniguruma/release/onig.wasm'));
-  await loadWASM(wasm.buffer.slice(wasm.byteOffset, wasm.byteOffset + wasm.byteLength) as ArrayBuffer);
+  await loadWASM(wasm.buffer.slice(wasm.byteOffset, wasm.byteOffset + wasm.byteLength));
   registry = new Registry({
     onigLib: Promise.resolve({ createOnigScanner, createOnigString }),
     loadGrammar: (scope) => {
