@@ -10,6 +10,8 @@ export const VIEW_TYPE = 'merrow.preview';
 const SHORTEST = 120;
 const LONGEST = 1500;
 
+const WAITING = "Merrow's language server does not answer; the preview goes on when it does.";
+
 export interface Selection {
   readonly uri: vscode.Uri;
   readonly diagram: number;
@@ -34,7 +36,8 @@ export class PreviewPanel implements vscode.Disposable {
   private readonly exports = new Map<number, { resolve: (data: string) => void; reject: (problem: Error) => void }>();
   private ready = false;
   private gone = false;
-  private readonly drawings = new vscode.EventEmitter<void>();
+  /** A picture was drawn; or why none can be. */
+  private readonly drawings = new vscode.EventEmitter<string | undefined>();
 
   constructor(
     private readonly context: MerrowContext,
@@ -68,7 +71,7 @@ export class PreviewPanel implements vscode.Disposable {
         if (editor !== undefined && this.isOurs(editor.document)) this.moved(editor.selection.active);
       }),
       context.onDidChangeClient((client) => {
-        if (client === undefined) this.say('The language server is not running.');
+        if (client === undefined) this.say(WAITING);
         else this.soon();
       }),
     );
@@ -108,10 +111,11 @@ export class PreviewPanel implements vscode.Disposable {
   }
 
   private firstPicture(): Promise<void> {
-    return new Promise((resolve) => {
-      const waiting = this.drawings.event(() => {
+    return new Promise((resolve, reject) => {
+      const waiting = this.drawings.event((problem) => {
         waiting.dispose();
-        resolve();
+        if (problem === undefined) resolve();
+        else reject(new Error(problem));
       });
     });
   }
@@ -137,8 +141,9 @@ export class PreviewPanel implements vscode.Disposable {
     if (!this.gone && this.ready) void this.panel.webview.postMessage(message);
   }
 
-  private say(text: string | null): void {
+  private say(text: string): void {
     this.post({ type: 'notice', text });
+    this.drawings.fire(text);
   }
 
   private received(message: FromPreview): void {
@@ -147,10 +152,11 @@ export class PreviewPanel implements vscode.Disposable {
         this.ready = true;
         if (this.graph !== undefined) this.post({ type: 'graph', graph: this.graph });
         if (this.states.size > 0) this.showRun(this.states);
-        { this.soon(0); return; }
+        this.soon(0);
+        return;
       case 'drawn':
         this.took = message.milliseconds;
-        this.drawings.fire();
+        this.drawings.fire(undefined);
         return;
       case 'select':
         return void this.select(message.part, message.open);
@@ -179,7 +185,8 @@ export class PreviewPanel implements vscode.Disposable {
     this.graph = graph;
     this.diagram = graph.diagram;
     this.post({ type: 'graph', graph });
-    this.follow();
+    // While somebody types, the picture keeps its place.
+    this.follow(false);
   }
 
   /** The diagram as it is now; undefined where there is none, or another question came meanwhile. */
@@ -187,8 +194,8 @@ export class PreviewPanel implements vscode.Disposable {
     this.asking?.cancel();
     const asking = (this.asking = new vscode.CancellationTokenSource());
     try {
-      // A document that no editor shows any more is opened again, or the server would not know it.
-      await vscode.workspace.openTextDocument(this.uri);
+      // A file that no editor shows any more is opened again, or the server would not know it.
+      if (this.document() === undefined && this.uri.scheme !== 'untitled') await vscode.workspace.openTextDocument(this.uri);
       const client = await this.context.readyClient();
       const params = { textDocument: { uri: client.code2ProtocolConverter.asUri(this.uri) }, ...this.wanted() };
       const graph = await client.sendRequest<Graph | null>('merrow/graph', params, asking.token);
@@ -198,7 +205,7 @@ export class PreviewPanel implements vscode.Disposable {
     } catch (problem) {
       if (!asking.token.isCancellationRequested) {
         this.context.log.debug('merrow/graph:', problem);
-        this.say('The language server does not answer, so the picture is not brought up to date.');
+        this.say(WAITING);
       }
       return undefined;
     } finally {
@@ -218,14 +225,14 @@ export class PreviewPanel implements vscode.Disposable {
     if (graph === undefined) return;
     const { start, end } = graph.range;
     if (graph.diagrams > 1 && (position.line < start.line || position.line > end.line)) this.soon();
-    else this.follow();
+    else this.follow(true);
   }
 
   /** Show the part where the cursor is; not while the text has changed since the server was asked. */
-  private follow(): void {
+  private follow(reveal: boolean): void {
     const [graph, document] = [this.graph, this.document()];
     if (graph === undefined || this.cursor === undefined || document?.version !== graph.version) return;
-    this.post({ type: 'cursor', part: partAt(graph, this.cursor) ?? null });
+    this.post({ type: 'cursor', part: partAt(graph, this.cursor) ?? null, reveal });
   }
 
   private async select(part: Part, open: boolean): Promise<void> {

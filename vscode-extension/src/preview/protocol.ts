@@ -90,9 +90,10 @@ export type ExportFormat = 'svg' | 'png';
 /** To the webview. */
 export type ToPreview =
   | { readonly type: 'graph'; readonly graph: Graph }
-  | { readonly type: 'cursor'; readonly part: Part | null }
+  /** The part where the cursor is; with `reveal` it is brought into sight. */
+  | { readonly type: 'cursor'; readonly part: Part | null; readonly reveal: boolean }
   | { readonly type: 'run'; readonly states: readonly (readonly [string, NodeRun])[] }
-  | { readonly type: 'notice'; readonly text: string | null }
+  | { readonly type: 'notice'; readonly text: string }
   | { readonly type: 'types' }
   | { readonly type: 'export'; readonly request: number; readonly format: ExportFormat };
 
@@ -101,7 +102,7 @@ export type FromPreview =
   | { readonly type: 'ready' }
   /** The part was chosen; with `open` the text takes the focus. */
   | { readonly type: 'select'; readonly part: Part; readonly open: boolean }
-  /** A picture was drawn, which took so many milliseconds. */
+  /** A picture was drawn, which took so many milliseconds; none where nothing can be drawn. */
   | { readonly type: 'drawn'; readonly version: number | null; readonly milliseconds: number }
   | { readonly type: 'exported'; readonly request: number; readonly data: string }
   | { readonly type: 'failed'; readonly request: number; readonly message: string }

@@ -123,7 +123,10 @@ export class Keyboard {
     const picture = this.picture;
     const from = this.current === undefined ? undefined : picture?.node(this.current);
     if (picture === undefined || from === undefined) return;
-    if (!from.contains(document.activeElement)) { this.focus(); return; }
+    if (!from.contains(document.activeElement)) {
+      this.focus();
+      return;
+    }
     const start = middle(from);
     const [along, sign] = key === 'ArrowUp' || key === 'ArrowDown' ? [1, key === 'ArrowDown' ? 1 : -1] : [0, key === 'ArrowRight' ? 1 : -1];
     let [best, least]: [string | undefined, number] = [undefined, Infinity];

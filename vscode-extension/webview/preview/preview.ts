@@ -75,15 +75,20 @@ export class Preview {
         return this.draw();
       case 'cursor':
         this.cursor = message.part ?? undefined;
-        { this.follow(); return; }
+        this.follow(message.reveal);
+        return;
       case 'run':
         this.run = new Map(message.states);
         this.legend.show(this.run);
-        { this.mark(); return; }
+        this.mark();
+        return;
       case 'notice':
-        { this.say(message.text ?? undefined); return; }
+        if (this.picture === undefined) this.placeholder.textContent = message.text;
+        else this.say(message.text);
+        return;
       case 'types':
-        { this.toggleTypes(); return; }
+        this.toggleTypes();
+        return;
       case 'export':
         return this.export(message.request, message.format);
     }
@@ -93,14 +98,20 @@ export class Preview {
     this.viewport.addEventListener('click', (event) => {
       event.preventDefault(); // a node may be a link
       const part = this.picture?.partAt(event.target);
-      if (part === undefined) { this.viewport.focus({ preventScroll: true }); return; }
+      if (part === undefined) {
+        this.viewport.focus({ preventScroll: true });
+        return;
+      }
       if (part.kind === 'node') this.keyboard.select(part.id);
       this.choose(part, event.detail > 1);
     });
     this.viewport.addEventListener('pointerover', (event) => {
       const part = this.picture?.partAt(event.target);
       const said = part === undefined || this.graph === undefined ? undefined : about(part, this.graph, this.run);
-      if (said === undefined || !(event.target instanceof Element)) { this.tooltip.hide(); return; }
+      if (said === undefined || !(event.target instanceof Element)) {
+        this.tooltip.hide();
+        return;
+      }
       const beside = (part && this.picture?.element(part)) ?? event.target;
       this.tooltip.soon(said, part?.kind === 'node' ? beside : event.target);
     });
@@ -129,11 +140,11 @@ export class Preview {
     if (said !== undefined) this.tooltip.show(said, node);
   }
 
-  private follow(): void {
+  private follow(reveal: boolean): void {
     const shown = this.marks.show(this.cursor);
     if (shown === undefined) return;
     if (this.cursor?.kind === 'node') this.keyboard.select(this.cursor.id);
-    this.stage.reveal(shown);
+    if (reveal) this.stage.reveal(shown);
   }
 
   private toggleTypes(): void {
@@ -155,12 +166,16 @@ export class Preview {
     const graph = this.graph;
     if (graph === undefined) return;
     const impossible = whyNot(graph);
-    if (impossible !== undefined) { this.cannot(impossible); return; }
+    if (impossible !== undefined) {
+      this.cannot(impossible);
+      return;
+    }
     const request = { text: graph.text, theme: this.theme, edgeWords: this.edgeWords(graph, true), portable: false };
     const key = JSON.stringify(request);
     if (key === this.drawn) {
+      if (this.picture !== undefined) this.say(undefined);
       this.mark();
-      this.follow(); return;
+      return;
     }
     this.drawn = key;
     const version = (this.version += 1);
@@ -174,9 +189,7 @@ export class Preview {
       this.post({ type: 'drawn', version: graph.version, milliseconds: performance.now() - since });
     } catch (problem) {
       if (problem instanceof Superseded) return;
-      if (version === this.version) this.drawn = '';
-      this.cannot(brokenWords(graph, problem instanceof Error ? problem.message : String(problem)));
-      this.post({ type: 'drawn', version: graph.version, milliseconds: performance.now() - since });
+      if (version === this.version) this.cannot(brokenWords(graph, problem instanceof Error ? problem.message : String(problem)));
     }
   }
 
@@ -214,6 +227,7 @@ export class Preview {
   private cannot(why: string): void {
     this.version += 1;
     this.drawn = '';
+    this.post({ type: 'drawn', version: this.graph?.version ?? null, milliseconds: 0 });
     if (this.picture === undefined) {
       this.placeholder.textContent = why;
       this.placeholder.hidden = false;

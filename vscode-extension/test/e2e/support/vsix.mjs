@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { e2e, extension, node } from './places.mjs';
 
-const out = path.join(extension, 'out', 'e2e');
+const out = path.join(extension, '.cache', 'e2e');
 let packed;
 
 /** The VSIX of the extension. */
@@ -15,6 +15,7 @@ export function merrow() {
 }
 
 function pack() {
+  mkdirSync(out, { recursive: true });
   const file = path.join(out, 'merrow.vsix');
   run('npm', ['run', '--silent', 'package', '--', '--out', file], extension);
   return file;

@@ -24,7 +24,7 @@ describe(
       await w.open('flow.mmd', 'flowchart LR\n    A --> B\n');
       await w.command('Merrow: Open Preview to the Side');
       const frame = await w.frame('body[data-engine] .viewport');
-      await frame.locator('.notice', { hasText: 'language server' }).waitFor();
+      await frame.locator('.placeholder', { hasText: 'language server' }).waitFor();
       await w.shot('without-python-preview');
     });
   },

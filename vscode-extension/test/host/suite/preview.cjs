@@ -6,10 +6,23 @@ const vscode = require('vscode');
 
 const previews = () => vscode.window.tabGroups.all.flatMap(({ tabs }) => tabs).filter(({ input }) => input?.viewType?.endsWith('merrow.preview'));
 
+/** Until there are so many previews; tabs are told of a little later than they are there. */
+async function until(count) {
+  while (previews().length !== count) {
+    await new Promise((resolve) => {
+      const listening = vscode.window.tabGroups.onDidChangeTabs(() => {
+        listening.dispose();
+        resolve();
+      });
+    });
+  }
+}
+
 test('a document has one preview, however often it is asked for', async () => {
   const document = await vscode.workspace.openTextDocument({ language: 'mermaid', content: 'flowchart LR\n  A --> B\n' });
   await vscode.window.showTextDocument(document);
   await vscode.commands.executeCommand('merrow.showPreview', document.uri);
+  await until(1);
   await vscode.commands.executeCommand('merrow.showPreview', document.uri);
   assert.equal(previews().length, 1);
   assert.match(previews()[0].label, /^Preview /);
@@ -25,5 +38,5 @@ test('the picture is exported without a question where the place is given', asyn
 
 test('closing the tab closes the preview', async () => {
   await vscode.window.tabGroups.close(previews());
-  assert.equal(previews().length, 0);
+  await until(0);
 });
