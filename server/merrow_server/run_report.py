@@ -32,15 +32,16 @@ def run_report(store: Store, run: str, node: str | None = None) -> dict[str, Any
     calls: dict[str, list[CallRecord]] = {}
     for call in store.calls(record.id, node):
         calls.setdefault(call.key.node, []).append(call)
-    ended = {one.node: one for one in store.nodes(record.id) if node in (None, one.node)}
+    ended = {one.node: one for one in store.nodes(record.id)}
     return {
         **run_object(record),
         "inputs": dict(record.snapshot.get("inputs", {})),
         "outputs": record.outputs,
         "text": record.snapshot.get("text"),
         "nodes": [
-            {**_node(ended.get(name), name), "calls": [_call(call) for call in calls.get(name, [])]}
+            {**_node(ended.get(name), name, ended), "calls": [_call(call) for call in calls.get(name, [])]}
             for name in dict.fromkeys([*ended, *calls])
+            if node in (None, name)
         ],
         "lost": [
             {"node": name, "step": step, "why": why}
@@ -50,7 +51,7 @@ def run_report(store: Store, run: str, node: str | None = None) -> dict[str, Any
     }
 
 
-def _node(node: NodeRecord | None, name: str) -> dict[str, Any]:
+def _node(node: NodeRecord | None, name: str, ended: Mapping[str, NodeRecord]) -> dict[str, Any]:
     """``node`` is None for one that had calls and did not come to its end."""
     if node is None:
         return {"node": name, "status": "unfinished", "outputs": None, "error": None, "inputs": None, "memory": []}
@@ -60,7 +61,10 @@ def _node(node: NodeRecord | None, name: str) -> dict[str, Any]:
         "operator": (node.definition or {}).get("operator"),
         "model": (node.definition or {}).get("model"),
         "key": node.key,
-        "inputs": node.inputs,
+        "inputs": {
+            port: [_given(reference, ended) for reference in references]
+            for port, references in (node.inputs or {}).items()
+        },
         "memory": list(node.memory),
         "outputs": node.outputs,
         "usage": node.usage.to_json(),
@@ -69,6 +73,15 @@ def _node(node: NodeRecord | None, name: str) -> dict[str, Any]:
         "error": node.error,
         "case": node.case,
     }
+
+
+def _given(reference: Mapping[str, Any], ended: Mapping[str, NodeRecord]) -> dict[str, Any]:
+    """Where an input came from, with its value: the journal keeps it once, with the node that gave it."""
+    giver = ended.get(reference["node"])
+    if "value" in reference or giver is None or giver.outputs is None:
+        return dict(reference)
+    name = reference.get("output") or next(iter(giver.outputs), "")
+    return {**reference, "value": giver.outputs.get(name)}
 
 
 def _call(call: CallRecord) -> dict[str, Any]:
