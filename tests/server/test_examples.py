@@ -1,19 +1,32 @@
 """What the repository shows to its readers is true: examples, README and documents."""
 
+import json
 import re
+import runpy
+import sys
 from pathlib import Path
 
 import pytest
+from scripts.make_replays import Script, scripts
 from tests.server.program import in_process
 
 from merrow_analysis.definitions.configuration import parse_configuration
 
 ROOT = Path(__file__).parents[2]
 BROKEN = ROOT / "examples" / "broken.mmd"
-EXAMPLES = sorted(path for path in (ROOT / "examples").iterdir() if path != BROKEN)
+EXAMPLES = sorted(path for path in (ROOT / "examples").iterdir() if path.is_file() and path != BROKEN)
+SCRIPTS = scripts()
 DOCUMENTS = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(autouse=True)
+def _a_state_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MERROW_STATE_DIR", str(tmp_path / "state"))
+    monkeypatch.setenv("MERROW_CONFIG_DIR", str(tmp_path / "config"))
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
@@ -21,6 +34,46 @@ def test_an_example_has_no_finding_and_is_formatted(path: Path, capsys: Capture)
     outcome = in_process(capsys, "check", "--format", "json", str(path))
     assert (outcome.json, outcome.code) == ([], 0)
     assert in_process(capsys, "fmt", "--check", str(path)).code == 0
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.name)
+def test_an_example_runs_from_its_recording_to_the_output_that_was_written_for_it(
+    script: Script, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    path = f"examples/{script.workflow}"
+    outcome = in_process(capsys, "run", path, *script.arguments(), "--replay", str(script.replay))
+    assert (outcome.out, outcome.code) == (f"{script.output}\n", 0), outcome.err
+    assert "0 calls" in outcome.err
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.name)
+def test_a_recording_says_that_it_was_written_by_hand_and_has_nothing_of_the_machine_that_made_it(
+    script: Script,
+) -> None:
+    lines = [json.loads(line) for line in script.replay.read_text("utf-8").splitlines()]
+    assert lines[0]["written_by_hand"] is True
+    assert "by hand" in lines[0]["note"]
+    assert lines[0]["workflow"] == f"examples/{script.workflow}"
+    said = {(one.node, one.step): one.says.rstrip("\n") for one in script.answers}
+    assert {(one["node"], one["step"]): one["result"]["text"] for one in lines[1:] if one["kind"] == "model"} == said
+    assert not re.search(r"127\.0\.0\.1|/tmp/|/home/|/root/", json.dumps(lines))
+
+
+def test_every_example_that_can_run_has_a_recording() -> None:
+    assert {script.workflow for script in SCRIPTS} == {path.name for path in EXAMPLES}
+    assert {script.replay for script in SCRIPTS} == set((ROOT / "examples" / "replays").glob("*.jsonl"))
+
+
+def test_the_demo_runs_a_workflow_to_its_end(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["demo.py"])
+    monkeypatch.setattr(sys.stdout, "reconfigure", lambda **_: None, raising=False)
+    with pytest.raises(SystemExit) as end:
+        runpy.run_path(str(ROOT / "scripts" / "demo.py"), run_name="__main__")
+    assert end.value.code == 0
+    shown = capsys.readouterr().out
+    assert "written by hand" in shown
+    assert re.search(r"^RETURN\n1\. The lorries .*\n(.*\n)+1450\n", shown, re.MULTILINE)
 
 
 def test_the_broken_example_is_broken_and_can_be_repaired(capsys: Capture) -> None:

@@ -1,0 +1,166 @@
+"""Make the recordings of the examples from answers that were written by hand.
+
+Each file of examples/replays/answers says which workflow runs on which inputs, and what is answered where. The workflow
+really runs: against a server on loopback that gives these answers, with every program and every test in the sandbox. What
+the run recorded becomes examples/replays/<name>.jsonl, with a header that says where it comes from.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from tests.runtime.openai_server import OpenAIServer, Received, Reply, Status, Step  # noqa: E402
+
+import merrow_runtime  # noqa: E402
+from merrow_runtime.store.memory import MemoryStore  # noqa: E402
+
+EXAMPLES = ROOT / "examples"
+ANSWERS = EXAMPLES / "replays" / "answers"
+NOTE = "The answers in this recording were written by hand, not by a model; programs and tests were really run."
+_IMPOSSIBLE = 418
+"""A status that nothing recovers from: the answers and the workflow have parted."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What is said at a step of a node; ``when`` are words of the prompt by which it is known."""
+
+    node: str
+    step: str
+    when: str
+    says: str
+
+
+@dataclass(frozen=True)
+class Script:
+    """A run of an example with the answers that were written for it, and the output that it must have."""
+
+    name: str
+    workflow: str
+    inputs: dict[str, str]
+    answers: Sequence[Answer]
+    output: str
+    shows: str
+
+    @classmethod
+    def read(cls, path: Path) -> Script:
+        """Of a file of examples/replays/answers. An input that names a file in examples/inputs is that file's text."""
+        said: dict[str, Any] = yaml.safe_load(path.read_text("utf-8"))
+        return cls(
+            path.stem,
+            said["workflow"],
+            said["inputs"],
+            [Answer(**one) for one in said["answers"]],
+            said["output"],
+            said["shows"],
+        )
+
+    @property
+    def replay(self) -> Path:
+        """Where the recording is kept."""
+        return EXAMPLES / "replays" / f"{self.name}.jsonl"
+
+    def arguments(self, inputs: str = "examples/inputs") -> list[str]:
+        """The options of ``merrow run`` that give the inputs; ``inputs`` is the path to the folder of them."""
+        given = []
+        for name, value in self.inputs.items():
+            given += ["--input", f"{name}=@{inputs}/{value}" if _is_file(value) else f"{name}={value}"]
+        return given
+
+
+def scripts() -> list[Script]:
+    """All that there are."""
+    return [Script.read(path) for path in sorted(ANSWERS.glob("*.yaml"))]
+
+
+def _is_file(value: str) -> bool:
+    return (EXAMPLES / "inputs" / value).is_file()
+
+
+def _text(value: str) -> str:
+    return (EXAMPLES / "inputs" / value).read_text("utf-8") if _is_file(value) else value
+
+
+async def record(script: Script, path: Path) -> str:
+    """Run the example and record it at ``path``; the output. Raises `ValueError` where the answers don't fit the run."""
+
+    def answer(request: Received) -> Step:
+        fitting = [one for one in script.answers if one.when in request.prompt]
+        if len(fitting) != 1:
+            return Status(_IMPOSSIBLE, f"{len(fitting)} answers fit this prompt: {request.prompt}")
+        return Reply(fitting[0].says.rstrip("\n"), usage=False)
+
+    inputs = {name: _text(value) for name, value in script.inputs.items()}
+    async with OpenAIServer(answer) as server:
+        options = merrow_runtime.RunOptions(base_url=server.base_url, record=path)
+        workflow = EXAMPLES / script.workflow
+        result = await merrow_runtime.run(workflow, inputs, options=options, store=MemoryStore())
+    if result.status != "finished":
+        raise ValueError(f"{script.name}: {result.error}")
+    return str(next(iter(result.outputs.values())))
+
+
+def finished(script: Script, recorded: str) -> str:
+    """The recording as it is kept: labelled, without the times and the counts of the run that made it.
+
+    Raises `ValueError` where an answer was given at another node or step than the one that it was written for.
+    """
+    header, *lines = (json.loads(line) for line in recorded.splitlines())
+    header |= {
+        "workflow": f"examples/{script.workflow}",
+        "written_by_hand": True,
+        "note": NOTE,
+        "shows": script.shows,
+        "inputs": script.inputs,
+    }
+    places = {(one.node, one.step): one.says.rstrip("\n") for one in script.answers}
+    used = set()
+    for line in lines:
+        if line["kind"] != "model":
+            continue
+        place = line["node"], line["step"]
+        if places.get(place) != line["result"]["text"]:
+            raise ValueError(f"{script.name}: {place} was answered with what was written for another place.")
+        used.add(place)
+        line["result"]["seconds"] = 0.0
+    if unused := sorted(places.keys() - used):
+        raise ValueError(f"{script.name}: nobody asked for {unused}.")
+    # Nodes that run at the same time are recorded in the order in which they end, which is chance.
+    order = [one.node for one in script.answers]
+    lines.sort(key=lambda line: order.index(line["node"]) if line["node"] in order else len(order))
+    return "".join(json.dumps(line) + "\n" for line in [header, *lines])
+
+
+def main() -> int:
+    """Make all of them; 1 where the answers don't fit a workflow any more."""
+    with tempfile.TemporaryDirectory() as folder:
+        for script in scripts():
+            path = Path(folder) / script.replay.name
+            try:
+                output = asyncio.run(record(script, path))
+                text = finished(script, path.read_text("utf-8"))
+            except ValueError as problem:
+                sys.stderr.write(f"{problem}\n")
+                return 1
+            if output != script.output:
+                sys.stderr.write(f"{script.name}: the output is\n{output}\nand not\n{script.output}\n")
+                return 1
+            script.replay.write_text(text, "utf-8", newline="\n")
+            sys.stdout.write(f"{script.replay.relative_to(ROOT)}: {len(text.splitlines()) - 1} calls and runs\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
