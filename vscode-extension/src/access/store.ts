@@ -20,8 +20,9 @@ export class AccessStore {
   }
 
   async setKey(origin: string, key: string): Promise<void> {
-    await this.secrets.store(prefix + origin, key);
+    // In this order: whoever hears of the new secret must find it.
     await this.state.update(originsKey, [...new Set([...this.origins(), origin])]);
+    await this.secrets.store(prefix + origin, key);
   }
 
   async clearKey(origin: string): Promise<void> {

@@ -135,11 +135,15 @@ test('an address that hides a password, or is none, is told and left out', () =>
 });
 
 /** Secrets and state as VS Code keeps them, in memory. */
-function memory() {
+function memory(stored: () => void = () => undefined) {
   const kept = { secrets: new Map<string, string>(), state: new Map<string, unknown>() };
   const secrets = {
     get: (name: string) => Promise.resolve(kept.secrets.get(name)),
-    store: (name: string, value: string) => Promise.resolve(void kept.secrets.set(name, value)),
+    store: (name: string, value: string) => {
+      kept.secrets.set(name, value);
+      stored();
+      return Promise.resolve();
+    },
     delete: (name: string) => Promise.resolve(void kept.secrets.delete(name)),
   };
   const state = {
@@ -159,6 +163,14 @@ test('keys are stored by origin, in the secret storage only, and cleared', async
   await store.clearKey(hosted);
   assert.deepEqual([...(await store.keys())], [[evil, 'sk-2']]);
   assert.deepEqual(store.origins(), [evil]);
+});
+
+test('whoever hears that a secret changed finds it', async () => {
+  const heard: Promise<ReadonlyMap<string, string>>[] = [];
+  const { store } = memory(() => heard.push(store.keys()));
+  await store.setKey(hosted, 'sk-1');
+  const [found] = await Promise.all(heard);
+  assert.equal(found?.get(hosted), 'sk-1');
 });
 
 test('an answer holds for one origin in one workspace', async () => {
