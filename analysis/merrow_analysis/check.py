@@ -30,6 +30,7 @@ from merrow_analysis.rules import (
     prompt_rules,
     syntax_rules,
 )
+from merrow_analysis.rules import run_rules as _run_rules  # noqa: F401 - only registered here: no check finds them
 from merrow_analysis.rules.path_rules import find_rims
 from merrow_analysis.suppressions import apply as apply_suppressions
 from merrow_analysis.suppressions import has_suppression

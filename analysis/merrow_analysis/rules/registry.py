@@ -24,20 +24,29 @@ class Rule:
     severity: Severity
     since: str = "0.1.0"
     fix: FixAvailability = "none"
+    at_run_time: bool = False
+    """Whether it is about runs: no check of a text reports it."""
 
 
 _RULES: dict[str, Rule] = {}
 
 
 def register(
-    code: str, name: str, summary: str, severity: Severity, *, since: str = "0.1.0", fix: FixAvailability = "none"
+    code: str,
+    name: str,
+    summary: str,
+    severity: Severity,
+    *,
+    since: str = "0.1.0",
+    fix: FixAvailability = "none",
+    at_run_time: bool = False,
 ) -> Rule:
     """Add a rule to the registry and return it. Raises ValueError for a code or name that is malformed or taken."""
     if not _CODE.fullmatch(code) or not _NAME.fullmatch(name):
         raise ValueError(f"not a rule code and name: {code} {name}")
     if code in _RULES or any(rule.name == name for rule in _RULES.values()):
         raise ValueError(f"rule registered twice: {code} {name}")
-    rule = Rule(code, name, summary, severity, since, fix)
+    rule = Rule(code, name, summary, severity, since, fix, at_run_time)
     _RULES[code] = rule
     return rule
 

@@ -35,7 +35,11 @@ def document_diagnostics(document: OpenDocument, supports: Supports, settings: E
     """What is wrong in ``document``, diagram by diagram; at most as many as the settings allow."""
     if not settings.enabled:
         return []
-    found = [(diagram, diagnostic) for diagram in document.diagrams for diagnostic in diagram.analysis.diagnostics]
+    found = [
+        (diagram, diagnostic)
+        for diagram in document.diagrams
+        for diagnostic in (*diagram.run_findings, *diagram.analysis.diagnostics)
+    ]
     most = settings.maximum_problems
     shown = [_diagnostic(diagram, diagnostic, supports, settings) for diagram, diagnostic in found[:most]]
     if len(found) > most:

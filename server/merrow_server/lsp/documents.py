@@ -83,6 +83,8 @@ class OpenDiagram:
         self._text: str | None = text
         self._analyser: Analyser | None = None
         self._analysis: Analysis | None = None
+        self.run_findings: list[Diagnostic] = []
+        """What went wrong when this text was run; an edit makes an end of it."""
 
     @property
     def analyser(self) -> Analyser:
@@ -120,6 +122,7 @@ class OpenDiagram:
     def edit(self, edit: TextEdit) -> None:
         """Change the diagram's text; positions are those in the diagram."""
         self._analysis = None
+        self.run_findings = []
         self.analyser.edit(edit)
 
     def refresh(self) -> None:

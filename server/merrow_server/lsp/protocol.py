@@ -16,6 +16,8 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 from pygls.protocol import LanguageServerProtocol, lsp_method
 
+from merrow_server.lsp.tokens import GIVEN_TOKEN
+
 if TYPE_CHECKING:
     from cattrs import Converter
 
@@ -153,6 +155,12 @@ class MerrowProtocol(LanguageServerProtocol):
         """End the process: well if the client asked for ``shutdown`` before."""
         self._merrow.leave(0 if self._shutdown else 1)
         yield from ()
+
+    @lsp_method(types.WORKSPACE_EXECUTE_COMMAND)
+    def lsp_workspace__execute_command(self, params: types.ExecuteCommandParams) -> Generator[Any, Any, Any]:
+        """Execute a command, which finds the client's token for progress in `GIVEN_TOKEN`."""
+        GIVEN_TOKEN.set(params.work_done_token)
+        return (yield from super().lsp_workspace__execute_command(params))
 
     @lsp_method(types.TEXT_DOCUMENT_DID_OPEN)
     def lsp_text_document__did_open(self, params: types.DidOpenTextDocumentParams) -> None:

@@ -22,6 +22,7 @@ from merrow_server.lsp.located import Located
 from merrow_server.lsp.logs import ClientLog
 from merrow_server.lsp.protocol import FeatureError, MerrowProtocol
 from merrow_server.lsp.reports import Reports
+from merrow_server.lsp.runs import Runs
 from merrow_server.lsp.scheduling import Scheduler
 from merrow_server.lsp.supports import Supports, read_supports
 from merrow_server.positions import Encoding
@@ -53,6 +54,7 @@ class MerrowServer(LanguageServer):
         self.scheduler = Scheduler(self._check)
         self.log = ClientLog(self)
         self.reports = Reports(self)
+        self.runs = Runs(self)
         self.is_initialized = False
         self.initial_settings: object = {}
         """What the client gave as settings at its start."""
@@ -273,6 +275,7 @@ class MerrowServer(LanguageServer):
         options = params.initialization_options
         if isinstance(options, dict):
             self.initial_settings = options.get("settings", options)
+            self.runs.trusted = options.get("trusted") is not False
         if self._connection is not None and params.process_id is not None:
             self._connection.watch(params.process_id)
 

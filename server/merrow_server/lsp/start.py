@@ -23,4 +23,7 @@ def serve(*, port: int | None = None, log_file: Path | None = None) -> int:
     server = make_server()
     start_logging(server, log_file)
     quiet_collections()
-    return run_stdio(server) if port is None else run_tcp(server, port)
+    try:
+        return run_stdio(server) if port is None else run_tcp(server, port)
+    finally:
+        server.runs.end()

@@ -48,6 +48,10 @@ class Supports:
     prepare_rename: bool = False
     document_link_tooltips: bool = False
     parameter_label_offsets: bool = False
+    asks_for_inputs: bool = False
+    """``experimental.merrowInput``: it answers ``merrow/input``."""
+    shows_runs: bool = False
+    """``experimental.merrowRuns``: it shows what runs tell, and has a command ``merrow.showNode``."""
 
 
 def read_supports(capabilities: types.ClientCapabilities) -> Supports:
@@ -67,6 +71,7 @@ def read_supports(capabilities: types.ClientCapabilities) -> Supports:
 
     action = "text_document.code_action"
     completion = "text_document.completion.completion_item"
+    experimental = capabilities.experimental if isinstance(capabilities.experimental, dict) else {}
     return Supports(
         pull_diagnostics=pulled is not None,
         refresh_diagnostics=has("workspace.diagnostics.refresh_support"),
@@ -106,6 +111,8 @@ def read_supports(capabilities: types.ClientCapabilities) -> Supports:
         parameter_label_offsets=has(
             "text_document.signature_help.signature_information.parameter_information.label_offset_support"
         ),
+        asks_for_inputs=experimental.get("merrowInput") is True,
+        shows_runs=experimental.get("merrowRuns") is True,
     )
 
 

@@ -1,0 +1,271 @@
+"""Commands that run workflows: ``merrow.run``, ``merrow.dryRun``, ``merrow.runFrom``, ``merrow.resume``, ``merrow.cancel``.
+
+Each takes one object, of which all but the document's ``uri`` may be left out:
+
+- ``diagram``, the number of the diagram in a Markdown file, from 1; ``inputs``, values by input node; ``ask``: the user is asked
+  also for inputs that are remembered;
+- ``model``, in place of the workflow's, and ``budget``, ``{usd, tokens, seconds}``, in place of its own; ``fresh``: take nothing
+  from the cache; ``noStore``: keep nothing;
+- ``merrow.runFrom`` makes ``node`` and what follows anew and takes the rest from ``run`` (without it: from the last run);
+- ``merrow.resume`` goes on with ``run``; ``merrow.cancel`` ends ``run``, or all runs of the document, or without one all.
+
+A run answers ``{run, status, outputs, usage, seconds, error?}``, also where it failed or was cancelled; a workflow that can't be
+run at all is an error with a sentence. Meanwhile each event goes out as ``merrow/runEvent``, ``{uri, diagram, event}``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+from weakref import ref
+
+from lsprotocol import types
+
+from merrow_server.features.code_action import as_mapping
+from merrow_server.features.execute_command import numbered, the_document
+from merrow_server.lsp.documents import OpenDiagram
+from merrow_server.lsp.protocol import InvalidParameters
+from merrow_server.lsp.runs import Place, refused
+from merrow_server.lsp.server import MerrowServer
+
+if TYPE_CHECKING:
+    from merrow_server.runs.orders import Order, WorkflowText
+
+RUN, DRY_RUN = "merrow.run", "merrow.dryRun"
+UNTRUSTED = "This workspace is not trusted, so nothing in it is run; trust it in your editor first."
+_MOST_ERRORS = 3
+"""Errors of a workflow that an answer names."""
+_KINDS: dict[str, tuple[type, ...]] = {
+    "diagram": (int,),
+    "inputs": (dict,),
+    "model": (str,),
+    "budget": (dict,),
+    "fresh": (bool,),
+    "noStore": (bool,),
+    "ask": (bool,),
+    "node": (str,),
+    "run": (str,),
+}
+_LIMITS = ("usd", "tokens", "seconds")
+
+
+def register(server: MerrowServer) -> None:
+    server.command(RUN)(run)
+    server.command(DRY_RUN)(dry_run)
+    server.command("merrow.runFrom")(run_from)
+    server.command("merrow.resume")(resume)
+    server.command("merrow.cancel")(cancel)
+    server.feature(types.SHUTDOWN)(shutdown)
+
+
+async def run(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
+    """Run a workflow as it stands in the editor."""
+    asked = _asked(arguments)
+    return await _run(server, asked, {})
+
+
+async def run_from(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
+    """Run a workflow from one node on, with the other results taken over from an earlier run."""
+    asked = _asked(arguments)
+    node = asked.get("node")
+    if node is None:
+        raise InvalidParameters("`node` must be the id of the node to run from.")
+    diagram = _diagram(server, asked)
+    last = server.runs.results.of(diagram)
+    earlier = asked.get("run") or (None if last is None else last.run)
+    return await _run(server, asked, {"from_node": node, "from_run": earlier})
+
+
+async def dry_run(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
+    """What a run would ask and cost; nothing is called. Inputs that are not known are placeholders."""
+    from merrow_server.runs.orders import Order
+
+    asked = _asked(arguments)
+    diagram = _runnable(server, asked)
+    inputs = server.runs.inputs.known(diagram, asked["diagram"], asked.get("inputs", {}))
+    order = Order(0, _text(diagram, asked["diagram"]), inputs=inputs, model=asked.get("model"))
+    plan = await server.runs.ask(lambda session: session.plan(order))
+    if not server.supports.shows_runs:
+        _tell(server, _plan_text(plan), types.MessageType.Info)
+    return plan
+
+
+async def resume(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
+    """Go on with a run that ended early, with the text, prompts and settings that the journal has."""
+    from merrow_server.runs.orders import Order
+
+    asked = _asked(arguments)
+    _check_trust(server)
+    if asked.get("run") is None:
+        raise InvalidParameters("`run` must be the id of a run; `merrow/runs` lists them.")
+    order = Order(0, resume=asked["run"], budget=asked.get("budget", {}))
+    return await _carry_out(server, order, Place(None, 1), f"Resuming run {asked['run']}")
+
+
+async def cancel(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
+    """End runs; what they finished is kept. The ids of those that were asked to end."""
+    asked = _asked(arguments)
+    wanted = asked.get("run")
+    uri = asked.get("uri")
+    if wanted is None and not isinstance(uri, str | None):
+        raise InvalidParameters("`uri` must be the URI of a document.")
+    ended: list[str] = []
+    for live in list(server.runs.live.values()):
+        is_meant = live.run is not None and live.run.startswith(wanted) if wanted else _is_at(live.place, uri)
+        if is_meant:
+            server.runs.cancel(live.ticket)
+            ended += [] if live.run is None else [live.run]
+    if wanted and not ended:
+        if not await server.runs.ask(lambda session: session.cancel_run(wanted)):
+            raise refused(f"Nobody works on run {wanted}.")
+        ended.append(wanted)
+    return {"cancelled": ended}
+
+
+async def shutdown(server: MerrowServer, _: Any) -> None:
+    """The client is about to end the server: runs come to their end in the journal first."""
+    await server.runs.stop()
+
+
+def _is_at(place: Place, uri: str | None) -> bool:
+    return uri is None or (place.uri is not None and unquote(place.uri) == unquote(uri))
+
+
+async def _run(server: MerrowServer, asked: dict[str, Any], taken_over: dict[str, Any]) -> dict[str, Any]:
+    from merrow_server.runs.orders import Order
+
+    diagram = _runnable(server, asked)
+    number = asked["diagram"]
+    # A run that takes results over has the inputs of that run, where no others are said.
+    given = asked.get("inputs", {})
+    inputs = given
+    if not taken_over:
+        inputs = await server.runs.inputs.complete(diagram, number, given, ask=asked.get("ask", False))
+    order = Order(
+        0,
+        _text(diagram, number),
+        inputs=inputs,
+        model=asked.get("model"),
+        budget=asked.get("budget", {}),
+        fresh=asked.get("fresh", False),
+        no_store=asked.get("noStore", False),
+        **taken_over,
+    )
+    if inputs and not taken_over:
+        server.runs.inputs.remember(diagram, number, inputs)
+    place = Place(diagram.document.uri, number, ref(diagram))
+    return await _carry_out(server, order, place, f"Running {_name(diagram)}")
+
+
+async def _carry_out(server: MerrowServer, order: Order, place: Place, title: str) -> dict[str, Any]:
+    ended = await server.runs.carry_out(order, place, title)
+    if not server.supports.shows_runs:
+        kind = types.MessageType.Info if ended["status"] == "finished" else types.MessageType.Warning
+        _tell(server, _end_text(ended), kind)
+    return ended
+
+
+def _asked(arguments: list[Any]) -> dict[str, Any]:
+    """The one argument, checked. Raises `InvalidParameters`."""
+    given = as_mapping(arguments[0]) if arguments else {}
+    if given is None:
+        raise InvalidParameters("The argument must be an object, such as {uri, inputs}.")
+    asked = {key: value for key, value in given.items() if value is not None}
+    for key, kinds in _KINDS.items():
+        value = asked.get(key)
+        if value is not None and (not isinstance(value, kinds) or (bool not in kinds and isinstance(value, bool))):
+            raise InvalidParameters(f"`{key}` must be {_WORDS[kinds[0]]}.")
+    for limit, value in asked.get("budget", {}).items():
+        if limit not in _LIMITS or isinstance(value, bool) or not isinstance(value, (int, float)) or value < 0:
+            raise InvalidParameters("`budget` has the numbers `usd`, `tokens` and `seconds`, none below 0.")
+    asked.setdefault("diagram", 1)
+    return asked
+
+
+_WORDS = {int: "a whole number from 1", dict: "an object", str: "a text", bool: "true or false"}
+
+
+def _check_trust(server: MerrowServer) -> None:
+    if not server.runs.trusted:
+        raise refused(UNTRUSTED)
+
+
+def _diagram(server: MerrowServer, asked: dict[str, Any]) -> OpenDiagram:
+    document = the_document(server, [asked.get("uri")])
+    return numbered(document, asked["diagram"])
+
+
+def _runnable(server: MerrowServer, asked: dict[str, Any]) -> OpenDiagram:
+    """The workflow that is meant, where it has no errors. Raises `FeatureError` with the errors that it has."""
+    from merrow_analysis.diagnostics import Severity
+
+    diagram = _diagram(server, asked)
+    _check_trust(server)
+    found = diagram.analysis.diagnostics
+    errors = [diagram.in_document(one) for one in found if one.severity is Severity.ERROR]
+    name = _name(diagram)
+    if errors:
+        count = "an error" if len(errors) == 1 else f"{len(errors)} errors"
+        shown = "; ".join(
+            f"line {one.range.start.line + 1}: {one.message.rstrip('.')} ({one.code})" for one in errors[:_MOST_ERRORS]
+        )
+        more = f"; and {len(errors) - _MOST_ERRORS} more" if len(errors) > _MOST_ERRORS else ""
+        raise refused(f"{name} has {count} and is not run: {shown}{more}.")
+    if diagram.analysis.typed is None:
+        raise refused(f"{name} is no workflow: it has neither a `workflow:` block nor a PROBLEM and a RETURN.")
+    return diagram
+
+
+def _name(diagram: OpenDiagram) -> str:
+    document = diagram.document
+    return unquote(document.uri.rpartition("/")[2]) if document.path is None else document.path.name
+
+
+def _text(diagram: OpenDiagram, number: int) -> WorkflowText:
+    """The diagram as it is now, for the thread of the runs."""
+    from merrow_server.lsp.contexts import absolute_path
+    from merrow_server.runs.orders import EditorFiles, WorkflowText
+
+    document, context = diagram.document, diagram.document.context
+    file = None if document.path is None else absolute_path(document.path)
+    name = document.uri if file is None else str(file)
+    provider = context.provider
+    return WorkflowText(
+        name if diagram.fence is None else f"{name}#{number}",
+        diagram.text,
+        context.path,
+        file,
+        None if provider is None else EditorFiles(provider, asyncio.get_running_loop()),
+        context.config,
+        diagram.fence,
+    )
+
+
+def _tell(server: MerrowServer, text: str, kind: types.MessageType) -> None:
+    """Tell a client that has nothing to show runs with."""
+    server.window_show_message(types.ShowMessageParams(kind, text))
+
+
+def _end_text(ended: dict[str, Any]) -> str:
+    from merrow_analysis.ide.markup import shortened
+    from merrow_runtime.values import as_text
+    from merrow_server.run_report import cost_text
+
+    usage = ended["usage"]
+    calls = "1 call" if usage["calls"] == 1 else f"{usage['calls']} calls"
+    figures = f"{calls}, {cost_text(usage)}, {ended['seconds']:.1f} s"
+    if ended["status"] != "finished":
+        word = "was cancelled" if ended["status"] == "cancelled" else "failed"
+        return f"Run {ended['run']} {word} ({figures}). {ended.get('error', '')}".rstrip()
+    outputs = "\n".join(shortened(as_text(value), 3) for value in ended["outputs"].values())
+    return f"{outputs}\n({figures})"
+
+
+def _plan_text(plan: dict[str, Any]) -> str:
+    calls, cost = plan["calls"], plan["cost_usd"]
+    most = "unknown" if cost["most"] is None else f"${cost['most']:.4f}"
+    return (
+        f"A run asks {plan['endpoint']} {calls['least']:.0f} to {calls['most']:.0f} times; it costs ${cost['least']:.4f} to"
+        f" {most}. No call was made."
+    )

@@ -1,0 +1,98 @@
+"""Progress of a run: the node that was last heard of, how many are done, what was spent; the client may cancel it."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import uuid
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from lsprotocol import types
+
+from merrow_server.lsp.tokens import GIVEN_TOKEN
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+    from merrow_server.lsp.server import MerrowServer
+
+log = logging.getLogger(__name__)
+
+_ENDED = frozenset({"node_finished", "node_reused", "node_skipped", "node_failed"})
+
+
+class RunProgress:
+    """Shows a run's progress to a client that can; ``cancel`` is called when the user presses the button there."""
+
+    def __init__(self, server: MerrowServer, title: str, cancel: Callable[[], None]) -> None:
+        self._server = server
+        self._title = title
+        self._cancel = cancel
+        self._token: types.ProgressToken | None = None
+        self._total = 0
+        self._done: set[str] = set()
+        self._node = ""
+        self._cost: float | None = 0.0
+        self._estimated = False
+        self._shown = ""
+
+    async def begin(self) -> None:
+        """Show it from now on, under the client's own token or one that it is asked to show."""
+        server = self._server
+        token = GIVEN_TOKEN.get()
+        if token is None:
+            if not server.supports.progress:
+                return
+            token = str(uuid.uuid4())
+            try:
+                await server.work_done_progress.create_async(token)
+            except Exception:
+                log.exception("The client shows no progress.")
+                return
+        self._token = token
+        server.work_done_progress.begin(token, types.WorkDoneProgressBegin(self._title, cancellable=True, percentage=0))
+        server.work_done_progress.tokens[token].add_done_callback(self._ended)
+
+    def _ended(self, future: Future[Any]) -> None:
+        if future.cancelled():
+            self._cancel()
+
+    def take(self, event: dict[str, Any]) -> None:
+        """What an event says of the progress."""
+        kind, node = event["event"], event["node"]
+        if kind == "run_started":
+            self._total = event["nodes"]
+        if node is not None:
+            self._node = node
+        if kind in _ENDED:
+            self._done.add(node)
+        usage = event.get("usage") if node is not None and kind != "node_reused" else None
+        if usage is not None and self._cost is not None:
+            cost = usage["cost_usd"]
+            self._cost = None if cost is None else self._cost + cost
+            self._estimated = self._estimated or bool(usage.get("estimated"))
+
+    def show(self) -> None:
+        """Tell the client, where there is anything new."""
+        if self._token is None or not self._node:
+            return
+        from merrow_server.run_report import cost_text
+
+        done = min(len(self._done), self._total)
+        cost = cost_text({"cost_usd": self._cost, "estimated": self._estimated})
+        message = f"{self._node}, {done} of {self._total} nodes done, {cost}"
+        if message != self._shown:
+            self._shown = message
+            percentage = 100 * done // max(self._total, 1)
+            report = types.WorkDoneProgressReport(message=message, percentage=percentage, cancellable=True)
+            self._server.work_done_progress.report(self._token, report)
+
+    def end(self) -> None:
+        """It is over."""
+        token, self._token = self._token, None
+        if token is None:
+            return
+        with contextlib.suppress(Exception):  # the client may be gone
+            self._server.work_done_progress.end(token, types.WorkDoneProgressEnd())
+        self._server.work_done_progress.tokens.pop(token, None)

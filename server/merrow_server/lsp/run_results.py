@@ -1,0 +1,171 @@
+"""What the last run of each open diagram gave, node by node: for hovers, hints and diagnostics."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from lsprotocol import types
+
+from merrow_server.lsp.documents import OpenDiagram
+
+if TYPE_CHECKING:
+    from merrow_analysis.diagnostics import Diagnostic
+    from merrow_analysis.rules.registry import Rule
+    from merrow_analysis.text import Range
+    from merrow_server.lsp.server import MerrowServer
+
+Json = dict[str, Any]
+
+_KEPT = 2_000
+"""Characters of a result that are kept for showing; the journal has all of it."""
+_REFRESH = 1.0
+"""Seconds between two times that the client is asked to draw hints anew while a run goes on."""
+_WORTH_TELLING = 0.05
+"""Seconds below which the time of a node is no news."""
+_STATES = {
+    "node_started": "running",
+    "node_finished": "finished",
+    "node_reused": "reused",
+    "node_skipped": "skipped",
+    "node_failed": "failed",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class NodeResult:
+    """How a node ended, or that it runs. ``text`` is the start of its result, or why there is none."""
+
+    run: str
+    status: str
+    text: str = ""
+    usage: Json = field(default_factory=dict)
+    seconds: float = 0.0
+
+    @property
+    def figures(self) -> list[str]:
+        """Tokens, cost and time, as far as there are any."""
+        from merrow_server.run_report import cost_text
+
+        shown = []
+        tokens = self.usage.get("prompt_tokens", 0) + self.usage.get("completion_tokens", 0)
+        if tokens:
+            shown.append(f"{tokens:,} tokens")
+        if self.usage.get("calls"):
+            shown.append(cost_text(self.usage))
+        if self.seconds >= _WORTH_TELLING:
+            shown.append(f"{self.seconds:.1f} s")
+        return shown
+
+
+@dataclass(slots=True)
+class LastRun:
+    """The run that a diagram was last begun with, of the text that it had then."""
+
+    run: str
+    text: str
+    nodes: dict[str, NodeResult] = field(default_factory=dict)
+
+
+class Results:
+    """The last run of each diagram of one server."""
+
+    def __init__(self, server: MerrowServer) -> None:
+        self._server = server
+        self._last: WeakKeyDictionary[OpenDiagram, LastRun] = WeakKeyDictionary()
+        self._refresh: asyncio.TimerHandle | None = None
+
+    def of(self, diagram: OpenDiagram) -> LastRun | None:
+        """The last run of a diagram since it was opened."""
+        return self._last.get(diagram)
+
+    def begin(self, diagram: OpenDiagram, run: str) -> None:
+        """A run of the diagram has begun: what the one before found is gone."""
+        self._last[diagram] = LastRun(run, diagram.text)
+        if diagram.run_findings:
+            diagram.run_findings = []
+            self._check_again(diagram)
+
+    def take(self, diagram: OpenDiagram, events: list[Json]) -> None:
+        """Events of a run of the diagram; those of another than the last are passed over."""
+        last = self._last.get(diagram)
+        found = len(diagram.run_findings)
+        for event in events:
+            if last is None or event["run"] != last.run:
+                continue
+            node, kind = event["node"], event["event"]
+            if node is not None and kind in _STATES:
+                last.nodes[node] = _result(event)
+            if kind == "node_failed":
+                diagram.run_findings.append(_node_failed(diagram, event))
+            elif kind == "run_failed" and not any(one.code == "MW530" for one in diagram.run_findings):
+                diagram.run_findings.append(_run_failed(diagram, event))
+        if len(diagram.run_findings) != found:
+            self._check_again(diagram)
+        is_over = events[-1]["event"] in ("run_finished", "run_failed", "run_cancelled")
+        self._draw_again(0.0 if is_over else _REFRESH)
+
+    def _check_again(self, diagram: OpenDiagram) -> None:
+        server = self._server
+        if diagram.document.uri in {document.uri for document in server.documents.values()}:
+            server.scheduler.touch(diagram.document.uri)
+            if server.supports.pull_diagnostics and server.supports.refresh_diagnostics:
+                server.protocol.send_request(types.WORKSPACE_DIAGNOSTIC_REFRESH)
+
+    def _draw_again(self, delay: float) -> None:
+        if not self._server.supports.refresh_inlay_hints:
+            return
+        loop = asyncio.get_running_loop()
+        if self._refresh is not None:
+            if self._refresh.when() <= loop.time() + delay:
+                return
+            self._refresh.cancel()
+        self._refresh = loop.call_later(delay, self._ask_to_draw)
+
+    def _ask_to_draw(self) -> None:
+        self._refresh = None
+        self._server.protocol.send_request(types.WORKSPACE_INLAY_HINT_REFRESH)
+
+
+def _result(event: Json) -> NodeResult:
+    from merrow_runtime.values import as_text
+
+    status = _STATES[event["event"]]
+    text = str(event.get("error") or event.get("reason") or event.get("case") or "")
+    outputs = event.get("outputs")
+    if outputs and not text:
+        text = as_text(next(iter(outputs.values())))
+    usage = event.get("usage") or {}
+    return NodeResult(event["run"], status, text[:_KEPT], dict(usage), float(event.get("seconds", 0.0)))
+
+
+def _node_failed(diagram: OpenDiagram, event: Json) -> Diagnostic:
+    from merrow_analysis.diagnostics import Severity
+    from merrow_analysis.rules.run_rules import NODE_FAILED
+
+    node = diagram.analysis.flow.nodes.get(event["node"])
+    place = _header(diagram) if node is None else node.range
+    severity = Severity.ERROR if event.get("on_error") == "fail" else Severity.WARNING
+    return _finding(NODE_FAILED, severity, event, place)
+
+
+def _run_failed(diagram: OpenDiagram, event: Json) -> Diagnostic:
+    from merrow_analysis.rules.run_rules import RUN_FAILED
+
+    return _finding(RUN_FAILED, RUN_FAILED.severity, event, _header(diagram))
+
+
+def _finding(rule: Rule, severity: Any, event: Json, place: Range) -> Diagnostic:
+    from merrow_analysis.diagnostics import Diagnostic
+
+    return Diagnostic(rule.code, rule.name, severity, str(event.get("error") or rule.summary), place)
+
+
+def _header(diagram: OpenDiagram) -> Range:
+    """The workflow's header, or where the text begins."""
+    from merrow_analysis.ide.code_lens import header_range
+    from merrow_analysis.text import Position, Range
+
+    return header_range(diagram.analysis) or Range(Position(0, 0), Position(0, 0))

@@ -1,0 +1,201 @@
+"""Runs as an editor has them: ordered, watched, cancelled. What works on them is a thread that the first one starts.
+
+Nothing of the runtime is imported here: that is for the thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import contextlib
+import itertools
+import logging
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import ref
+
+from lsprotocol import types
+
+from merrow_server.lsp.documents import OpenDiagram
+from merrow_server.lsp.protocol import FeatureError
+from merrow_server.lsp.run_inputs import Inputs
+from merrow_server.lsp.run_progress import RunProgress
+from merrow_server.lsp.run_results import Results
+from merrow_server.runs.keys import Keys
+from merrow_server.runs.worker import Worker
+
+if TYPE_CHECKING:
+    from merrow_server.lsp.server import MerrowServer
+    from merrow_server.runs.orders import Order
+    from merrow_server.runs.session import Session
+
+log = logging.getLogger(__name__)
+
+_T = TypeVar("_T")
+Json = dict[str, Any]
+
+RUN_EVENT = "merrow/runEvent"
+_PATIENCE = 2.0
+"""Seconds that runs have to come to their end in the journal when the server ends; clients kill one that takes longer."""
+
+
+@dataclass(slots=True)
+class Place:
+    """Where a run is shown: a document, the number of the diagram in it, and the diagram itself as long as it is open."""
+
+    uri: str | None
+    number: int
+    diagram: ref[OpenDiagram] | None = None
+
+    def open_diagram(self) -> OpenDiagram | None:
+        return None if self.diagram is None else self.diagram()
+
+
+@dataclass(slots=True)
+class LiveRun:
+    """A run that goes on. ``run`` is its id as soon as it has begun."""
+
+    ticket: int
+    place: Place
+    progress: RunProgress
+    run: str | None = None
+
+
+class Runs:
+    """The runs of one server."""
+
+    def __init__(self, server: MerrowServer) -> None:
+        self._server = server
+        self._worker = Worker("merrow-runs")
+        self._session: Session | None = None
+        self._tickets = itertools.count(1)
+        self._ending = False
+        self.live: dict[int, LiveRun] = {}
+        self.keys = Keys()
+        self.inputs = Inputs(server)
+        self.results = Results(server)
+        self.trusted = True
+        """Whether the user trusts the workspace; a client that has no such notion says nothing about it."""
+
+    async def carry_out(self, order: Order, place: Place, title: str) -> Json:
+        """Run to the end, tell the client of it meanwhile; how it ended.
+
+        Cancelling cancels the run. Raises `FeatureError` with a sentence where it can't be begun.
+        """
+        order = replace(order, ticket=next(self._tickets))
+        loop = asyncio.get_running_loop()
+        progress = RunProgress(self._server, title, lambda: self.cancel(order.ticket))
+        live = self.live[order.ticket] = LiveRun(order.ticket, place, progress)
+        try:
+            await progress.begin()
+
+            def begun(run: str, name: str) -> None:
+                with contextlib.suppress(RuntimeError):  # the editor's loop is closed
+                    loop.call_soon_threadsafe(self._begun, live, run, name)
+
+            def deliver(events: list[Json]) -> None:
+                self._deliver(live, events)
+
+            async def work() -> Json:
+                from merrow_server.runs.channel import Channel
+
+                return await self._here().carry_out(order, begun, Channel(loop, deliver))
+
+            return await self._ask(work)
+        except asyncio.CancelledError:
+            self.cancel(order.ticket)
+            raise
+        finally:
+            self.live.pop(order.ticket, None)
+            progress.end()
+
+    def cancel(self, ticket: int) -> None:
+        """Cancel a run, begun or not."""
+        self._worker.call(lambda: self._here().cancel(ticket))
+
+    async def ask(self, work: Callable[[Session], _T]) -> _T:
+        """What ``work`` gives, called in the thread of the runs. Raises `FeatureError` with a sentence."""
+
+        async def called() -> _T:
+            return work(self._here())
+
+        return await self._ask(called)
+
+    async def stop(self) -> None:
+        """Cancel all runs and wait for their end, though not for ever."""
+        self._ending = True
+        if self._worker.is_started:
+            with contextlib.suppress(Exception):
+                await asyncio.wait_for(asyncio.wrap_future(self._worker.submit(self._close)), _PATIENCE)
+
+    def end(self) -> None:
+        """The same where no event loop runs any more; after it there is no thread."""
+        self._ending = True
+        if self._worker.is_started:
+            with contextlib.suppress(Exception):
+                self._worker.submit(self._close).result(_PATIENCE)
+            self._worker.stop(_PATIENCE)
+
+    async def _close(self) -> None:
+        if self._session is not None:
+            await self._session.close()
+
+    def _here(self) -> Session:
+        """The session; for the thread of the runs only."""
+        if self._session is None:
+            from merrow_server.runs.session import Session
+
+            self._session = Session(self.keys)
+        return self._session
+
+    async def _ask(self, work: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
+        if self._ending:
+            raise refused("The language server is ending.")
+        future = self._worker.submit(work)
+        try:
+            # A run whose request is cancelled comes to its end in the journal: it is cancelled by its ticket.
+            return await asyncio.shield(asyncio.wrap_future(future))
+        except (asyncio.CancelledError, concurrent.futures.CancelledError):
+            raise asyncio.CancelledError from None
+        except Exception as problem:
+            from merrow_runtime.errors import RunFailure
+
+            if isinstance(problem, RunFailure):
+                raise refused(str(problem)) from None
+            raise
+
+    def _begun(self, live: LiveRun, run: str, name: str) -> None:
+        live.run = run
+        if live.place.uri is None:
+            live.place = self.place_of(name)
+        diagram = live.place.open_diagram()
+        if diagram is not None:
+            self.results.begin(diagram, run)
+
+    def place_of(self, name: str) -> Place:
+        """Where the workflow with this name in the journal is open."""
+        from merrow_server.runs.journal import place_of
+
+        where = place_of(name)
+        uri, number = where["uri"], where["diagram"]
+        diagrams = self._server.diagrams(uri) if uri is not None else []
+        document = self._server.document(uri) if uri is not None else None
+        diagram = ref(diagrams[number - 1]) if 1 <= number <= len(diagrams) else None
+        return Place(uri if document is None else document.uri, number, diagram)
+
+    def _deliver(self, live: LiveRun, events: list[Json]) -> None:
+        """Events of a run: to the client, and to what is shown in the text."""
+        place = live.place
+        for event in events:
+            self._server.protocol.send_plain(RUN_EVENT, {"uri": place.uri, "diagram": place.number, "event": event})
+            live.progress.take(event)
+        live.progress.show()
+        diagram = place.open_diagram()
+        if diagram is not None:
+            self.results.take(diagram, events)
+
+
+def refused(sentence: str) -> FeatureError:
+    """An answer that says in one sentence why something isn't done."""
+    return FeatureError(sentence, types.LSPErrorCodes.RequestFailed)

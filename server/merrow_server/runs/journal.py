@@ -1,0 +1,50 @@
+"""The journal as an editor asks for it: lists of runs, one run, two compared, one taken out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from merrow_server.run_report import run_object, run_report
+from merrow_server.runs.comparing import compare_runs
+from merrow_server.runs.session import Session
+
+Json = dict[str, Any]
+
+
+def list_runs(session: Session, workflow: str | None, limit: int) -> list[Json]:
+    """The newest runs, newest first, of one workflow where its name is given. Raises `StoreFailure`."""
+    running = session.running
+    return [
+        {**run_object(run), **place_of(run.workflow), "here": run.id in running}
+        for run in session.store.runs(limit, workflow)
+    ]
+
+
+def show_run(session: Session, run: str, node: str | None) -> Json:
+    """A run as a whole, or one of its nodes. Raises `UsageFailure` where there is none, `StoreFailure`."""
+    report = run_report(session.store, run, node)
+    snapshot = session.store.run(report["run"]).snapshot
+    return {**report, **place_of(report["workflow"]), "text": snapshot.get("workflow", {}).get("text")}
+
+
+def delete_run(session: Session, run: str) -> Json:
+    """Take a run out of the journal. Raises `StoreFailure` while a process works on it."""
+    identity = session.store.run(run).id
+    session.store.delete(identity)
+    return {"run": identity}
+
+
+def compare(session: Session, first: str, second: str) -> Json:
+    """Two runs side by side; see `compare_runs`."""
+    return compare_runs(session.store, first, second)
+
+
+def place_of(workflow: str) -> Json:
+    """The document and the number of the diagram that a workflow's name in the journal means."""
+    name, mark, number = workflow.rpartition("#")
+    if not mark or not number.isdecimal():
+        name, number = workflow, "1"
+    path = Path(name)
+    uri = path.as_uri() if path.is_absolute() else name if ":" in name else None
+    return {"uri": uri, "diagram": int(number[:9])}

@@ -1,0 +1,83 @@
+"""What is to be run, as plain data that goes from the editor's side to the thread that runs it."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from merrow_analysis.definitions.provider import ResourceError
+
+if TYPE_CHECKING:
+    from merrow_analysis.definitions.configuration import Config
+    from merrow_analysis.definitions.provider import Provider
+    from merrow_analysis.markdown import Fence
+
+_PATIENCE = 30.0
+"""Seconds that reading a file through the editor's side may take."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkflowText:
+    """The text of a workflow as the editor has it, saved or not, and what surrounds it.
+
+    ``name`` is what the journal calls it; ``path`` what its settings go by, ``file`` where it lies (None: nowhere yet).
+    """
+
+    name: str
+    text: str
+    path: str | None = None
+    file: Path | None = None
+    provider: Provider | None = None
+    config: Config | None = None
+    fence: Fence | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """A run to begin, or with ``resume`` one to go on with; ``from_node`` and ``from_run`` as `RunOptions` has them."""
+
+    ticket: int
+    workflow: WorkflowText | None = None
+    resume: str | None = None
+    inputs: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    model: str | None = None
+    from_node: str | None = None
+    from_run: str | None = None
+    budget: Mapping[str, Any] = field(default_factory=dict)
+    fresh: bool = False
+    no_store: bool = False
+
+
+class EditorFiles:
+    """The files beside a workflow, read on the editor's side, which knows which of them are open and not saved yet."""
+
+    def __init__(self, provider: Provider, loop: asyncio.AbstractEventLoop) -> None:
+        """``loop`` is the one that ``provider`` belongs to; everything here is for other threads."""
+        self._provider = provider
+        self._loop = loop
+
+    def read(self, path: str) -> str:
+        """The text of the file. Raises `ResourceError`."""
+
+        async def look() -> str:
+            return self._provider.read(path)
+
+        try:
+            return asyncio.run_coroutine_threadsafe(look(), self._loop).result(_PATIENCE)
+        except (RuntimeError, TimeoutError, concurrent.futures.CancelledError):
+            raise ResourceError(f"{path} can't be read: the language server is ending.") from None
+
+    def exists(self, path: str) -> bool:
+        """Whether there is such a file that may be read."""
+
+        async def look() -> bool:
+            return self._provider.exists(path)
+
+        try:
+            return asyncio.run_coroutine_threadsafe(look(), self._loop).result(_PATIENCE)
+        except (RuntimeError, TimeoutError, concurrent.futures.CancelledError):
+            return False

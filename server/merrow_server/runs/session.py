@@ -1,0 +1,210 @@
+"""The runs of one server, in the thread that works on them: begun, followed, cancelled, closed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from merrow_runtime.api import resume, start
+from merrow_runtime.errors import RunFailure, UsageFailure
+from merrow_runtime.events import Event
+from merrow_runtime.loading import configuration
+from merrow_runtime.models.trust import WorkspaceValue
+from merrow_runtime.options import RunOptions
+from merrow_runtime.planning import dry_run
+from merrow_runtime.running import Run, RunResult
+from merrow_runtime.store.database import Store
+from merrow_runtime.usage import NOTHING
+from merrow_runtime.workflow import Workflow, check_workflow, restore
+from merrow_runtime.workspace import Surroundings
+from merrow_server.runs.channel import Channel, Json
+from merrow_server.runs.endpoints import Access, Endpoints
+from merrow_server.runs.keys import Keys
+from merrow_server.runs.orders import Order, WorkflowText
+
+
+class Session:
+    """Runs, and the journal that they are kept in. Everything of it belongs to one thread's event loop."""
+
+    def __init__(self, keys: Keys) -> None:
+        self._endpoints = Endpoints(keys)
+        self._store: Store | None = None
+        self._runs: dict[int, Run] = {}
+        self._cancelled: set[int] = set()
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    @property
+    def store(self) -> Store:
+        """The user's journal, opened when it is first needed. Raises `StoreFailure`."""
+        if self._store is None:
+            self._store = Store.open()
+        return self._store
+
+    @property
+    def running(self) -> set[str]:
+        """The ids of the runs that go on here."""
+        return {run.id for run in self._runs.values()}
+
+    async def carry_out(self, order: Order, begun: Callable[[str, str], None], channel: Channel) -> Json:
+        """Run to the end, whatever it is; how it ended. ``begun`` is called with the run's id and its workflow's name.
+
+        Raises `RunFailure` where it can't be begun.
+        """
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101 (this is a coroutine of a task)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        if order.ticket in self._cancelled:
+            self._cancelled.discard(order.ticket)
+            raise UsageFailure("The run was cancelled before it began.")
+        workflow, base_url = self._workflow(order)
+        access = self._endpoints.take(base_url, workflow.machine, self.store.dialects)
+        try:
+            run = self._begin(order, workflow, access)
+            self._runs[order.ticket] = run
+            begun(run.id, workflow.name)
+            try:
+                return _ended(await _followed(run, channel, access.notices))
+            finally:
+                del self._runs[order.ticket]
+        finally:
+            await self._endpoints.release(access)
+
+    def cancel(self, ticket: int) -> None:
+        """Cancel what was ordered under this number, begun or not."""
+        if ticket in self._runs:
+            self._runs[ticket].cancel()
+        else:
+            self._cancelled.add(ticket)
+
+    def cancel_run(self, run: str) -> bool:
+        """Cancel a run by its id or the beginning of it, whichever process works on it; whether one does.
+
+        Raises `UsageFailure` where there is none of this id, `StoreFailure`.
+        """
+        here = [one for one in self._runs.values() if one.id.startswith(run)]
+        if len(here) == 1:
+            here[0].cancel()
+            return True
+        return self.store.request_cancel(run)
+
+    def plan(self, order: Order) -> Json:
+        """What a run would do. Raises `UsageFailure`."""
+        assert order.workflow is not None  # noqa: S101 (a dry run is of a text)
+        workflow = check(order.workflow)
+        choice = self._endpoints.choose(None, workflow.machine)
+        options = RunOptions(model=order.model, default_model=choice.model)
+        return dry_run(workflow, order.inputs, options=options, endpoint=choice.open()).to_json()
+
+    async def close(self) -> None:
+        """Cancel what goes on, wait until the journal says so, and close it."""
+        for run in self._runs.values():
+            run.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._store is not None:
+            self._store.close()
+            self._store = None
+
+    def _workflow(self, order: Order) -> tuple[Workflow, str | None]:
+        """The workflow that is ordered, and the endpoint's address where the journal says it."""
+        if order.workflow is not None:
+            return check(order.workflow), None
+        snapshot = self.store.run(order.resume or "").snapshot
+        return restore(snapshot["workflow"]), snapshot.get("base_url")
+
+    def _begin(self, order: Order, workflow: Workflow, access: Access) -> Run:
+        options = RunOptions(
+            model=order.model,
+            default_model=access.model,
+            concurrency=access.concurrency,
+            budget_usd=order.budget.get("usd"),
+            budget_tokens=order.budget.get("tokens"),
+            budget_seconds=order.budget.get("seconds"),
+            fresh=order.fresh,
+            no_store=order.no_store,
+            stream=True,
+        )
+        if order.resume is not None:
+            return resume(order.resume, options=options, endpoint=access.endpoint, store=self.store)
+        options = replace(options, from_node=order.from_node, from_run=order.from_run or self._last(order, workflow))
+        store = None if order.no_store else self.store
+        return start(workflow, order.inputs, options=options, endpoint=access.endpoint, store=store)
+
+    def _last(self, order: Order, workflow: Workflow) -> str | None:
+        """Where results are to be taken over from a run that is not named: the last one of the same workflow."""
+        if order.from_node is None:
+            return None
+        last = self.store.runs(1, workflow.name)
+        if not last:
+            raise UsageFailure(f"{workflow.name} was not run before, so nothing can be taken over; run all of it.")
+        return last[0].id
+
+
+def check(text: WorkflowText) -> Workflow:
+    """The workflow of a text, checked. Raises `UsageFailure` where it has errors."""
+    return check_workflow(
+        text.text,
+        name=text.name,
+        path=text.path,
+        provider=text.provider,
+        config=text.config,
+        fence=text.fence,
+        shared=() if text.file is None else _machine(text.file),
+    )
+
+
+def _machine(file: Path) -> tuple[WorkspaceValue, ...]:
+    """What the settings file of a workflow says of the machine."""
+    try:
+        return configuration(Surroundings(), file)[2]
+    except RunFailure:
+        return ()  # The editor has said so.
+
+
+async def _followed(run: Run, channel: Channel, notices: tuple[str, ...]) -> RunResult:
+    """The result of a run, with its events told meanwhile. Events end with the run also where it fails in itself."""
+
+    async def read() -> None:
+        async for event in run.events():
+            shown = event.to_json()
+            if shown["event"] == "run_started" and notices:
+                shown["notices"] = [*shown.get("notices", ()), *notices]
+            channel.put(shown)
+
+    reader = asyncio.create_task(read())
+    try:
+        result = await run.result()
+        await reader
+    except asyncio.CancelledError:
+        run.cancel()
+        await run.result()
+        raise
+    except Exception as problem:
+        reader.cancel()
+        await asyncio.gather(reader, return_exceptions=True)
+        channel.put(_broken(run.id, type(problem).__name__))
+        raise
+    return result
+
+
+def _broken(run: str, kind: str) -> Json:
+    """The last event of a run that could not tell it itself."""
+    error = f"The run failed inside Merrow ({kind}); the log says where. What was finished is kept."
+    data = {"outputs": {}, "usage": NOTHING.to_json(), "seconds": 0.0, "error": error}
+    return Event("run_failed", run, None, data).to_json()
+
+
+def _ended(result: RunResult) -> Json:
+    shown: Json = {
+        "run": result.run,
+        "status": result.status,
+        "outputs": dict(result.outputs),
+        "usage": result.usage.to_json(),
+        "seconds": result.seconds,
+    }
+    if result.error is not None:
+        shown["error"] = result.error
+    return shown
