@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
+
+from merrow_runtime.records import record
 
 SCHEMA = 1
 """The number of the events' format; it grows when a reader of the old one would go wrong."""
@@ -28,7 +30,7 @@ LAST = frozenset({"run_finished", "run_failed", "run_cancelled"})
 """The events that end a run."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Event:
     """One event. ``node`` is None for those of the whole run; ``at`` is seconds since the epoch; ``data`` are the
     fields that this kind of event has further (docs/events.md lists them).

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 
+from merrow_runtime.records import record
 from merrow_runtime.usage import NOTHING, Usage
 from merrow_runtime.values import canonical
 
@@ -15,7 +15,7 @@ Finish = Literal["stop", "length", "refusal"]
 Origin = Literal["endpoint", "journal", "cache", "replay", "shared"]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Message:
     """One message of a conversation."""
 
@@ -23,7 +23,7 @@ class Message:
     content: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class AnswerSchema:
     """The shape a structured answer must have: a JSON Schema of an object, and the name it goes by."""
 
@@ -31,7 +31,7 @@ class AnswerSchema:
     schema: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class ModelRequest:
     """One question to a model. ``max_tokens`` and ``seed`` are not sent where they are None; ``timeout`` is in seconds,
     for one try, and is no part of the request's identity.
@@ -66,7 +66,7 @@ class ModelRequest:
         return hashlib.sha256(canonical(self.to_json()).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class ModelReply:
     """What a model answered. ``thinking`` is what it wrote between thinking marks, taken out of ``text``; ``model`` is
     the name the endpoint gave; ``seconds`` is the time of the call that brought it.
@@ -103,7 +103,7 @@ class ModelReply:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class CallKey:
     """Which call of a run this is. With the request's hash it is the durable unit: a call that finished is never made
     again.

@@ -30,6 +30,7 @@ from merrow_runtime.errors import (
     UsageFailure,
 )
 from merrow_runtime.operators.base import Given, Remembered
+from merrow_runtime.records import record
 from merrow_runtime.usage import NOTHING, Usage
 from merrow_runtime.values import Outputs, Value, as_text
 
@@ -45,7 +46,7 @@ _ENDS_THE_RUN = (BudgetFailure, ReplayMiss, StoreFailure, UsageFailure, Internal
 """Failures that are not a node's own: ``on_error`` says nothing about them."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Finished:
     """What came of a node. ``reused`` says that it was taken over from another run."""
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from merrow_runtime.errors import AnswerFailure, NodeFailure
 from merrow_runtime.operators.python_code import read_code
 from merrow_runtime.operators.shapes import Shape, coerce
 from merrow_runtime.operators.structured import Field, answer_form, answer_schema, read_fields, read_json
+from merrow_runtime.records import record
 from merrow_runtime.requests import AnswerSchema
 from merrow_runtime.values import Value, as_text
 
@@ -21,7 +21,7 @@ CODE_FORM = (
 JSON_FORM = "Answer with valid JSON and nothing else."
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class AnswerForm:
     """How one value is asked for: what is added to the instructions, the schema, and how the answer is read."""
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from random import Random
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
+from merrow_runtime.records import record
 from merrow_runtime.requests import AnswerSchema, Message
 from merrow_runtime.values import Outputs, Value
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Given:
     """One value that an edge brought: who gave it (node id, output port, and the node's role or operator for people)
     and what it is.
@@ -29,7 +30,7 @@ class Given:
     title: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class NodeDefinition:
     """A node as it runs, everything resolved: nothing about it has to be looked up any more.
 
@@ -56,7 +57,7 @@ class NodeDefinition:
     words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Remembered:
     """One entry of a node's memory: the default output of an ancestor, or the summary of all of them."""
 
@@ -65,7 +66,7 @@ class Remembered:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Task:
     """What one execution of a node is about. ``inputs`` has for each port what its live edges brought, in prompt
     order; a port that nothing feeds is absent.

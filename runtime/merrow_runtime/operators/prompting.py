@@ -9,10 +9,10 @@ can end its frame or pass for another section.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from merrow_runtime.operators.base import Given, Remembered
 from merrow_runtime.operators.fences import framed
+from merrow_runtime.records import record
 from merrow_runtime.requests import Message
 from merrow_runtime.values import Value, as_text
 
@@ -27,7 +27,7 @@ DATA_NOTICE = (
 _LONGEST_HEADING = 80
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Section:
     """One value under its heading."""
 

@@ -10,6 +10,7 @@ from typing import ClassVar, Generic, TypeVar
 from merrow_runtime.errors import NodeFailure
 from merrow_runtime.operators.base import NodeDefinition, Task, Tools
 from merrow_runtime.operators.shapes import Shape, shape_of
+from merrow_runtime.records import record
 from merrow_runtime.requests import AnswerSchema, Message
 from merrow_runtime.values import Outputs, Value, as_text
 
@@ -29,7 +30,7 @@ class Planned:
     most: int = 1
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Question(Generic[T]):
     """One question: what is sent, and how the answer is read."""
 

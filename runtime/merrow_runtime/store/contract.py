@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal, Protocol
 
+from merrow_runtime.records import record
 from merrow_runtime.requests import CallKey
 from merrow_runtime.usage import NOTHING, Usage
 
@@ -14,7 +15,7 @@ NodeStatus = Literal["finished", "failed", "skipped", "reused"]
 CallKind = Literal["model", "sandbox"]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class RunRecord:
     """A run as the journal knows it. ``snapshot`` is all that a resume needs: the workflow's text, the files it read,
     settings, inputs, options; never a secret.
@@ -33,7 +34,7 @@ class RunRecord:
     """The run that this one took results from (``--from``)."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class CallRecord:
     """One call that was made (or answered from elsewhere) with its request and result as plain data.
 
@@ -53,7 +54,7 @@ class CallRecord:
     seconds: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class NodeRecord:
     """How a node ended. ``key`` is the hash of its resolved definition and inputs with memory (what ``--from`` compares);
     ``prompt`` is exactly what went into its first question, ``memory`` what it remembered.
