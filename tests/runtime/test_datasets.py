@@ -25,6 +25,8 @@ from merrow_runtime.sandbox import Sandbox
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
 DATASETS = ROOT.parent / "shared" / "datasets"
+WRONG_EXAMPLES = {"HumanEval/47", "HumanEval/116", "HumanEval/130", "HumanEval/148"}
+"""Problems whose text shows something else than what their own solution and tests do."""
 PROBLEMS = int(os.environ.get("MERROW_PROBLEMS", "10"))
 
 Capture = pytest.CaptureFixture[str]
@@ -201,7 +203,7 @@ def test_mbpp_with_the_tests_in_the_text(model: GoodModel, server: OpenAIServer,
 
 def test_how_many_real_prompts_show_tests() -> None:
     humaneval = rows("humaneval_test") + rows("humaneval_validate")
-    assert len(with_visible_tests(humaneval)) >= 90
+    assert len(with_visible_tests(humaneval)) >= 140
     mbpp = rows("mbpp_test") + rows("mbpp_validate")
     for row in mbpp:
         text = "\n".join([row["prompt"], "", *row["test_list"]])
@@ -219,7 +221,7 @@ async def test_no_visible_test_fails_a_right_solution() -> None:
         result = await Sandbox().test(solution, tests, row["entry_point"])
         if not result.passed:
             wrong.append((row["task_id"], [failure.test for failure in result.failures]))
-    assert wrong == []
+    assert {problem for problem, _ in wrong} == WRONG_EXAMPLES
 
 
 def test_the_box_of_a_solution_is_read_with_the_braces_inside() -> None:

@@ -17,6 +17,14 @@ from merrow_runtime.values import Value, as_text
 
 _QUOTES_ALONE = re.compile(r"""^[ \t]*(?:\"\"\"|''')[ \t]*$""", re.MULTILINE)
 _LONGEST_ASSERT = 20
+_LONGEST_LINE = 4000
+_MOST_PARENTHESES = 100
+_BEFORE_A_CALL = r"[ \t]*(?:(?:[*\-\u2022]|\d+[.)]|>>>|assert\b|for\b)[ \t]*)*"
+_GIVES = re.compile(
+    r"[ \t]*(?:#[ \t]*)?(?:=+>|-+>|[\u279e\u2192\u21d2]|={1,2}|(?:(?:should|must|will)[ \t]+)?(?:returns?|gives?|be|is)\b)"
+    r"(?:[ \t]*returns?\b)?[ \t]*:?"
+)
+_WORDS = {"true": "True", "false": "False", "none": "None", "null": "None"}
 _CALLED_BY_CUSTOM = re.compile(r"check|test\w*")
 
 
@@ -45,13 +53,14 @@ def tests_of(task: Task) -> list[str]:
 
 def tests_in(problem: str, entry_point: str) -> list[str]:
     """The tests that a problem's text shows: ``assert`` statements, ``>>>`` examples with a literal result, and lines
-    that compare a call with a literal; only what calls ``entry_point``.
+    that say what a call gives (``add(1, 2) == 3``, ``add(1, 2) => 3``, ``add(1, 2) should return 3``); only what calls
+    ``entry_point``.
     """
     found: list[str] = []
     for text in _prose(problem):
         found += _asserts(text)
         found += _examples(text)
-        found += _comparisons(text)
+        found += _results(text, entry_point)
     return list(dict.fromkeys(test for test in found if _calls(test, entry_point)))
 
 
@@ -84,7 +93,8 @@ def _prose(problem: str) -> list[str]:
         kinds = (ast.Module, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
         nodes = [node for node in ast.walk(tree) if isinstance(node, kinds)]
         texts = [text for node in nodes if (text := ast.get_docstring(node))]
-        if texts:
+        # What escapes mean may tear an example apart; as it is written it is whole.
+        if texts and all(_doctests(text) is not None for text in texts):
             return texts
     return [_QUOTES_ALONE.sub("", problem)]
 
@@ -103,12 +113,8 @@ def _asserts(text: str) -> Iterator[str]:
 
 def _examples(text: str) -> Iterator[str]:
     """Each ``>>>`` expression with its literal result as an assertion, after the statements that lead to it."""
-    try:
-        examples = doctest.DocTestParser().get_examples(text)
-    except ValueError:
-        return
     before: list[str] = []
-    for example in examples:
+    for example in _doctests(text) or ():
         tree = parsed(example.source)
         if tree is None or not tree.body:
             continue
@@ -121,21 +127,55 @@ def _examples(text: str) -> Iterator[str]:
             before.append(example.source.strip())
 
 
-def _comparisons(text: str) -> Iterator[str]:
-    """Lines such as ``add(1, 2) == 3``."""
+def _doctests(text: str) -> list[doctest.Example] | None:
+    """The ``>>>`` examples of a text; None where their lines are in disorder."""
+    try:
+        return doctest.DocTestParser().get_examples(text)
+    except ValueError:
+        return None
+
+
+def _results(text: str, entry_point: str) -> Iterator[str]:
+    """Lines that begin with a call and go on with what it gives."""
+    begins = re.compile(rf"{_BEFORE_A_CALL}(?=(?:{re.escape(entry_point)}|candidate)\()")
     for line in text.split("\n"):
-        tree = parsed(line.strip())
-        if tree is None or len(tree.body) != 1 or not isinstance(tree.body[0], ast.Expr):
+        begin = begins.match(line) if len(line) <= _LONGEST_LINE else None
+        if begin is None or _is_assertion(line):
             continue
-        value = tree.body[0].value
-        if (
-            isinstance(value, ast.Compare)
-            and isinstance(value.left, ast.Call)
-            and len(value.ops) == 1
-            and isinstance(value.ops[0], ast.Eq)
-            and _literal(ast.unparse(value.comparators[0])) is not None
-        ):
-            yield f"assert {ast.unparse(value)}"
+        call, rest = _call_at_start(line[begin.end() :])
+        gives = _GIVES.match(rest)
+        wanted = None if gives is None else _result(rest[gives.end() :])
+        if wanted is not None:
+            yield f"assert {call} == {wanted}"
+
+
+def _is_assertion(line: str) -> bool:
+    tree = parsed(line.strip())
+    return tree is not None and len(tree.body) == 1 and isinstance(tree.body[0], ast.Assert)
+
+
+def _call_at_start(text: str) -> tuple[str, str]:
+    """The call with values that ``text`` begins with, and what follows it; two empty texts where there is none."""
+    for end in [place.end() for place in re.finditer(r"\)", text)][:_MOST_PARENTHESES]:
+        tree = parsed(text[:end])
+        if tree is None:
+            continue
+        names = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+        if any(isinstance(node, ast.Name) and id(node) not in names for node in ast.walk(tree)):
+            break  # A name stands for any value, or for a text without its quotes.
+        return ast.unparse(tree), text[end:]
+    return "", ""
+
+
+def _result(text: str) -> str | None:
+    """The literal that ``text`` says, whether a full stop or an explanation in parentheses follows or not."""
+    text = text.strip()
+    for candidate in (text, text.rstrip("."), text.partition(" (")[0]):
+        word = _WORDS.get(candidate.strip().casefold())
+        literal = word or _literal(candidate)
+        if literal is not None:
+            return literal
+    return None
 
 
 def _literal(text: str) -> str | None:

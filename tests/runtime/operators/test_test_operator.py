@@ -128,6 +128,21 @@ async def test_a_test_that_could_not_tell_is_refused(text: str, why: str) -> Non
         ("Double the number x.", []),
         (">>> double(2)\n4\n" * 2, ["(double(2)) == (4)"]),
         (">>>double(2)\n4", []),
+        (
+            "double(2) => 4\n* double(3) ➞ 6\n- double(0) -> 0 (nothing)",
+            ["double(2) == 4", "double(3) == 6", "double(0) == 0"],
+        ),
+        (
+            "double('a') should return \"aa\".\ndouble([1]) returns [1, 1] # a list",
+            ["double('a') == 'aa'", "double([1]) == [1, 1]"],
+        ),
+        ("for double(2) = 4\n>>> double(3) == 6", ["double(2) == 4", "double(3) == 6"]),
+        ("double(2)  # => true", ["double(2) == True"]),
+        ("double(x) => 4\ndouble(2) => twice two\ndouble(2) may be 4\ndouble(2", []),
+        (
+            'def double(x):\n    """Twice.\n\n    >>> double("a\\nb")\n    \'a\\nba\\nb\'\n    """',
+            ["(double('a\\nb')) == ('a\\nba\\nb')"],
+        ),
     ],
 )
 def test_what_a_problem_shows(problem: str, tests: list[str]) -> None:
