@@ -1,4 +1,4 @@
-"""Code lens: a workflow's figures above its header; a click tells them in sentences."""
+"""Code lenses above a workflow's header: to run it, to see what a run would do, and its figures, told by a click."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from typing import Any
 from lsprotocol import types
 
 from merrow_analysis.ide import code_lens as ide_code_lens
+from merrow_server.features.run_commands import DRY_RUN, RUN
 from merrow_server.lsp.documents import OpenDiagram
 from merrow_server.lsp.protocol import InvalidParameters
 from merrow_server.lsp.server import MerrowServer
 
 SHOW_METRICS = "merrow.showMetrics"
+RUN_TITLE, DRY_RUN_TITLE = "▶ Run", "Dry run"
 
 
 def register(server: MerrowServer) -> None:
@@ -21,17 +23,25 @@ def register(server: MerrowServer) -> None:
 
 
 def code_lens(server: MerrowServer, params: types.CodeLensParams) -> list[types.CodeLens]:
-    """A lens for each workflow, without its words: measuring waits until the lens is in sight."""
+    """The lenses of each workflow; that of its figures has no words: measuring waits until the lens is in sight."""
     uri = params.text_document.uri
     found: list[types.CodeLens] = []
     for number, diagram in enumerate(server.diagrams(uri), 1):
         place = ide_code_lens.header_range(diagram.analysis)
         if place is not None:
-            found.append(types.CodeLens(diagram.to_lsp(place), data={"uri": uri, "diagram": number}))
+            where: dict[str, Any] = {"uri": uri, "diagram": number}
+            if server.runs.trusted:
+                found += [
+                    types.CodeLens(diagram.to_lsp(place), types.Command(title, command, arguments=[where]))
+                    for title, command in ((RUN_TITLE, RUN), (DRY_RUN_TITLE, DRY_RUN))
+                ]
+            found.append(types.CodeLens(diagram.to_lsp(place), data=where))
     return found
 
 
 def resolve(server: MerrowServer, lens: types.CodeLens) -> types.CodeLens:
+    if lens.command is not None:
+        return lens
     data = lens.data if isinstance(lens.data, dict) else {}
     uri, number = data.get("uri"), data.get("diagram")
     diagram = _diagram(server, uri, number)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from lsprotocol import types
 
 from merrow_analysis.ide import hover as ide_hover
+from merrow_server.lsp.run_texts import result_text
 from merrow_server.lsp.server import MerrowServer
 
 
@@ -19,8 +20,9 @@ def hover(server: MerrowServer, params: types.HoverParams) -> types.Hover | None
     found = ide_hover.hover(here.analysis, here.position)
     if found is None:
         return None
+    result = result_text(server, here)
     if here.supports.markdown_hover:
-        content = types.MarkupContent(types.MarkupKind.Markdown, found.text.markdown())
+        content = types.MarkupContent(types.MarkupKind.Markdown, found.text.join(result.text).markdown() + result.link)
     else:
-        content = types.MarkupContent(types.MarkupKind.PlainText, found.text.plain())
+        content = types.MarkupContent(types.MarkupKind.PlainText, found.text.join(result.text).plain())
     return types.Hover(content, here.to_lsp(found.range))

@@ -8,6 +8,7 @@ from lsprotocol import types
 
 from merrow_analysis.ide import inlay_hints as ide_inlay_hints
 from merrow_server.lsp.documents import OpenDiagram
+from merrow_server.lsp.run_texts import result_hints
 from merrow_server.lsp.server import MerrowServer
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ def inlay_hint(server: MerrowServer, params: types.InlayHintParams) -> list[type
         if place is not None:
             hints = ide_inlay_hints.inlay_hints(diagram.analysis, place, ports=ports, operators=operators)
             found += [_to_lsp(diagram, hint) for hint in hints]
+            if values["inlay-hint-results"]:
+                found += result_hints(server, diagram, place)
     return found
 
 

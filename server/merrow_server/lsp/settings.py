@@ -51,6 +51,12 @@ SERVER_SETTINGS: tuple[Setting, ...] = (
         "Whether nodes show their operator where only a class elsewhere says it.",
     ),
     Setting(
+        "inlay-hint-results",
+        {"type": "boolean"},
+        True,
+        "Whether nodes show the start of what the last run gave them, with its tokens, cost and time.",
+    ),
+    Setting(
         "log-level",
         {"enum": ["error", "warning", "info", "debug"]},
         "info",

@@ -122,7 +122,9 @@ def test_the_lens_above_a_workflow_tells_its_figures(open_editor: Callable[..., 
     for capabilities in (MODERN, MINIMAL):
         editor = open_editor(capabilities)
         uri = editor.open("# a\n\n```mermaid\n" + FLOW + "```\n\n```mermaid\nflowchart TD\nX\n```\n", "a.md")
-        (lens,) = editor.request("textDocument/codeLens", {"textDocument": {"uri": uri}})
+        run, dry_run, lens = editor.request("textDocument/codeLens", {"textDocument": {"uri": uri}})
+        assert [each["command"]["title"] for each in (run, dry_run)] == ["▶ Run", "Dry run"]
+        assert editor.request("codeLens/resolve", run) == run
         assert lens["range"]["start"] == {"line": 3, "character": 0}
         resolved = editor.request("codeLens/resolve", lens)
         command = resolved["command"]

@@ -66,7 +66,7 @@ async def test_every_feature_answers(client: LanguageClient) -> None:
     assert await client.text_document_inlay_hint_async(types.InlayHintParams(document, whole))
     lenses = await client.text_document_code_lens_async(types.CodeLensParams(document))
     assert lenses
-    lens = await client.code_lens_resolve_async(lenses[0])
+    lens = await client.code_lens_resolve_async(lenses[-1])
     assert lens.command
     command = types.ExecuteCommandParams(lens.command.command, arguments=lens.command.arguments)
     assert await client.workspace_execute_command_async(command)
