@@ -76,7 +76,7 @@ function reasonsToReconsider(manager: ServerManager): vscode.Disposable[] {
     vscode.workspace.onDidChangeConfiguration((event) => {
       if ([Setting.python, Setting.endpoint].some((name) => event.affectsConfiguration(`merrow.${name}`))) again();
     }),
-    vscode.workspace.onDidGrantWorkspaceTrust(again),
+    vscode.workspace.onDidGrantWorkspaceTrust(() => void manager.trusted()),
     // Another extension's API is there once it is active; the first start of the server makes it so.
     manager.onDidChangeClient(() => {
       for (const listener of listening.now) listener.dispose();

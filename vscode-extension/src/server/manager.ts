@@ -79,6 +79,12 @@ export class ServerManager implements vscode.Disposable {
     if (this.wanted) void this.supervisor.refresh();
   }
 
+  /** The user trusts the workspace from now on. */
+  async trusted(): Promise<void> {
+    await this.client()?.sendNotification('merrow/trust', { trusted: true });
+    this.reconsider();
+  }
+
   async restart(): Promise<void> {
     this.wanted = true;
     await this.supervisor.restart();

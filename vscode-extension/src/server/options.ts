@@ -10,6 +10,8 @@ type Busy = (kind: Activity, detail?: string) => vscode.Disposable;
 export function clientOptions(busy: Busy): LanguageClientOptions {
   return {
     documentSelector: selector.map((filter) => ({ ...filter })) as NonNullable<LanguageClientOptions['documentSelector']>,
+    // The server refuses to run anything by itself too; `settings` come by request.
+    initializationOptions: () => ({ trusted: vscode.workspace.isTrusted, settings: {} }),
     diagnosticCollectionName: 'merrow',
     diagnosticPullOptions: { onChange: true, onFocus: true },
     markdown: { isTrusted: false, supportHtml: false },

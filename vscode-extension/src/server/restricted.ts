@@ -6,6 +6,7 @@ const allowedCommands = new Set([
   'merrow.showMetrics',
   'merrow.graph',
   'merrow.explain',
+  'merrow.mutations',
   'merrow.mutate',
   'merrow.crossover',
   'merrow.cancel',
