@@ -67,9 +67,9 @@ class Caller:
     used: dict[str, Usage] = field(default_factory=dict)
     """What each node has used, by id; with what the journal knew already."""
 
-    async def keep(self, call: CallRecord, tools: NodeTools) -> None:
-        """Journal a call, then record it, then count it: from now on it may be used."""
-        await self.journal.record_call(call)
+    async def keep(self, call: CallRecord, tools: NodeTools, answer: str | None = None) -> None:
+        """Journal a call, then record it, then count it: from now on it may be used, also from the cache by ``answer``."""
+        await self.journal.record_call(call, answer)
         if self.recorder is not None:
             await self.recorder.record(call)
         self.count(call.usage, tools)
@@ -82,7 +82,8 @@ class Caller:
 
     def count_known(self, usage: Usage, tools: NodeTools) -> None:
         """Count usage for a node alone: the run has it counted already."""
-        self.used[tools.node] = self.used.get(tools.node, NOTHING) + usage
+        before = self.used.get(tools.node)
+        self.used[tools.node] = usage if before is None else before + usage
 
     async def known(self, key: CallKey, digest: str, tools: NodeTools) -> CallRecord | None:
         """The call where it need not be made: from the journal, or the recording. Raises `ReplayMiss`."""
@@ -188,8 +189,8 @@ class NodeTools:
     ) -> tuple[ModelReply, tuple[T, ...], AnswerFailure | None]:
         """A reply, and what its reader makes of it: the value, or why it can't be used."""
         caller = self._caller
-        content = request.to_json()
-        digest = hashlib.sha256(canonical(content).encode("utf-8", "surrogatepass")).hexdigest()
+        content = request.canonical_text()
+        digest = hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
         record = await caller.known(key, digest, self)
         if record is not None:
             reply = ModelReply.from_json(record.result)
@@ -198,17 +199,23 @@ class NodeTools:
         cache_key = self._cache_key(key, request, digest)
         reply, origin = await self._reply(key, request, digest, cache_key)
         value, failure = _judged(reply, read)
-        result = reply.to_json()
-        usage = reply.usage if origin == "endpoint" else NOTHING
-        await caller.keep(
-            CallRecord(key, "model", digest, content, result, usage, failure is None, origin, started, reply.seconds),
-            self,
+        called = origin == "endpoint"
+        record = CallRecord(
+            key,
+            "model",
+            digest,
+            request.to_json(),
+            reply.to_json(),
+            reply.usage if called else NOTHING,
+            failure is None,
+            origin,
+            started,
+            reply.seconds,
+            content,
         )
-        if origin == "endpoint":
-            if failure is None and caller.cache is not None:
-                await caller.cache.put(cache_key, result)
-            elif failure is not None and request.schema is not None and reply.finish == "stop":
-                caller.calling.schema_missed(request.model, reply.text)
+        await caller.keep(record, self, cache_key if called and failure is None and caller.cache is not None else None)
+        if called and failure is not None and request.schema is not None and reply.finish == "stop":
+            caller.calling.schema_missed(request.model, reply.text)
         return reply, value, failure
 
     async def _reply(self, key: CallKey, request: ModelRequest, digest: str, cache_key: str) -> tuple[ModelReply, str]:

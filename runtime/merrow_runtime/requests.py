@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -60,10 +61,28 @@ class ModelRequest:
             shown["schema"] = {"name": self.schema.name, "schema": dict(self.schema.schema)}
         return shown
 
+    def canonical_text(self) -> str:
+        """`canonical` of `to_json`, put together here since that takes a third of the time of a walk through the object.
+
+        Raises ``ValueError`` where a number is none.
+        """
+        if not math.isfinite(self.temperature):
+            raise ValueError("Out of range float values are not JSON compliant")
+        messages = ",".join(
+            [f'{{"content":{canonical(message.content)},"role":"{message.role}"}}' for message in self.messages]
+        )
+        tokens = "" if self.max_tokens is None else f'"max_tokens":{self.max_tokens!r},'
+        seed = "" if self.seed is None else f'"seed":{self.seed!r},'
+        schema = ""
+        if self.schema is not None:
+            schema = f'"schema":{canonical({"name": self.schema.name, "schema": dict(self.schema.schema)})},'
+        model = f'"model":{canonical(self.model)},'
+        return f'{{{tokens}"messages":[{messages}],{model}{schema}{seed}"temperature":{self.temperature!r}}}'
+
     @property
     def hash(self) -> str:
-        """SHA-256 of `to_json`'s canonical text, in hexadecimal: what journals and recordings match by."""
-        return hashlib.sha256(canonical(self.to_json()).encode("utf-8", "surrogatepass")).hexdigest()
+        """SHA-256 of `canonical_text`, in hexadecimal: what journals and recordings match by."""
+        return hashlib.sha256(self.canonical_text().encode("utf-8", "surrogatepass")).hexdigest()
 
 
 @record(frozen=True, slots=True)

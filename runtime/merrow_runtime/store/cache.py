@@ -8,7 +8,10 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+from merrow_runtime.store.rows import text_of
 from merrow_runtime.store.writer import Writer, explained
+
+ANSWER = "INSERT OR REPLACE INTO answers VALUES (?, ?, ?)"
 
 
 class Cache:
@@ -33,8 +36,7 @@ class Cache:
 
     async def put(self, key: str, reply: Mapping[str, Any]) -> None:
         """Keep a reply. It is written with the next commit: the journal holds the call already."""
-        text = json.dumps(reply, ensure_ascii=False, separators=(",", ":"))
-        self._writer.write_later(("INSERT OR REPLACE INTO answers VALUES (?, ?, ?)", (key, text, time.time())))
+        self._writer.write_later((ANSWER, (key, text_of(reply), time.time())))
 
     def clear(self) -> int:
         """Forget all answers; how many there were."""

@@ -52,6 +52,8 @@ class CallRecord:
     origin: str = "endpoint"
     started: float = 0.0
     seconds: float = 0.0
+    request_text: str | None = None
+    """``request`` as JSON, where whoever made it has that already."""
 
 
 @record(frozen=True, slots=True)
@@ -84,7 +86,9 @@ class RunJournal(Protocol):
         """The call, if it finished before (in this run or the process that died)."""
         ...
 
-    async def record_call(self, call: CallRecord) -> None: ...
+    async def record_call(self, call: CallRecord, answer: str | None = None) -> None:
+        """Keep a call that finished; with ``answer`` its result in the cache too, under this key."""
+        ...
 
     async def record_lost(self, key: CallKey, request_hash: str, usage: Usage, why: str) -> None:
         """A call that was paid (perhaps) and has no result: cancelled, cut off. Counted, never replayed."""

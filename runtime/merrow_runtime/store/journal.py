@@ -13,6 +13,7 @@ from typing import Any
 from merrow_runtime.errors import StoreFailure
 from merrow_runtime.requests import CallKey
 from merrow_runtime.store import rows
+from merrow_runtime.store.cache import ANSWER
 from merrow_runtime.store.contract import CallRecord, NodeRecord, RunStatus
 from merrow_runtime.store.lease import BEAT, Holder
 from merrow_runtime.store.writer import Writer, explained
@@ -51,14 +52,21 @@ class SqliteJournal:
             raise explained(problem) from problem
         return None if row is None else rows.call_of(row)
 
-    async def record_call(self, call: CallRecord) -> None:
-        """Keep a call that finished; returns once it is committed. Raises `StoreFailure`."""
+    async def record_call(self, call: CallRecord, answer: str | None = None) -> None:
+        """Keep a call that finished, and its result under ``answer`` in the cache; returns once both are committed.
+
+        Raises `StoreFailure`.
+        """
         self._keep_beating()
         if call.origin == "endpoint":
             self._spent += call.usage
-        values = rows.call_values(self.run, call)
+        result = rows.text_of(call.result)
+        values = rows.call_values(self.run, call, result)
         self._check()
-        await self._writer.write((_CALL, values))
+        done = self._writer.write((_CALL, values))
+        if answer is not None:
+            self._writer.write_later((ANSWER, (answer, result, time.time())))
+        await done
 
     async def record_lost(self, key: CallKey, request_hash: str, usage: Usage, why: str) -> None:
         """Count a call that may have been paid and has no result. Raises `StoreFailure`."""
@@ -84,7 +92,7 @@ class SqliteJournal:
                     time.time(),
                     None if outputs is None else json.dumps(outputs),
                     rows.usage_text(usage),
-                    error,
+                    rows.storable(error),
                     self.run,
                 ),
             )

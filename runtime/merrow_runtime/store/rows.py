@@ -19,14 +19,14 @@ def run_values(run: RunRecord) -> tuple[Any, ...]:
     """In the order of `RUN_COLUMNS`."""
     return (
         run.id,
-        run.workflow,
+        storable(run.workflow),
         run.status,
         run.started,
         run.ended,
-        _text(run.snapshot),
+        text_of(run.snapshot),
         _optional(run.outputs),
         usage_text(run.usage),
-        run.error,
+        storable(run.error),
         run.parent,
     )
 
@@ -48,8 +48,11 @@ def run_of(row: Sequence[Any]) -> RunRecord:
     )
 
 
-def call_values(run: str, call: CallRecord) -> tuple[Any, ...]:
-    """``run`` and what `CALL_COLUMNS` names."""
+def call_values(run: str, call: CallRecord, result: str) -> tuple[Any, ...]:
+    """``run`` and what `CALL_COLUMNS` names; ``result`` is the call's as `text_of` gives it."""
+    request = call.request_text
+    if request is None or not request.isascii():  # it may hold what no database takes
+        request = text_of(call.request)
     return (
         run,
         call.key.node,
@@ -58,7 +61,7 @@ def call_values(run: str, call: CallRecord) -> tuple[Any, ...]:
         call.key.attempt,
         call.request_hash,
         call.kind,
-        _text((call.request, call.result)),
+        f"[{request},{result}]",
         usage_text(call.usage),
         int(call.usable),
         call.origin,
@@ -95,9 +98,9 @@ def node_values(run: str, node: NodeRecord) -> tuple[Any, ...]:
         usage_text(node.usage),
         node.started,
         node.ended,
-        node.error,
+        storable(node.error),
         node.case,
-        _text((node.outputs, node.definition, node.inputs, node.memory)),
+        text_of((node.outputs, node.definition, node.inputs, node.memory)),
     )
 
 
@@ -121,6 +124,11 @@ def node_of(row: Sequence[Any]) -> NodeRecord:
     )
 
 
+def storable(text: str | None) -> str | None:
+    """A text for a column of its own: half characters (of a model's answer, of a file's name) become visible escapes."""
+    return None if text is None else text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
 def usage_text(usage: Usage) -> str:
     """Usage as a column: two rows are written for each node, and this takes a tenth of the time of the object's JSON."""
     cost = "null" if usage.cost_usd is None else repr(usage.cost_usd)
@@ -134,11 +142,11 @@ def usage_of(text: str) -> Usage:
 
 
 # Keys keep their order, which is that of ports. Escapes keep what no database takes: lone surrogates.
-_text = json.JSONEncoder(separators=(",", ":")).encode
+text_of = json.JSONEncoder(separators=(",", ":")).encode
 
 
 def _optional(value: Mapping[str, Any] | None) -> str | None:
-    return None if value is None else _text(value)
+    return None if value is None else text_of(value)
 
 
 def _read(text: str | None) -> Any:

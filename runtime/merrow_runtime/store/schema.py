@@ -30,7 +30,7 @@ CREATE TABLE nodes (
     usage TEXT NOT NULL, started REAL NOT NULL, ended REAL NOT NULL, error TEXT, chosen INTEGER, body TEXT NOT NULL,
     UNIQUE (run, node)
 );
-CREATE TABLE answers (key TEXT PRIMARY KEY, reply TEXT NOT NULL, used REAL NOT NULL) WITHOUT ROWID;
+CREATE TABLE answers (key TEXT PRIMARY KEY, reply TEXT NOT NULL, used REAL NOT NULL);
 CREATE INDEX answers_by_use ON answers (used);
 CREATE TABLE dialects (
     origin TEXT NOT NULL, model TEXT NOT NULL, learned TEXT NOT NULL, PRIMARY KEY (origin, model)

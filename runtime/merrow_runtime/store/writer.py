@@ -68,6 +68,9 @@ class Writer:
             if _may_pass(failure):
                 # Nothing is given up: it is tried again with the next write.
                 self._waiting[:0] = [(statement, None) for statement, _ in waiting]
+        except Exception as fault:  # noqa: BLE001 (a fault in Merrow: whoever waits must hear of it, or would wait for ever)
+            problem = StoreFailure(f"The journal of runs failed: {type(fault).__name__}: {fault}.")
+            problem.__cause__ = fault
         if problem is None and self._full is not None:
             problem = StoreFailure(self._full)
         for _, done in waiting:
@@ -86,9 +89,14 @@ class Writer:
         self.flush()
 
     def _commit(self, statements: Sequence[Statement]) -> None:
+        # Statements of one kind together, in their order: different kinds touch different rows.
+        kinds: dict[str, list[Sequence[Any]]] = {}
+        for sql, values in statements:
+            kinds.setdefault(sql, []).append(values)
+
         def work(database: sqlite3.Connection) -> None:
-            for sql, values in statements:
-                database.execute(sql, values)
+            for sql, several in kinds.items():
+                database.executemany(sql, several)
 
         try:
             in_transaction(self.database, work)

@@ -1,0 +1,60 @@
+"""A request's canonical text is that of its plain data, and the journal gives back any request as it was."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from merrow_runtime.requests import AnswerSchema, CallKey, Message, ModelRequest
+from merrow_runtime.store.contract import CallRecord, RunRecord
+from merrow_runtime.store.database import Store
+from merrow_runtime.values import canonical
+
+TEXT = st.text(st.characters(codec=None), max_size=20)
+REQUESTS = st.builds(
+    ModelRequest,
+    TEXT,
+    st.lists(st.builds(Message, st.sampled_from(["system", "user", "assistant"]), TEXT), max_size=3).map(tuple),
+    st.one_of(st.floats(0, 2), st.integers(0, 2)),
+    st.one_of(st.none(), st.integers()),
+    st.one_of(st.none(), st.integers()),
+    st.one_of(st.none(), st.builds(AnswerSchema, TEXT, st.dictionaries(TEXT, st.one_of(TEXT, st.floats(0, 9))))),
+    st.one_of(st.none(), st.floats(1, 9)),
+)
+
+
+@given(REQUESTS)
+def test_canonical_text_is_that_of_the_plain_data(request: ModelRequest) -> None:
+    assert request.canonical_text() == canonical(request.to_json())
+
+
+@pytest.mark.parametrize("temperature", [float("nan"), float("inf")])
+def test_a_number_that_is_none_has_no_text(temperature: float) -> None:
+    with pytest.raises(ValueError, match="JSON"):
+        ModelRequest("m", (), temperature).canonical_text()
+
+
+@pytest.mark.parametrize("said", ["plain", 'quoted "\\ \n', "Grüße \u2028", "half \ud800"])
+async def test_the_journal_gives_back_any_request(tmp_path: Path, said: str) -> None:
+    request = ModelRequest("m", (Message("user", said),))
+    call = CallRecord(
+        CallKey("A", 0, "answer"),
+        "model",
+        request.hash,
+        request.to_json(),
+        {"text": said},
+        request_text=request.canonical_text(),
+    )
+    store = Store.open(tmp_path / "runs.sqlite")
+    try:
+        journal = store.begin(RunRecord("run", "w.mmd", "running", 1.0))
+        await journal.record_call(call, "key")
+        await journal.close()
+        [kept] = store.calls("run")
+        assert (kept.request, kept.result) == (request.to_json(), {"text": said})
+        assert await store.cache.get("key") == {"text": said}
+    finally:
+        store.close()
