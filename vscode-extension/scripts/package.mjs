@@ -4,6 +4,7 @@ import { existsSync, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { bundlePython } from './python.mjs';
 
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const { values } = parseArgs({ options: { out: { type: 'string', default: path.join(root, 'merrow.vsix') } } });
@@ -22,12 +23,7 @@ function recentNode() {
   throw new Error('Packaging needs Node 22 or newer: install one, or run npm ci in tests/oracle, which brings one along.');
 }
 
-function python() {
-  const own = path.join(root, '../.venv/bin/python');
-  return existsSync(own) ? own : 'python3';
-}
-
-run(python(), 'scripts/bundle_python.py');
+bundlePython();
 run(process.execPath, 'scripts/build.mjs');
 const options = ['--no-dependencies', '--allow-missing-repository', '--no-rewrite-relative-links', '--out', file];
 const { status, stdout, stderr } = spawnSync(recentNode(), ['node_modules/@vscode/vsce/vsce', 'package', ...options], { cwd: root, encoding: 'utf8' });

@@ -4,6 +4,7 @@ import { readdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import esbuild from 'esbuild';
+import { bundlePython } from './python.mjs';
 
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const folder = 'test/unit';
@@ -11,7 +12,8 @@ const named = process.argv.slice(2);
 const all = readdirSync(path.join(root, folder), { recursive: true }).filter((name) => name.endsWith('.test.ts'));
 const entryPoints = named.length > 0 ? named : all.map((name) => path.join(folder, name));
 
-rmSync(path.join(root, 'out'), { recursive: true, force: true });
+bundlePython();
+rmSync(path.join(root, 'out/unit'), { recursive: true, force: true });
 await esbuild.build({
   absWorkingDir: root,
   entryPoints,

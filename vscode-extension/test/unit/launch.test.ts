@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import * as os from 'node:os';
 import * as path from 'node:path';
@@ -86,6 +86,7 @@ test("the user's own packages, variables and files cannot break the server", asy
     say({ method: 'exit' }),
   ].join('');
   const env = { ...applied(process.env, started.environment), PYTHONPATH: hostile, PYTHONHOME: '/nowhere', PYTHONSTARTUP: hostile };
-  const output = execFileSync(started.command, started.args, { cwd: hostile, env, input, encoding: 'utf8', timeout: 60_000 });
-  assert.match(output, /"MW\d\d\d"/);
+  const { stdout, stderr } = spawnSync(started.command, started.args, { cwd: hostile, env, input, encoding: 'utf8', timeout: 60_000 });
+  assert.equal(stderr, '');
+  assert.match(stdout, /"MW\d\d\d"/);
 });
