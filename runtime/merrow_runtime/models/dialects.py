@@ -59,7 +59,7 @@ class Dialect:
                     body["response_format"] = {"type": "json_object"}
         if not self.system:
             messages = _folded(messages)
-        body["messages"] = [{"role": message.role, "content": message.content} for message in messages]
+        body["messages"] = [{"role": message.role, "content": sendable(message.content)} for message in messages]
         if self.temperature:
             body["temperature"] = request.temperature
         if request.max_tokens is not None and self.limit != "none":
@@ -208,6 +208,17 @@ def _instructed(messages: list[Message], schema: AnswerSchema) -> list[Message]:
     )
     *before, last = messages
     return [*before, Message(last.role, f"{last.content}\n\n{instruction}")]
+
+
+def sendable(text: str) -> str:
+    """The text as UTF-8 can hold it: halves of surrogate pairs joined, lone ones (of an answer's escapes, of a file's
+    name) replaced.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
 
 
 def _folded(messages: list[Message]) -> list[Message]:

@@ -7,6 +7,7 @@ as labelled lines (``answer: 42``), in this order; whatever way it came, every f
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -172,7 +173,15 @@ def _refuse(name: str) -> object:
     raise ValueError(f"JSON has no {name}")
 
 
-_DECODER = json.JSONDecoder(strict=False, parse_constant=_refuse)
+def _float(digits: str) -> float:
+    """A number with a point or an exponent; ``1e999`` is none that JSON could say again."""
+    value = float(digits)
+    if not math.isfinite(value):
+        raise ValueError("beyond what numbers reach")
+    return value
+
+
+_DECODER = json.JSONDecoder(strict=False, parse_constant=_refuse, parse_float=_float)
 
 
 def _repaired(text: str) -> object:
@@ -214,7 +223,7 @@ def _embedded(text: str) -> list[object]:
 
 def _well_formed(value: Any) -> Any:
     """The value with halves of surrogate pairs joined, and lone ones, which no text can hold, replaced."""
-    text = json.dumps(value, ensure_ascii=False)
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False)
     return json.loads(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
 
 
