@@ -80,7 +80,7 @@ async def test_a_file_whose_name_is_no_utf8_is_run(tmp_path: Path) -> None:
     assert store.run(result.run).workflow.endswith(".mmd")
 
 
-@pytest.mark.parametrize("said", ["1e999", "[1, -1e400]", '{"a": NaN}', "9" * 5000 + ".5e9999"])
+@pytest.mark.parametrize("said", ["1e999", "[1, -1e400]", "9" * 5000 + ".5e9999"])
 async def test_numbers_that_json_does_not_have_are_asked_for_anew(said: str) -> None:
     answers = iter([said, '{"a": 1}'])
     flow = workflow('A@{ op: Custom, prompt: "x", returns: Json }', "PROBLEM --> A", "A --> RETURN")
