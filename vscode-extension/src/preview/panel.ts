@@ -9,6 +9,8 @@ export const VIEW_TYPE = 'merrow.preview';
 /** Milliseconds after the last keystroke before a picture is asked for, at least and at most; slow pictures wait longer. */
 const SHORTEST = 120;
 const LONGEST = 1500;
+/** Milliseconds after an edit in which the cursor moves because somebody types. */
+const TYPING = 1000;
 
 const WAITING = "Merrow's language server does not answer; the preview goes on when it does.";
 
@@ -32,6 +34,7 @@ export class PreviewPanel implements vscode.Disposable {
   private took = 0;
   private diagram: number | undefined;
   private cursor: vscode.Position | undefined;
+  private edited = 0;
   private requests = 0;
   private readonly exports = new Map<number, { resolve: (data: string) => void; reject: (problem: Error) => void }>();
   private ready = false;
@@ -55,8 +58,10 @@ export class PreviewPanel implements vscode.Disposable {
       this.drawings,
       panel.webview.onDidReceiveMessage((message: FromPreview) => { this.received(message); }),
       panel.onDidDispose(() => { this.dispose(); }),
-      vscode.workspace.onDidChangeTextDocument(({ document }) => {
-        if (this.isOurs(document)) this.soon();
+      vscode.workspace.onDidChangeTextDocument(({ document, contentChanges }) => {
+        if (!this.isOurs(document)) return;
+        if (contentChanges.length > 0) this.edited = Date.now();
+        this.soon();
       }),
       vscode.workspace.onDidOpenTextDocument((document) => {
         if (this.isOurs(document)) this.soon();
@@ -225,7 +230,7 @@ export class PreviewPanel implements vscode.Disposable {
     if (graph === undefined) return;
     const { start, end } = graph.range;
     if (graph.diagrams > 1 && (position.line < start.line || position.line > end.line)) this.soon();
-    else this.follow(true);
+    else this.follow(Date.now() - this.edited > TYPING);
   }
 
   /** Show the part where the cursor is; not while the text has changed since the server was asked. */
