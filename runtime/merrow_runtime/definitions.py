@@ -57,22 +57,15 @@ class Step:
 
         Who gave a value counts as far as a prompt shows it; ids, layout, style and comments don't.
         """
-        digest = hashlib.sha256(self.digest)
+        # Each part with its length, so that no two different lists are put together alike.
+        parts: list[str] = []
         for port, values in inputs.items():
-            _mix(digest, "port", port)
+            parts.append(f"p{len(port)}:{port}")
             for one in values:
-                _mix(digest, "given", one.title, one.type, one.value)
-        for entry in memory:
-            _mix(digest, "remembered", entry.title, entry.text)
-        return digest.hexdigest()
-
-
-def _mix(digest: hashlib._Hash, *parts: Value) -> None:
-    """Add values to a hash, each with its kind and length, so that no two different lists are mixed alike."""
-    for part in parts:
-        kind, text = ("s", part) if isinstance(part, str) else ("j", canonical(part))
-        data = text.encode("utf-8", "surrogatepass")
-        digest.update(b"%b%d:%b" % (kind.encode(), len(data), data))
+                kind, text = ("s", one.value) if isinstance(one.value, str) else ("j", canonical(one.value))
+                parts.append(f"g{len(one.title)}:{one.title}{len(one.type)}:{one.type}{kind}{len(text)}:{text}")
+        parts += [f"r{len(entry.title)}:{entry.title}{len(entry.text)}:{entry.text}" for entry in memory]
+        return hashlib.sha256(self.digest + "".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def make_steps(workflow: Workflow, options: RunOptions, default_model: str | None = None) -> Mapping[int, Step]:

@@ -61,7 +61,7 @@ class Finished:
 class Layout:
     """What is the same for all runs of a graph, by the nodes' indices: whom each leads to, how many others it waits for,
     what people call it, and its place in the order. ``state`` is that before anything was chosen; ``ports`` are those
-    that edges feed.
+    that edges feed, and ``fed`` has in a graph without Decisions what feeds them, as `_fed` says it.
     """
 
     targets: list[list[int]]
@@ -69,6 +69,7 @@ class Layout:
     titles: list[str]
     places: dict[int, int]
     ports: list[list[str]]
+    fed: list[list[tuple[str, list[tuple[str, str | None, str, str]]]]] | None
     state: LiveState
 
 
@@ -80,15 +81,36 @@ def layout_of(graph: TypedGraph) -> Layout:
     layout = _LAYOUTS.get(graph)
     if layout is None:
         nodes = graph.nodes
+        titles = [title_of(node) for node in nodes]
+        ports = [list(dict.fromkeys(feed.port for edge in node.incoming for feed in edge.feeds)) for node in nodes]
         layout = _LAYOUTS[graph] = Layout(
             [list(dict.fromkeys(edge.target.index for edge in node.outgoing)) for node in nodes],
             [len({edge.source.index for edge in node.incoming}) for node in nodes],
-            [title_of(node) for node in nodes],
+            titles,
             {index: place for place, index in enumerate(graph.order)},
-            [list(dict.fromkeys(feed.port for edge in node.incoming for feed in edge.feeds)) for node in nodes],
+            ports,
+            None if graph.decisions else [_fed(node, ports[node.index], titles) for node in nodes],
             live_state(graph, {}),
         )
     return layout
+
+
+def _fed(
+    node: TypedNode, ports: list[str], titles: list[str]
+) -> list[tuple[str, list[tuple[str, str | None, str, str]]]]:
+    """By port, in prompt order: the source's id, its output, what type that gives, and what people call the source."""
+    return [
+        (
+            port,
+            [
+                (edge.source.id, feed.output, feed.type or "Any", titles[edge.source.index])
+                for edge in node.sources(port)
+                for feed in edge.feeds
+                if feed.port == port
+            ],
+        )
+        for port in ports
+    ]
 
 
 class Work(Protocol):
@@ -229,6 +251,15 @@ class Scheduler:
     def _arrived(self, node: TypedNode) -> Inputs:
         """What the live edges bring to each port, in prompt order; a port that nothing feeds is left out."""
         inputs: Inputs = {}
+        fed = self._layout.fed
+        if fed is not None and not self._gone:  # All edges are live: most graphs are of this kind.
+            for port, feeds in fed[node.index]:
+                inputs[port] = given = []
+                for source, output, type_, title in feeds:
+                    outputs = self.outputs[source]
+                    name = output or next(iter(outputs))
+                    given.append(Given(source, name, type_, outputs[name], title))
+            return inputs
         for port in self._layout.ports[node.index]:
             values = [given for edge in self._state.sources(node, port) for given in self._brought(edge, port)]
             if values:
