@@ -7,7 +7,6 @@ as labelled lines (``answer: 42``), in this order; whatever way it came, every f
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from typing import Any
 
 import json_repair
 
+from merrow_analysis.definitions.types import JSON
 from merrow_runtime.errors import AnswerFailure
 from merrow_runtime.operators.fences import fences
 from merrow_runtime.operators.shapes import Shape, coerce, phrase, schema_of
@@ -28,6 +28,7 @@ to minutes for an answer that is nothing but brackets.
 """
 _MOST_TRIED = 50
 _NO_VALUE = object()
+_JSON = Shape("json", JSON)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,12 +98,12 @@ def read_json(text: str) -> Value:
     for candidate in (text, *(block.text for block in fences(text))):
         value = _loaded(candidate)
         if value is not _NO_VALUE:
-            return value  # type: ignore[return-value]
+            return coerce(value, _JSON)  # type: ignore[arg-type]
     start = re.search(r"[{\[]", text)
     if start is not None:
         value = _repaired(text[start.start() :])
         if isinstance(value, (dict, list)) and value:
-            return value
+            return coerce(value, _JSON)
     raise AnswerFailure("The answer is no JSON.", remedy="Answer with valid JSON and nothing else.")
 
 
@@ -173,15 +174,7 @@ def _refuse(name: str) -> object:
     raise ValueError(f"JSON has no {name}")
 
 
-def _float(digits: str) -> float:
-    """A number with a point or an exponent; ``1e999`` is none that JSON could say again."""
-    value = float(digits)
-    if not math.isfinite(value):
-        raise ValueError("beyond what numbers reach")
-    return value
-
-
-_DECODER = json.JSONDecoder(strict=False, parse_constant=_refuse, parse_float=_float)
+_DECODER = json.JSONDecoder(strict=False, parse_constant=_refuse)
 
 
 def _repaired(text: str) -> object:
@@ -223,7 +216,7 @@ def _embedded(text: str) -> list[object]:
 
 def _well_formed(value: Any) -> Any:
     """The value with halves of surrogate pairs joined, and lone ones, which no text can hold, replaced."""
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    text = json.dumps(value, ensure_ascii=False)
     return json.loads(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
 
 
