@@ -64,7 +64,8 @@ def statements(draw: st.DrawFn) -> str:
         case 5:
             return f"    class {draw(name)} {draw(st.sampled_from(['CustomOp', 'Interface', 'TestOp', 'mine']))}\n"
         case 6:
-            return f"    {draw(name)}@{{ samples: {draw(st.sampled_from(['3', '0', 'x']))} }}\n"
+            about = draw(st.one_of(name, st.just("votes")))
+            return f"    {about}@{{ samples: {draw(st.sampled_from(['3', '0', 'x']))} }}\n"
         case 7:
             return f"    {draw(name)}:::CustomOp --> {draw(name)}\n"
         case 8:
@@ -101,7 +102,16 @@ def flow_picture(flow: Flow) -> object:
             for node in flow.nodes.values()
         ],
         [edge(e) for e in flow.edges],
-        [(s.id, s.title, s.nodes) for s in flow.subgraphs.values()],
+        [
+            (
+                s.id,
+                s.title,
+                s.nodes,
+                [(metadata, block.line) for metadata, block in s.metadata],
+                [(use.name, use.range) for use in s.classes],
+            )
+            for s in flow.subgraphs.values()
+        ],
     )
 
 

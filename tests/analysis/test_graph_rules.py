@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.analysis.workflows import diagnose, errors, told, workflow
 
 from merrow_analysis.check import analyse
-from merrow_analysis.diagnostics import Applicability, Severity
+from merrow_analysis.diagnostics import Applicability, Diagnostic, Severity
 from merrow_analysis.text import apply_edits
 
 C = ":::CustomOp"
@@ -148,3 +148,36 @@ def test_any_graph_is_survived_and_its_places_are_in_the_text(edges: list[tuple[
             assert place.end.column <= len(lines[place.end.line])
         for fix in found.fixes:
             assert apply_edits(text, fix.edits) != text
+
+
+class TestSubgraphs:
+    """What is said of a subgraph is no node."""
+
+    PART = (f"PROBLEM --> A{C}", "subgraph part [Part]", "A", "end", "A --> RETURN")
+
+    @pytest.mark.parametrize(
+        "said", ["part@{ view: collapsed }", "part:::mine", "part:::mine\npart@{ view: collapsed }"]
+    )
+    def test_drawing_one_otherwise_is_fine(self, said: str) -> None:
+        text = workflow(*self.PART, *said.split("\n"))
+        analysis = analyse(text)
+        assert told(text) == []
+        assert "MW404" not in [found.code for found in analysis.diagnostics]
+        assert "part" not in analysis.flow.nodes
+
+    @pytest.mark.parametrize("key", ["op: Custom", "temperature: 1", "colour: red", "viev: collapsed", "shape: rect"])
+    def test_other_keys_mean_nothing(self, key: str) -> None:
+        (found,) = self.about_keys(f"part@{{ {key} }}")
+        assert (found.code, found.severity) == ("MW304", Severity.ERROR)
+        assert "subgraph" in found.message
+        assert [fix.title for fix in found.fixes] == (["Write view"] if key.startswith("viev") else [])
+
+    def test_secrets_are_refused_there_too(self) -> None:
+        (found,) = self.about_keys("part@{ api_key: x }")
+        assert found.code == "MW501"
+
+    def about_keys(self, line: str) -> list[Diagnostic]:
+        return [found for found in diagnose(workflow(*self.PART, line)) if found.severity is not Severity.HINT]
+
+    def test_an_edge_to_one_is_an_error_still(self) -> None:
+        assert "MW104" in errors(workflow(*self.PART, "PROBLEM --> part"))

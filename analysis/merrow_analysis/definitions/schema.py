@@ -141,6 +141,11 @@ EDGE_KEYS: Mapping[str, Fragment] = {
 }
 """Keys of an edge's metadata (``e1@{ animate: true }``): all of them Mermaid's."""
 
+SUBGRAPH_KEYS: Mapping[str, Fragment] = {
+    "view": {"enum": ["collapsed"], "description": "Mermaid: draws the subgraph as one box."},
+}
+"""Keys of a subgraph's metadata (``votes@{ view: collapsed }``): all of them Mermaid's."""
+
 _NAMES: Fragment = {
     "anyOf": [{"type": "string", "minLength": 1}, {"type": "array", "items": {"type": "string", "minLength": 1}}]
 }
@@ -239,6 +244,7 @@ _PARTS: Mapping[str, Fragment] = {
     "front-matter": FRONT_MATTER,
     "node": {"type": "object", "properties": {**MERMAID_NODE_KEYS, **NODE_KEYS, **OPERATOR_KEYS, **INTERFACE_KEYS}},
     "edge": {"type": "object", "properties": EDGE_KEYS},
+    "subgraph": {"type": "object", "properties": SUBGRAPH_KEYS},
     "library": {
         "type": "object",
         "properties": {"types": TYPES, "operators": OPERATORS},
@@ -248,7 +254,8 @@ _PARTS: Mapping[str, Fragment] = {
 
 
 def schema(part: str = "front-matter") -> dict[str, Any]:
-    """The JSON Schema of a part of a workflow file, as dicts: ``front-matter``, ``node``, ``edge`` or ``library``.
+    """The JSON Schema of a part of a workflow file, as dicts: ``front-matter``, ``node``, ``edge``,
+    ``subgraph`` or ``library``.
 
     Raises KeyError for another word.
     """
@@ -256,6 +263,7 @@ def schema(part: str = "front-matter") -> dict[str, Any]:
         "front-matter": "Front matter of a Merrow workflow",
         "node": "Metadata of a node",
         "edge": "Metadata of an edge",
+        "subgraph": "Metadata of a subgraph",
         "library": "A library of operators and types",
     }
     return {"$schema": DRAFT, "title": titles[part], **_plain(_PARTS[part])}

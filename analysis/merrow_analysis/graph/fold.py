@@ -87,6 +87,10 @@ class _Folder:
                 for vertex in group:
                     members.setdefault(vertex.name.text)
         groups = chain.groups
+        if self.flow.subgraphs and not chain.arrows:
+            groups = (tuple([vertex for vertex in groups[0] if not self._is_of_subgraph(vertex, block)]),)
+            if not groups[0]:
+                return
         previous = [self._vertex(vertex, block) for vertex in groups[0]]
         if groups[0][-1].metadata is not None or len(groups[0]) > 1:
             self._metadata(groups[0], previous, block)
@@ -128,6 +132,16 @@ class _Folder:
                 # Of the edges of one arrow, the last source's first one has the id.
                 if edge_id is not None and i == len(sources) - 1 and j == 0:
                     self.edge_ids.setdefault(edge_id.text, edge)
+
+    def _is_of_subgraph(self, vertex: Vertex, block: Block) -> bool:
+        """Take what a statement says of a subgraph above it: Mermaid draws no node for that."""
+        subgraph = self.flow.subgraphs.get(vertex.name.text)
+        if subgraph is None or vertex.shape is not None or subgraph.id in self.flow.nodes:
+            return False
+        if vertex.metadata is not None:
+            subgraph.metadata.append((vertex.metadata, block))
+        subgraph.classes += [ClassUse(name, block, None) for name in vertex.classes]
+        return vertex.metadata is not None or bool(vertex.classes)
 
     def _vertex(self, vertex: Vertex, block: Block) -> FlowNode | None:
         text = vertex.name.text

@@ -20,6 +20,8 @@ def patch(flow: Flow, old: list[Block], new: list[Block]) -> bool:
     if flow.edge_ids or not (_only_chains(old) and _only_chains(new)):
         return False
     before, after = named_in(old), named_in(new)
+    if flow.subgraphs and not flow.subgraphs.keys().isdisjoint((*before, *after)):
+        return False
     if before != after and not _all_known_above(flow, old, new, {*before, *after}):
         return False
     gone = {id(block) for block in old}
@@ -27,7 +29,7 @@ def patch(flow: Flow, old: list[Block], new: list[Block]) -> bool:
     _replace_edges(flow, new, gone, touched)
     _replace_mentions(new, gone, touched)
     for node in touched.values():
-        _settle(node, flow)
+        _settle(node)
     return True
 
 
@@ -128,7 +130,7 @@ def _replace_mentions(new: list[Block], gone: set[int], touched: Touched) -> Non
                 insort(touched[vertex.name.text].mentions, Mention(vertex, block), key=_mention_line)
 
 
-def _settle(node: FlowNode, flow: Flow) -> None:
+def _settle(node: FlowNode) -> None:
     """Work out anew what the mentions of a node and the class statements add up to."""
     node.label = node.label_block = node.shape = None
     node.metadata = []
@@ -136,7 +138,7 @@ def _settle(node: FlowNode, flow: Flow) -> None:
         vertex = mention.vertex
         if vertex.shape is not None:
             node.shape, node.label, node.label_block = vertex.shape, vertex.label, mention.block
-        if vertex.metadata is not None and node.id not in flow.subgraphs:
+        if vertex.metadata is not None:
             node.metadata.append((vertex.metadata, mention.block))
             label = metadata_label(vertex.metadata)
             if label is not None:

@@ -40,8 +40,8 @@ def documentation(analysis: Analysis, subject: Subject) -> Markup | None:
         return None if rule is None else describe.rule(rule)
     if kind == "key":
         return describe.parameter(name)
-    if kind == "edge-key":
-        return describe.edge_key(name)
+    if kind == "drawing-key":
+        return describe.drawing_key(name)
     if kind == "front":
         fragment = fragment_at(FRONT_MATTER, subject[1:])
         return None if fragment is None else describe.key(name, fragment)

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 
 from merrow_analysis.check import Analysis
 from merrow_analysis.definitions.operators import INTERFACE_CLASS, OperatorSpec
-from merrow_analysis.definitions.schema import EDGE_KEYS, INTERFACE_KEYS, MERMAID_NODE_KEYS, NODE_KEYS, Fragment
+from merrow_analysis.definitions.schema import INTERFACE_KEYS, MERMAID_NODE_KEYS, NODE_KEYS, Fragment
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_analysis.ide.completion_front import add_types
-from merrow_analysis.ide.describe import KEYS
+from merrow_analysis.ide.describe import KEYS, drawing_keys
 from merrow_analysis.ide.items import Items
 from merrow_analysis.ide.label_place import label_place
 from merrow_analysis.ide.metadata_place import metadata_place
@@ -78,15 +78,18 @@ def _operators(items: Items, length: int) -> None:
 
 
 def metadata_items(items: Items, place: InStatement) -> None:
-    """Items inside ``@{ }`` of a node or an edge."""
+    """Items inside ``@{ }`` of a node, an edge or a subgraph."""
     here = metadata_place(place.before[place.typed.inside :])
     if here.in_text:
         return
     name = place.typed.node
     length = here.length
-    if name in items.analysis.flow.edge_ids:
+    drawing = drawing_keys(items.analysis.flow, name)
+    if drawing is not None:
         if here.is_key and not here.path:
-            _keys(items, EDGE_KEYS, here.values, length, None, subject="edge-key")
+            _keys(items, drawing, here.values, length, None, subject="drawing-key")
+        for word in () if here.is_key else words_at({"properties": drawing}, here.path):
+            items.add(word, "value", items.range(length))
         return
     if not here.is_key:
         _values(items, here.path, length)

@@ -90,8 +90,8 @@ def _in_chain(analysis: Analysis, place: Spot, chain: Chain) -> Hover | None:
             found = metadata_key_at(vertex.metadata, block, offset)
             if found is None:
                 return None
-            is_edge = node is None and vertex.name.text in analysis.flow.edge_ids
-            text = describe.edge_key(found[0]) if is_edge else describe.parameter(found[0], node)
+            is_drawn = describe.drawing_keys(analysis.flow, vertex.name.text) is not None
+            text = describe.drawing_key(found[0]) if is_drawn else describe.parameter(found[0], node)
             return None if text is None else Hover(text, block.range(found[1]))
         in_label = label_offset(vertex, block, offset)
         if in_label is None or vertex.label is None or node is None or node.kind != "operator":

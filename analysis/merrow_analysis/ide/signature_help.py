@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from merrow_analysis.check import Analysis
 from merrow_analysis.definitions.operators import OperatorSpec
-from merrow_analysis.definitions.schema import EDGE_KEYS, Fragment
+from merrow_analysis.definitions.schema import Fragment
 from merrow_analysis.ide import describe
 from merrow_analysis.ide.completion_keys import operator_of, parameter_keys, typed_node
 from merrow_analysis.ide.label_place import label_place
@@ -60,8 +60,10 @@ def signature_help(analysis: Analysis, position: Position) -> SignatureHelp | No
     inside = metadata_place(text)
     word = text[len(text) - inside.length :]
     key = inside.path[0] if inside.path else word
-    if typed.node in analysis.flow.edge_ids:
-        return _help(None, EDGE_KEYS, key, name="edge")
+    drawing = describe.drawing_keys(analysis.flow, typed.node)
+    if drawing is not None:
+        name = "subgraph" if typed.node in analysis.flow.subgraphs else "edge"
+        return _help(None, drawing, key, name=name)
     spec = operator_of(analysis, typed.node, inside.values.get("op", ""))
     return _help(spec, parameter_keys(spec, typed_node(analysis, typed.node)), key)
 

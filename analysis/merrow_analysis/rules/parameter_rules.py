@@ -14,6 +14,7 @@ from merrow_analysis.definitions.schema import (
     MERMAID_NODE_KEYS,
     NODE_KEYS,
     OPERATOR_KEYS,
+    SUBGRAPH_KEYS,
     Fragment,
 )
 from merrow_analysis.definitions.settings import MACHINE_KEYS
@@ -27,10 +28,15 @@ from merrow_analysis.rules.node_places import label_range, metadata_key_range, m
 from merrow_analysis.rules.registry import Rule, register
 from merrow_analysis.rules.reporting import fix, named, report
 from merrow_analysis.suggest import closest
+from merrow_analysis.syntax.tree import Block, Metadata
 from merrow_analysis.text import Range, TextEdit
 
 UNKNOWN_KEY = register(
-    "MW304", "unknown-parameter", "A node or edge has a key that means nothing.", Severity.ERROR, fix="sometimes"
+    "MW304",
+    "unknown-parameter",
+    "A node, edge or subgraph has a key that means nothing.",
+    Severity.ERROR,
+    fix="sometimes",
 )
 WRONG_VALUE = register(
     "MW305", "wrong-parameter-value", "A parameter's value is of the wrong kind or out of range.", Severity.ERROR
@@ -76,7 +82,7 @@ _FOUND: dict[int, tuple[Resolution, tuple[_Finding, ...]]] = {}
 
 
 def check(graph: TypedGraph) -> Iterator[Diagnostic]:
-    """Findings about the parameters of all nodes whose operator is known, and about the keys of edges."""
+    """Findings about the parameters of all nodes whose operator is known, and the keys of edges and subgraphs."""
     resolutions = graph.resolutions
     wrong: dict[int, tuple[_Finding, ...]] = {}
     for shared, index in {id(resolution): index for index, resolution in enumerate(resolutions)}.items():
@@ -89,12 +95,21 @@ def check(graph: TypedGraph) -> Iterator[Diagnostic]:
         for finding in wrong.get(id(resolution), ()):
             yield _diagnostic(graph.nodes[index], finding)
     for use in graph.flow.edge_metadata:
-        name = use.metadata
-        for key in parse_metadata(name.body).values:
-            if key not in EDGE_KEYS:
-                place = metadata_key_range(name, use.block, key)
-                message = f"An edge has no key `{key}`; {_hint(key, EDGE_KEYS)}"
-                yield report(UNKNOWN_KEY, place, message, fixes=_rename(place, closest(key, EDGE_KEYS), safe=False))
+        yield from _only_drawn(use.metadata, use.block, EDGE_KEYS, "An edge")
+    for subgraph in graph.flow.subgraphs.values():
+        for metadata, block in subgraph.metadata:
+            yield from _only_drawn(metadata, block, SUBGRAPH_KEYS, "A subgraph, which only groups nodes,")
+
+
+def _only_drawn(metadata: Metadata, block: Block, allowed: Mapping[str, Fragment], what: str) -> Iterator[Diagnostic]:
+    """Keys that mean nothing at something of which Merrow reads no metadata, and Mermaid those ``allowed``."""
+    for key in parse_metadata(metadata.body).values:
+        place = metadata_key_range(metadata, block, key)
+        if key.casefold() in MACHINE_KEYS:
+            yield report(MACHINE_SETTING, place, machine_setting_message(key))
+        elif key not in allowed:
+            message = f"{what} has no key `{key}`; {_hint(key, allowed)}"
+            yield report(UNKNOWN_KEY, place, message, fixes=_rename(place, closest(key, allowed), safe=False))
 
 
 def _remember(resolution: Resolution, node: FlowNode) -> tuple[Resolution, tuple[_Finding, ...]]:
@@ -214,7 +229,9 @@ def _unknown(key: str, what: str, allowed: Mapping[str, Fragment]) -> str:
 
 def _hint(key: str, allowed: Mapping[str, Fragment]) -> str:
     near = closest(key, allowed)
-    return f"did you mean `{near}`?" if near else f"the keys are {_listed(allowed)}."
+    if near:
+        return f"did you mean `{near}`?"
+    return f"the keys are {_listed(allowed)}." if len(allowed) > 1 else f"the one key is {_listed(allowed)}."
 
 
 def _listed(allowed: Mapping[str, Fragment]) -> str:

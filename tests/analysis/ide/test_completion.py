@@ -169,6 +169,11 @@ class TestParameters:
     def test_keys_of_edges(self) -> None:
         assert "animate" in labels("    P e1@--> RETURN\n    e1@{ <|> }")
 
+    def test_keys_of_subgraphs(self) -> None:
+        part = "    subgraph part\n    PROBLEM\n    end\n"
+        assert labels(part + "    part@{ <|> }") == ["view"]
+        assert labels(part + "    part@{ view: <|> }") == ["collapsed"]
+
     def test_nothing_in_free_text(self) -> None:
         assert labels("    PROBLEM([Pro<|>") == []
         assert labels('    X@{ op: Custom, prompt: "so<|>') == []
