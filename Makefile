@@ -11,10 +11,10 @@ PYTHONS := $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11 python
 USABLE := import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))
 BIN := .venv/bin
 VENV := .venv/.installed
-NPM_FOLDERS := tests/oracle tests/server/sarif_schema
+NPM_FOLDERS := tests/oracle tests/server/sarif_schema tests/runtime/third_party vscode-extension
 NPM := $(NPM_FOLDERS:%=%/node_modules/.installed)
 
-.PHONY: help demo test lint types contracts unit format docs setup node_modules clean
+.PHONY: help demo test lint types contracts unit extension workbench format docs setup node_modules clean
 
 help:
 	@sed -n '1,4s/^# \{0,1\}//p' Makefile
@@ -22,8 +22,8 @@ help:
 demo: $(VENV)
 	@$(BIN)/python scripts/demo.py
 
-test: lint types contracts unit
-	@echo "All is well: format, lint, types, import contracts, tests."
+test: lint types contracts unit extension workbench
+	@echo "All is well: format, lint, types, import contracts, tests, extension, workbench."
 
 lint: $(VENV)
 	@$(BIN)/ruff format --check .
@@ -36,7 +36,15 @@ contracts: $(VENV)
 	@$(BIN)/lint-imports
 
 unit: $(VENV) $(NPM)
-	@MERROW_REQUIRE_MERMAID=1 $(BIN)/pytest -n 2 -q
+	@MERROW_REQUIRE_MERMAID=1 MERROW_REQUIRE_AIMOCK=1 $(BIN)/pytest -n 2 -q
+
+# Lint, types, unit tests and the packed extension, vscode-extension/merrow.vsix.
+extension: $(VENV) $(NPM)
+	@cd vscode-extension && npm run --silent check
+
+# The packed extension in a real workbench; says why where there is none (vscode-extension/test/e2e/README.md sets one up).
+workbench: extension
+	@cd vscode-extension && export E2E_VSIX=$(CURDIR)/vscode-extension/merrow.vsix && node test/host/run.mjs && node test/e2e/run.mjs
 
 format: $(VENV)
 	@$(BIN)/ruff check --fix .
