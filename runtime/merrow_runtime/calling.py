@@ -37,6 +37,7 @@ class Calling:
     ) -> None:
         self.endpoint = endpoint
         self.origin = endpoint.origin
+        self._open: Callable[[], Awaitable[None]] | None = getattr(endpoint, "open", None)
         self._semaphore = semaphore
         self._budget = budget
         self._policy = RetryPolicy() if policy is None else policy
@@ -120,6 +121,10 @@ class Calling:
             stopped: EndpointFailure | None = None
             started = time.perf_counter()
             try:
+                if request.timeout is not None and self._open is not None:
+                    await (
+                        self._open()
+                    )  # The node's time is for its call, not for what has to be made ready before the first.
                 if on_text is None and request.timeout is None:
                     reply = await self.endpoint.complete(request)
                 else:

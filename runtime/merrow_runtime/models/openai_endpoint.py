@@ -110,6 +110,10 @@ class OpenAIEndpoint:
             self._client = None
             await release(self._connection)
 
+    async def open(self) -> None:
+        """Make ready for calls, which the first one would do else: a process needs most of a second for it."""
+        await self._open()
+
     async def _open(self) -> AsyncOpenAI:
         async with self._opening:
             if self._client is None:

@@ -285,3 +285,18 @@ async def test_a_node_is_asked_with_its_own_parameters_and_the_workflows() -> No
     assert (second.temperature, second.max_tokens, second.seed) == (1, 70, 9)
     assert first.messages[0].content == "Simple solver."
     assert second.messages[0].content == "Careful checker."
+
+
+class OpensSlowly(FakeEndpoint):
+    """An endpoint that needs longer to be made ready than a node may wait for an answer."""
+
+    async def open(self) -> None:
+        await asyncio.sleep(0.6)
+
+
+async def test_the_time_of_a_node_is_not_spent_on_making_its_endpoint_ready() -> None:
+    flow = workflow('S@{op: Custom, prompt: "think", timeout: 0.5, retries: 0}', "PROBLEM --> S --> RETURN")
+    result = await merrow_runtime.run(
+        flow, {"problem": "x"}, endpoint=OpensSlowly(lambda _: "done"), store=MemoryStore()
+    )
+    assert result.outputs == {"RETURN": "done"}, result.error
