@@ -76,11 +76,11 @@ test('on Windows only programs with an ending of a program count, never scripts'
 });
 
 test('the setting may be a name, a path, or a path from the home or workspace folder', () => {
-  const surroundings = { folder: '/work', home: '/home/me' };
+  const surroundings = { folder: '/project', home: '/home/me' };
   assert.equal(namedPython('  ', surroundings), undefined);
   assert.deepEqual(namedPython('python3.12', surroundings), { name: 'python3.12' });
   assert.deepEqual(namedPython('/usr/bin/python3', surroundings), { path: '/usr/bin/python3' });
   assert.deepEqual(namedPython('~/v/bin/python', surroundings), { path: '/home/me/v/bin/python' });
-  assert.deepEqual(namedPython('.venv/bin/python', surroundings), { path: '/work/.venv/bin/python' });
-  assert.deepEqual(namedPython('${workspaceFolder}/.venv/bin/python', surroundings), { path: '/work/.venv/bin/python' });
+  assert.deepEqual(namedPython('.venv/bin/python', surroundings), { path: '/project/.venv/bin/python' });
+  assert.deepEqual(namedPython('${workspaceFolder}/.venv/bin/python', surroundings), { path: '/project/.venv/bin/python' });
 });
