@@ -68,11 +68,11 @@ class Caller:
     """What each node has used, by id; with what the journal knew already."""
 
     async def keep(self, call: CallRecord, tools: NodeTools, answer: str | None = None) -> None:
-        """Journal a call, then record it, then count it: from now on it may be used, also from the cache by ``answer``."""
+        """Count a call (whatever happens next, it is paid), journal it, then record it: from now on it may be used, also from the cache by ``answer``."""
+        self.count(call.usage, tools)
         await self.journal.record_call(call, answer)
         if self.recorder is not None:
             await self.recorder.record(call)
-        self.count(call.usage, tools)
 
     def count(self, usage: Usage, tools: NodeTools) -> None:
         """Count usage for the run and its node."""
@@ -198,22 +198,28 @@ class NodeTools:
         started = time.time()
         cache_key = self._cache_key(key, request, digest)
         reply, origin = await self._reply(key, request, digest, cache_key)
-        value, failure = _judged(reply, read)
         called = origin == "endpoint"
-        record = CallRecord(
-            key,
-            "model",
-            digest,
-            request.to_json(),
-            reply.to_json(),
-            reply.usage if called else NOTHING,
-            failure is None,
-            origin,
-            started,
-            reply.seconds,
-            content,
-        )
-        await caller.keep(record, self, cache_key if called and failure is None and caller.cache is not None else None)
+        try:
+            value, failure = _judged(reply, read)
+            record = CallRecord(
+                key,
+                "model",
+                digest,
+                request.to_json(),
+                reply.to_json(),
+                reply.usage if called else NOTHING,
+                failure is None,
+                origin,
+                started,
+                reply.seconds if called else time.time() - started,
+                content,
+            )
+            answer = cache_key if called and failure is None and caller.cache is not None else None
+            await caller.keep(record, self, answer)
+        finally:
+            if called:
+                # Only now that the cache has it: whoever asks the same in between takes it from here.
+                caller.gate.flying.pop(cache_key, None)
         if called and failure is not None and request.schema is not None and reply.finish == "stop":
             caller.calling.schema_missed(request.model, reply.text)
         return reply, value, failure
@@ -228,13 +234,16 @@ class NodeTools:
         if request.temperature > 0:
             return await self._call(key, request, digest), "endpoint"
         flying = caller.gate.flying
+        patience = (self._step.timeout, self._step.retries, caller.options.retry)
         while (other := flying.get(cache_key)) is not None:
             found = await other.wait()
             if isinstance(found, EndpointFailure):
+                if found.transient and other.patience != patience:
+                    continue  # Who waits longer or tries more often may still succeed.
                 raise found
             if found is not None:
                 return found, "shared"
-        flight = flying[cache_key] = Flight()
+        flight = flying[cache_key] = Flight(patience)
         outcome: ModelReply | EndpointFailure | None = None
         try:
             outcome = await self._call(key, request, digest)
@@ -244,7 +253,8 @@ class NodeTools:
         else:
             return outcome, "endpoint"
         finally:
-            del flying[cache_key]
+            if not isinstance(outcome, ModelReply):
+                del flying[cache_key]
             flight.land(outcome)
 
     async def _call(self, key: CallKey, request: ModelRequest, digest: str) -> ModelReply:

@@ -55,7 +55,8 @@ class Step:
     def key(self, inputs: Mapping[str, Sequence[Given]], memory: Sequence[Remembered]) -> str:
         """The node's key: SHA-256 of its resolved definition and of what it is given, in hexadecimal.
 
-        Who gave a value counts as far as a prompt shows it; ids, layout, style and comments don't.
+        Who gave a value counts as far as a prompt shows it; ids, layout, style and comments don't. ``memory`` is what the
+        node remembers; of a summary, what it is made of, so that nothing is asked to know the key.
         """
         # Each part with its length, so that no two different lists are put together alike.
         parts: list[str] = []
@@ -64,6 +65,8 @@ class Step:
             for one in values:
                 kind, text = ("s", one.value) if isinstance(one.value, str) else ("j", canonical(one.value))
                 parts.append(f"g{len(one.title)}:{one.title}{len(one.type)}:{one.type}{kind}{len(text)}:{text}")
+        if self.memory.kind == "summary":
+            parts.append("summary")
         parts += [f"r{len(entry.title)}:{entry.title}{len(entry.text)}:{entry.text}" for entry in memory]
         return hashlib.sha256(self.digest + "".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
 

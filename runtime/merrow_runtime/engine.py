@@ -12,7 +12,7 @@ from merrow_runtime.caller import Caller, NodeTools
 from merrow_runtime.definitions import Step
 from merrow_runtime.errors import EndpointFailure, NodeFailure, RunFailure
 from merrow_runtime.operators.base import Remembered, Task
-from merrow_runtime.operators.memory import recall
+from merrow_runtime.operators.memory import recall, remembered
 from merrow_runtime.operators.outputs import check_outputs
 from merrow_runtime.operators.shapes import is_of
 from merrow_runtime.scheduler import Finished, Inputs
@@ -39,14 +39,15 @@ class Engine:
         """See `merrow_runtime.scheduler.Work.run`."""
         step = self.steps[node.index]
         past_cache = node.index in self.anew
-        memory: list[Remembered] = []
-        if step.memory.kind != "none":
-            tools = NodeTools(self.caller, step, 0, past_cache=past_cache)
-            memory = await recall(step.memory.kind, step.memory.amount, entries(), tools)
+        kind, amount = step.memory.kind, step.memory.amount
+        memory = [] if kind == "none" else remembered(kind, amount, entries())
         key = step.key(inputs, memory)
         earlier = self.earlier.get(node.id)
         if earlier is not None and not past_cache and earlier.key == key and earlier.outputs is not None:
-            return Finished(dict(earlier.outputs), key, NOTHING, reused=True, memory=tuple(memory))
+            before = tuple(Remembered(**entry) for entry in earlier.memory)
+            return Finished(dict(earlier.outputs), key, NOTHING, reused=True, memory=before)
+        if kind == "summary":
+            memory = await recall(kind, amount, memory, NodeTools(self.caller, step, 0, past_cache=past_cache))
         if step.samples is None:
             outputs = await self._once(step, inputs, memory, 0, past_cache)
         else:
@@ -115,14 +116,15 @@ class Engine:
         first, goes on with those that are there (skip), or has the default in their place.
         """
         results: list[Outputs | RunFailure | None] = [None] * count
+        failures: list[RunFailure] = []
 
         async def one(sample: int) -> None:
             try:
                 results[sample] = await self._once(step, inputs, memory, sample, past_cache)
-            except (NodeFailure, EndpointFailure) as failure:
-                if step.on_error == "fail":
-                    raise
+            except RunFailure as failure:
+                # The others come to their end all the same: what they ask is paid, and kept for a resume.
                 results[sample] = failure
+                failures.append(failure)
 
         try:
             async with asyncio.TaskGroup() as group:
@@ -130,9 +132,9 @@ class Engine:
                     group.create_task(one(sample))
         except BaseExceptionGroup as problems:
             raise problems.exceptions[0] from None
-        failures = [result for result in results if isinstance(result, RunFailure)]
-        if len(failures) == count:
-            raise failures[0]
+        of_the_run = [failure for failure in failures if not isinstance(failure, (NodeFailure, EndpointFailure))]
+        if of_the_run or (failures and (step.on_error == "fail" or len(failures) == count)):
+            raise (of_the_run or failures)[0]
         if step.fallback is not None:
             results = [step.fallback if isinstance(result, RunFailure) else result for result in results]
         good = [result for result in results if isinstance(result, dict)]

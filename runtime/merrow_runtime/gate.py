@@ -12,21 +12,30 @@ from merrow_runtime.requests import ModelReply
 
 
 class Flight:
-    """A call on its way, and those that wait for it: few calls have any, so that a future is made for the first."""
+    """A call on its way, and those that wait for it: few calls have any, so that a future is made for the first.
 
-    __slots__ = ("_news",)
+    ``patience`` is how long and how often whoever makes the call tries: its failure is that of others as patient.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("_landed", "_news", "_outcome", "patience")
+
+    def __init__(self, patience: object = None) -> None:
+        self.patience = patience
+        self._landed = False
+        self._outcome: ModelReply | EndpointFailure | None = None
         self._news: asyncio.Future[ModelReply | EndpointFailure | None] | None = None
 
     async def wait(self) -> ModelReply | EndpointFailure | None:
         """Its reply, or its failure; None where whoever made it gave up."""
+        if self._landed:
+            return self._outcome
         if self._news is None:
             self._news = asyncio.get_running_loop().create_future()
         return await asyncio.shield(self._news)
 
     def land(self, outcome: ModelReply | EndpointFailure | None) -> None:
         """Tell those that wait."""
+        self._landed, self._outcome = True, outcome
         if self._news is not None:
             self._news.set_result(outcome)
 
