@@ -122,9 +122,8 @@ class Calling:
             started = time.perf_counter()
             try:
                 if request.timeout is not None and self._open is not None:
-                    await (
-                        self._open()
-                    )  # The node's time is for its call, not for what has to be made ready before the first.
+                    # The node's time is for its call, not for what has to be made ready before the first.
+                    await self._open()
                 if on_text is None and request.timeout is None:
                     reply = await self.endpoint.complete(request)
                 else:
