@@ -3,6 +3,8 @@
 import json
 import re
 import runpy
+import shlex
+import shutil
 import sys
 from pathlib import Path
 
@@ -100,3 +102,29 @@ def test_what_a_document_links_to_is_there(path: Path) -> None:
     for link in re.findall(r"\]\(([^)#\s]+)", path.read_text("utf-8")):
         if "://" not in link:
             assert (path.parent / link).exists(), link
+
+
+def test_the_commands_of_the_guide_work_one_after_another(
+    capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    monkeypatch.chdir(tmp_path)
+    guide = (ROOT / "docs" / "running.md").read_text("utf-8")
+    commands = [line for block in re.findall(r"^```sh\n(.*?)^```", guide, re.M | re.S) for line in block.splitlines()]
+    assert len(commands) > 10
+    run = ""
+    for command in commands:
+        program, *arguments = shlex.split(command)
+        assert program == "merrow"
+        outcome = in_process(capsys, *[run if argument == "RUN" else argument for argument in arguments])
+        assert outcome.code == 0, f"{command}: {outcome.err}"
+        made = re.search(r"merrow show (\S+)", outcome.err)
+        if made is not None and "vote.mmd" in command and "--only" not in command:
+            run = made[1]
+
+
+def test_the_guide_names_every_example_and_every_input() -> None:
+    guide = (ROOT / "docs" / "running.md").read_text("utf-8")
+    names = [f"`examples/{path.name}`" for path in EXAMPLES]
+    names += [f"`{path.name}`" for path in (ROOT / "examples" / "inputs").iterdir()]
+    assert [name for name in names if name not in guide] == []
