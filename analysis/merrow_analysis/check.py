@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from bisect import insort
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
+from merrow_analysis.consequences import explained_by_syntax, unexplained
 from merrow_analysis.definitions.configuration import Config
 from merrow_analysis.definitions.front_matter import EMPTY
 from merrow_analysis.definitions.libraries import with_libraries
@@ -35,30 +35,10 @@ from merrow_analysis.rules.path_rules import find_rims
 from merrow_analysis.suppressions import apply as apply_suppressions
 from merrow_analysis.suppressions import has_suppression
 from merrow_analysis.syntax.parser import Diagram
-from merrow_analysis.syntax.tree import Block, Broken, Chain
+from merrow_analysis.syntax.tree import Block, Chain
 from merrow_analysis.text import Position, Range, TextEdit
 
 _TOP = Range(Position(0, 0), Position(0, 0))
-_WORD = re.compile(r"\w+")
-_NEED_THE_WHOLE = frozenset(
-    [
-        "MW102",
-        "MW105",
-        "MW114",
-        "MW115",
-        "MW204",
-        "MW212",
-        "MW215",
-        "MW216",
-        "MW217",
-        "MW303",
-        "MW401",
-        "MW402",
-        "MW403",
-        "MW404",
-    ]
-)
-"""Rules that a statement which can't be read may set off far away, since an edge or a class of the graph is missing."""
 
 
 @dataclass(slots=True, eq=False)
@@ -123,12 +103,11 @@ class Analyser:
         analysis = Analysis(diagram, flow)
         found: list[Diagnostic] = syntax_rules.check(diagram, flow, self._notable)
         if diagram.is_flowchart:
-            meaning = self._meaning(analysis)
-            found = [*found, *_without_consequences(meaning, diagram, self._notable)]
+            found = [*found, *explained_by_syntax(self._meaning(analysis), found, diagram, self._notable)]
         if self._suppressing:
             kept, extra = apply_suppressions(diagram.blocks, found, report_unused=analysis.is_workflow)
             found = [*kept, *extra]
-        diagnostics = self.config.apply(found, self.path)
+        diagnostics = unexplained(self.config.apply(found, self.path))
         diagnostics.sort(key=_order)
         analysis.diagnostics = diagnostics
         return analysis
@@ -296,29 +275,3 @@ def _replaced(
 
 def _line(block: Block) -> int:
     return block.line
-
-
-def _without_consequences(found: list[Diagnostic], diagram: Diagram, notable: Iterable[Block]) -> list[Diagnostic]:
-    """The findings about meaning that don't merely follow from a statement that can't be read."""
-    words: set[str] = set()
-    for block in notable:
-        if any(type(statement) is Broken for statement in block.statements):
-            words.update(_WORD.findall(block.text))
-    if not words:
-        return found
-    lines = [""] * (diagram.line_count + 1)
-    for block in diagram.blocks:
-        if block.line_count == 1:
-            lines[block.line] = block.text
-    kept: list[Diagnostic] = []
-    for diagnostic in found:
-        if diagnostic.code in _NEED_THE_WHOLE:
-            continue
-        start = diagnostic.range.start
-        here = _WORD.match(lines[start.line], start.column) if start.line < len(lines) else None
-        if diagnostic.code in ("MW101", "MW104") and (words & set(_WORD.findall(diagnostic.message))):
-            continue
-        if diagnostic.severity is Severity.ERROR and here is not None and here[0] in words:
-            continue
-        kept.append(diagnostic)
-    return kept

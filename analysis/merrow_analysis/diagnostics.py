@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum
+from typing import NamedTuple
 
 from merrow_analysis.text import Range, TextEdit
 
@@ -52,9 +53,20 @@ class Fix:
     applicability: Applicability = Applicability.SAFE
 
 
+class Cause(NamedTuple):
+    """Another finding, by its rule and place."""
+
+    code: str
+    range: Range
+
+
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One finding. ``code`` and ``name`` are those of the rule that made it."""
+    """One finding. ``code`` and ``name`` are those of the rule that made it.
+
+    ``because`` are findings each of which explains this one, so that it need not be told beside them; empty in what an
+    analysis gives.
+    """
 
     code: str
     name: str
@@ -64,3 +76,4 @@ class Diagnostic:
     related: tuple[Related, ...] = ()
     fixes: tuple[Fix, ...] = ()
     tags: tuple[Tag, ...] = field(default=())
+    because: tuple[Cause, ...] = ()

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from merrow_analysis.consequences import unexplained
 from merrow_analysis.definitions.front_matter import EMPTY, FrontMatterDoc
 from merrow_analysis.definitions.types import ENTRY_POINT, PROBLEM, Type
-from merrow_analysis.diagnostics import Diagnostic
+from merrow_analysis.diagnostics import Cause, Diagnostic
 from merrow_analysis.graph.nodes import TypedGraph
 from merrow_analysis.graph.typed import ENTRY_POINT_ID, PROBLEM_ID
 from merrow_analysis.rules.class_rules import check_classes
@@ -17,13 +18,15 @@ from merrow_analysis.rules.hint_rules import check_hints
 from merrow_analysis.rules.liveness_rules import check_liveness
 from merrow_analysis.rules.operator_rules import check_operators
 from merrow_analysis.rules.path_rules import (
+    MISSING_INPUT_OR_OUTPUT,
+    OFF_PATH,
     Rims,
     check_cycles,
     check_edges,
     check_paths,
     check_rims,
-    dead_ends,
     find_rims,
+    told_dead_ends,
 )
 from merrow_analysis.rules.port_rules import check_ports
 from merrow_analysis.syntax.tree import Block, FrontMatter, Header
@@ -46,7 +49,7 @@ def check(
     """
     rims = find_rims(graph)
     places = Places(header, front_matter, document)
-    return [*check_nodes(graph, rims.stand_in_ids, places), *check_edges_and_paths(graph, rims, places)]
+    return unexplained([*check_nodes(graph, rims.stand_in_ids, places), *check_edges_and_paths(graph, rims, places)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,13 +90,14 @@ def check_nodes(graph: TypedGraph, stand_ins: frozenset[str], places: Places) ->
 
 def check_edges_and_paths(graph: TypedGraph, rims: Rims, places: Places) -> Iterator[Diagnostic]:
     """What is to say about edges, and about nodes for the edges that they have."""
-    yield from check_rims(graph, rims, _named_places(graph, places.of), places.top)
+    named = _named_places(graph, places.of)
+    yield from check_rims(graph, rims, named, places.top)
     yield from check_edges(graph)
     yield from check_cycles(graph)
     yield from check_paths(graph, rims)
-    yield from check_ports(graph, _excused(graph, rims))
+    yield from check_ports(graph, _lacking(graph, rims, named.get(PROBLEM_ID, places.top)))
     yield from check_decisions(graph)
-    yield from check_liveness(graph, dead_ends(graph, rims))
+    yield from check_liveness(graph, told_dead_ends(graph, rims))
     yield from check_hints(graph)
 
 
@@ -108,12 +112,13 @@ def _named_places(graph: TypedGraph, place_of: PlaceOf) -> dict[str, Range]:
     return places
 
 
-def _excused(graph: TypedGraph, rims: Rims) -> frozenset[Type]:
-    """Types whose lack at a port follows from a missing, or unconnected, input node that is reported itself."""
-    excused: set[Type] = set()
+def _lacking(graph: TypedGraph, rims: Rims, place: Range) -> dict[Type, Cause]:
+    """Types that nothing gives since an input node is missing, which is told at ``place``, or not connected."""
+    lacking: dict[Type, Cause] = {}
     if PROBLEM_ID in rims.missing and PROBLEM_ID not in rims.stand_ins:
-        excused.add(PROBLEM)
+        lacking[PROBLEM] = Cause(MISSING_INPUT_OR_OUTPUT.code, place)
     for index in graph.shape.inputs:
-        if graph.flow_nodes[index].id == ENTRY_POINT_ID and not graph.shape.following[index]:
-            excused.add(ENTRY_POINT)
-    return frozenset(excused)
+        node = graph.flow_nodes[index]
+        if node.id == ENTRY_POINT_ID and not graph.shape.following[index]:
+            lacking[ENTRY_POINT] = Cause(OFF_PATH.code, node.range)
+    return lacking

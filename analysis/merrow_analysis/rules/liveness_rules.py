@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
 
-from merrow_analysis.diagnostics import Diagnostic, Related, Severity
+from merrow_analysis.diagnostics import Cause, Diagnostic, Related, Severity
 from merrow_analysis.graph.conditions import NEVER, Condition, TooManyCombinationsError
 from merrow_analysis.graph.liveness import Chosen, spread
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
@@ -31,18 +33,20 @@ _MOST_DEAD_ENDS = 3
 """Dead ends that ensembles may wait for: each costs a walk through the graph."""
 
 
-def check_liveness(graph: TypedGraph, dead_ends: Sequence[int] = ()) -> Iterator[Diagnostic]:
+def check_liveness(graph: TypedGraph, dead_ends: Mapping[int, Cause]) -> Iterator[Diagnostic]:
     """Findings about what is live together. Never raises. Nothing is said while an edge out of a Decision has no
     case.
 
-    ``dead_ends`` are nodes that nothing follows, which are told of elsewhere. An ensemble that lacks one source, and
-    that does not come before such a node, most likely waits for it; so nothing is said of the ensemble.
+    ``dead_ends`` are nodes that nothing follows, and where that is told. An ensemble that lacks one source, and that does
+    not come before such a node, most likely waits for it.
     """
     if any(case is None for node in graph.decisions if node.cases is not None for case in node.cases.of_edge):
         return
     combinations = graph.combinations
     undecided = combinations.undecided
-    before = [reach(graph.shape.before, [index]) for index in dead_ends[:_MOST_DEAD_ENDS]]
+    before = [
+        (reach(graph.shape.before, [index]), cause) for index, cause in islice(dead_ends.items(), _MOST_DEAD_ENDS)
+    ]
     found: list[Diagnostic] = []
     if undecided is None:
         for index in sorted(graph.marks.gathering):
@@ -78,16 +82,16 @@ def _has_voices(graph: TypedGraph, index: int) -> bool:
 
 
 def _node(
-    graph: TypedGraph, node: TypedNode, combinations: Combinations, before: Sequence[bytearray]
+    graph: TypedGraph, node: TypedNode, combinations: Combinations, before: Sequence[tuple[bytearray, Cause]]
 ) -> Iterator[Diagnostic]:
     crowded = [found for port in node.placement.crowded if (found := _crowded(graph, node, port, combinations))]
     yield from crowded
     if node.spec is not None and node.spec.is_ensemble and node.incoming:
         ensemble = _ensemble(node, combinations)
         voices = {edge.source.index for edge in node.sources(node.spec.inputs[0].name)}
-        waits = len(voices) == 1 and any(not earlier[node.index] for earlier in before)
-        if ensemble is not None and not crowded and not waits:
-            yield ensemble
+        if ensemble is not None and not crowded:
+            awaited = [cause for earlier, cause in before if not earlier[node.index]] if len(voices) == 1 else []
+            yield replace(ensemble, because=tuple(awaited)) if awaited else ensemble
 
 
 def _crowded(graph: TypedGraph, node: TypedNode, port: str, combinations: Combinations) -> Diagnostic | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from merrow_analysis.definitions.operators import InputPort
-from merrow_analysis.diagnostics import Diagnostic, Fix, Related, Severity
+from merrow_analysis.diagnostics import Cause, Diagnostic, Fix, Related, Severity
 from merrow_analysis.graph.flow import Flow
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.graph.reach import shortest_cycle
@@ -204,17 +204,36 @@ def check_paths(graph: TypedGraph, rims: Rims) -> Iterator[Diagnostic]:
     shape, starts, ends = graph.shape, dict.fromkeys(rims.starts), dict.fromkeys(rims.ends)
     # Nothing but itself leads to a root, or follows a sink.
     unreached = [index for index in shape.roots if index not in starts and index not in ends] if starts else []
-    stuck = dead_ends(graph, rims)
+    stuck = _dead_ends(graph, rims)
     idle = [index for index in starts if not shape.following[index]] if ends else []
-    unfed = [index for index in ends if not shape.before[index]] if starts else []
+    unfed = _unfed(graph, rims)
     if unreached or idle:
         yield from _broken_beginnings(graph, [graph.nodes[i] for i in unreached], [graph.nodes[i] for i in idle])
     if stuck or unfed:
         yield from _broken_ends([graph.nodes[i] for i in stuck], [graph.nodes[i] for i in unfed])
 
 
-def dead_ends(graph: TypedGraph, rims: Rims) -> list[int]:
-    """Nodes that an input leads to, that are no output, and that nothing follows; `check_paths` tells of them."""
+def told_dead_ends(graph: TypedGraph, rims: Rims) -> dict[int, Cause]:
+    """Nodes that an input leads to, that are no output, and that nothing follows; and where `check_paths` tells of them."""
+    stuck = [graph.nodes[index] for index in _dead_ends(graph, rims)]
+    result = _unfed_result([graph.nodes[index] for index in _unfed(graph, rims)])
+    together = result is not None and len(stuck) > 1
+    return {
+        node.index: Cause(OFF_PATH.code, result.flow.range if together and result is not None else node.flow.range)
+        for node in stuck
+    }
+
+
+def _unfed(graph: TypedGraph, rims: Rims) -> list[int]:
+    """Outputs that nothing leads to."""
+    return [index for index in dict.fromkeys(rims.ends) if not graph.shape.before[index]] if rims.starts else []
+
+
+def _unfed_result(unfed: list[TypedNode]) -> TypedNode | None:
+    return next((node for node in unfed if node.id == RETURN_ID), None)
+
+
+def _dead_ends(graph: TypedGraph, rims: Rims) -> list[int]:
     shape, starts, ends = graph.shape, set(rims.starts), set(rims.ends)
     stuck = [index for index in shape.sinks if index not in ends and index not in starts] if ends else []
     if stuck and starts:
@@ -254,7 +273,7 @@ def _broken_beginnings(graph: TypedGraph, unreached: list[TypedNode], idle: list
 
 
 def _broken_ends(stuck: list[TypedNode], unfed: list[TypedNode]) -> Iterator[Diagnostic]:
-    result = next((node for node in unfed if node.id == RETURN_ID), None)
+    result = _unfed_result(unfed)
     if len(stuck) > 1 and result is not None:
         names = listed(node.id for node in stuck)
         message = f"Nothing leads to {RETURN_ID}, and {names} lead nowhere; draw an edge to {RETURN_ID}."

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from merrow_analysis.definitions.types import CODE, ENTRY_POINT, PROBLEM, TEXT, Type
-from merrow_analysis.diagnostics import Diagnostic, Fix, Related, Severity
+from merrow_analysis.diagnostics import Cause, Diagnostic, Fix, Related, Severity
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.graph.placement import Finding
 from merrow_analysis.graph.ports import is_odd_result
@@ -72,14 +72,14 @@ CASE_WITHOUT_VALUE = register(
 )
 
 
-def check_ports(graph: TypedGraph, excused: frozenset[Type]) -> Iterator[Diagnostic]:
-    """Findings about ports. Open ports of a type in ``excused`` follow from a missing or unconnected input node."""
+def check_ports(graph: TypedGraph, lacking: Mapping[Type, Cause]) -> Iterator[Diagnostic]:
+    """Findings about ports. That ports of a type in ``lacking`` are open follows from what is told of an input node."""
     for index in sorted(graph.marks.found):
         node = graph.nodes[index]
         for finding in node.placement.findings:
             if finding.kind == "missing-input":
-                if not _is_excused(finding.wanted, excused, graph):
-                    yield _missing_input(node, finding, graph)
+                causes = [cause for given, cause in lacking.items() if _feeds(given, finding.wanted, graph)]
+                yield _missing_input(node, finding, graph, causes)
                 continue
             if finding.kind == "given-twice":
                 yield _given_twice(node, finding.port or "")
@@ -100,8 +100,8 @@ def _given_twice(node: TypedNode, port: str) -> Diagnostic:
     return report(CONFLICT, parameter_range(node, port), message, related=related)
 
 
-def _is_excused(wanted: Type | None, excused: frozenset[Type], graph: TypedGraph) -> bool:
-    return wanted is not None and any(graph.types.fits(given, wanted) for given in excused)
+def _feeds(given: Type, wanted: Type | None, graph: TypedGraph) -> bool:
+    return wanted is not None and graph.types.fits(given, wanted)
 
 
 def _port(node: TypedNode, name: str | None) -> str:
@@ -188,7 +188,7 @@ def _ambiguous(graph: TypedGraph, node: TypedNode, edge: TypedEdge, finding: Fin
     return report(AMBIGUOUS_PORT, edge.flow.range, message, fixes=fixes)
 
 
-def _missing_input(node: TypedNode, finding: Finding, graph: TypedGraph) -> Diagnostic:
+def _missing_input(node: TypedNode, finding: Finding, graph: TypedGraph, because: list[Cause]) -> Diagnostic:
     port, wanted = finding.port or "", finding.wanted or TEXT
     carrying = [edge for edge in node.incoming if edge.order_only and edge.source.placement.signature.has_value]
     case_edge = next((edge for edge in carrying if not edge.placed.label.after), None)
@@ -197,7 +197,7 @@ def _missing_input(node: TypedNode, finding: Finding, graph: TypedGraph) -> Diag
     else:
         how = f"draw an edge into it, such as `{_giver(graph, node, wanted)} -->|{port}| {node.id}`."
     message = f"{named(node)} needs its port `{port}` ({wanted}), but nothing feeds it; {how}"
-    return report(MISSING_REQUIRED_INPUT, node.flow.range, message)
+    return report(MISSING_REQUIRED_INPUT, node.flow.range, message, because=because)
 
 
 def _giver(graph: TypedGraph, node: TypedNode, wanted: Type) -> str:

@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections.abc import Iterable
 
 from merrow_analysis.definitions.metadata import parse_metadata
-from merrow_analysis.diagnostics import Applicability, Diagnostic, Fix, Related, Tag
+from merrow_analysis.diagnostics import Applicability, Cause, Diagnostic, Fix, Related, Tag
 from merrow_analysis.graph.flow import FlowNode
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_analysis.graph.resolve import Claim
@@ -27,10 +27,19 @@ def report(
     related: Iterable[Related] = (),
     fixes: Iterable[Fix] = (),
     tags: tuple[Tag, ...] = (),
+    because: Iterable[Cause] = (),
 ) -> Diagnostic:
-    """A finding of ``rule``."""
+    """A finding of ``rule``; ``because`` are others that explain it."""
     return Diagnostic(
-        rule.code, rule.name, rule.severity, message, place, related=tuple(related), fixes=tuple(fixes), tags=tags
+        rule.code,
+        rule.name,
+        rule.severity,
+        message,
+        place,
+        related=tuple(related),
+        fixes=tuple(fixes),
+        tags=tags,
+        because=tuple(because),
     )
 
 

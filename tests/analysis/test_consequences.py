@@ -1,0 +1,70 @@
+"""A finding that follows from another is told where that one is silenced, and only there."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.analysis.workflows import workflow
+
+from merrow_analysis.check import Analysis, analyse
+from merrow_analysis.definitions.configuration import parse_configuration
+from merrow_analysis.diagnostics import Severity
+
+C = ":::CustomOp"
+WAITING = workflow(f"PROBLEM --> A{C} & B{C}", "A --> V:::ScEnsembleOp --> RETURN")
+"""B is a dead end, for which the ensemble V waits."""
+NO_PROBLEM = "flowchart TD\nRETURN([R]):::Interface\nX --> A:::ProgrammerOp --> RETURN\nX:::CustomOp\n"
+NO_ENTRY = workflow(
+    "ENTRY_POINT([E]):::Interface", "G:::CustomCodeGenerateOp", "PROBLEM -->|problem| G & T:::TestOp",
+    "G -->|solution| T --> RETURN",
+)  # fmt: skip
+UNREADABLE = workflow(f"PROBLEM --> A{C}", "A --> [x", "A ~~~ RETURN")
+
+
+def codes(text: str, settings: str = "") -> list[str]:
+    found: Analysis = analyse(text, config=parse_configuration(settings))
+    assert not any(one.because for one in found.diagnostics)
+    return [one.code for one in found.diagnostics if one.severity is not Severity.HINT]
+
+
+@pytest.mark.parametrize(
+    ("text", "cause", "consequence"),
+    [
+        (WAITING, "MW102", "MW105"),
+        (NO_PROBLEM, "MW101", "MW204"),
+        (NO_ENTRY, "MW102", "MW204"),
+        (UNREADABLE, "MW001", "MW102"),
+    ],
+)
+def test_a_consequence_is_told_where_its_cause_is_not(text: str, cause: str, consequence: str) -> None:
+    assert cause in codes(text)
+    assert consequence not in codes(text)
+    for silenced in (
+        codes(text, f'ignore = ["{cause}"]'),
+        codes(text.replace("flowchart TD\n", f"flowchart TD\n%% merrow: ignore-file[{cause}]\n")),
+        codes(text, f'[severity]\n{cause} = "hint"'),
+    ):
+        assert cause not in silenced
+        assert consequence in silenced
+    both = f'ignore = ["{cause}", "{consequence}"]'
+    assert consequence not in codes(text, both)
+
+
+def test_another_place_of_the_same_rule_explains_nothing() -> None:
+    """Of two dead ends the ensemble may wait for either; the finding about a node apart is no reason."""
+    lines = WAITING.replace("PROBLEM --> A", "%% merrow: ignore[MW102]\nB\nX:::CustomOp\nPROBLEM --> A")
+    assert sorted(codes(lines)) == ["MW102", "MW105"]
+    assert codes(WAITING + "X:::CustomOp\n").count("MW105") == 0
+
+
+@given(st.sets(st.sampled_from(["MW001", "MW101", "MW102", "MW105", "MW204"])), st.sampled_from(
+    [WAITING, NO_PROBLEM, NO_ENTRY, UNREADABLE]
+))  # fmt: skip
+def test_a_file_with_errors_is_valid_only_where_all_of_them_are_silenced(ignored: set[str], text: str) -> None:
+    settings = f"ignore = [{', '.join(repr(code) for code in sorted(ignored))}]"
+    analysis = analyse(text, config=parse_configuration(settings))
+    everything = {code for code in ("MW001", "MW101", "MW102", "MW105", "MW204") if code in codes(text)}
+    if not everything <= ignored:
+        assert not analysis.is_valid
+    assert not ignored & {one.code for one in analysis.diagnostics}
