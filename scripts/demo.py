@@ -83,7 +83,7 @@ def run_to_the_end(folder: str) -> None:
     header = json.loads((Path(folder) / recording).read_text("utf-8").partition("\n")[0])
     sys.stdout.write("\nAnother workflow, run from end to end: three voices and a vote on a word problem.\n\n")
     sys.stdout.write(textwrap.indent((Path(folder) / problem).read_text("utf-8"), "    "))
-    sys.stdout.write(f"\nNo key, no network, no cost: a recording answers. {header['note']}\n{header['shows']}\n")
+    sys.stdout.write(f"\nNo key, no network, no cost: a recording answers, as it says itself.\n{header['shows']}\n")
     shown = merrow(folder, "run", workflow, "--input", f"problem=@{problem}", "--replay", recording)
     sys.stdout.write(shown)
     run = re.search(r"merrow show (\S+)", plain(shown))

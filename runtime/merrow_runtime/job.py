@@ -136,8 +136,11 @@ class Job:
                 "endpoint": calling.origin,
                 "nodes": scheduler.count,
             }
-            if self.chosen.notices:
-                data["notices"] = list(self.chosen.notices)
+            notices = list(self.chosen.notices)
+            if self.replay is not None and "note" in self.replay.header:
+                notices.append(f"The recording says: {self.replay.header['note']}")
+            if notices:
+                data["notices"] = notices
             begun.tell("run_started", None, data)
 
         async def work() -> RunResult:

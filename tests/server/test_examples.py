@@ -47,6 +47,7 @@ def test_an_example_runs_from_its_recording_to_the_output_that_was_written_for_i
     outcome = in_process(capsys, "run", path, *script.arguments(), "--replay", str(script.replay))
     assert (outcome.out, outcome.code) == (f"{script.output}\n", 0), outcome.err
     assert "0 calls" in outcome.err
+    assert "Note: The recording says: The answers in this recording were written by hand" in outcome.err
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.name)

@@ -154,6 +154,17 @@ def test_a_failed_run_says_node_endpoint_and_reason_and_goes_on_when_resumed(
     assert "2 calls" in resumed.err
 
 
+def test_what_a_file_of_the_workspace_may_not_set_is_told_when_the_run_begins(
+    server: OpenAIServer, capsys: Capture
+) -> None:
+    write("flow.mmd", CHAIN.replace("model: test-model", "model: test-model\n  base_url: http://127.0.0.1:9/v1"))
+    outcome = run(capsys, server, "--input", "problem=1")
+    assert outcome.code == 0
+    assert "Note: " in outcome.err
+    assert "http://127.0.0.1:9" in outcome.err
+    assert len(server.requests) == 2
+
+
 def test_nothing_is_asked_twice_for_the_same(server: OpenAIServer, capsys: Capture) -> None:
     write("flow.mmd", CHAIN)
     for _ in range(2):

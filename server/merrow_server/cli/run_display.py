@@ -85,6 +85,8 @@ class Lines:
             if self._verbose:
                 self._text(event.node or "", str(event.data.get("text", "")))
             return
+        for notice in _notices(event):
+            click.echo(f"{click.style('Note:', fg='yellow')} {notice}", err=True)
         line = _line(event)
         if line is not None:
             self._end_of_text()
@@ -101,6 +103,11 @@ class Lines:
         if self._open is not None:
             click.echo(err=True)
             self._open = None
+
+
+def _notices(event: Event) -> list[str]:
+    """What the user should know of a run that begins: of its endpoint, its key, its recording."""
+    return [visible(str(notice)) for notice in event.data.get("notices", ())] if event.event == "run_started" else []
 
 
 def _line(event: Event) -> str | None:
@@ -162,6 +169,11 @@ class LiveTable:
             self._live.__exit__(kind, problem, trace)
 
     def show(self, event: Event) -> None:
+        from rich.markup import escape
+
+        if self._live is not None:
+            for notice in _notices(event):
+                self._live.console.print("[yellow]Note:[/]", escape(notice), highlight=False)
         if event.node is None:
             return
         if event.event == "node_output":
