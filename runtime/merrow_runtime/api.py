@@ -91,6 +91,7 @@ def start(
             snapshot=snapshot,
             parent=None if earlier is None else earlier.id,
         )
+        resources.tidy()
         return job.begin(record, resources.store.begin(record))
 
 

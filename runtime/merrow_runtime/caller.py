@@ -68,7 +68,9 @@ class Caller:
     """What each node has used, by id; with what the journal knew already."""
 
     async def keep(self, call: CallRecord, tools: NodeTools, answer: str | None = None) -> None:
-        """Count a call (whatever happens next, it is paid), journal it, then record it: from now on it may be used, also from the cache by ``answer``."""
+        """Count a call (whatever happens next, it is paid), journal it, then record it: from now on it may be used, also
+        from the cache by ``answer``.
+        """
         self.count(call.usage, tools)
         await self.journal.record_call(call, answer)
         if self.recorder is not None:

@@ -103,6 +103,15 @@ class Resources:
             self._chosen = choose(self._options, self._base_url, machine, self.store.dialects)
         return self._chosen
 
+    def tidy(self) -> None:
+        """Take out of the user's own journal what it shall keep no longer. Raises `UsageFailure`, `StoreFailure`."""
+        if self._own_store and not self._options.no_store:
+            limits = read_user_settings().journal
+            self.store.tidy(
+                None if limits.keep_days is None else limits.keep_days * 86_400,
+                None if limits.max_mb is None else int(limits.max_mb * 1_000_000),
+            )
+
     async def close(self) -> None:
         """Close what this run opened."""
         if self._own_endpoint and self._chosen is not None:

@@ -21,6 +21,16 @@ _KEY_NAMES = frozenset({"api_key", "key", "openai_api_key", "token"})
 
 
 @dataclass(frozen=True, slots=True)
+class JournalLimits:
+    """How long runs and cached answers are kept, in days, and how many megabytes (10^6 bytes) all of them may have; None is
+    without end. The oldest go first, when a run begins.
+    """
+
+    keep_days: float | None = 90.0
+    max_mb: float | None = 1000.0
+
+
+@dataclass(frozen=True, slots=True)
 class UserSettings:
     """What the user's file says. ``api_key_env`` has by origin the name of the environment variable that holds the key for
     it; ``proxy`` is an address, False for none, None for what the environment says.
@@ -32,6 +42,7 @@ class UserSettings:
     proxy: str | bool | None = None
     api_key_env: Mapping[str, str] = field(default_factory=dict)
     trusted_origins: frozenset[str] = frozenset()
+    journal: JournalLimits = field(default_factory=JournalLimits)
     prices: PriceTable = field(default_factory=PriceTable)
     path: Path | None = None
 
@@ -125,6 +136,20 @@ def _key_variables(value: object, name: str) -> object:
     return {origin_of(origin, f"origin in `{name}`"): variable for origin, variable in table.items()}
 
 
+def _journal(value: object, name: str) -> JournalLimits:
+    if not isinstance(value, dict) or value.keys() - {"keep_days", "max_mb"}:
+        raise ValueError(f"`[{name}]` is a table with `keep_days` and `max_mb`")
+    return JournalLimits(**{key: _limit(limit, f"{name}.{key}") for key, limit in value.items()})
+
+
+def _limit(value: object, name: str) -> float | None:
+    if value is False:
+        return None
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < float("inf"):
+        raise ValueError(f"`{name}` is neither a number above 0 nor false")
+    return float(value)
+
+
 def _prices(value: object, name: str) -> PriceTable:
     if not isinstance(value, dict) or not all(isinstance(models, dict) for models in value.values()):
         raise ValueError(f'`{name}` is not a table by origin and model: [{name}."https://host"."model"]')
@@ -152,5 +177,6 @@ _READERS: Mapping[str, Callable[[object, str], Any]] = {
     "proxy": _proxy,
     "api_key_env": _key_variables,
     "trusted_origins": _origins,
+    "journal": _journal,
     "prices": _prices,
 }

@@ -15,7 +15,7 @@ from merrow_runtime.store.contract import CallRecord, NodeRecord, RunRecord
 from merrow_runtime.store.dialects import Dialects
 from merrow_runtime.store.journal import SqliteJournal
 from merrow_runtime.store.location import private_file, state_folder
-from merrow_runtime.store.pruning import Pruned, prune
+from merrow_runtime.store.pruning import Pruned, prune, tidy
 from merrow_runtime.store.schema import TABLES, VERSION
 from merrow_runtime.store.writer import BALLAST, Writer, explained, in_transaction
 
@@ -148,6 +148,10 @@ class Store:
         self._writer.flush()
         return prune(self._database, older_than_s, max_bytes)
 
+    def tidy(self, older_than_s: float | None, max_bytes: int | None) -> None:
+        """The same a little at a time, cheap enough for the beginning of every run. Raises `StoreFailure`."""
+        tidy(self._database, older_than_s, max_bytes)
+
     def close(self) -> None:
         """Write what waits and close the file."""
         self._writer.flush()
@@ -207,6 +211,7 @@ def connect(path: str) -> sqlite3.Connection:
             for statement in TABLES.split(";"):
                 database.execute(statement)
             database.execute(f"PRAGMA user_version = {VERSION}")
+        database.execute("CREATE INDEX IF NOT EXISTS runs_by_start ON runs (started)")
 
     in_transaction(database, work)
     return database

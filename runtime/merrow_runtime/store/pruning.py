@@ -5,12 +5,13 @@ from __future__ import annotations
 import sqlite3
 import time
 from dataclasses import dataclass
+from typing import Any
 
 from merrow_runtime.store import lease
 from merrow_runtime.store.writer import explained, in_transaction
 
 _AT_ONCE = 50
-_OLDEST_ANSWERS = "DELETE FROM answers WHERE key IN (SELECT key FROM answers ORDER BY used LIMIT ?)"
+_PAGES_AT_ONCE = 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,23 +28,42 @@ def prune(database: sqlite3.Connection, older_than_s: float | None, max_bytes: i
     the journal holds at most ``max_bytes``. None: no limit of that kind. Raises `StoreFailure`.
     """
     runs = answers = 0
+    while (gone := _step(database, older_than_s, max_bytes)) != (0, 0):
+        runs, answers = runs + gone[0], answers + gone[1]
+    _give_back(database, None)
+    return Pruned(runs, answers, size(database))
+
+
+def tidy(database: sqlite3.Connection, older_than_s: float | None, max_bytes: int | None) -> None:
+    """The same a little at a time, for the beginning of every run: next to nothing where all is within its limits, and
+    what is far beyond them comes down to them run by run. Raises `StoreFailure`.
+    """
+    if _step(database, older_than_s, max_bytes) != (0, 0):
+        _give_back(database, _PAGES_AT_ONCE)
+
+
+def _step(database: sqlite3.Connection, older_than_s: float | None, max_bytes: int | None) -> tuple[int, int]:
+    """Take out a few of the oldest runs and answers that are beyond the limits; how many of each."""
     if older_than_s is not None:
         before = time.time() - older_than_s
-        runs += _take(database, "SELECT id FROM runs WHERE coalesce(ended, started) < ?", (before,))
-        answers += in_transaction(
-            database, lambda db: db.execute("DELETE FROM answers WHERE used < ?", (before,)).rowcount
-        )
-    while max_bytes is not None and size(database) > max_bytes:
-        gone = _take(database, "SELECT id FROM runs ORDER BY started LIMIT ?", (_AT_ONCE,))
-        forgotten = in_transaction(database, lambda db: db.execute(_OLDEST_ANSWERS, (10 * _AT_ONCE,)).rowcount)
-        runs, answers = runs + gone, answers + forgotten
-        if not gone and not forgotten:
-            break
+        old = "SELECT id FROM runs WHERE started < ? AND coalesce(ended, started) < ? ORDER BY started"
+        gone = _take(database, old, (before, before), _AT_ONCE), _forget(database, "WHERE used < ?", (before,))
+        if gone != (0, 0):
+            return gone
+    if max_bytes is None or size(database) <= max_bytes:
+        return 0, 0
+    count = _rows(database, "SELECT count(*) FROM runs", ())[0][0]
+    # A tenth of them, so that of a few great ones not all go where the oldest is enough.
+    runs = _take(database, "SELECT id FROM runs ORDER BY started", (), min(_AT_ONCE, 1 + count // 10))
+    return runs, _forget(database, "", ())
+
+
+def _give_back(database: sqlite3.Connection, pages: int | None) -> None:
+    """Make the file smaller by pages that nothing needs any more: all, or at most so many."""
     try:
-        database.execute("PRAGMA incremental_vacuum").fetchall()
+        database.execute("PRAGMA incremental_vacuum" + ("" if pages is None else f"({pages})")).fetchall()
     except sqlite3.Error as problem:
         raise explained(problem) from problem
-    return Pruned(runs, answers, size(database))
 
 
 def size(database: sqlite3.Connection) -> int:
@@ -57,13 +77,39 @@ def size(database: sqlite3.Connection) -> int:
     return int((pages - free) * each)
 
 
-def _take(database: sqlite3.Connection, query: str, values: tuple[float, ...]) -> int:
+def _forget(database: sqlite3.Connection, where: str, values: tuple[float, ...]) -> int:
+    """Take out the answers that were not used for the longest time."""
+    oldest = f"SELECT key FROM answers {where} ORDER BY used LIMIT {10 * _AT_ONCE}"  # noqa: S608 (texts of this module)
+    if not _rows(database, oldest, values):
+        return 0  # without a transaction, which would wait for other processes
+    count: int = in_transaction(
+        database,
+        lambda database: database.execute(f"DELETE FROM answers WHERE key IN ({oldest})", values).rowcount,  # noqa: S608
+    )
+    return count
+
+
+def _take(database: sqlite3.Connection, query: str, values: tuple[float, ...], most: int) -> int:
+    """Take out the first runs of a query that nobody works on."""
+    found = _rows(database, query, values)
+    if not found:
+        return 0
+
     def work(database: sqlite3.Connection) -> int:
         count = 0
-        for (run,) in database.execute(query, values).fetchall():
+        for (run,) in found:
+            if count == most:
+                break
             if not lease.is_held(database, run):
                 count += database.execute("DELETE FROM runs WHERE id = ?", (run,)).rowcount
         return count
 
     count: int = in_transaction(database, work)
     return count
+
+
+def _rows(database: sqlite3.Connection, query: str, values: tuple[float, ...]) -> list[Any]:
+    try:
+        return database.execute(query, values).fetchall()
+    except sqlite3.Error as problem:
+        raise explained(problem) from problem

@@ -12,6 +12,7 @@ import merrow_runtime
 from merrow_runtime import RunOptions, UsageFailure
 from merrow_runtime.errors import EndpointFailure, StoreFailure
 from merrow_runtime.requests import ModelRequest
+from merrow_runtime.store.contract import RunRecord
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.memory import MemoryStore
 
@@ -244,4 +245,18 @@ async def test_a_call_is_in_the_journal_before_its_result_is_used(tmp_path: Path
     result = await merrow_runtime.run(workflow(*CHAIN), {"problem": "x"}, endpoint=FakeEndpoint(answer), store=store)
     assert result.status == "finished", result.error
     assert found == [[], ["A"], ["A", "B"]]
+    store.close()
+
+
+@pytest.mark.parametrize(("settings", "kept"), [("", 1), ("[journal]\nkeep_days = false", 2)])
+async def test_old_runs_go_when_another_begins_as_the_users_settings_say(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: str, kept: int
+) -> None:
+    monkeypatch.setenv("MERROW_STATE_DIR", str(tmp_path))
+    monkeypatch.setenv("MERROW_CONFIG_DIR", str(tmp_path))
+    (tmp_path / "config.toml").write_text(settings)
+    store = Store.open(tmp_path / "runs.sqlite")
+    await store.begin(RunRecord("old", "old.mmd", "finished", started=1000.0, ended=1000.0)).close()
+    await merrow_runtime.run(workflow(*CHAIN), {"problem": "p"}, endpoint=FakeEndpoint())
+    assert len(store.runs()) == kept
     store.close()

@@ -157,6 +157,9 @@ def test_all_settings_are_read(tmp_path: Path) -> None:
         concurrency = 8
         proxy = "http://proxy.example:3128"
         trusted_origins = ["https://models.example.com/anything"]
+        [journal]
+        keep_days = 7
+        max_mb = false
         [api_key_env]
         "https://models.example.com" = "MINE_KEY"
         [prices."http://localhost:11434"."*"]
@@ -170,6 +173,7 @@ def test_all_settings_are_read(tmp_path: Path) -> None:
     )
     assert (settings.model, settings.concurrency, settings.proxy) == ("llama3.3", 8, "http://proxy.example:3128")
     assert settings.trusted_origins == {MINE}
+    assert (settings.journal.keep_days, settings.journal.max_mb) == (7, None)
     assert settings.api_key_env == {MINE: "MINE_KEY"}
     local = settings.prices.price_of("http://localhost:11434", "llama3.3")
     assert local is not None
@@ -203,6 +207,9 @@ def test_one_name_of_a_key_belongs_to_the_base_url(tmp_path: Path) -> None:
         ('[prices."https://h"."m"]\ninput = 1\noutput = 1\ncached = 1', "cached"),
         ('[prices."https://h"]\nm = 1', "`m`"),
         ("prices = 1", "prices"),
+        ("[journal]\nkeep_days = 0", "journal.keep_days"),
+        ("[journal]\nmax_mb = true", "journal.max_mb"),
+        ("[journal]\nkeep = 3", "keep_days"),
         ("base_url =", "TOML"),
     ],
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sqlite3
+import time
 import stat
 import subprocess
 import sys
@@ -209,6 +210,34 @@ async def test_old_runs_and_answers_are_pruned_and_living_ones_stay(path: Path) 
     pruned = store.prune(60.0, None)
     assert [shown.id for shown in store.runs()] == ["living"]
     await living.close()
+    store.close()
+
+
+async def test_of_great_runs_only_as_many_oldest_go_as_must(path: Path) -> None:
+    store = Store.open(path)
+    for number in range(5):
+        journal = store.begin(run(f"great-{number}", started=float(number)))
+        await journal.record_call(call(text="x" * 200_000))
+        if number:
+            await journal.close()  # the oldest goes on
+    store.prune(None, 500_000)
+    assert [shown.id for shown in store.runs()] == ["great-4", "great-0"]
+    store.close()
+
+
+async def test_a_journal_comes_down_to_its_limits_a_little_at_a_time(path: Path) -> None:
+    store = Store.open(path)
+    for number in range(120):
+        await store.begin(run(f"old-{number:03}", started=float(number), ended=float(number))).close()
+    await store.begin(run("resumed", started=1.0, ended=time.time())).close()
+    await store.begin(run("new")).close()
+    counts = []
+    for _ in range(4):
+        store.tidy(86_400, None)
+        counts.append(len(store.runs(limit=1000)))
+    assert counts == [72, 22, 2, 2]
+    store.tidy(None, 1)
+    assert [shown.id for shown in store.runs()] == ["new"]
     store.close()
 
 
