@@ -130,6 +130,8 @@ def test_a_fault_that_lasts_is_told_with_node_endpoint_and_reason(
     assert server.origin in error
     assert reason in error
     assert "<html" not in error
+    assert arguments or "B failed: " in outcome.err
+    assert "failed: Node" not in outcome.err, "the name is said once"
     assert "Traceback" not in outcome.err
     assert (shown["status"], shown["error"]) == ("failed", error)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import time
 from types import TracebackType
@@ -125,8 +126,13 @@ def _line(event: Event) -> str | None:
         case "node_retrying":
             return click.style(f"{event.node} tries again: {data.get('reason', '')}", fg="yellow")
         case "node_failed":
-            return click.style(f"{event.node} failed: {data.get('error', '')}", fg="red")
+            return click.style(f"{event.node} failed: {_error(event)}", fg="red")
     return None
+
+
+def _error(event: Event) -> str:
+    """Why a node failed, without its name, which stands before it already."""
+    return re.sub(rf"^Node `?{re.escape(event.node or '')}`?: ", "", str(event.data.get("error") or ""))
 
 
 def _worked(data: Any) -> bool:
@@ -199,7 +205,7 @@ class LiveTable:
         for node, event in self._states.items():
             running = event.event in ("node_started", "node_retrying")
             seconds = now - self._began[node] if running and node in self._began else event.data.get("seconds", 0.0)
-            said = str(event.data.get("error") or event.data.get("reason") or event.data.get("case") or "")
+            said = str(_error(event) or event.data.get("reason") or event.data.get("case") or "")
             if running:
                 said = said or " ".join(self._texts.get(node, "").split())
             tokens = Usage.from_json(event.data["usage"]).tokens if "usage" in event.data else 0
