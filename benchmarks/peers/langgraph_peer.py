@@ -1,6 +1,6 @@
 """Runs graphs with LangGraph for `benchmarks.runtime`, asked by lines of JSON; it imports nothing of Merrow.
 
-A node hands on a number that is added up, and no text: the least that LangGraph's state can be.
+A node reads the texts of those before it from the state and hands on a short one of its own, as the others' nodes do.
 """
 
 from __future__ import annotations
@@ -22,14 +22,15 @@ from langgraph.graph import END, START, StateGraph
 
 
 class State(TypedDict):
-    count: Annotated[int, operator.add]
+    texts: Annotated[dict[str, str], operator.or_]
 
 
-def node(seconds: float) -> Callable[[State], Awaitable[dict[str, int]]]:
-    async def work(_: State) -> dict[str, int]:
+def node(name: str, sources: list[str], seconds: float) -> Callable[[State], Awaitable[dict[str, dict[str, str]]]]:
+    async def work(state: State) -> dict[str, dict[str, str]]:
+        given = [state["texts"][source] for source in sources]
         if seconds:
             await asyncio.sleep(seconds)
-        return {"count": 1}
+        return {"texts": {name: f"This is the answer of {name} to {len(given)} texts."}}
 
     return work
 
@@ -37,7 +38,7 @@ def node(seconds: float) -> Callable[[State], Awaitable[dict[str, int]]]:
 def build(before: dict[str, list[str]], seconds: float) -> StateGraph[State]:
     graph = StateGraph(State)
     for name, sources in before.items():
-        graph.add_node(name, node(seconds))
+        graph.add_node(name, node(name, sources, seconds))
         for source in sources or [START]:
             graph.add_edge(source, name)
     graph.add_edge(next(reversed(before)), END)
@@ -48,11 +49,11 @@ async def measured(graph: Any, settings: dict[str, Any], nodes: int) -> dict[str
     gc.collect()
     gc.freeze()
     wall, cpu = time.perf_counter(), time.process_time()
-    result = await graph.ainvoke({"count": 0}, settings)
+    result = await graph.ainvoke({"texts": {}}, settings)
     passed = {"cpu": time.process_time() - cpu, "wall": time.perf_counter() - wall}
     gc.unfreeze()
-    if result["count"] != nodes:
-        raise SystemExit(f"LangGraph ran {result['count']} nodes of {nodes}")
+    if len(result["texts"]) != nodes:
+        raise SystemExit(f"LangGraph ran {len(result['texts'])} nodes of {nodes}")
     return passed
 
 

@@ -105,8 +105,11 @@ class Engine:
         tools = NodeTools(self.caller, step, sample, past_cache=past_cache)
         outputs = await step.operator.run(Task(step.definition, inputs, memory, sample), tools)
         shapes = step.shapes
-        if outputs.keys() != shapes.keys() or not all(is_of(outputs[port], shape) for port, shape in shapes.items()):
+        if outputs.keys() != shapes.keys():
             check_outputs(step.definition, outputs)  # Says what is wrong.
+        for port, shape in shapes.items():
+            if not is_of(outputs[port], shape):
+                check_outputs(step.definition, outputs)
         return outputs
 
     async def _samples(
