@@ -13,8 +13,9 @@ from merrow_runtime.errors import UsageFailure
 from merrow_runtime.job import Job
 from merrow_runtime.loading import load
 from merrow_runtime.models.endpoint import Endpoint
+from merrow_runtime.models.offline import OFFLINE_ORIGIN
 from merrow_runtime.options import RunOptions
-from merrow_runtime.resources import Resources
+from merrow_runtime.resources import NoEndpoint, Resources
 from merrow_runtime.running import Run, RunResult
 from merrow_runtime.store.contract import NodeRecord, RunRecord
 from merrow_runtime.store.database import Store
@@ -82,6 +83,7 @@ def start(
             "inputs": job.inputs,
             "options": options.to_json(),
             "base_url": resources.base_url,
+            "origin": job.chosen.endpoint.origin,
         }
         record = RunRecord(
             identity,
@@ -122,6 +124,8 @@ def resume(
         resources.prefer(record.snapshot.get("base_url"))
         reused = {node.node: node for node in resources.store.nodes(record.id) if node.status == "reused"}
         job = Job(workflow, merged, record.snapshot["inputs"], resources, _earlier(resources.store, merged, reused))
+        if endpoint is None and own.base_url is None and own.replay is None and record.status != "finished":
+            _check_same_origin(record, job.chosen.endpoint.origin)
         asyncio.get_running_loop()
         record, journal = resources.store.take(record.id)
         return job.begin(record, journal, elapsed=_worked(resources.store, record.id))
@@ -129,6 +133,24 @@ def resume(
 
 _KEPT = ("model", "default_model", "seed", "repeat", "fresh", "from_run", "from_node", "only", "set_values")
 _BUDGETS = ("budget_usd", "budget_tokens", "budget_seconds")
+
+
+def _check_same_origin(record: RunRecord, now: str) -> None:
+    """Raise `UsageFailure` where another endpoint than the run's would answer, since the environment has changed or what
+    it was replayed from isn't named: nobody asked for that.
+    """
+    before = record.snapshot.get("origin", now)
+    if before == now:
+        return
+    if before == NoEndpoint.origin:
+        raise UsageFailure(
+            f"Run {record.id} was replayed from a recording; go on with --replay F, or name an endpoint with --base-url."
+        )
+    other = "the embedded offline model" if now == OFFLINE_ORIGIN else now
+    raise UsageFailure(
+        f"Run {record.id} was answered by {before}, and {other} would go on with it; set the environment as it was then, or"
+        " name the endpoint with --base-url."
+    )
 
 
 def _earlier(store: Store, options: RunOptions, reused: Mapping[str, NodeRecord]) -> dict[str, NodeRecord]:

@@ -260,3 +260,25 @@ async def test_old_runs_go_when_another_begins_as_the_users_settings_say(
     await merrow_runtime.run(workflow(*CHAIN), {"problem": "p"}, endpoint=FakeEndpoint())
     assert len(store.runs()) == kept
     store.close()
+
+
+async def test_no_other_endpoint_goes_on_with_a_run_unasked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("MERROW_CONFIG_DIR", str(tmp_path))
+    store = MemoryStore()
+    failed = await merrow_runtime.run(workflow(*CHAIN), {"problem": "p"}, endpoint=failing_at("second"), store=store)
+    with pytest.raises(UsageFailure, match=r"by http://fake.test, and the embedded offline model would .* --base-url"):
+        merrow_runtime.resume(failed.run, store=store)
+    options = RunOptions(base_url="offline")
+    resumed = await merrow_runtime.resume(failed.run, store=store, options=options).result()
+    assert resumed.status == "finished"
+
+    recording = tmp_path / "r.jsonl"
+    options = RunOptions(record=recording)
+    await merrow_runtime.run(workflow(*CHAIN), {"problem": "p"}, endpoint=FakeEndpoint(), options=options, store=store)
+    options = RunOptions(replay=recording)
+    missed = await merrow_runtime.run(workflow(*CHAIN), {"problem": "q"}, options=options, store=store)
+    assert missed.status == "failed"
+    with pytest.raises(UsageFailure, match="was replayed from a recording"):
+        merrow_runtime.resume(missed.run, store=store)

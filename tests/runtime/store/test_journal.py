@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 import sqlite3
-import time
 import stat
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
