@@ -17,12 +17,34 @@ export const Command = {
   showTypesInPreview: 'merrow.showTypesInPreview',
   exportSvg: 'merrow.exportSvg',
   exportPng: 'merrow.exportPng',
+  runWorkflow: 'merrow.runWorkflow',
+  runWithOtherInputs: 'merrow.runWithOtherInputs',
+  dryRunWorkflow: 'merrow.dryRunWorkflow',
+  runFromHere: 'merrow.runFromHere',
+  showNode: 'merrow.showNode',
+  stopRun: 'merrow.stopRun',
+  resumeRun: 'merrow.resumeRun',
+  runMenu: 'merrow.runMenu',
+  showRunOutput: 'merrow.showRunOutput',
+  clearRun: 'merrow.clearRun',
+  openNodeAsDocument: 'merrow.openNodeAsDocument',
+  refreshRuns: 'merrow.refreshRuns',
+  openRun: 'merrow.openRun',
+  compareRuns: 'merrow.compareRuns',
+  deleteRun: 'merrow.deleteRun',
+  safeMutations: 'merrow.safeMutations',
+  applyProposal: 'merrow.applyProposal',
+  previousProposal: 'merrow.previousProposal',
+  nextProposal: 'merrow.nextProposal',
+  cancelProposals: 'merrow.cancelProposals',
 } as const;
 
 export const Setting = {
   python: 'python',
   endpoint: 'endpoint',
   startTimeout: 'startTimeout',
+  confirmRuns: 'confirmRuns',
+  previewOnRun: 'previewOnRun',
 } as const;
 
 /** What holds where nothing is set. */
@@ -30,4 +52,6 @@ export const defaults = {
   python: '',
   endpoint: '',
   startTimeout: 60,
+  confirmRuns: true,
+  previewOnRun: true,
 };

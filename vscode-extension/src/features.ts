@@ -1,5 +1,7 @@
 import type { Register } from './context';
+import { register as mutations } from './mutations';
 import { register as preview } from './preview';
+import { register as run } from './run';
 
 /** The parts of the extension that need nothing but a `MerrowContext`. */
-export const features: readonly Register[] = [preview];
+export const features: readonly Register[] = [preview, run, mutations];

@@ -75,6 +75,12 @@ export class PreviewManager implements vscode.Disposable {
     return this.panels.has(uri.toString());
   }
 
+  /** What the preview that is the active tab shows. */
+  shown(): { readonly uri: vscode.Uri; readonly diagram: number | undefined } | undefined {
+    const uri = this.previewed();
+    return uri && { uri, diagram: this.panels.get(uri.toString())?.shownDiagram };
+  }
+
   dispose(): void {
     clearTimeout(this.timer);
     for (const panel of [...this.panels.values()]) panel.dispose();

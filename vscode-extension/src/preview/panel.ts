@@ -85,6 +85,11 @@ export class PreviewPanel implements vscode.Disposable {
     panel.webview.html = page(panel.webview, context.extension, 'preview');
   }
 
+  /** The number of the diagram in the document; undefined before it is known. */
+  get shownDiagram(): number | undefined {
+    return this.diagram;
+  }
+
   /** Show the states of a run on the nodes; none takes them away. */
   showRun(states: ReadonlyMap<string, NodeRun>): void {
     this.states = states;

@@ -1,8 +1,11 @@
 import * as vscode from 'vscode';
 import { LSPErrorCodes, ResponseError, type LanguageClientOptions, type Middleware } from 'vscode-languageclient/node';
 import type { Activity } from '../context';
+import { Command } from '../contributed';
 import { selector } from '../selector';
+import { interceptor } from './interceptors';
 import { refusal, refused } from './restricted';
+import { offerTrust } from './trust';
 
 type Busy = (kind: Activity, detail?: string) => vscode.Disposable;
 
@@ -14,7 +17,7 @@ export function clientOptions(busy: Busy): LanguageClientOptions {
     initializationOptions: () => ({ trusted: vscode.workspace.isTrusted, settings: {} }),
     diagnosticCollectionName: 'merrow',
     diagnosticPullOptions: { onChange: true, onFocus: true },
-    markdown: { isTrusted: false, supportHtml: false },
+    markdown: { isTrusted: { enabledCommands: [Command.showNode] }, supportHtml: false },
     middleware: middleware(busy),
   };
 }
@@ -40,6 +43,10 @@ function middleware(busy: Busy): Middleware {
         checking.dispose();
       }
     },
+    executeCommand: (command, given: unknown[], next) => {
+      const own = interceptor(command);
+      return own === undefined ? (next(command, given) as unknown) : own(given[0]);
+    },
     sendRequest: async (type, params, token, next) => {
       const method = typeof type === 'string' ? type : type.method;
       if (refused(vscode.workspace.isTrusted, method, params)) {
@@ -49,12 +56,4 @@ function middleware(busy: Busy): Middleware {
       return next(type, params, token);
     },
   };
-}
-
-/** Tell that something needs trust, with the way to it. */
-export function offerTrust(): void {
-  const manage = 'Manage Workspace Trust';
-  void vscode.window.showWarningMessage(refusal, manage).then((chosen) => {
-    if (chosen === manage) void vscode.commands.executeCommand('workbench.trust.manage');
-  });
 }

@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import * as vscode from 'vscode';
 import { CloseAction, ErrorAction, LanguageClient, RevealOutputChannelOn, State, type LanguageClientOptions } from 'vscode-languageclient/node';
+import { RunCapabilities } from './capabilities';
 import { applied, type Launch } from './launch';
 import { Hopeless, type Session } from './supervisor';
 import { Tail } from './tail';
@@ -55,6 +56,7 @@ export async function startSession(
       },
     },
   });
+  client.registerFeature(new RunCapabilities());
   const late = deferred<never>();
   const timer = setTimeout(() => {
     late.reject(new Hopeless(`The server did not start within ${seconds} seconds and was ended.`));

@@ -16,7 +16,12 @@ export class Picture {
     readonly width: number,
     readonly height: number,
   ) {
-    for (const node of root.querySelectorAll<SVGGElement>('g.node[data-node]')) this.nodes.set(node.dataset['node'] ?? '', node);
+    for (const node of root.querySelectorAll<SVGGElement>('g.node[data-node]')) {
+      const id = node.dataset['node'] ?? '';
+      this.nodes.set(id, node);
+      // What the editor's context menu hands to its commands.
+      node.dataset['vscodeContext'] = JSON.stringify({ webviewSection: 'node', node: id, preventDefaultContextMenuItems: true });
+    }
     for (const path of root.querySelectorAll<SVGPathElement>('path[data-edge="true"]')) this.edges.set(path.dataset['id'] ?? '', path);
     for (const group of root.querySelectorAll<SVGGElement>('g.cluster[data-id]')) this.groups.set(group.dataset['id'] ?? '', group);
     for (const label of root.querySelectorAll<SVGGElement>('g.edgeLabel g.label[data-id]')) this.labels.set(label.dataset['id'] ?? '', label);

@@ -1,0 +1,79 @@
+import * as vscode from 'vscode';
+import { Command } from '../contributed';
+import type { MerrowContext } from '../context';
+import { previews } from '../preview';
+import { intercept } from '../server/interceptors';
+import { registerRunCommands } from './commands';
+import { RunDocuments } from './documents';
+import { LiveRuns } from './live';
+import { NodeView } from './nodeView';
+import { RunOutput } from './output';
+import { RunPictures } from './pictures';
+import { Runner } from './runner';
+import { RunServer } from './server';
+import { RunStatusBar } from './statusBar';
+import { RunTree } from './tree';
+
+/** Set while something runs, and once a server has been there: for menus, and for the view of runs. */
+const RUNNING = 'merrow.running';
+const ACTIVE = 'merrow.active';
+
+/** Running workflows: commands, the state of runs in the preview and the status bar, the journal as a tree. */
+export function register(context: MerrowContext): vscode.Disposable {
+  const server = new RunServer(context);
+  const live = new LiveRuns(context);
+  const documents = new RunDocuments(server);
+  const pictures = new RunPictures(previews(context), live);
+  const nodeView = new NodeView(context, server, live);
+  const output = new RunOutput(live);
+  const tree = new RunTree(server, live, () => context.client() !== undefined);
+  const runner = new Runner(context, server, live, documents);
+  const became = (): void => {
+    const there = context.client() !== undefined;
+    if (there) void vscode.commands.executeCommand('setContext', ACTIVE, true);
+    tree.soon();
+  };
+  became();
+  return vscode.Disposable.from(
+    live,
+    documents,
+    pictures,
+    nodeView,
+    output,
+    tree,
+    new RunStatusBar(context, live),
+    registerRunCommands({ context, server, live, runner, documents, nodeView, output, pictures, tree }),
+    // The server's own commands, as its lenses have them, begin what the extension's do.
+    intercept('merrow.run', (given) => vscode.commands.executeCommand(Command.runWorkflow, given)),
+    intercept('merrow.dryRun', (given) => vscode.commands.executeCommand(Command.dryRunWorkflow, given)),
+    intercept('merrow.runFrom', (given) => vscode.commands.executeCommand(Command.runFromHere, given)),
+    context.onDidChangeClient((client) => {
+      became();
+      client?.onRequest('merrow/input', async (asked: Question) => answerTo(asked, runner));
+    }),
+    live.onDidHappen(({ event }) => {
+      if (event.node === null) void vscode.commands.executeCommand('setContext', RUNNING, live.running.length > 0);
+    }),
+    previews(context).onDidSelectNode(({ uri, node }) => {
+      const run = pictures.of(uri.toString());
+      if (run !== undefined) void nodeView.show(run, node);
+    }),
+  );
+}
+
+/** The server's request for the value of an input. */
+interface Question {
+  readonly uri: string;
+  readonly diagram: number;
+  readonly name: string;
+  readonly title: string;
+  readonly type: string;
+  readonly last?: unknown;
+}
+
+async function answerTo({ uri, diagram, name, title, type, last }: Question, runner: Runner): Promise<{ readonly value: string } | null> {
+  const target = { uri: vscode.Uri.parse(uri).toString(), diagram };
+  const before = typeof last === 'string' ? { text: last } : undefined;
+  const value = await runner.starting.value(target, { name, title, type, fallback: undefined }, before);
+  return value === undefined ? null : { value };
+}

@@ -1,0 +1,40 @@
+/** Events as lines of the output channel. Pure. */
+import { costText, figures, secondsText, tokensText } from './figures';
+import { valueText } from './pages';
+import type { RunEvent } from './protocol';
+
+/** What the channel says of an event; undefined for what it says nothing of. */
+export function lineOf(event: RunEvent): string | undefined {
+  const node = event.node ?? '';
+  switch (event.event) {
+    case 'run_started':
+      return [`Run ${event.run} (${event.endpoint ?? ''})`, ...(event.notices ?? [])].join('\n');
+    case 'node_started':
+      return `${node} begins`;
+    case 'node_retrying':
+      return `${node} again${event.wait ? ` in ${secondsText(event.wait)}` : ''}: ${event.reason ?? ''}`;
+    case 'node_finished': {
+      const took = figures(event.usage, event.seconds);
+      return took === '' ? undefined : `${node} finished (${took})`;
+    }
+    case 'node_reused':
+      return `${node} taken over`;
+    case 'node_skipped':
+      return `${node} skipped: ${event.reason ?? ''}`;
+    case 'node_failed':
+      return `${node} failed: ${event.error ?? ''}`;
+    case 'run_finished':
+      return `${ended('finished', event)}\n${Object.entries(event.outputs ?? {}).map(([name, value]) => `${name}: ${valueText(value)}`).join('\n')}\n`;
+    case 'run_failed':
+      return `${ended('failed', event)}: ${event.error ?? ''}\n`;
+    case 'run_cancelled':
+      return `${ended('stopped', event)}\n`;
+    default:
+      return undefined;
+  }
+}
+
+function ended(how: string, { run, usage, seconds }: RunEvent): string {
+  const took = usage === undefined ? [] : [secondsText(seconds ?? 0), tokensText(usage), costText(usage)];
+  return `Run ${run} ${how}${took.length === 0 ? '' : ` (${took.join(', ')})`}`;
+}

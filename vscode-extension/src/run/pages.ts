@@ -1,0 +1,168 @@
+/** Runs as Markdown that is read as text: results, nodes, dry runs. Pure. */
+import { count, costRange, costText, figures, range, secondsText, tokensText } from './figures';
+import type { Call, NodeReport, Plan, PlannedNode, RunReport, Values } from './protocol';
+
+const words: Readonly<Record<string, string>> = {
+  finished: 'Finished',
+  failed: 'Failed',
+  cancelled: 'Stopped',
+  running: 'Still running',
+};
+
+/** A value as people read it: text as it is, anything else as indented JSON. */
+export function valueText(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value ?? null, undefined, 2);
+}
+
+/** The last part of a workflow's name in the journal. */
+export function shortName(workflow: string): string {
+  return workflow.slice(Math.max(workflow.lastIndexOf('/'), workflow.lastIndexOf('\\')) + 1);
+}
+
+/** What a run gave, and what it took. */
+export function resultPage(run: RunReport): string {
+  const outputs = Object.entries(run.outputs ?? {});
+  const lines = [`# ${shortName(run.workflow)}: ${outputs.length === 1 ? 'result' : 'results'}`, '', summaryLine(run), ''];
+  if (run.error !== null) lines.push(`**${run.error}**`, '');
+  for (const [name, value] of outputs) {
+    if (outputs.length > 1) lines.push(`## ${name}`, '');
+    lines.push(...block(value), '');
+  }
+  if (outputs.length === 0) lines.push('No output was reached.', '');
+  lines.push('## Inputs', '');
+  for (const [name, value] of Object.entries(run.inputs)) lines.push(`${name}:`, '', ...block(value), '');
+  lines.push('## Nodes', '', ...table(['node', 'state', 'took', 'of'], run.nodes.map(nodeRow)), '');
+  return lines.join('\n');
+}
+
+function nodeRow(node: NodeReport): string[] {
+  return [node.node, node.status, figures(node.usage, node.seconds), [node.operator, node.model].filter((part) => part).join(', ')];
+}
+
+function summaryLine(run: RunReport): string {
+  const parts = [words[run.status] ?? run.status];
+  if (run.seconds !== null) parts.push(secondsText(run.seconds));
+  parts.push(count(run.usage.calls, 'call'), tokensText(run.usage), costText(run.usage));
+  const from = run.parent === null ? '' : `; took results over from ${run.parent}`;
+  return `${parts.join(' · ')} · run ${run.run}${from}`;
+}
+
+/** All that a run has of one node: what it was given, remembered, asked and answered. */
+export function nodePage(run: RunReport, name: string): string {
+  const node = run.nodes.find((one) => one.node === name);
+  if (node === undefined) return `# ${name}\n\nThe run ${run.run} did not reach this node.\n`;
+  const head = [node.operator, node.model, node.status, figures(node.usage, node.seconds)].filter((part) => part).join(' · ');
+  const lines = [`# ${name}`, '', head, ''];
+  if (node.error !== null) lines.push(`**${node.error}**`, '');
+  if (typeof node.case === 'number') lines.push(`Case ${node.case + 1} was chosen.`, '');
+  for (const [port, value] of Object.entries(node.outputs ?? {})) lines.push(`## Output \`${port}\``, '', ...block(value), '');
+  if (node.memory.length > 0) {
+    lines.push('## Memory', '');
+    for (const entry of node.memory) lines.push(`${entryName(entry)}:`, '', ...block(entry['text'] ?? entry), '');
+  }
+  for (const call of node.calls) lines.push(...callLines(call));
+  for (const { step, why } of run.lost.filter((one) => one.node === name)) lines.push(`A call was lost at ${step}: ${why}`, '');
+  return lines.join('\n');
+}
+
+/** What a node did, without what differs at every run, so that two runs can be compared. */
+export function comparablePage(node: NodeReport | undefined): string {
+  if (node === undefined) return '';
+  const lines = [node.status + (node.error === null ? '' : `: ${node.error}`), ''];
+  for (const [port, value] of Object.entries(node.outputs ?? {})) lines.push(`## Output ${port}`, '', valueText(value), '');
+  for (const entry of node.memory) lines.push(`## Memory of ${entryName(entry)}`, '', valueText(entry['text'] ?? entry), '');
+  for (const call of node.calls) {
+    lines.push(`## ${callTitle(call)}`, '');
+    for (const { role, content } of messages(call)) lines.push(`### ${role}`, '', content, '');
+    lines.push('### answer', '', answer(call), '');
+  }
+  return lines.join('\n');
+}
+
+export function entryName(entry: Values): string {
+  return typeof entry['node'] === 'string' ? entry['node'] : 'an earlier node';
+}
+
+export function callTitle(call: Call): string {
+  const sample = call.sample > 0 ? `, sample ${call.sample + 1}` : '';
+  const attempt = call.attempt > 0 ? `, attempt ${call.attempt + 1}` : '';
+  return `${call.step}${sample}${attempt}${call.usable ? '' : ' (could not be used)'}`;
+}
+
+/** The messages of a question to a model, or what was handed to the sandbox. */
+export function messages(call: Call): { readonly role: string; readonly content: string }[] {
+  const given = call.request['messages'];
+  if (Array.isArray(given)) {
+    return given.map((message: Values) => ({ role: valueText(message['role']), content: valueText(message['content']) }));
+  }
+  const { code } = call.request;
+  return [{ role: typeof code === 'string' ? 'code' : 'request', content: valueText(code ?? call.request) }];
+}
+
+export function answer(call: Call): string {
+  if (call.kind === 'model') return valueText(call.result['text'] ?? '');
+  return ['value', 'stdout', 'stderr', 'error', 'traceback']
+    .filter((key) => call.result[key] !== undefined && call.result[key] !== '' && call.result[key] !== null)
+    .map((key) => `${key}: ${valueText(call.result[key])}`)
+    .join('\n');
+}
+
+function callLines(call: Call): string[] {
+  const lines = [`## ${callTitle(call)}`, '', [`from ${call.origin}`, figures(call.usage, call.seconds)].filter((part) => part !== '').join(' · '), ''];
+  for (const { role, content } of messages(call)) lines.push(`### ${role}`, '', ...block(content), '');
+  return [...lines, '### answer', '', ...block(answer(call)), ''];
+}
+
+/** A dry run: what would be asked of whom, in which order, and what it may cost. */
+export function planPage(plan: Plan): string {
+  const lines = [
+    `# Dry run of ${shortName(plan.workflow)}`,
+    '',
+    'No call was made. Values that are not known yet stand in angle brackets.',
+    '',
+    ...table(
+      ['', ''],
+      [
+        ['Endpoint', plan.endpoint],
+        ['Calls', range(plan.calls)],
+        ['Tokens', `about ${range(plan.tokens)}`],
+        ['Cost', costRange(plan.cost_usd)],
+      ],
+    ),
+    '',
+    'A question whose answer can’t be used is asked up to twice more, which the bounds leave out.',
+    '',
+  ];
+  for (const [index, node] of plan.nodes.entries()) lines.push(...plannedLines(index + 1, node));
+  return lines.join('\n');
+}
+
+function plannedLines(number: number, node: PlannedNode): string[] {
+  const about = [node.operator];
+  if (node.model !== null && node.questions.length > 0) about.push(node.model);
+  if (node.samples > 1) about.push(`${node.samples} samples`);
+  if (node.runs !== 'always') about.push('only where a Decision leads here');
+  const lines = [`## ${number}. ${node.node}`, '', about.join(' · '), ''];
+  for (const { step, least, most, messages: asked } of node.questions) {
+    const often = least === 1 && most === 1 ? '' : `, asked ${range({ least, most })} times`;
+    lines.push(`### ${step}${often}`, '');
+    for (const { role, content } of asked) lines.push(`${role}:`, '', ...block(content), '');
+  }
+  return lines;
+}
+
+/** A value in a fence that it can't break out of. */
+function block(value: unknown): string[] {
+  const text = valueText(value);
+  const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));
+  const fence = '`'.repeat(longest + 1);
+  return [`${fence}${typeof value === 'string' ? '' : 'json'}`, text.replace(/\n$/, ''), fence];
+}
+
+/** A table that is aligned also as text. */
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
+  const clean = [head, ...rows].map((row) => row.map((cell) => cell.replaceAll('|', '\\|').replaceAll('\n', ' ')));
+  const widths = head.map((_, column) => Math.max(3, ...clean.map((row) => row[column]?.length ?? 0)));
+  const line = (row: readonly string[]) => `| ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`;
+  return [line(clean[0] ?? []), `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`, ...clean.slice(1).map(line)];
+}

@@ -1,0 +1,99 @@
+import * as vscode from 'vscode';
+import type { NodeRun } from '../preview/protocol';
+import type { PreviewManager } from '../preview/manager';
+import { figures } from './figures';
+import type { LiveRun, LiveRuns } from './live';
+import type { NodeReport, RunReport } from './protocol';
+
+/** Milliseconds between two pictures of a run that goes on, and between those that only tell the time. */
+const PAUSE = 80;
+const TICK = 1000;
+
+/** Runs in the previews: the live ones as they go on, and any of the journal when it is opened. */
+export class RunPictures implements vscode.Disposable {
+  /** The run that each document's preview shows. */
+  private readonly shown = new Map<string, string>();
+  private readonly waiting = new Set<LiveRun>();
+  private timer: NodeJS.Timeout | undefined;
+  private clock: NodeJS.Timeout | undefined;
+  private readonly disposables: vscode.Disposable[];
+
+  constructor(
+    private readonly previews: PreviewManager,
+    private readonly live: LiveRuns,
+  ) {
+    this.disposables = [
+      live.onDidHappen(({ run, event }) => {
+        if (run.target.uri === '') return;
+        if (event.event === 'run_started') this.shown.set(run.target.uri, run.progress.run);
+        if (event.event === 'node_output' || this.shown.get(run.target.uri) !== run.progress.run) return;
+        this.waiting.add(run);
+        this.timer ??= setTimeout(() => { this.draw(); }, PAUSE);
+      }),
+      vscode.workspace.onDidCloseTextDocument(({ uri }) => {
+        live.forget(uri.toString());
+        this.shown.delete(uri.toString());
+      }),
+    ];
+  }
+
+  /** The run that a document's preview shows. */
+  of(uri: string): string | undefined {
+    return this.shown.get(uri);
+  }
+
+  /** Show a run of the journal in the preview of its document. */
+  showReport(report: RunReport): void {
+    if (report.uri === null) return;
+    const uri = vscode.Uri.parse(report.uri);
+    this.shown.set(uri.toString(), report.run);
+    this.previews.showRun(uri, reportStates(report));
+  }
+
+  /** Show the bare diagram again. */
+  clear(uri: vscode.Uri): void {
+    this.shown.delete(uri.toString());
+    this.previews.showRun(uri, undefined);
+  }
+
+  dispose(): void {
+    clearTimeout(this.timer);
+    clearInterval(this.clock);
+    for (const part of this.disposables) part.dispose();
+  }
+
+  private draw(): void {
+    this.timer = undefined;
+    const now = Date.now() / 1000;
+    for (const run of this.waiting) {
+      if (this.shown.get(run.target.uri) === run.progress.run) this.previews.showRun(vscode.Uri.parse(run.target.uri), run.progress.states(now));
+    }
+    this.waiting.clear();
+    if (this.live.running.length === 0) {
+      clearInterval(this.clock);
+      this.clock = undefined;
+    } else {
+      this.clock ??= setInterval(() => {
+        for (const run of this.live.running) this.waiting.add(run);
+        this.draw();
+      }, TICK);
+    }
+  }
+}
+
+const STATES: Readonly<Record<string, NodeRun['state']>> = { finished: 'finished', reused: 'finished', failed: 'failed', skipped: 'skipped' };
+
+/** The nodes of a run of the journal as a preview shows them. */
+function reportStates(report: RunReport): Map<string, NodeRun> {
+  return new Map(
+    report.nodes.flatMap((node): [string, NodeRun][] => {
+      const state = STATES[node.status];
+      return state === undefined ? [] : [[node.node, { state, detail: detailOf(node) }]];
+    }),
+  );
+}
+
+function detailOf(node: NodeReport): string {
+  if (node.error !== null) return node.error;
+  return node.status === 'reused' ? 'taken over' : figures(node.usage, node.seconds);
+}

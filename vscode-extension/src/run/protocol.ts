@@ -1,0 +1,141 @@
+/** What the server says of runs: events, the journal's lists and reports, plans. Types only. */
+
+export interface Usage {
+  readonly prompt_tokens: number;
+  readonly completion_tokens: number;
+  readonly calls: number;
+  /** US dollars; null where a price is not known, which is never nothing. */
+  readonly cost_usd: number | null;
+  readonly estimated?: boolean;
+}
+
+export type Values = Readonly<Record<string, unknown>>;
+
+/** An event of a run (docs/events.md): fields by kind, and unknown kinds are passed over. */
+export interface RunEvent {
+  readonly event: string;
+  readonly run: string;
+  readonly node: string | null;
+  /** Seconds since the epoch. */
+  readonly at: number;
+  readonly endpoint?: string;
+  readonly notices?: readonly string[];
+  readonly text?: string;
+  readonly step?: string;
+  readonly sample?: number;
+  readonly reason?: string;
+  readonly wait?: number;
+  readonly outputs?: Values;
+  readonly usage?: Usage;
+  readonly seconds?: number;
+  readonly error?: string;
+  readonly on_error?: string;
+}
+
+/** The notification `merrow/runEvent`. */
+export interface RunNotice {
+  readonly uri: string | null;
+  readonly diagram: number;
+  readonly event: RunEvent;
+}
+
+export type RunStatus = 'running' | 'finished' | 'failed' | 'cancelled';
+
+/** How a run ended: the answer to `merrow.run`, `merrow.runFrom` and `merrow.resume`. */
+export interface RunEnd {
+  readonly run: string;
+  readonly status: RunStatus;
+  readonly outputs: Values;
+  readonly usage: Usage;
+  readonly seconds: number;
+  readonly error?: string;
+}
+
+/** A run in the journal's list. */
+export interface RunSummary {
+  readonly run: string;
+  readonly workflow: string;
+  readonly uri: string | null;
+  readonly diagram: number;
+  readonly status: RunStatus;
+  readonly started: number;
+  readonly seconds: number | null;
+  readonly usage: Usage;
+  readonly error: string | null;
+  /** The run that results were taken over from. */
+  readonly parent: string | null;
+  /** Whether this editor's server works on it. */
+  readonly here: boolean;
+}
+
+export interface Call {
+  readonly step: string;
+  readonly sample: number;
+  readonly attempt: number;
+  readonly kind: 'model' | 'sandbox';
+  readonly origin: string;
+  readonly usable: boolean;
+  readonly usage: Usage;
+  readonly seconds: number;
+  readonly request: Values;
+  readonly result: Values;
+}
+
+export interface NodeReport {
+  readonly node: string;
+  readonly status: string;
+  readonly operator?: string | null;
+  readonly model?: string | null;
+  readonly memory: readonly Values[];
+  readonly outputs: Values | null;
+  readonly usage?: Usage;
+  readonly seconds?: number;
+  readonly error: string | null;
+  readonly case?: number | null;
+  readonly calls: readonly Call[];
+}
+
+/** The answer to `merrow/show`. */
+export interface RunReport extends Omit<RunSummary, 'here'> {
+  readonly inputs: Values;
+  readonly outputs: Values | null;
+  readonly text: string | null;
+  readonly nodes: readonly NodeReport[];
+  readonly lost: readonly { readonly node: string; readonly step: string; readonly why: string }[];
+}
+
+export interface Bounds {
+  readonly least: number;
+  readonly most: number | null;
+}
+
+export interface PlannedNode {
+  readonly node: string;
+  readonly operator: string;
+  readonly model: string | null;
+  readonly runs: 'always' | 'by choice';
+  readonly samples: number;
+  readonly questions: readonly {
+    readonly step: string;
+    readonly messages: readonly { readonly role: string; readonly content: string }[];
+    readonly least: number;
+    readonly most: number;
+  }[];
+}
+
+/** The answer to `merrow.dryRun`. */
+export interface Plan {
+  readonly workflow: string;
+  readonly endpoint: string;
+  readonly order: readonly string[];
+  readonly nodes: readonly PlannedNode[];
+  readonly calls: Bounds;
+  readonly tokens: Bounds;
+  readonly cost_usd: Bounds;
+}
+
+/** Which diagram of which document. */
+export interface Target {
+  readonly uri: string;
+  readonly diagram: number;
+}

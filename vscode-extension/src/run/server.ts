@@ -1,0 +1,73 @@
+import type { MerrowContext } from '../context';
+import type { Plan, RunEnd, RunReport, RunSummary, Target } from './protocol';
+
+export interface Asked extends Partial<Target> {
+  readonly inputs?: Readonly<Record<string, string>>;
+  readonly node?: string;
+  readonly run?: string;
+}
+
+let tokens = 0;
+
+/** The server's requests about runs, by name. Each rejects with a sentence. */
+export class RunServer {
+  constructor(private readonly context: MerrowContext) {}
+
+  run(asked: Asked): Promise<RunEnd> {
+    return this.execute(asked.node === undefined ? 'merrow.run' : 'merrow.runFrom', asked);
+  }
+
+  resume(run: string): Promise<RunEnd> {
+    return this.execute('merrow.resume', { run });
+  }
+
+  dryRun(asked: Asked): Promise<Plan> {
+    return this.execute('merrow.dryRun', asked);
+  }
+
+  async cancel(asked: { readonly run: string } | { readonly uri: string }): Promise<void> {
+    await this.execute('merrow.cancel', asked);
+  }
+
+  runs(limit: number): Promise<RunSummary[]> {
+    return this.ask('merrow/runs', { limit });
+  }
+
+  show(run: string, node?: string): Promise<RunReport> {
+    return this.ask('merrow/show', node === undefined ? { run } : { run, node });
+  }
+
+  async delete(run: string): Promise<void> {
+    await this.ask('merrow/deleteRun', { run });
+  }
+
+  /** The typed graph of a workflow. */
+  async graph(target: Target): Promise<TypedGraph> {
+    const client = await this.context.readyClient();
+    return client.sendRequest('workspace/executeCommand', { command: 'merrow.graph', arguments: [target.uri, target.diagram] });
+  }
+
+  private async execute<Answer>(command: string, argument: unknown): Promise<Answer> {
+    const client = await this.context.readyClient();
+    // With a token of ours the server has no progress of its own shown beside that of the extension.
+    const workDoneToken = `merrow-run-${(tokens += 1)}`;
+    return client.sendRequest('workspace/executeCommand', { command, arguments: [argument], workDoneToken });
+  }
+
+  private async ask<Answer>(method: string, params: unknown): Promise<Answer> {
+    const client = await this.context.readyClient();
+    return client.sendRequest(method, params);
+  }
+}
+
+export interface TypedGraph {
+  readonly errors: number;
+  readonly inputs: readonly string[];
+  readonly order: readonly string[];
+  readonly nodes: readonly { readonly id: string; readonly kind: string; readonly label: string | null }[];
+}
+
+/** The sentence of a rejection. */
+export function sentence(problem: unknown): string {
+  return problem instanceof Error ? problem.message : String(problem);
+}
