@@ -96,6 +96,7 @@ def _declare_one(
         inputs,
         outputs,
         bulk=inputs[0].name if only_bulk else None,
+        idle=frozenset({"format"}) if len(outputs) > 1 else frozenset(),
         prompt=prompt if isinstance(prompt, str) else None,
         note=note if isinstance(note, str) else "",
         built_in=False,

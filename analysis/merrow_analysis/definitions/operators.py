@@ -90,6 +90,7 @@ class OperatorSpec:
 
     ``bulk`` names the port that unlabelled edges go to without a word. ``parameters`` are keys beyond
     `COMMON_PARAMETERS`.
+    ``idle`` are keys that it may have as every node may, and that change nothing.
     ``literals`` are ports that a parameter of the same name may feed. ``sources`` is how many different nodes the
     first port needs (ensembles: two). ``prompt`` is the text of a user's operator. ``style`` is the published
     drawing style.
@@ -100,6 +101,7 @@ class OperatorSpec:
     outputs: tuple[OutputPort, ...]
     bulk: str | None = None
     parameters: frozenset[str] = frozenset()
+    idle: frozenset[str] = frozenset()
     literals: frozenset[str] = frozenset()
     sources: int = 1
     instruction_key: str | None = None
@@ -154,11 +156,15 @@ _SOLUTIONS = InputPort("solutions", list_of("T"), many=True)
 _ENSEMBLE_STYLE = _style("f9e4b7", "b99b37")
 _PROBLEM_TEXT = InputPort("problem", TEXT)
 
+_FORMAT = frozenset({"format"})
+_OF_MODEL_CALLS = COMMON_PARAMETERS - {"op", "on_error", "default"}
+
 DECISION = OperatorSpec(
     "Decision",
     (InputPort("when", ANY), InputPort("value", ANY, required=False)),
     (),
     parameters=frozenset({"if"}),
+    idle=_OF_MODEL_CALLS,
     note="Chooses one of its outgoing edges by their labels; further named inputs are for `if:`.",
     style=_style("ffffff", "444444", "stroke-width:1px,stroke-dasharray:2 2"),
 )
@@ -178,6 +184,7 @@ BUILT_IN_OPERATORS: tuple[OperatorSpec, ...] = (
         (_CUSTOM_INPUT,),
         (OutputPort("answer", ANSWER), OutputPort("thought", TEXT)),
         bulk="input",
+        idle=_FORMAT,
         note="Reasons step by step and gives a short answer.",
         style=_style("d0e1f9", "4378a2"),
     ),
@@ -190,6 +197,7 @@ BUILT_IN_OPERATORS: tuple[OperatorSpec, ...] = (
         (OutputPort("response", CODE),),
         parameters=frozenset({"instruction"}),
         instruction_key="instruction",
+        idle=_FORMAT,
         note="Writes a program for the problem; its prompt is found by `instruction`.",
         style=_style("f9c2c2", "c23737"),
     ),
@@ -199,6 +207,7 @@ BUILT_IN_OPERATORS: tuple[OperatorSpec, ...] = (
         (OutputPort("output", ANSWER), OutputPort("code", CODE)),
         parameters=frozenset({"analysis"}),
         literals=frozenset({"analysis"}),
+        idle=_FORMAT,
         note="Writes Python, runs it in the sandbox and repairs it up to three times.",
         style=_style("f9c2c2", "c23737"),
     ),
@@ -208,6 +217,7 @@ BUILT_IN_OPERATORS: tuple[OperatorSpec, ...] = (
         (OutputPort("response", "T"),),
         bulk="solutions",
         sources=2,
+        idle=_FORMAT,
         note="Picks the solution that occurs most often.",
         style=_ENSEMBLE_STYLE,
         class_spelling="ScEnSembleOp",
@@ -218,6 +228,7 @@ BUILT_IN_OPERATORS: tuple[OperatorSpec, ...] = (
         (OutputPort("response", "T"),),
         bulk="solutions",
         sources=2,
+        idle=_FORMAT,
         note="Picks the best solution by several votes over shuffled orders.",
         style=_ENSEMBLE_STYLE,
     ),
@@ -232,6 +243,7 @@ BUILT_IN_OPERATORS: tuple[OperatorSpec, ...] = (
         (OutputPort("solution", CODE), OutputPort("result", BOOL), OutputPort("feedback", FEEDBACK)),
         parameters=frozenset({"tests", "on_no_tests"}),
         literals=frozenset({"tests"}),
+        idle=_FORMAT,
         note="Runs the visible tests, reflects and repairs.",
         style=_style("d8f0d8", "2e8b57"),
     ),
@@ -239,6 +251,7 @@ BUILT_IN_OPERATORS: tuple[OperatorSpec, ...] = (
         "Review",
         (InputPort("solution", TEXT), _PROBLEM_TEXT),
         (OutputPort("feedback", FEEDBACK), OutputPort("result", BOOL)),
+        idle=_FORMAT,
         note="Judges a solution: feedback, and whether it is accepted.",
         style=_style("f2e6ff", "7a4fb5"),
     ),

@@ -68,10 +68,10 @@ def _feeds(node: TypedNode, port: str) -> tuple[Feed, ...]:
     return tuple(feed_of(edge, port) for edge in node.sources(port))
 
 
-def _waiting(node: TypedNode, live: Liveness[Condition]) -> LiveNode:
+def waiting_for(node: TypedNode, live: Liveness[Condition]) -> LiveNode:
     """What ``node`` waits for; ``live`` says what its sources do."""
-    waiting = _waiting_alone(node)
-    return _with_others(node, waiting, live) if waiting.gates else waiting
+    alone = _waiting_alone(node)
+    return _with_others(node, alone, live) if alone.gates else alone
 
 
 def _waiting_alone(node: TypedNode) -> LiveNode:
@@ -99,7 +99,7 @@ def combinations(graph: TypedGraph, largest: int = LARGEST) -> Combinations:
     plan: list[LiveNode] = []
     for index in graph.order:
         try:
-            node = _waiting(graph.nodes[index], live)
+            node = waiting_for(graph.nodes[index], live)
             live.settle(node)
         except TooManyCombinationsError:
             return Combinations(undecided=index)
@@ -133,7 +133,7 @@ def combinations_again(graph: TypedGraph, last: Combinations, stale: Collection[
         last_place, index = place, shape.order[place]
         before = live.runs[index], live.values.pop(index, None)
         try:
-            last.plan[place] = _waiting(graph.nodes[index], live)
+            last.plan[place] = waiting_for(graph.nodes[index], live)
             live.settle(last.plan[place])
         except TooManyCombinationsError:
             return None

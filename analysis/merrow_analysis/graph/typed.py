@@ -109,7 +109,7 @@ class TypedCache:
         known = self._resolutions.get(key)
         if known is None:
             resolution = resolve(NodeText(*key), self.operators, self.types, self._choices)
-            known = self._resolutions[key] = (resolution, self.fact(_facts(resolution, None)))
+            known = self._resolutions[key] = (resolution, self.fact(facts_of(resolution)))
         return known
 
     def place(self, shape: Shape, labels: list[list[str | None]], facts: list[int]) -> list[Placement]:
@@ -300,7 +300,7 @@ def read_node(
     if declared > 1 and (conflicting := _conflicting(node)) and role is None:
         resolution, fact = _SUSPENDED, cache.fact(Facts("unknown"))
     if role == "input":
-        fact = cache.fact(_facts(resolution, _default_type(node.id, flow, settings)))
+        fact = cache.fact(facts_of(resolution, _default_type(node.id, flow, settings)))
     return role, resolution, fact, conflicting
 
 
@@ -344,7 +344,8 @@ def _default_type(node_id: str, flow: Flow, settings: Settings) -> Type | None:
     return None if stands_in else TEXT
 
 
-def _facts(resolution: Resolution, default_type: Type | None) -> Facts:
+def facts_of(resolution: Resolution, default_type: Type | None = None) -> Facts:
+    """What placing its edges needs to know of a node; ``default_type`` is what an input gives that says none."""
     badly = any(problem.kind == "bad-type" for problem in resolution.problems)
     return Facts(
         resolution.kind,

@@ -24,7 +24,7 @@ def parameter_keys(spec: OperatorSpec | None, node: TypedNode | None) -> dict[st
     """The keys that a node may have, its operator's own first; all keys where the operator isn't known."""
     if spec is None and node is not None and node.kind in ("input", "output"):
         return dict(INTERFACE_KEYS)
-    allowed = spec.allowed_parameters() if spec is not None else KEYS.keys() - MERMAID_NODE_KEYS.keys()
+    allowed = spec.allowed_parameters() - spec.idle if spec is not None else KEYS.keys() - MERMAID_NODE_KEYS.keys()
     own = () if spec is None else (spec.instruction_key or "", *sorted(spec.parameters))
     return {key: KEYS[key] for key in (*own, *NODE_KEYS, *KEYS) if key in allowed and key in KEYS}
 

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from merrow_analysis.check import Analysis
 from merrow_analysis.definitions.prompts import Prompt
 from merrow_analysis.graph.nodes import TypedNode
+from merrow_analysis.graph.parameter_edits import Moved, rewrite
 from merrow_analysis.ide.actions import EXTRACT_PROMPT, INLINE_PROMPT, Action, Edits, Request
 from merrow_analysis.ide.front_edit import add_prompt, remove_prompt
 from merrow_analysis.ide.node_text import prompt_of, role_of, uses_of_prompt
-from merrow_analysis.ide.refactor_parameters import Moved, rewrite
 from merrow_analysis.ide.selection import selected_node
 from merrow_analysis.ide.yaml_write import quoted, word
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 
 from merrow_analysis.diagnostics import Cause, Diagnostic, Related, Severity
-from merrow_analysis.graph.conditions import NEVER, Condition, TooManyCombinationsError
+from merrow_analysis.graph.conditions import NEVER, TooManyCombinationsError
 from merrow_analysis.graph.liveness import Chosen, spread
-from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
+from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.graph.plan import Combinations
 from merrow_analysis.graph.reach import reach
+from merrow_analysis.graph.together import fed_at_once, voices_alone
 from merrow_analysis.rules.registry import register
 from merrow_analysis.rules.reporting import listed, named, report
 
@@ -96,47 +97,29 @@ def _node(
 
 def _crowded(graph: TypedGraph, node: TypedNode, port: str, combinations: Combinations) -> Diagnostic | None:
     """The first edge that can bring a second value to a port for one."""
-    before: list[TypedEdge] = []
-    so_far: Condition = NEVER
-    for edge in node.sources(port):
-        brings = combinations.brings(edge, port)
-        if before and combinations.together(so_far, brings):
-            other = next(one for one in before if combinations.together(combinations.brings(one, port), brings))
-            when = ""
-            if combinations.cases is not None:
-                both = combinations.cases.both(combinations.brings(other, port), brings)
-                when = _choices(graph, combinations, combinations.cases.holding(both) or {}, " when ")
-            sources = f"{other.source.id} and {edge.source.id}" if other.source is not edge.source else "two edges"
-            message = (
-                f"Port `{port}` of {named(node)} takes one value, but {sources} feed it at once{when}; keep one, or "
-                "let the cases of a Decision keep them apart."
-            )
-            related = [Related(other.flow.range, f"`{port}` is fed here already")]
-            return report(PORT_FED_TWICE, edge.flow.range, message, related=related)
-        before.append(edge)
-        so_far = combinations.either(so_far, brings)
-    return None
+    pair = fed_at_once(node, port, combinations)
+    if pair is None:
+        return None
+    other, edge = pair
+    when = ""
+    if combinations.cases is not None:
+        both = combinations.cases.both(combinations.brings(other, port), combinations.brings(edge, port))
+        when = _choices(graph, combinations, combinations.cases.holding(both) or {}, " when ")
+    sources = f"{other.source.id} and {edge.source.id}" if other.source is not edge.source else "two edges"
+    message = (
+        f"Port `{port}` of {named(node)} takes one value, but {sources} feed it at once{when}; keep one, or "
+        "let the cases of a Decision keep them apart."
+    )
+    related = [Related(other.flow.range, f"`{port}` is fed here already")]
+    return report(PORT_FED_TWICE, edge.flow.range, message, related=related)
 
 
 def _ensemble(node: TypedNode, combinations: Combinations) -> Diagnostic | None:
     port = node.spec.inputs[0].name if node.spec is not None else ""
-    if any(finding.kind in ("unknown-port", "ambiguous") for finding in node.placement.findings):
+    alone = voices_alone(node, port, combinations)
+    if alone is None:
         return None
-    conditions: dict[TypedNode, Condition] = {}
-    for edge in node.sources(port):
-        feed = next(feed for feed in edge.feeds if feed.port == port)
-        if feed.type is not None and feed.type.startswith("list["):
-            return None
-        if feed.type is None and "samples" in edge.source.resolution.parameters:
-            return None
-        brings = combinations.brings(edge, port)
-        conditions[edge.source] = combinations.either(conditions.get(edge.source, NEVER), brings)
-    so_far: Condition = NEVER
-    for condition in conditions.values():
-        if combinations.together(so_far, condition):
-            return None
-        so_far = combinations.either(so_far, condition)
-    names = [source.id for source in conditions]
+    names = [source.id for source in alone]
     if len(names) > 1:
         message = (
             f"{named(node)} needs two sources that can be there together, but {listed(names)} never are: each runs "
@@ -154,7 +137,7 @@ def _ensemble(node: TypedNode, combinations: Combinations) -> Diagnostic | None:
 
 
 def _skipped(graph: TypedGraph, combinations: Combinations) -> Iterator[Diagnostic]:
-    """Nodes that never run, and outputs that some choices leave empty, unless that follows from such a node."""
+    """Nodes that never run, and outputs that some choices leave empty, which may follow from such a node."""
     runs = combinations.live.runs if combinations.live is not None else {}
     numbers = {index for index, condition in runs.items() if condition == NEVER}
     stuck = [graph.nodes[index] for index in sorted(numbers)]
@@ -174,16 +157,21 @@ def _skipped(graph: TypedGraph, combinations: Combinations) -> Iterator[Diagnost
         )
         yield report(NEVER_RUNS, node.flow.range, message)
     behind = reach(graph.shape.following, [node.index for node in first])
+    told = [Cause(NEVER_RUNS.code, node.flow.range) for node in first]
     for node in graph.outputs:
-        if behind[node.index] or not node.incoming or combinations.cases is None:
+        if not node.incoming or combinations.cases is None:
             continue
         choices = combinations.cases.failing(combinations.runs(node))
         if choices is not None:
-            yield _left_empty(graph, node, combinations, choices)
+            yield _left_empty(graph, node, combinations, choices, told if behind[node.index] else ())
 
 
 def _left_empty(
-    graph: TypedGraph, node: TypedNode, combinations: Combinations, choices: Mapping[int, int]
+    graph: TypedGraph,
+    node: TypedNode,
+    combinations: Combinations,
+    choices: Mapping[int, int],
+    because: Iterable[Cause],
 ) -> Diagnostic:
     message = (
         f"{node.id} stays empty{_choices(graph, combinations, choices, ' when ')}; lead that case to {node.id} as well."
@@ -194,7 +182,7 @@ def _left_empty(
         for edge in graph.nodes[index].outgoing
         if edge.case == case
     ]
-    return report(OUTPUT_LEFT_EMPTY, node.flow.range, message, related=related[:5])
+    return report(OUTPUT_LEFT_EMPTY, node.flow.range, message, related=related[:5], because=because)
 
 
 def _choices(graph: TypedGraph, combinations: Combinations, choices: Mapping[int, int], before: str) -> str:

@@ -19,9 +19,10 @@ from merrow_analysis.definitions.schema import (
 )
 from merrow_analysis.definitions.settings import MACHINE_KEYS
 from merrow_analysis.definitions.validation import Path, shown, violations
-from merrow_analysis.diagnostics import Diagnostic, Fix, Related, Severity
+from merrow_analysis.diagnostics import Diagnostic, Fix, Related, Severity, Tag
 from merrow_analysis.graph.flow import FlowNode
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
+from merrow_analysis.graph.parameter_edits import Moved, rewrite
 from merrow_analysis.graph.resolve import Resolution
 from merrow_analysis.rules.configuration_rules import MACHINE_SETTING, machine_setting_message
 from merrow_analysis.rules.node_places import label_range, metadata_key_range, metadata_value_range
@@ -49,6 +50,9 @@ CONFLICT = register(
     fix="sometimes",
 )
 REPEATED = register("MW307", "repeated-parameter", "A label gives a parameter twice.", Severity.ERROR)
+IDLE = register(
+    "MW406", "parameter-without-effect", "A parameter changes nothing at its operator.", Severity.HINT, fix="sometimes"
+)
 MALFORMED = register(
     "MW308", "malformed-parameters", "The parameters in a node's label can't be read.", Severity.WARNING
 )
@@ -63,7 +67,8 @@ class _Finding:
     """Something wrong, without its place. ``block`` counts the node's metadata blocks; None is the label.
 
     ``path`` leads to the place in the metadata, ``span`` is it in the label; ``on_key`` marks the key, not the value.
-    ``other`` is the metadata block that says otherwise, ``near`` the word that replaces the marked one.
+    ``other`` is the metadata block that says otherwise, ``near`` the word that replaces the marked one, ``superfluous``
+    a parameter to be removed.
     """
 
     rule: Rule
@@ -75,6 +80,7 @@ class _Finding:
     other: int | None = None
     near: str | None = None
     safe: bool = False
+    superfluous: str | None = None
 
 
 _FOUND: dict[int, tuple[Resolution, tuple[_Finding, ...]]] = {}
@@ -136,6 +142,7 @@ def _find(resolution: Resolution, docs: list[MetaDoc]) -> Iterator[_Finding]:
         what = spec.name if spec is not None else "a node"
     for index, doc in enumerate(docs):
         yield from _metadata_findings(doc, index, allowed, what)
+    yield from _idle(resolution)
     parts = resolution.label_parts
     if parts is not None and resolution.kind == "operator":
         overruled = {key for doc in docs for key in doc.values}
@@ -155,6 +162,21 @@ def _metadata_findings(doc: MetaDoc, index: int, allowed: Mapping[str, Fragment]
         else:
             near = closest(key, [*allowed, *MERMAID_NODE_KEYS])
             yield _Finding(UNKNOWN_KEY, _unknown(key, what, allowed), index, (key,), on_key=True, near=near)
+
+
+def _idle(resolution: Resolution) -> Iterator[_Finding]:
+    """Parameters that change nothing."""
+    spec = resolution.spec
+    for key, parameter in resolution.parameters.items() if spec is not None and spec.idle else ():
+        if spec is None or key not in spec.idle:
+            continue
+        why = "asks no model" if spec.is_decision else "says itself how the model is to answer"
+        message = f"`{key}` changes nothing: {spec.name} {why}; remove it."
+        written = None if resolution.label_parts is None else resolution.label_parts.parameters.get(key)
+        if parameter.block is not None:
+            yield _Finding(IDLE, message, parameter.block, (key,), on_key=True, superfluous=key)
+        elif written is not None:
+            yield _Finding(IDLE, message, None, span=written.key_span, superfluous=key)
 
 
 def _label_findings(
@@ -250,7 +272,17 @@ def _diagnostic(node: TypedNode, finding: _Finding) -> Diagnostic:
         metadata, block = node.flow.metadata[finding.block]
         where = metadata_key_range if finding.on_key else metadata_value_range
         place = where(metadata, block, *finding.path)
-    return report(finding.rule, place, message, related=related, fixes=_rename(place, finding.near, safe=finding.safe))
+    fixes = _rename(place, finding.near, safe=finding.safe)
+    tags: tuple[Tag, ...] = ()
+    if finding.superfluous is not None:
+        fixes, tags = _without(node, finding.superfluous), (Tag.UNNECESSARY,)
+    return report(finding.rule, place, message, related=related, fixes=fixes, tags=tags)
+
+
+def _without(node: TypedNode, key: str) -> tuple[Fix, ...]:
+    """Not a safe fix: who wrote the parameter meant something by it, maybe at another node."""
+    edits = rewrite(node, Moved(remove=frozenset({key})))
+    return () if edits is None else (fix(f"Remove {key}", edits, safe=False),)
 
 
 def _rename(place: Range, near: str | None, *, safe: bool) -> tuple[Fix, ...]:

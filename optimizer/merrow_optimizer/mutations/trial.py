@@ -13,16 +13,14 @@ from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
-from merrow_analysis.definitions.types import TEXT
 from merrow_analysis.graph.conditions import TooManyCombinationsError
 from merrow_analysis.graph.decisions import read_cases
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_analysis.graph.notation import read_label
-from merrow_analysis.graph.placement import UNKNOWN, Facts, Placement, Signature
+from merrow_analysis.graph.placement import UNKNOWN, Placement, Signature
 from merrow_analysis.graph.ports import place
 from merrow_analysis.graph.reach import topological_order
-from merrow_analysis.graph.resolve import Resolution
-from merrow_analysis.graph.typed import ENTRY_POINT_ID, PROBLEM_ID, RETURN_ID
+from merrow_analysis.graph.typed import ENTRY_POINT_ID, PROBLEM_ID, RETURN_ID, facts_of
 from merrow_optimizer.mutations.base import Terms, terms_of_nodes
 from merrow_optimizer.mutations.flow_after import new_edge
 from merrow_optimizer.mutations.trial_liveness import does_harm
@@ -236,7 +234,7 @@ class _Work:
             )
         known = self.subject.placed.get((resolution, given))
         if known is None:
-            known = self.subject.placed[resolution, given] = place(_facts(resolution), given, self.typed.types)
+            known = self.subject.placed[resolution, given] = place(facts_of(resolution), given, self.typed.types)
         return known
 
     def _signature(self, name: str) -> Signature:
@@ -345,17 +343,3 @@ def _repeats(node: TypedNode) -> bool:
             return True
         seen.add(key)
     return False
-
-
-def _facts(resolution: Resolution) -> Facts:
-    """What placing its edges needs to know of a node that is no input."""
-    return Facts(
-        resolution.kind,
-        resolution.spec,
-        resolution.declared,
-        any(problem.kind == "bad-type" for problem in resolution.problems),
-        resolution.samples,
-        resolution.literals,
-        resolution.expression,
-        TEXT,
-    )

@@ -11,9 +11,10 @@ from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING
 
 from merrow_analysis.graph.conditions import ALWAYS, NEVER, Condition, TooManyCombinationsError
-from merrow_analysis.graph.liveness import Feed, Liveness, LiveNode
+from merrow_analysis.graph.liveness import Liveness
 from merrow_analysis.graph.nodes import TypedNode
-from merrow_analysis.graph.plan import Combinations, feed_of
+from merrow_analysis.graph.plan import Combinations, waiting_for
+from merrow_analysis.graph.together import fed_at_once, voices_alone
 
 if TYPE_CHECKING:
     from merrow_optimizer.mutations.subject import Subject
@@ -59,7 +60,7 @@ def _settled(
         queued.discard(name)
         node = nodes.get(name) or old[name]
         was = live.runs.get(node.index), live.values.get(node.index)
-        live.settle(_waiting(node, live))
+        live.settle(waiting_for(node, live))
         yield node
         if (live.runs[node.index], live.values.get(node.index)) == was:
             continue
@@ -72,66 +73,13 @@ def _settled(
                 heappush(queue, (placed_at(reader), reader))
 
 
-def _feeds(node: TypedNode, port: str) -> tuple[Feed, ...]:
-    return tuple(feed_of(edge, port) for edge in node.sources(port))
-
-
-def _waiting(node: TypedNode, live: Liveness[Condition]) -> LiveNode:
-    """What a node waits for, the other branches of a merge with it."""
-    if node.kind == "input":
-        return LiveNode(node.index)
-    gates = tuple(feed_of(edge, None) for edge in node.incoming if edge.source.kind == "decision")
-    required = tuple(feeds for port in node.placement.required if (feeds := _feeds(node, port)))
-    others: tuple[Feed, ...] = ()
-    if gates:
-        taken = live.any_taken(gates)
-        plain = [feed_of(edge, None) for edge in node.incoming if edge.source.kind != "decision"]
-        others = tuple(feed for feed in plain if live.algebra.both(live.alive(feed), taken) == NEVER)
-    if node.cases is None:
-        return LiveNode(node.index, required, gates, others)
-    return LiveNode(node.index, required, gates, others, _feeds(node, "value"), len(node.cases.keys))
-
-
 def _is_empty(node: TypedNode, combinations: Combinations) -> bool:
     runs = combinations.runs(node)
     return runs == NEVER or (node.kind == "output" and runs != ALWAYS)
 
 
 def _is_wrong(node: TypedNode, combinations: Combinations) -> bool:
-    if any(_is_crowded(node, port, combinations) for port in node.placement.crowded):
+    if any(fed_at_once(node, port, combinations) is not None for port in node.placement.crowded):
         return True
     spec = node.spec
-    return spec is not None and spec.is_ensemble and spec.sources > 1 and _lacks_voices(node, combinations)
-
-
-def _is_crowded(node: TypedNode, port: str, combinations: Combinations) -> bool:
-    """Whether two edges can feed a port for one value at once."""
-    so_far: Condition = NEVER
-    for edge in node.sources(port):
-        brings = combinations.brings(edge, port)
-        if combinations.together(so_far, brings):
-            return True
-        so_far = combinations.either(so_far, brings)
-    return False
-
-
-def _lacks_voices(node: TypedNode, combinations: Combinations) -> bool:
-    """Whether no two different sources of an ensemble can be there together."""
-    if any(finding.kind in ("unknown-port", "ambiguous") for finding in node.placement.findings):
-        return False
-    port = node.spec.inputs[0].name if node.spec is not None else ""
-    voices: dict[str, Condition] = {}
-    for edge in node.sources(port):
-        type_ = next(feed.type for feed in edge.feeds if feed.port == port)
-        if type_ is not None and type_.startswith("list["):
-            return False
-        if type_ is None and "samples" in edge.source.resolution.parameters:
-            return False
-        brings = combinations.brings(edge, port)
-        voices[edge.source.id] = combinations.either(voices.get(edge.source.id, NEVER), brings)
-    so_far: Condition = NEVER
-    for condition in voices.values():
-        if combinations.together(so_far, condition):
-            return False
-        so_far = combinations.either(so_far, condition)
-    return True
+    return spec is not None and spec.is_ensemble and voices_alone(node, spec.inputs[0].name, combinations) is not None

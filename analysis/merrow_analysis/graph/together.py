@@ -1,0 +1,44 @@
+"""What edges into one node bring together, whatever the Decisions choose."""
+
+from __future__ import annotations
+
+from merrow_analysis.graph.conditions import NEVER, Condition
+from merrow_analysis.graph.nodes import TypedEdge, TypedNode
+from merrow_analysis.graph.plan import Combinations
+
+
+def fed_at_once(node: TypedNode, port: str, combinations: Combinations) -> tuple[TypedEdge, TypedEdge] | None:
+    """The first two edges that can feed a port at once; None where no two do. Raises `TooManyCombinationsError`."""
+    before: list[TypedEdge] = []
+    so_far: Condition = NEVER
+    for edge in node.sources(port):
+        brings = combinations.brings(edge, port)
+        if before and combinations.together(so_far, brings):
+            other = next(one for one in before if combinations.together(combinations.brings(one, port), brings))
+            return other, edge
+        before.append(edge)
+        so_far = combinations.either(so_far, brings)
+    return None
+
+
+def voices_alone(node: TypedNode, port: str, combinations: Combinations) -> list[TypedNode] | None:
+    """The sources of an ensemble's ``port``, no two of which are there together; None where two are, where one brings a
+    list, or where an edge into the node isn't understood. Raises `TooManyCombinationsError`.
+    """
+    if any(finding.kind in ("unknown-port", "ambiguous") for finding in node.placement.findings):
+        return None
+    conditions: dict[TypedNode, Condition] = {}
+    for edge in node.sources(port):
+        type_ = next(feed.type for feed in edge.feeds if feed.port == port)
+        if type_ is not None and type_.startswith("list["):
+            return None
+        if type_ is None and "samples" in edge.source.resolution.parameters:
+            return None
+        brings = combinations.brings(edge, port)
+        conditions[edge.source] = combinations.either(conditions.get(edge.source, NEVER), brings)
+    so_far: Condition = NEVER
+    for condition in conditions.values():
+        if combinations.together(so_far, condition):
+            return None
+        so_far = combinations.either(so_far, condition)
+    return list(conditions)
