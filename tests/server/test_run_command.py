@@ -365,3 +365,26 @@ def test_a_process_killed_at_any_moment_loses_no_finished_call(capsys: Capture, 
             assert len(finished) + len(asked) == calls
             assert set(asked.values()) <= {1}
     assert killed > KILLS // 3
+
+
+def test_a_run_that_is_not_kept_names_no_command_that_would_not_find_it(server: OpenAIServer, capsys: Capture) -> None:
+    write("flow.mmd", CHAIN)
+    finished = run(capsys, server, "--input", "problem=x", "--no-store")
+    server.script(Status(400))
+    failed = run(capsys, server, "--input", "problem=y", "--no-store")
+    assert (finished.code, failed.code) == (0, 1)
+    for outcome in (finished, failed):
+        assert "Nothing of it is kept" in outcome.err
+        assert "merrow show" not in outcome.err
+        assert "merrow resume" not in outcome.err
+
+
+def test_standard_input_that_is_no_text_is_refused(server: OpenAIServer) -> None:
+    write("flow.mmd", CHAIN)
+    command = [sys.executable, "-m", "merrow_server", "run", "flow.mmd", "--base-url", server.base_url]
+    given = subprocess.run([*command, "--input", "problem=@-"], input=b"caf\xe9", capture_output=True, check=False)
+    assert given.returncode == 2
+    assert given.stderr.decode() == (
+        "merrow: standard input is not UTF-8: line 1 has a byte that doesn't belong there; save it as UTF-8.\n"
+    )
+    assert server.requests == []

@@ -72,7 +72,14 @@ def command(ctx: click.Context, /, file: str, **given: Any) -> None:
     from merrow_runtime import start
     from merrow_server.cli.run_session import watch
 
-    ctx.exit(watch(lambda: start(file, inputs, options=options), as_json=given["as_json"], verbose=given["verbose"]))
+    ctx.exit(
+        watch(
+            lambda: start(file, inputs, options=options),
+            as_json=given["as_json"],
+            verbose=given["verbose"],
+            kept=not given["no_store"],
+        )
+    )
 
 
 def _dry_run(file: str, inputs: dict[str, str], options: Any, *, as_json: bool) -> None:

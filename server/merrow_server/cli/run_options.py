@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from merrow_server.errors import InputError
-from merrow_server.files import read_path
+from merrow_server.files import decode, read_path
 
 _LARGEST_INPUT = 50_000_000
 
@@ -61,7 +61,7 @@ def read_values(pairs: Iterable[str], option: str) -> dict[str, str]:
         if value.startswith("@@"):
             value = value[1:]
         elif value == "@-":
-            value = sys.stdin.read()
+            value = decode(sys.stdin.buffer.read(), "standard input").text
         elif value.startswith("@"):
             value = read_path(Path(value[1:]), value[1:], _LARGEST_INPUT).text
         values[name] = value

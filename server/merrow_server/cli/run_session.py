@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     from merrow_runtime.running import Run, RunResult
 
 
-def watch(begin: Callable[[], Run], *, as_json: bool, verbose: bool) -> int:
-    """Begin a run, show it to its end, print its outputs; the exit code.
+def watch(begin: Callable[[], Run], *, as_json: bool, verbose: bool, kept: bool = True) -> int:
+    """Begin a run, show it to its end, print its outputs; the exit code. ``kept`` says that the journal outlives it.
 
     Ctrl-C and SIGTERM stop it: calls in flight are cancelled, what is finished is kept.
     """
-    return asyncio.run(_watch(begin, as_json=as_json, verbose=verbose))
+    return asyncio.run(_watch(begin, as_json=as_json, verbose=verbose, kept=kept))
 
 
-async def _watch(begin: Callable[[], Run], *, as_json: bool, verbose: bool) -> int:
+async def _watch(begin: Callable[[], Run], *, as_json: bool, verbose: bool, kept: bool) -> int:
     run = begin()
     gc.freeze()
     stopped: list[int] = []
@@ -59,7 +59,7 @@ async def _watch(begin: Callable[[], Run], *, as_json: bool, verbose: bool) -> i
     result = await run.result()
     if not as_json:
         _print_outputs(result)
-        _print_end(result)
+        _print_end(result, kept=kept)
     return _code(result, stopped)
 
 
@@ -82,21 +82,19 @@ def _print_outputs(result: RunResult) -> None:
     sys.stdout.flush()
 
 
-def _print_end(result: RunResult) -> None:
+def _print_end(result: RunResult, *, kept: bool) -> None:
     usage = result.usage
     tokens = f"{usage.tokens:,} tokens"
     calls = "1 call" if usage.calls == 1 else f"{usage.calls} calls"
     summary = f"{calls}, {tokens}, {cost_text(usage.to_json())}, {duration(result.seconds)}"
     if result.status == "finished":
-        click.echo(
-            f"{click.style('Finished', fg='green')}: {summary}. Look at it with: merrow show {result.run}", err=True
-        )
+        look = f"Look at it with: merrow show {result.run}" if kept else "Nothing of it is kept, as --no-store says."
+        click.echo(f"{click.style('Finished', fg='green')}: {summary}. {look}", err=True)
         return
     if result.error:
         complain(result.error)
     word = "Stopped" if result.status == "cancelled" else "Failed"
     colour = "yellow" if result.status == "cancelled" else "red"
-    click.echo(
-        f"{click.style(word, fg=colour)}: {summary}. What is finished is kept; go on with: merrow resume {result.run}",
-        err=True,
-    )
+    go_on = f"What is finished is kept; go on with: merrow resume {result.run}"
+    told = go_on if kept else "Nothing of it is kept, as --no-store says."
+    click.echo(f"{click.style(word, fg=colour)}: {summary}. {told}", err=True)
