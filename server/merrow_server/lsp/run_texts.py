@@ -80,7 +80,7 @@ def result_hints(server: MerrowServer, diagram: OpenDiagram, place: Range) -> It
 def _hint(result: NodeResult) -> str:
     start = " ".join(result.text.split())
     if len(start) > _HINT:
-        start = f"{start[: _HINT - 1]}…"
+        start = f"{start[: _HINT - 1].rstrip()}…"
     mark = _MARKS[result.status]
     words = mark if result.status in ("running", "skipped") else f"{mark} {start}".rstrip()
     return " · ".join([words, *result.figures])

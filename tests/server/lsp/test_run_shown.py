@@ -1,0 +1,117 @@
+"""What a run leaves in the text: diagnostics where it failed, the last results in hovers and hints."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+from lsprotocol import types
+from tests.runtime.openai_server import OpenAIServer, Reply, Status
+from tests.runtime.workflows import CHAIN
+from tests.server.lsp.editor import MODERN, PULLING, Json
+from tests.server.lsp.running import RUNS, WAIT, RunningEditor, editor_on
+
+QUESTION = {"problem": "How many legs has a spider?"}
+A, B = 7, 8
+"""Lines of the nodes."""
+
+
+async def shown(editor: RunningEditor, uri: str, codes: list[str], *, pulls: bool) -> list[types.Diagnostic]:
+    """The diagnostics of a document, once they have these codes."""
+
+    async def wait() -> list[types.Diagnostic]:
+        while True:
+            found = await editor.diagnostics(uri) if pulls else list(editor.client.diagnostics.get(uri, []))
+            if [one.code for one in found] == codes:
+                return found
+            await editor.client.wait_for_notification(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+
+    return await asyncio.wait_for(wait(), WAIT)
+
+
+@pytest.mark.parametrize("pulls", [False, True], ids=["pushed", "pulled"])
+async def test_a_failure_is_shown_at_its_node_until_an_edit_or_the_next_run(tmp_path: Path, pulls: bool) -> None:
+    capabilities = PULLING if pulls else MODERN
+    async with OpenAIServer() as server, editor_on(tmp_path, server, capabilities=capabilities) as editor:
+        uri = editor.open(CHAIN)
+        refusals = [Reply("eight legs"), Status(400, "no such thing")]
+        server.script(*refusals)
+        assert (await editor.execute("merrow.run", uri=uri, inputs=QUESTION))["status"] == "failed"
+        (found,) = await shown(editor, uri, ["MW530"], pulls=pulls)
+        assert found.range == types.Range(types.Position(B, 4), types.Position(B, 5))
+        assert found.severity == types.DiagnosticSeverity.Error
+        assert "no such thing" in found.message
+        assert found.code_description is not None
+        assert found.code_description.href.endswith("MW530.md")
+        editor.change(uri, CHAIN + "%% a comment\n")
+        await shown(editor, uri, [], pulls=pulls)
+        server.script(Status(400, "no such thing"))
+        await editor.execute("merrow.run", uri=uri, fresh=True)
+        await shown(editor, uri, ["MW530"], pulls=pulls)
+        assert (await editor.execute("merrow.run", uri=uri))["status"] == "finished"
+        await shown(editor, uri, [], pulls=pulls)
+
+
+async def test_a_failure_that_was_got_over_is_a_warning(tmp_path: Path) -> None:
+    node = 'B@{ op: Custom, prompt: "Shorten it.", on_error: default, default: "none" }'
+    text = CHAIN.replace('B["Custom<br/>(role: second)"]:::CustomOp', node)
+    async with OpenAIServer() as server, editor_on(tmp_path, server, capabilities=PULLING) as editor:
+        server.script(Reply("eight legs"), Status(400, "no such thing"))
+        uri = editor.open(text)
+        result = await editor.execute("merrow.run", uri=uri, inputs=QUESTION)
+        assert result["outputs"] == {"RETURN": "none"}
+        assert [one["on_error"] for one in editor.named("node_failed")] == ["default"]
+        (found,) = [one for one in await editor.diagnostics(uri) if one.code == "MW530"]
+        assert found.severity == types.DiagnosticSeverity.Warning
+
+
+async def test_a_failure_in_a_markdown_file_stands_in_its_fence(tmp_path: Path) -> None:
+    async with OpenAIServer() as server, editor_on(tmp_path, server, capabilities=PULLING) as editor:
+        server.script(Status(400, "no such thing"))
+        uri = editor.open(f"# 😀\n\n```mermaid\n{CHAIN}```\n", "notes.md", "markdown")
+        await editor.execute("merrow.run", uri=uri, inputs=QUESTION)
+        (found,) = await editor.diagnostics(uri)
+        assert (found.code, found.range.start.line) == ("MW530", A + 3)
+
+
+@pytest.mark.parametrize("capabilities", [MODERN, RUNS], ids=["any client", "one that shows runs"])
+async def test_hovers_and_hints_show_the_last_result(tmp_path: Path, capabilities: Json) -> None:
+    async with OpenAIServer() as server, editor_on(tmp_path, server, capabilities=capabilities) as editor:
+        usage = {"prompt_tokens": 1000, "completion_tokens": 234, "total_tokens": 1234}
+        server.script(Reply("Eight *legs*\n`and` [more](http://x) " + "of it " * 20, usage=usage), Reply("eight"))
+        uri = editor.open(CHAIN)
+        assert "Last run" not in await editor.hover(uri, A, 4)
+        assert await editor.hints(uri) == []
+        result = await editor.execute("merrow.run", uri=uri, inputs=QUESTION)
+        told = await editor.hover(uri, A, 4)
+        assert "Last run: finished, 1,234 tokens, cost unknown" in told
+        assert "```text\nEight *legs*\n`and` [more](http://x) of it" in told
+        hint = next(hint for hint in await editor.hints(uri) if hint.position.line == A)
+        assert hint.position.character == len(CHAIN.splitlines()[A].partition(":::")[0] + ":::CustomOp")
+        (part,) = hint.label
+        assert isinstance(part, types.InlayHintLabelPart)
+        assert part.value.startswith("→ Eight *legs* `and` [more](http://x) of… · 1,234 tokens · cost unknown")
+        where = {"uri": uri, "run": result["run"], "node": "A"}
+        if capabilities is RUNS:
+            assert part.command is not None
+            assert (part.command.command, part.command.arguments) == ("merrow.showNode", [where])
+            link = told.rpartition("](command:merrow.showNode?")[2].removesuffix(")")
+            assert json.loads(unquote(link)) == [where]
+        else:
+            assert part.command is None
+            assert "command:" not in told
+        editor.change(uri, CHAIN.replace("Answer the question.", "Answer it."))
+        assert "The text has changed since." in await editor.hover(uri, A, 4)
+
+
+async def test_hints_of_results_can_be_switched_off(tmp_path: Path) -> None:
+    capabilities = {key: value for key, value in MODERN.items() if key != "workspace"}
+    settings = {"inlayHintResults": False}
+    async with editor_on(tmp_path, capabilities=capabilities, options=settings) as editor:
+        uri = editor.open(CHAIN)
+        await editor.execute("merrow.run", uri=uri, inputs=QUESTION)
+        assert await editor.hints(uri) == []
+        assert "Last run: finished" in await editor.hover(uri, A, 4)
