@@ -56,11 +56,12 @@ class Result:
 
 def measure_shape(shape: Shape, seconds: float, rounds: int, contenders: list[Scheduler]) -> Measured:
     times: dict[str, list[Time]] = {contender.name: [] for contender in contenders}
-    for number in range(rounds + 1):
+    warming = 0 if seconds else 1  # with model time all have run before
+    for number in range(rounds + warming):
         turn = number % len(contenders)
         for contender in contenders[turn:] + contenders[:turn]:
             taken = contender.run(shape, seconds)
-            if number:  # the first round warms up
+            if number >= warming:
                 times[contender.name].append(taken)
     ideal = shape.ideal(seconds)
     measured = Measured(shape.name, shape.nodes, seconds, ideal)

@@ -93,7 +93,7 @@ class Floor:
                 await asyncio.sleep(seconds)
             return name
 
-        return asyncio.run(timed(lambda: self.runner(shape.before, work)))  # type: ignore[arg-type]
+        return asyncio.run(timed(lambda: self.runner(shape.before, work)))
 
     def close(self) -> None:
         return
