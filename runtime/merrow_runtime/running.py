@@ -240,7 +240,9 @@ async def carry_out(
         late = loop.call_later(
             seconds,
             end,
-            BudgetFailure("The time that the budget allows is over: raise `budget: seconds`, then resume the run."),
+            BudgetFailure(
+                "The time that the budget allows is over: resume the run with a higher one (--budget-seconds)."
+            ),
         )
     try:
         before()

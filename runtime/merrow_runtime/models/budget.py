@@ -114,18 +114,19 @@ class Budget:
         if self._usd is not None and (self._settled.cost_usd is None or self._settled.cost_usd >= self._usd):
             spent = "an unknown sum" if self._settled.cost_usd is None else f"{self._settled.cost_usd:.4f} US dollars"
             return BudgetFailure(
-                f"The budget of {self._usd:g} US dollars is used up ({spent} spent): raise `budget: usd`, then resume the run."
+                f"The budget of {self._usd:g} US dollars is used up ({spent} spent): resume the run with"
+                " a higher one (--budget-usd)."
             )
         if self._tokens is not None and self._settled.tokens >= self._tokens:
             return BudgetFailure(
-                f"The budget of {self._tokens} tokens is used up ({self._settled.tokens} used): raise `budget: tokens`,"
-                " then resume the run."
+                f"The budget of {self._tokens} tokens is used up ({self._settled.tokens} used): resume the run with a"
+                " higher one (--budget-tokens)."
             )
         return self._too_late() if self.remaining_seconds == 0 else None
 
     def _too_late(self) -> BudgetFailure:
         return BudgetFailure(
-            f"The budget of {self._seconds:g} seconds is over: raise `budget: seconds`, then resume the run."
+            f"The budget of {self._seconds:g} seconds is over: resume the run with a higher one (--budget-seconds)."
         )
 
 
