@@ -77,6 +77,11 @@ class Fence:
         line = self._lines[number]
         return Position(number, column - line.cut + line.pad if column >= line.cut else 0)
 
+    def shift(self, number: int) -> int:
+        """How far right of its place in the diagram's line ``number`` what is written there stands in the file."""
+        line = self._lines[number]
+        return line.cut - line.pad
+
     def edits_to_host(self, edits: Iterable[TextEdit]) -> list[TextEdit]:
         """Edits of the diagram as edits of the file: new lines get the fence's indentation and quote marks.
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
 
 from lsprotocol import types
@@ -107,38 +107,49 @@ def in_range(server: MerrowServer, params: types.SemanticTokensRangeParams) -> t
 
 
 class _Memory:
-    """The numbers of a diagram's blocks, kept for as long as their tokens are."""
+    """The numbers of a diagram's blocks, kept for as long as their tokens are and stand as far from the margin."""
 
     def __init__(self) -> None:
         self._tokens = ide_semantic_tokens.TokenMemory()
-        self._numbers: dict[int, tuple[tuple[Token, ...], list[int]]] = {}
+        self._numbers: dict[int, _Kept] = {}
 
     def encode(self, diagram: OpenDiagram, data: _Encoder) -> None:
         """Add the tokens of ``diagram`` to ``data``."""
-        if diagram.fence is not None:
-            data.add(diagram, ide_semantic_tokens.semantic_tokens(diagram.analysis))
-            return
-        lines = diagram.lines
+        fence = diagram.fence
+        first_line = 0 if fence is None else fence.line
         before, now = self._numbers, {}
         for block, tokens in self._tokens.tokens(diagram.analysis):
             if not tokens:
                 continue
+            shifts = () if fence is None else tuple(map(fence.shift, range(block.line, block.line + block.line_count)))
             known = before.get(id(tokens))
-            if known is None:
-                known = tokens, _block_numbers(tokens, lines, block.line, diagram.document)
+            if known is None or known.shifts != shifts:
+                known = _Kept(tokens, shifts, _block_numbers(tokens, shifts, first_line + block.line, diagram.document))
             now[id(tokens)] = known
-            data.add_block(block.line, known[1])
+            data.add_block(first_line + block.line, known.numbers)
         self._numbers = now
 
 
-def _block_numbers(tokens: tuple[Token, ...], lines: Sequence[str], first: int, document: OpenDocument) -> list[int]:
-    """The numbers of a block's tokens, the first one's line counted from the block's first and its column from 0."""
+class _Kept(NamedTuple):
+    """A block's tokens, which live on with it; how far right of their places its lines stand in the file; the numbers."""
+
+    tokens: tuple[Token, ...]
+    shifts: tuple[int, ...]
+    numbers: list[int]
+
+
+def _block_numbers(tokens: tuple[Token, ...], shifts: tuple[int, ...], first: int, document: OpenDocument) -> list[int]:
+    """The numbers of a block's tokens, the first one's line counted from the block's first (which is the document's line
+    ``first``) and its column from 0.
+    """
+    lines = document.lines
     numbers: list[int] = []
     last_line = last_character = 0
     for line, column, length, kind, modifiers in tokens:
-        character = column
+        character = column + shifts[line] if shifts else column
         if not lines[first + line].isascii():
-            place = document.to_lsp(Range(Position(first + line, column), Position(first + line, column + length)))
+            span = Range(Position(first + line, character), Position(first + line, character + length))
+            place = document.to_lsp(span)
             character, length = place.start.character, place.end.character - place.start.character
         before = last_character if line == last_line else 0
         bits = sum(_BITS[modifier] for modifier in modifiers)

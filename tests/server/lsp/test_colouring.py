@@ -6,6 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from tests.server.lsp.editor import MINIMAL, MODERN, Editor, ServerError
 from tests.server.lsp.words import before, text_at
 
@@ -56,6 +58,51 @@ def test_tokens_count_as_the_client_does(any_editor: Editor) -> None:
         },
     )
     assert words(any_editor, uri, part["data"]) == found[:2]
+
+
+_BEFORE = ["", "x\n", "> ", "> > ", "   ", "- ", "> - ", "😀\n\n"]
+_TEXTS = [
+    FLOW,
+    FLOW.replace("    ", "\t"),
+    FLOW + '    B@{\n      op: Custom\n      role: "😀"\n    }\n',
+    FLOW + "    A --> [x\n",
+    "",
+    "A",
+]
+
+
+def _fence(before: str, text: str) -> str:
+    """A diagram in a fence that stands behind ``before``: a list's mark, the marks of quotes, lines."""
+    head, _, mark = before.rpartition("\n")
+    inner = mark.replace("-", " ")
+    lines = "".join(inner + line for line in text.splitlines(keepends=True))
+    return f"{head}\n{mark}```mermaid\n{lines}{inner}```\n\n"
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from(_BEFORE), st.sampled_from(_TEXTS)), min_size=2, max_size=6))
+def test_tokens_remembered_from_before_an_edit_are_those_of_the_text(parts: list[tuple[str, str]]) -> None:
+    """Fences that move, change, come and go."""
+    editor = Editor()
+    try:
+        for number in range(len(parts)):
+            text = "".join(_fence(before, inner) for before, inner in parts[number : number + 2])
+            uri = editor.uri("a.md")
+            if number:
+                editor.change(uri, {"text": text})
+            else:
+                editor.open(text, "a.md")
+            fresh = editor.open(text, f"fresh-{number}.md")
+            remembered, cold = (
+                editor.request("textDocument/semanticTokens/full", {"textDocument": {"uri": each}})["data"]
+                for each in (uri, fresh)
+            )
+            assert remembered == cold
+            whole = {"start": {"line": 0, "character": 0}, "end": {"line": 999, "character": 0}}
+            part = editor.request("textDocument/semanticTokens/range", {"textDocument": {"uri": uri}, "range": whole})
+            assert part["data"] == cold
+    finally:
+        editor.close()
 
 
 def test_token_deltas(editor: Editor) -> None:
