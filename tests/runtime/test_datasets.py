@@ -151,12 +151,13 @@ def test_math(model: GoodModel, server: OpenAIServer, capsys: Capture) -> None:
         }
         ran = run(capsys, server, "math.mmd", row["problem"])
         assert ran.output == f"\\boxed{{{gold}}}"
-        assert ran.nodes["CALCULATE"]["output"] == gold
+        assert ran.nodes["CALCULATE"]["output"] == gold.strip()
         assert ran.nodes["ENSEMBLE"]["response"] == row["solution"].strip()
 
 
 def test_humaneval(model: GoodModel, server: OpenAIServer, capsys: Capture) -> None:
-    for row in with_visible_tests(rows("humaneval_test"))[:PROBLEMS]:
+    right = [row for row in with_visible_tests(rows("humaneval_test")) if row["task_id"] not in WRONG_EXAMPLES]
+    for row in right[:PROBLEMS]:
         solution = row["prompt"] + row["canonical_solution"]
         model.answers = {
             "in the plainest way that is right": code(solution),

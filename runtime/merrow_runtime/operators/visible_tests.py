@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import doctest
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from merrow_runtime.errors import NodeFailure
 from merrow_runtime.operators.base import Task
@@ -61,7 +61,29 @@ def tests_in(problem: str, entry_point: str) -> list[str]:
         found += _asserts(text)
         found += _examples(text)
         found += _results(text, entry_point)
-    return list(dict.fromkeys(test for test in found if _calls(test, entry_point)))
+    imports = _imports(problem)
+    return list(dict.fromkeys(_with(imports, test) for test in found if _calls(test, entry_point)))
+
+
+def _imports(problem: str) -> dict[str, str]:
+    """The import statements that stand on lines of their own, by each name that they give a meaning."""
+    found: dict[str, str] = {}
+    for line in problem.split("\n"):
+        statement = line.strip()
+        if not statement.startswith(("import ", "from ")):
+            continue
+        tree = parsed(statement)
+        for node in tree.body if tree else ():
+            if isinstance(node, (ast.Import, ast.ImportFrom)):
+                found |= {alias.asname or alias.name.partition(".")[0]: ast.unparse(node) for alias in node.names}
+    return found
+
+
+def _with(imports: Mapping[str, str], test: str) -> str:
+    """A test after the imports that it needs."""
+    tree = parsed(test)
+    names = [node.id for node in ast.walk(tree) if isinstance(node, ast.Name)] if imports and tree else []
+    return "\n".join([*dict.fromkeys(imports[name] for name in names if name in imports), test])
 
 
 def _texts(value: Value) -> list[str]:

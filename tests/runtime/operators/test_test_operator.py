@@ -153,6 +153,12 @@ def test_statements_that_lead_to_an_example_go_with_it() -> None:
     assert shown_tests(">>> x = 4\n>>> double(x)\n8\n", "double") == ["x = 4\nassert (double(x)) == (8)"]
 
 
+def test_an_assertion_has_the_imports_of_the_problem_that_it_needs() -> None:
+    problem = "import math, re\nfrom os import path as p\n\nassert math.isclose(double(2), 4)\nassert double(3) == 6\n"
+    tests = ["import math, re\nassert math.isclose(double(2), 4)", "assert double(3) == 6"]
+    assert shown_tests(problem, "double") == tests
+
+
 async def test_the_problem_is_searched_only_where_the_task_brings_no_tests() -> None:
     problem = "assert double(10) == 20"
     without = ScriptedTools(tests=[PASSED])
