@@ -135,9 +135,10 @@ class Calling:
                     raise
             except TimeoutError:
                 await lost(self._estimated(request, shown), "timeout")
+                # Without a limit of the request it was the endpoint that gave up.
+                within = "" if request.timeout is None else f" within {request.timeout:g} seconds"
                 raise EndpointFailure(
-                    f"{self.origin} gave no answer within {request.timeout:g} seconds; a higher `timeout` waits longer.",
-                    transient=True,
+                    f"{self.origin} gave no answer{within}; a higher `timeout` waits longer.", transient=True
                 ) from None
             finally:
                 self._stops.leave(task)

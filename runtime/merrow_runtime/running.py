@@ -58,6 +58,7 @@ class Run:
         self._news: asyncio.Future[None] | None = None
         self._task: asyncio.Task[RunResult] | None = None
         self._cancelled = False
+        self._ended = False
 
     async def events(self) -> AsyncIterator[Event]:
         """All events from the beginning, as they come, until the run has ended. Any number of readers may listen."""
@@ -81,12 +82,17 @@ class Run:
     def cancel(self) -> None:
         """Stop the run: calls on their way are cancelled, what is finished is kept."""
         if self._task is not None and not self._cancelled:
-            self._task.cancel()
+            # A turn later: a task that is cancelled before its first step never tells how it ended.
+            self._task.get_loop().call_soon(self._cancel)
         self._cancelled = True
+
+    def _cancel(self) -> None:
+        if self._task is not None and not self._ended:
+            self._task.cancel()
 
     def end(self) -> None:
         """From now on it only remains to tell how it ended, which nothing cancels."""
-        self._cancelled = True
+        self._ended = True
 
     def begin(self, work: Coroutine[Any, Any, RunResult]) -> None:
         """Begin; ``work`` is all that there is to do."""

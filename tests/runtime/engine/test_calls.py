@@ -163,7 +163,7 @@ async def test_nothing_starts_once_a_budget_is_used_up() -> None:
 
 
 async def test_a_budget_of_time_ends_the_run() -> None:
-    flow = workflow('A@{op: Custom, prompt: "p"}', "PROBLEM --> A --> RETURN", front="{budget: {seconds: 0.05}}")
+    flow = workflow('A@{op: Custom, prompt: "p"}', "PROBLEM --> A --> RETURN", front="{budget: {seconds: 1}}")
     endpoint = FakeEndpoint()
     endpoint.gate = asyncio.Event()
     result = await asyncio.wait_for(

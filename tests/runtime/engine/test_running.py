@@ -206,6 +206,22 @@ async def test_cancelling_stops_calls_and_keeps_their_estimated_usage() -> None:
     assert (await names_of(run))[-1] == ("run_cancelled", None)
 
 
+async def test_a_run_cancelled_before_it_took_a_step_ends_as_any_other() -> None:
+    store = MemoryStore()
+    endpoint = FakeEndpoint()
+    flow = workflow('A@{op: Custom, prompt: "p"}', "PROBLEM --> A --> RETURN")
+    run = merrow_runtime.start(flow, {"problem": "x"}, endpoint=endpoint, store=store)
+    run.cancel()
+    result = await asyncio.wait_for(run.result(), 10)
+    assert result.status == "cancelled"
+    assert (await names_of(run))[-1] == ("run_cancelled", None)
+    assert store.run(run.id).status == "cancelled"
+    resumed = await merrow_runtime.resume(run.id, endpoint=endpoint, store=store).result()
+    assert resumed.status == "finished"
+    run.cancel()
+    assert (await run.result()).status == "cancelled"
+
+
 async def test_cancelling_the_task_that_runs_cancels_the_run() -> None:
     flow = workflow('A@{op: Custom, prompt: "p"}', "PROBLEM --> A --> RETURN")
     endpoint, store = FakeEndpoint(), MemoryStore()
@@ -279,6 +295,15 @@ async def test_a_call_that_takes_longer_than_its_timeout_is_given_up() -> None:
     assert "within 0.01 seconds" in (result.error or "")
     assert len(endpoint.seen) == 2
     assert result.usage.estimated
+
+
+async def test_an_endpoint_of_a_programs_own_that_times_out_is_tried_again() -> None:
+    answers: list[str | Exception] = [TimeoutError(), "fine"]
+    endpoint = FakeEndpoint(lambda _: answers.pop(0))
+    flow = workflow('A@{op: Custom, prompt: "p"}', "PROBLEM --> A --> RETURN")
+    options = RunOptions(no_store=True, retry=RetryPolicy(first_wait=0, jitter=0))
+    result = await merrow_runtime.run(flow, {"problem": "x"}, endpoint=endpoint, options=options)
+    assert result.outputs == {"RETURN": "fine"}, result.error
 
 
 async def test_an_unusable_answer_is_asked_for_anew_with_the_remedy_and_counted() -> None:
