@@ -24,6 +24,7 @@ class FirstFails(FakeEndpoint):
         self.others = asyncio.Event()
 
     async def complete(self, request: ModelRequest, on_text: object = None) -> ModelReply:
+        del on_text
         if self.votes and request.schema is None:
             return ModelReply(request.messages[0].content)
         self.asked_so_far += 1
