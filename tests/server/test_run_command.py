@@ -23,7 +23,7 @@ from tests.server.program import Outcome, in_process, write
 
 Capture = pytest.CaptureFixture[str]
 KILLS = int(os.environ.get("MERROW_KILLS", "6"))
-"""Processes killed at random points; a hundred were, see docs/running.md."""
+"""Processes killed at random points."""
 
 
 @pytest.fixture(autouse=True)
