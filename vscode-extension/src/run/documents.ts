@@ -36,13 +36,13 @@ export class RunDocuments implements vscode.TextDocumentContentProvider, vscode.
 
   /** Open the result of a run. */
   async showResult(run: string, workflow: string, options: vscode.TextDocumentShowOptions = {}): Promise<void> {
-    const uri = page(`${stem(workflow)} result ${run}.md`, { run });
+    const uri = page(`${run}/${stem(workflow)} result.md`, { run });
     this.changed.fire(uri);
     await show(uri, options);
   }
 
   async showNode(run: string, node: string, options: vscode.TextDocumentShowOptions = {}): Promise<void> {
-    const uri = page(`${node} in run ${run}.md`, { run, node });
+    const uri = page(`${run}/${node}.md`, { run, node });
     this.changed.fire(uri);
     await show(uri, options);
   }

@@ -1,6 +1,6 @@
 /** What a node did in a run, as HTML for the panel. Pure; every text is escaped. */
 import { figures } from './figures';
-import { answer, callTitle, entryName, messages, valueText } from './pages';
+import { answer, callTitle, entryName, messages, originText, valueText } from './pages';
 import type { Call, NodeReport, RunReport } from './protocol';
 
 /** The part of the panel that shows one node. `text` is what it has answered so far, while it runs. */
@@ -28,7 +28,7 @@ function waitingWords(state: string): string {
 
 function callsHtml(node: NodeReport): string[] {
   return node.calls.map((call, index) => {
-    const about = [call.kind === 'sandbox' ? 'code run in the sandbox' : `from ${call.origin}`, figures(call.usage, call.seconds)];
+    const about = [originText(call), figures(call.usage, call.seconds)];
     const said = messages(call).map(({ role, content }) => `<h3>${escape(role)}</h3>${pre(content)}`);
     const body = `${said.join('')}<h3>answer</h3>${pre(answer(call))}`;
     const title = `${escape(callTitle(call))} <span class="about">${escape(about.filter((part) => part !== '').join(' · '))}</span>`;

@@ -26,17 +26,19 @@ export function resultPage(run: RunReport): string {
   if (run.error !== null) lines.push(`**${run.error}**`, '');
   for (const [name, value] of outputs) {
     if (outputs.length > 1) lines.push(`## ${name}`, '');
-    lines.push(...block(value), '');
+    // As the author of the workflow would read it, not as a quotation.
+    lines.push(...(typeof value === 'string' ? [value.trimEnd()] : block(value)), '');
   }
   if (outputs.length === 0) lines.push('No output was reached.', '');
   lines.push('## Inputs', '');
   for (const [name, value] of Object.entries(run.inputs)) lines.push(`${name}:`, '', ...block(value), '');
-  lines.push('## Nodes', '', ...table(['node', 'state', 'took', 'of'], run.nodes.map(nodeRow)), '');
+  lines.push('## Nodes', '', ...run.nodes.map(nodeLine), '');
   return lines.join('\n');
 }
 
-function nodeRow(node: NodeReport): string[] {
-  return [node.node, node.status, figures(node.usage, node.seconds), [node.operator, node.model].filter((part) => part).join(', ')];
+function nodeLine(node: NodeReport): string {
+  const parts = [node.status, node.operator, node.model, figures(node.usage, node.seconds)];
+  return `- ${node.node}: ${parts.filter((part) => part).join(' · ')}`;
 }
 
 function summaryLine(run: RunReport): string {
@@ -89,6 +91,18 @@ export function callTitle(call: Call): string {
   return `${call.step}${sample}${attempt}${call.usable ? '' : ' (could not be used)'}`;
 }
 
+const ORIGINS: Readonly<Record<string, string>> = {
+  endpoint: 'answered by the endpoint',
+  sandbox: 'code run in the sandbox',
+  cache: 'taken from the cache',
+  shared: 'shared with the same question',
+};
+
+/** Where the answer to a call came from. */
+export function originText({ origin }: Call): string {
+  return ORIGINS[origin] ?? `from ${origin}`;
+}
+
 /** The messages of a question to a model, or what was handed to the sandbox. */
 export function messages(call: Call): { readonly role: string; readonly content: string }[] {
   const given = call.request['messages'];
@@ -108,7 +122,7 @@ export function answer(call: Call): string {
 }
 
 function callLines(call: Call): string[] {
-  const lines = [`## ${callTitle(call)}`, '', [`from ${call.origin}`, figures(call.usage, call.seconds)].filter((part) => part !== '').join(' · '), ''];
+  const lines = [`## ${callTitle(call)}`, '', [originText(call), figures(call.usage, call.seconds)].filter((part) => part !== '').join(' · '), ''];
   for (const { role, content } of messages(call)) lines.push(`### ${role}`, '', ...block(content), '');
   return [...lines, '### answer', '', ...block(answer(call)), ''];
 }
@@ -120,15 +134,10 @@ export function planPage(plan: Plan): string {
     '',
     'No call was made. Values that are not known yet stand in angle brackets.',
     '',
-    ...table(
-      ['', ''],
-      [
-        ['Endpoint', plan.endpoint],
-        ['Calls', range(plan.calls)],
-        ['Tokens', `about ${range(plan.tokens)}`],
-        ['Cost', costRange(plan.cost_usd)],
-      ],
-    ),
+    `- Endpoint: ${plan.endpoint}`,
+    `- Calls: ${range(plan.calls)}`,
+    `- Tokens: about ${range(plan.tokens)}`,
+    `- Cost: ${costRange(plan.cost_usd)}`,
     '',
     'A question whose answer can’t be used is asked up to twice more, which the bounds leave out.',
     '',
@@ -157,12 +166,4 @@ function block(value: unknown): string[] {
   const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));
   const fence = '`'.repeat(longest + 1);
   return [`${fence}${typeof value === 'string' ? '' : 'json'}`, text.replace(/\n$/, ''), fence];
-}
-
-/** A table that is aligned also as text. */
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
-  const clean = [head, ...rows].map((row) => row.map((cell) => cell.replaceAll('|', '\\|').replaceAll('\n', ' ')));
-  const widths = head.map((_, column) => Math.max(3, ...clean.map((row) => row[column]?.length ?? 0)));
-  const line = (row: readonly string[]) => `| ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`;
-  return [line(clean[0] ?? []), `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`, ...clean.slice(1).map(line)];
 }

@@ -62,7 +62,8 @@ export class Progress {
       this.outputs = event.outputs ?? {};
       this.error = event.error;
       this.seconds = event.seconds;
-      // What was not reached is no part of the picture any more.
+      // What was not reached is no part of the picture any more, though of the whole.
+      this.count = this.total;
       for (const [node, { state }] of this.nodes) if (state === 'waiting' || state === 'running') this.nodes.delete(node);
     }
   }

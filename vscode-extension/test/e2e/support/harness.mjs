@@ -1,5 +1,6 @@
 // What test files use: `describe(...)` with workbenches that all files share, one server a profile.
 import { after, afterEach, before, beforeEach, describe as suite, it } from 'node:test';
+import { withEndpoint } from './endpoint.mjs';
 import { missing } from './places.mjs';
 import { Server } from './server.mjs';
 import { empty, merrow } from './vsix.mjs';
@@ -17,6 +18,8 @@ export const PROFILES = {
   restricted: { trust: true },
   /** No Python on the PATH. */
   withoutPython: { pathOf: ['sh', 'bash', 'env', 'ps', 'cat', 'sed', 'which', 'uname', 'ls'] },
+  /** With a model endpoint on this machine, and what reaches it. */
+  endpoint: () => withEndpoint(),
   /** For measurements: the extension alone, and one that does nothing. */
   measured: {},
   empty: { vsix: () => [empty()] },
@@ -24,11 +27,15 @@ export const PROFILES = {
 
 const servers = new Map();
 
+async function started(profile) {
+  const { vsix = () => [merrow()], ...options } = typeof profile === 'function' ? await profile() : profile;
+  return Server.start({ ...options, vsix: vsix() });
+}
+
 /** The server of a profile. */
 export function server(profile) {
   if (!servers.has(profile)) {
-    const { vsix = () => [merrow()], ...options } = PROFILES[profile];
-    servers.set(profile, Server.start({ ...options, vsix: vsix() }));
+    servers.set(profile, started(PROFILES[profile]));
   }
   return servers.get(profile);
 }

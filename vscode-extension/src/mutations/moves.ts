@@ -1,0 +1,57 @@
+/** Safe mutations as the server lists them, and as proposals. Pure. */
+import type { Edit, Proposal } from './proposal';
+
+interface Node {
+  readonly id: string;
+}
+
+interface Edge {
+  readonly source: string;
+  readonly target: string;
+}
+
+/** A safe mutation in the answer to `merrow.mutations`. */
+export interface Move {
+  readonly id: string;
+  readonly operator: string;
+  readonly title: string;
+  readonly effect: string;
+  readonly edits: readonly Edit[];
+  readonly delta: {
+    readonly addedNodes: readonly Node[];
+    readonly removedNodes: readonly Node[];
+    readonly changedNodes: readonly { readonly before: Node; readonly after: Node }[];
+    readonly addedEdges: readonly Edge[];
+    readonly removedEdges: readonly Edge[];
+  };
+}
+
+const KINDS: Readonly<Record<string, string>> = {
+  substitution: 'Replace a node',
+  addition: 'Insert a node',
+  rewiring: 'Lead an edge elsewhere',
+  deletion: 'Remove a node',
+  subgraph: 'Patterns',
+};
+
+export function proposalOf(move: Move, uri: string, version: number, pictures: Proposal['pictures']): Proposal {
+  const { delta } = move;
+  const [added, removed] = [delta.addedNodes.map(({ id }) => id), delta.removedNodes.map(({ id }) => id)];
+  const touched = new Set(delta.changedNodes.map(({ after }) => after.id));
+  // A move that is about edges alone is seen at the nodes that read anew.
+  if (added.length + removed.length + touched.size === 0) {
+    for (const { source, target } of [...delta.addedEdges, ...delta.removedEdges]) touched.add(source).add(target);
+  }
+  return {
+    title: move.title,
+    kind: KINDS[move.operator] ?? move.operator,
+    effect: move.effect,
+    uri,
+    version,
+    edits: move.edits,
+    added,
+    removed,
+    changed: [...touched],
+    pictures,
+  };
+}

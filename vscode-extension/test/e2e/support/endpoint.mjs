@@ -1,0 +1,101 @@
+// A model endpoint on this machine, as OpenAI's, whose answers tests hold back and count.
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import path from 'node:path';
+import { extension, home } from './places.mjs';
+
+/** The key that the endpoint is given; it must show up nowhere. */
+export const KEY = 'sk-e2e-0123456789abcdef';
+
+export class Endpoint {
+  /** The last message of each question, in order. */
+  questions = [];
+  keys = new Set();
+  #held = [];
+  #holds = () => false;
+
+  static async start() {
+    const endpoint = new Endpoint();
+    const server = createServer((request, response) => void endpoint.#answer(request, response));
+    await new Promise((done) => server.listen(0, '127.0.0.1', done));
+    server.unref();
+    endpoint.url = `http://127.0.0.1:${server.address().port}/v1`;
+    return endpoint;
+  }
+
+  /** Keep back the answers to questions that `holds` says yes to. */
+  hold(holds) {
+    this.#holds = holds;
+  }
+
+  /** Give all answers that were kept back, and keep none from now on. */
+  release() {
+    this.#holds = () => false;
+    for (const go of this.#held.splice(0)) go();
+  }
+
+  get held() {
+    return this.#held.length;
+  }
+
+  /** How many questions had this text in their first message. */
+  asked(text) {
+    return this.questions.filter((messages) => messages[0].content.includes(text)).length;
+  }
+
+  async #answer(request, response) {
+    let body = '';
+    for await (const part of request) body += part;
+    const { messages = [{ content: '' }], model, stream } = JSON.parse(body || '{}');
+    this.questions.push(messages);
+    this.keys.add(request.headers.authorization);
+    const text = `Answer ${this.questions.length} of the endpoint to: ${messages[0].content.trim().split('\n')[0]}`;
+    if (this.#holds(messages)) await new Promise((go) => this.#held.push(go));
+    const usage = { prompt_tokens: 40, completion_tokens: 12, total_tokens: 52 };
+    const common = { id: 'e2e', created: 1, model };
+    if (!stream) {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ ...common, object: 'chat.completion', usage, choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: text } }] }));
+      return;
+    }
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    const chunk = (choices, more = {}) => response.write(`data: ${JSON.stringify({ ...common, object: 'chat.completion.chunk', choices, ...more })}\n\n`);
+    for (const word of text.split(/(?<= )/)) chunk([{ index: 0, delta: { content: word }, finish_reason: null }]);
+    chunk([{ index: 0, delta: {}, finish_reason: 'stop' }]);
+    chunk([], { usage });
+    response.end('data: [DONE]\n\n');
+  }
+}
+
+let running;
+
+/** The one endpoint of a run of the tests. */
+export function endpoint() {
+  running ??= Endpoint.start();
+  return running;
+}
+
+/** What a server is started with so that its runs go to the endpoint. */
+export async function withEndpoint() {
+  const { url } = await endpoint();
+  return { models: models(), environment: { OPENAI_BASE_URL: url, OPENAI_API_KEY: KEY } };
+}
+
+/** The packages that the extension installs to reach endpoints, from the package index, kept between runs. */
+function models() {
+  const question = 'import sys, sysconfig; print(sys.implementation.cache_tag + "-" + sysconfig.get_platform())';
+  const tag = execFileSync('python3', ['-I', '-S', '-c', question], { encoding: 'utf8' }).trim();
+  const requirement = /requirement = '([^']+)'/.exec(readFileSync(path.join(extension, 'src', 'models', 'packages.ts'), 'utf8'))[1];
+  const root = path.join(home, 'models');
+  const folder = path.join(root, tag.replaceAll(/[^\w.-]/g, '_'));
+  const marker = path.join(folder, 'merrow-installed.json');
+  if (!existsSync(marker) || JSON.parse(readFileSync(marker, 'utf8')).requirement !== requirement) {
+    mkdirSync(folder, { recursive: true });
+    const constraints = path.join(extension, 'python', 'constraints.txt');
+    const given = ['--quiet', '--disable-pip-version-check', '--only-binary', ':all:', '--upgrade', '--target', folder, '--constraint', constraints];
+    execFileSync('python3', ['-I', '-m', 'pip', 'install', ...given, requirement], { stdio: ['ignore', 'inherit', 'inherit'] });
+    writeFileSync(marker, JSON.stringify({ requirement }));
+  }
+  return root;
+}

@@ -1,0 +1,67 @@
+// Safe mutations: chosen from a list, looked at as a difference and in pictures, applied, undone.
+import { assert, describe, it } from '../support/harness.mjs';
+
+const FLOW = `flowchart TD
+    PROBLEM([Problem])
+    SOLVE["Custom<br/>(role: simple_solver_1)"]
+    AGAIN["Custom<br/>(role: simple_solver_2)"]
+    ENSEMBLE["ScEnsemble<br/>"]
+    RETURN([Return response & cost])
+    PROBLEM -->|input| SOLVE --> ENSEMBLE
+    PROBLEM -->|input| AGAIN --> ENSEMBLE
+    ENSEMBLE --> RETURN
+    class PROBLEM,RETURN Interface
+    class SOLVE,AGAIN CustomOp
+    class ENSEMBLE ScEnsembleOp
+    classDef Interface fill:#e2e2f2,stroke:#6a6ab2
+    classDef CustomOp fill:#d0e1f9,stroke:#4378a2
+    classDef ScEnsembleOp fill:#f9e4b7,stroke:#b99b37
+`;
+const PAGE = '.panes .picture:not(.building) svg';
+
+describe('Safe mutations', (workbench) => {
+  it('are looked at before one is applied, which can be undone', async () => {
+    const w = workbench();
+    const { page } = w;
+    await w.open('mutate.mmd', FLOW);
+    await page.locator('.codelens-decoration a').first().waitFor();
+    await w.command('Merrow: Safe Mutations');
+    const row = page.locator('.quick-input-list .monaco-list-row', { hasText: 'Insert ' }).first();
+    await row.waitFor();
+    await w.shot('mutations-list');
+    await row.click();
+    const frame = await w.frame(PAGE);
+    await w.until(async () => (await frame.locator(PAGE).count()) === 2, 'there are no two pictures');
+    await frame.locator('.pane:last-child .touched.added').waitFor();
+    assert.equal(await frame.locator('.pane:first-child .touched').count(), 0);
+    const title = await frame.locator('h1').innerText();
+    await page.locator('.monaco-diff-editor .line-insert').first().waitFor();
+    await w.shot('mutation');
+    assert.equal(w.read('mutate.mmd'), FLOW);
+    await frame.getByRole('button', { name: 'Next' }).click();
+    await frame.locator('h1').filter({ hasNotText: title }).waitFor();
+    await frame.getByRole('button', { name: 'Previous' }).click();
+    await frame.locator('h1', { hasText: title }).waitFor();
+    await frame.getByRole('button', { name: 'Apply' }).click();
+    await page.locator('.tab', { hasText: '↔' }).waitFor({ state: 'detached' });
+    await page.keyboard.press('Control+S');
+    await w.saved('mutate.mmd', (text) => text !== FLOW && text.length > FLOW.length);
+    await page.keyboard.press('Control+Z');
+    await page.keyboard.press('Control+S');
+    await w.saved('mutate.mmd', FLOW);
+  });
+
+  it('nothing is applied where nothing is chosen', async () => {
+    const w = workbench();
+    const { page } = w;
+    await w.open('mutate.mmd', FLOW);
+    await w.command('Merrow: Safe Mutations');
+    const row = page.locator('.quick-input-list .monaco-list-row', { hasText: 'Insert ' }).first();
+    await row.click();
+    const frame = await w.frame(PAGE);
+    await frame.getByRole('button', { name: 'Cancel' }).click();
+    await page.locator('.tab', { hasText: '↔' }).waitFor({ state: 'detached' });
+    assert.equal(w.read('mutate.mmd'), FLOW);
+    await page.locator('.tab.active', { hasText: 'mutate.mmd' }).waitFor();
+  });
+});

@@ -1,0 +1,101 @@
+// Runs against an endpoint: what they may cost is said first; one is stopped in the middle and resumed without a call made twice; the
+// journal has them, two are compared, one is deleted.
+import { Preview, assert, describe, it } from '../support/harness.mjs';
+import { KEY, endpoint } from '../support/endpoint.mjs';
+
+const FLOW = `flowchart LR
+    PROBLEM([Problem]):::Interface --> FIRST["Custom<br/>(role: first)"]:::CustomOp
+    FIRST --> SECOND["Custom<br/>(role: second)"]:::CustomOp
+    SECOND --> THIRD["Custom<br/>(role: third)"]:::CustomOp
+    THIRD --> RETURN([Answer]):::Interface
+    classDef CustomOp fill:#d0e1f9,stroke:#4378a2
+    classDef Interface fill:#e2e2f2,stroke:#6a6ab2
+`;
+const HEAD = `---
+workflow:
+  prompts:
+    first: Plan the work.
+    second: Do the work.
+    third: Check the work.
+---
+`;
+const NODES = ['PROBLEM', 'FIRST', 'SECOND', 'THIRD', 'RETURN'];
+
+describe(
+  'Run against an endpoint',
+  (workbench) => {
+    it('is asked for once, stopped in the middle, and resumed without a call made twice', async () => {
+      const w = workbench();
+      const { page } = w;
+      const model = await endpoint();
+      model.hold((messages) => messages[0].content.includes('Do the work'));
+      await w.open('chain.mmd', HEAD + FLOW);
+      await page.locator('.codelens-decoration a', { hasText: 'Run' }).first().waitFor();
+      await w.command('Merrow: Run Workflow');
+      await w.answer('How many bricks are in the wall?');
+      const dialog = page.locator('.monaco-dialog-box');
+      await dialog.waitFor();
+      assert.match(await dialog.innerText(), /It may make 3 calls to http:\/\/127\.0\.0\.1:\d+ .*cost that is not known/s);
+      await w.shot('run-consent');
+      await dialog.getByRole('button', { name: 'Run', exact: true }).click();
+      const preview = new Preview(w, await w.frame('body[data-engine] .viewport'));
+      await preview.node('SECOND').locator('.marks > .state.running').waitFor();
+      await w.until(() => model.held === 1, 'the second node asks nothing');
+      await page.locator('.statusbar-item', { hasText: /Merrow 2\/5/ }).waitFor();
+      await w.shot('run-going-on');
+      await w.command('Merrow: Stop Run');
+      await page.locator('.statusbar-item', { hasText: 'Merrow stopped 2/5' }).waitFor();
+      await preview.node('SECOND').locator('.marks > .state').waitFor({ state: 'detached' });
+      await w.shot('run-stopped');
+      model.release();
+      await w.command('Merrow: Resume Run');
+      for (const node of NODES) await preview.node(node).locator('.marks > .state.finished').waitFor();
+      await page.locator('.tab.active', { hasText: 'chain result' }).waitFor();
+      assert.deepEqual(['Plan', 'Check'].map((word) => model.asked(word)), [1, 1]);
+      assert.deepEqual([...model.keys], [`Bearer ${KEY}`]);
+      assert.doesNotMatch(await w.text(), /sk-e2e/);
+      assert.doesNotMatch(w.server.log(), /sk-e2e/);
+    });
+
+    it('is in the tree of runs; two are compared, one is deleted', async () => {
+      const w = workbench();
+      const { page } = w;
+      await w.open('chain.mmd');
+      await w.command('Merrow: Run Workflow with Other Inputs');
+      await w.answer('How many windows are in the wall?');
+      await page.locator('.tab.active', { hasText: 'chain result' }).waitFor();
+      const header = page.locator('.pane-header', { hasText: 'Merrow Runs' });
+      if ((await header.getAttribute('aria-expanded')) === 'false') await header.click();
+      const rows = page.locator('.pane', { has: header }).locator('.monaco-list-row');
+      await rows.filter({ hasText: 'chain.mmd' }).waitFor();
+      const runs = rows.filter({ hasText: 'finished' });
+      await w.until(async () => (await runs.count()) === 2, 'the tree does not have two runs');
+      await w.shot('runs-tree');
+      await runs.nth(0).click();
+      await runs.nth(1).click({ modifiers: ['Control'] });
+      await runs.nth(1).click({ button: 'right' });
+      await page.locator('.context-view .action-label', { hasText: 'Compare Runs' }).click();
+      await page.locator('.tab.active', { hasText: '↔' }).waitFor();
+      await page.locator('.multiDiffEntry').first().waitFor();
+      await page.locator('.multiDiffEntry .view-line', { hasText: 'windows' }).first().waitFor();
+      await w.shot('runs-compared');
+      await runs.nth(1).click();
+      await runs.nth(1).click({ button: 'right' });
+      await page.locator('.context-view .action-label', { hasText: 'Delete' }).click();
+      await page.locator('.monaco-dialog-box').getByRole('button', { name: 'Delete' }).click();
+      await w.until(async () => (await runs.count()) === 1, 'the run is not deleted');
+    });
+
+    it('a dry run is a document', async () => {
+      const w = workbench();
+      await w.open('chain.mmd');
+      const before = (await endpoint()).questions.length;
+      await w.command('Merrow: Dry Run');
+      await w.page.locator('.tab.active', { hasText: 'Dry run of chain' }).waitFor();
+      assert.match(await w.text(), /Calls: 3/);
+      await w.shot('dry-run');
+      assert.equal((await endpoint()).questions.length, before);
+    });
+  },
+  { profile: 'endpoint' },
+);

@@ -1,0 +1,270 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { costSentence, mayCost } from '../../src/run/consent';
+import { compare } from '../../src/run/comparison';
+import { ageText, costText, dollars, figures, nothing, secondsText, sum } from '../../src/run/figures';
+import { InputMemory, inputsOf, known, missing } from '../../src/run/inputs';
+import { itemText } from '../../src/run/itemText';
+import { lineOf } from '../../src/run/lines';
+import { nodeHtml } from '../../src/run/nodeHtml';
+import { nodePage, planPage, resultPage } from '../../src/run/pages';
+import { Progress } from '../../src/run/progress';
+import type { Call, NodeReport, Plan, RunEvent, RunReport, RunSummary, Usage } from '../../src/run/protocol';
+import { runTree } from '../../src/run/treeModel';
+
+const usage = (cost: number | null, tokens = 10): Usage => ({ prompt_tokens: tokens, completion_tokens: 0, calls: 1, cost_usd: cost });
+const event = (name: string, node: string | null = null, more: Partial<RunEvent> = {}): RunEvent => ({ event: name, run: 'r1', node, at: 100, ...more });
+
+function progressOf(...events: RunEvent[]): Progress {
+  const progress = new Progress('r1', ['IN', 'A', 'B', 'OUT']);
+  for (const one of events) progress.take(one);
+  return progress;
+}
+
+const states = (progress: Progress, now = 100) => Object.fromEntries([...progress.states(now)].map(([node, { state }]) => [node, state]));
+
+test('nodes wait, run, finish, fail and are skipped as the events say', () => {
+  const begun = [event('run_started'), event('node_finished', 'IN', { usage: nothing, seconds: 0 }), event('node_started', 'A')];
+  assert.deepEqual(states(progressOf(...begun)), { IN: 'finished', A: 'running', B: 'waiting', OUT: 'waiting' });
+  const going = progressOf(...begun, event('node_finished', 'A', { usage: usage(0.5), seconds: 2 }), event('node_failed', 'B', { error: 'No.' }));
+  assert.deepEqual(going.states(100).get('A'), { state: 'finished', detail: '2.0 s · 10 tokens · $0.5000' });
+  assert.deepEqual(going.states(100).get('B'), { state: 'failed', detail: 'No.' });
+  assert.deepEqual([going.done, going.total, going.usage.cost_usd], [3, 4, 0.5]);
+  const skipped = progressOf(...begun, event('node_skipped', 'B', { reason: 'CHECK chose the other case.' }), event('node_reused', 'OUT'));
+  assert.deepEqual(states(skipped), { IN: 'finished', A: 'running', B: 'skipped', OUT: 'finished' });
+});
+
+test('what a run did not reach is no part of it once it is over', () => {
+  const over = progressOf(event('node_finished', 'IN'), event('node_started', 'A'), event('run_cancelled', null, { usage: usage(null) }));
+  assert.deepEqual(states(over), { IN: 'finished' });
+  assert.deepEqual([over.status, over.isOver, over.usage.cost_usd], ['cancelled', true, null]);
+});
+
+test('a node that runs for long says so, one that is tried again says why', () => {
+  const progress = progressOf(event('node_started', 'A'));
+  assert.equal(progress.states(100.5).get('A')?.detail, undefined);
+  assert.equal(progress.states(104).get('A')?.detail, '4.0 s');
+  progress.take(event('node_retrying', 'A', { reason: 'too many requests', wait: 2 }));
+  assert.equal(progress.states(100).get('A')?.detail, 'again in 2.0 s: too many requests');
+  progress.take(event('node_output', 'A', { text: 'Now' }));
+  assert.equal(progress.states(100).get('A')?.detail, undefined);
+});
+
+test('unknown events and nodes are no trouble', () => {
+  const progress = progressOf(event('something_new'), event('something_new', 'A'), event('node_finished', 'X'));
+  assert.deepEqual(states(progress), { IN: 'waiting', A: 'waiting', B: 'waiting', OUT: 'waiting', X: 'finished' });
+  assert.equal(lineOf(event('something_new')), undefined);
+});
+
+test('money that is not known is never nothing', () => {
+  assert.equal(costText(usage(null)), 'cost unknown');
+  assert.equal(costText(usage(0)), '$0');
+  assert.equal(costText({ cost_usd: 0.01, estimated: true }), 'about $0.0100');
+  assert.deepEqual([0.00001, 0.1234, 12.345].map(dollars), ['< $0.0001', '$0.1234', '$12.35']);
+  assert.equal(sum(usage(1), usage(null)).cost_usd, null);
+  assert.deepEqual(sum(usage(1), usage(2)), { prompt_tokens: 20, completion_tokens: 0, calls: 2, cost_usd: 3 });
+});
+
+test('times and ages are in words', () => {
+  assert.deepEqual([0, 1.26, 12.6, 61, 3700].map(secondsText), ['0 s', '1.3 s', '13 s', '1 min 1 s', '1 h 1 min']);
+  assert.deepEqual([5, 61, 7300, 200_000].map((ago) => ageText(1_000_000 - ago, 1_000_000)), ['just now', '1 min ago', '2 h ago', '2 d ago']);
+  assert.equal(figures(nothing, 0.001), '');
+});
+
+const plan = (endpoint: string, most: number | null, calls = 2): Plan => ({
+  workflow: '/w/flow.mmd',
+  endpoint,
+  order: ['A'],
+  nodes: [
+    { node: 'A', operator: 'Custom', model: 'm', runs: 'by choice', samples: 1, questions: [{ step: 'answer', messages: [{ role: 'user', content: 'Is it ```so```?' }], least: 1, most: 3 }] },
+  ],
+  calls: { least: calls, most: calls },
+  tokens: { least: 100, most: 2000 },
+  cost_usd: { least: 0, most },
+});
+
+test('only what may cost is asked for', () => {
+  assert.equal(mayCost(plan('merrow:offline', 0)), false);
+  assert.equal(mayCost(plan('merrow:offline', null)), false);
+  assert.equal(mayCost(plan('https://api.example.org', 0)), false);
+  assert.equal(mayCost(plan('https://api.example.org', null, 0)), false);
+  assert.equal(mayCost(plan('https://api.example.org', null)), true);
+  assert.equal(mayCost(plan('https://api.example.org', 0.5)), true);
+  assert.match(costSentence(plan('https://api.example.org', 0.5)), /^It may make 2 calls to https:\/\/api\.example\.org with about 100 to 2,000 tokens, at about \$0 to \$0\.5000\.$/);
+  assert.match(costSentence(plan('http://localhost', null)), /cost that is not known/);
+});
+
+test('a dry run is a page on which prompts stay what they are', () => {
+  const page = planPage(plan('https://api.example.org', null));
+  assert.match(page, /^# Dry run of flow\.mmd\n/);
+  assert.match(page, /## 1\. A\n\nCustom · m · only where a Decision leads here/);
+  assert.match(page, /### answer, asked 1 to 3 times/);
+  assert.match(page, /````\nIs it ```so```\?\n````/);
+});
+
+function memory(): { get: <T>(key: string, otherwise: T) => T; update: (key: string, value: unknown) => Promise<void> } {
+  const kept = new Map<string, unknown>();
+  return {
+    get: <T>(key: string, otherwise: T) => (kept.has(key) ? (kept.get(key) as T) : otherwise),
+    update: async (key, value) => {
+      kept.set(key, structuredClone(value));
+    },
+  };
+}
+
+test('inputs are remembered for each diagram, the newest workflows for longest', async () => {
+  const inputs = new InputMemory(memory());
+  const place = (number: number) => ({ uri: `file:///flow${number}.mmd`, diagram: 1 });
+  await inputs.remember(place(0), { PROBLEM: { text: 'first' } });
+  await inputs.remember(place(0), { TESTS: { file: 'file:///tests.txt' } });
+  assert.deepEqual(inputs.of(place(0)), { PROBLEM: { text: 'first' }, TESTS: { file: 'file:///tests.txt' } });
+  assert.deepEqual(inputs.of({ ...place(0), diagram: 2 }), {});
+  for (let number = 1; number <= 200; number += 1) await inputs.remember(place(number), { PROBLEM: { text: String(number) } });
+  assert.deepEqual(inputs.of(place(0)), {});
+  assert.deepEqual(inputs.of(place(200)), { PROBLEM: { text: '200' } });
+});
+
+test('only what is not known is asked for, everything when it is to be changed', () => {
+  const graph = {
+    inputs: ['PROBLEM', 'STYLE', 'LIMIT'],
+    nodes: [
+      { id: 'PROBLEM', label: 'The<br/>problem', outputs: [{ type: 'Problem' }] },
+      { id: 'STYLE', label: null, parameters: { default: 'short' }, outputs: [{ type: 'Text' }] },
+      { id: 'LIMIT', label: 'LIMIT', parameters: { default: 3 }, outputs: [{ type: 'Number' }] },
+    ],
+  };
+  const inputs = inputsOf(graph);
+  assert.deepEqual(inputs[0], { name: 'PROBLEM', title: 'The problem', type: 'Problem', fallback: undefined });
+  assert.deepEqual(inputs.map(({ fallback }) => fallback), [undefined, 'short', '3']);
+  const names = (given: Record<string, { text: string }>, again: boolean) => missing(inputs, given, again).map(({ name }) => name);
+  assert.deepEqual(names({}, false), ['PROBLEM']);
+  assert.deepEqual(names({ PROBLEM: { text: 'x' } }, false), []);
+  assert.deepEqual(names({ PROBLEM: { text: 'x' } }, true), ['PROBLEM', 'STYLE', 'LIMIT']);
+  assert.deepEqual(known(inputs, { GONE: { text: 'x' }, STYLE: { text: 'long' } }), { STYLE: { text: 'long' } });
+});
+
+const call = (content: string, answer: string): Call => ({
+  step: 'answer',
+  sample: 0,
+  attempt: 1,
+  kind: 'model',
+  origin: 'cache',
+  usable: false,
+  usage: nothing,
+  seconds: 0,
+  request: { model: 'm', messages: [{ role: 'user', content }] },
+  result: { text: answer },
+});
+
+const node = (name: string, output: string, more: Partial<NodeReport> = {}): NodeReport => ({
+  node: name,
+  status: 'finished',
+  operator: 'Custom',
+  model: 'm',
+  memory: [],
+  outputs: { response: output },
+  usage: usage(0.25),
+  seconds: 1,
+  error: null,
+  calls: [call('Why?', output)],
+  ...more,
+});
+
+const report = (run: string, started: number, nodes: readonly NodeReport[]): RunReport => ({
+  run,
+  workflow: '/w/flow.mmd',
+  uri: 'file:///w/flow.mmd',
+  diagram: 1,
+  status: 'finished',
+  started,
+  seconds: 2,
+  usage: usage(0.25),
+  error: null,
+  parent: null,
+  inputs: { PROBLEM: 'Six times seven?' },
+  outputs: { RETURN: 'Forty-two.' },
+  text: null,
+  nodes,
+  lost: [],
+});
+
+test('the page of a result has the result first, then what led to it', () => {
+  const page = resultPage(report('r1', 0, [node('A', 'x')]));
+  assert.match(page, /^# flow\.mmd: result\n\nFinished · 2\.0 s · 1 call · 10 tokens · \$0\.2500 · run r1\n\nForty-two\.\n/);
+  assert.match(page, /- A: finished · Custom · m · 1\.0 s/);
+});
+
+test('a node tells its outputs, memory, questions, answers and attempts; HTML in them is text', () => {
+  const told = node('A', '<b>bold</b>', { memory: [{ node: 'EARLIER', text: 'I said so.' }] });
+  const page = nodePage(report('r1', 0, [told]), 'A');
+  for (const words of ['## Output `response`', 'EARLIER:', 'I said so.', '## answer, attempt 2 (could not be used)', 'Why?', 'taken from the cache']) assert.ok(page.includes(words), words);
+  const html = nodeHtml('r1', 'A', report('r1', 0, [told]), 'finished', '');
+  assert.ok(html.includes('&lt;b&gt;bold&lt;/b&gt;') && !html.includes('<b>'));
+  assert.match(nodeHtml('r1', 'B', report('r1', 0, []), 'waiting', ''), /waits for what it reads/);
+  assert.match(nodePage(report('r1', 0, []), 'B'), /did not reach/);
+});
+
+test('two runs are compared node by node', () => {
+  const before = report('r1', 0, [node('SAME', 'x'), node('OUTPUT', 'x'), node('STATUS', 'x'), node('GONE', 'x'), node('QUESTION', 'x')]);
+  const asked = node('QUESTION', 'x', { calls: [call('How?', 'x')] });
+  const after = report('r2', 1, [node('SAME', 'x', { seconds: 9 }), node('OUTPUT', 'y'), node('STATUS', 'x', { status: 'failed', error: 'No.' }), asked, node('NEW', 'x')]);
+  const { nodes, before: first, after: second } = compare(before, after);
+  assert.deepEqual(Object.fromEntries(nodes.map(({ node: name, difference }) => [name, difference])), {
+    SAME: 'same',
+    OUTPUT: 'other output',
+    STATUS: 'other status',
+    GONE: 'only before',
+    QUESTION: 'other question',
+    NEW: 'only after',
+  });
+  assert.equal(first.split('\n').length, second.split('\n').length);
+  const same = nodes.find(({ node: name }) => name === 'SAME');
+  assert.equal(same?.before, same?.after);
+});
+
+const summary = (run: string, workflow: string, started: number, more: Partial<RunSummary> = {}): RunSummary => ({
+  run,
+  workflow,
+  uri: null,
+  diagram: 1,
+  status: 'finished',
+  started,
+  seconds: 2,
+  usage: usage(0.25),
+  error: null,
+  parent: null,
+  here: false,
+  ...more,
+});
+
+test('the tree has the workflow that was run last first, and of each the newest run first', () => {
+  const runs = [summary('a1', '/w/sub/a.mmd', 10), summary('b1', '/x/b.md#2', 20), summary('a2', '/w/sub/a.mmd', 30, { status: 'cancelled' })];
+  const tree = runTree(runs, ['/w'], 100);
+  assert.deepEqual(tree.map(({ label, description }) => [label, description]), [['a.mmd', 'sub'], ['b.md#2', '/x']]);
+  assert.deepEqual(tree[0]?.runs.map(({ summary: { run }, context, description }) => [run, context, description]), [
+    ['a2', 'run.resumable', 'stopped · 2.0 s · $0.2500'],
+    ['a1', 'run', 'finished · 2.0 s · $0.2500'],
+  ]);
+});
+
+test('a run is live only where this window works on it', () => {
+  const context = (more: Partial<RunSummary>) => runTree([summary('a', '/a', 0, more)], [], 0)[0]?.runs[0]?.context;
+  assert.equal(context({ status: 'running', here: true }), 'run.live');
+  assert.equal(context({ status: 'running', here: false }), 'run.resumable');
+  assert.equal(context({ status: 'failed' }), 'run.resumable');
+});
+
+test('the status bar says how far a run is and what it has cost', () => {
+  const progress = progressOf(event('node_finished', 'IN'), event('node_finished', 'A', { usage: usage(0.5) }));
+  assert.equal(itemText(progress, 1).text, '$(sync~spin) Merrow 2/4 · $0.5000');
+  assert.match(itemText(progress, 2).text, /\(2 runs\)$/);
+  progress.take(event('run_cancelled'));
+  assert.equal(itemText(progress, 0).text, '$(debug-pause) Merrow stopped 2/4 · $0.5000');
+});
+
+test('the output says what happened, line by line', () => {
+  assert.equal(lineOf(event('run_started', null, { endpoint: 'http://localhost', notices: ['The key is not used.'] })), 'Run r1 (http://localhost)\nThe key is not used.');
+  assert.equal(lineOf(event('node_finished', 'IN', { usage: nothing, seconds: 0 })), undefined);
+  assert.equal(lineOf(event('node_failed', 'A', { error: 'No.' })), 'A failed: No.');
+  assert.match(lineOf(event('run_finished', null, { outputs: { RETURN: 'Forty-two.' }, usage: usage(0), seconds: 1 })) ?? '', /^Run r1 finished \(1\.0 s, 10 tokens, \$0\)\nRETURN: Forty-two\.\n$/);
+});

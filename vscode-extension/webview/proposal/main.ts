@@ -1,0 +1,84 @@
+/** The page of a proposal: the diagram as it is and as it would be, side by side, and what can be done with the proposal. */
+import './style.css';
+import type { FromPictures, ShowPictures } from '../../src/mutations/proposal';
+import { Engine } from '../drawing/engine';
+import { currentTheme } from '../drawing/theme';
+import { element } from '../preview/dom';
+import { Pane } from './pane';
+
+declare function acquireVsCodeApi(): { postMessage(message: FromPictures): void };
+
+const editor = acquireVsCodeApi();
+const { engine: source = '', nonce = '' } = document.body.dataset;
+const engine = new Engine(fetch(source).then((answer) => answer.text()), nonce);
+const [before, after] = [new Pane('Before'), new Pane('After')];
+const title = element('h1');
+const effect = element('p', { class: 'effect' });
+const which = element('span', { class: 'which', role: 'status' });
+
+function button(label: string, message: FromPictures, kind = ''): HTMLButtonElement {
+  const made = element('button', { type: 'button', class: kind }, label);
+  made.addEventListener('click', () => {
+    editor.postMessage(message);
+  });
+  return made;
+}
+
+const [previous, next] = [button('Previous', 'previous'), button('Next', 'next')];
+const actions = element('div', { class: 'actions' }, which, previous, next, button('Cancel', 'cancel'), button('Apply', 'apply', 'primary'));
+const panes = element('div', { class: 'panes' }, before.element, after.element);
+document.body.append(
+  element('header', {}, element('div', { class: 'words' }, title, effect), actions),
+  panes,
+);
+
+let shown: ShowPictures | undefined;
+let turn = 0;
+
+async function draw(): Promise<void> {
+  if (shown === undefined) return;
+  const { added, removed, changed, problem } = shown;
+  const now = (turn += 1);
+  const theme = currentTheme();
+  for (const [pane, text, marks] of [
+    [before, shown.before, { removed, changed, added: [] }],
+    [after, shown.after, { removed: [], changed, added }],
+  ] as const) {
+    if (problem === undefined) await pane.draw(engine, { text, theme, edgeWords: {}, portable: false }, marks, () => now === turn);
+    else pane.say(problem);
+  }
+  arrange();
+}
+
+/** How much larger pictures above each other have to be, so that they don't stand side by side. */
+const WORTH = 1.6;
+
+/** Side by side, but for pictures so wide that they could hardly be read there. */
+function arrange(): void {
+  const size = after.size ?? before.size;
+  if (size === undefined) return;
+  const { clientWidth, clientHeight } = panes;
+  const scale = (width: number, height: number) => Math.min(width / size.width, height / size.height, 1);
+  panes.classList.toggle('stacked', scale(clientWidth, clientHeight / 2) > WORTH * scale(clientWidth / 2, clientHeight));
+}
+
+new ResizeObserver(arrange).observe(panes);
+
+addEventListener('message', ({ data, origin }: MessageEvent<ShowPictures>) => {
+  // The drawing frame, which has no origin, speaks through its port alone.
+  if (origin === 'null') return;
+  shown = data;
+  title.textContent = data.title;
+  effect.textContent = data.effect;
+  which.textContent = data.count > 1 ? `${data.number} of ${data.count}` : '';
+  previous.hidden = next.hidden = data.count < 2;
+  void draw();
+});
+let theme = JSON.stringify(currentTheme());
+new MutationObserver(() => {
+  const other = JSON.stringify(currentTheme());
+  if (other === theme) return;
+  theme = other;
+  void draw();
+}).observe(document.body, { attributes: true, attributeFilter: ['class', 'data-vscode-theme-kind'] });
+editor.postMessage('ready');

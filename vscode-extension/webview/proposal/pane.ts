@@ -1,0 +1,60 @@
+import type { Touched } from '../../src/mutations/proposal';
+import { type Engine, Superseded } from '../drawing/engine';
+import type { DrawRequest } from '../drawing/protocol';
+import { element } from '../preview/dom';
+import { svg } from '../preview/icons';
+import { Picture } from '../preview/picture';
+import { Stage } from '../preview/stage';
+
+const ROOM = 4;
+
+/** One of the two pictures, with the nodes that the change is about framed. */
+export class Pane {
+  readonly element: HTMLElement;
+  private readonly world = element('div', { class: 'world' });
+  private readonly note = element('div', { class: 'note' }, 'Drawing…');
+  private readonly stage: Stage;
+  private picture: Picture | undefined;
+
+  constructor(name: string) {
+    const viewport = element('div', { class: 'viewport', role: 'img', 'aria-label': `${name} the change` }, this.world);
+    this.element = element('section', { class: 'pane' }, element('h2', {}, name), viewport, this.note);
+    this.stage = new Stage(viewport, this.world, () => undefined);
+  }
+
+  /** Draw a diagram, as long as it is `wanted`. */
+  async draw(engine: Engine, request: DrawRequest, marks: Touched, wanted: () => boolean): Promise<void> {
+    try {
+      const picture = await Picture.build(await engine.draw(request), this.world, wanted);
+      if (picture === undefined) return;
+      picture.show(this.picture);
+      this.picture = picture;
+      this.stage.resize(picture.width, picture.height);
+      this.stage.fit();
+      for (const kind of ['added', 'removed', 'changed'] as const) {
+        for (const id of marks[kind]) mark(picture.node(id), kind);
+      }
+      this.note.hidden = true;
+    } catch (problem) {
+      if (!(problem instanceof Superseded)) this.say(`The diagram can't be drawn: ${problem instanceof Error ? problem.message : String(problem)}`);
+    }
+  }
+
+  /** The picture's own size in pixels. */
+  get size(): { readonly width: number; readonly height: number } | undefined {
+    return this.picture;
+  }
+
+  say(text: string): void {
+    this.note.textContent = text;
+    this.note.hidden = false;
+  }
+}
+
+function mark(node: SVGGElement | undefined, kind: string): void {
+  if (node === undefined) return;
+  const box = node.getBBox();
+  const place = { x: box.x - ROOM, y: box.y - ROOM, width: box.width + 2 * ROOM, height: box.height + 2 * ROOM };
+  // In a group of its own, since a class of the diagram colours all that stands in the node itself, and importantly.
+  node.append(svg('g', { class: 'marks' }, svg('rect', { ...place, rx: 6, class: `touched ${kind}` })));
+}
