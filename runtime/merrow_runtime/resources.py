@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit, urlunsplit
 
-from merrow_runtime.errors import EndpointFailure
+from merrow_runtime.errors import EndpointFailure, StoreFailure
 from merrow_runtime.models.dialects import DialectStore
 from merrow_runtime.models.endpoint import Endpoint, OnText
 from merrow_runtime.models.selection import DEFAULT_CONCURRENCY, ModelOptions, decide
@@ -104,13 +105,14 @@ class Resources:
         return self._chosen
 
     def tidy(self) -> None:
-        """Take out of the user's own journal what it shall keep no longer. Raises `UsageFailure`, `StoreFailure`."""
+        """Take out of the user's own journal what it shall keep no longer. Raises `UsageFailure`."""
         if self._own_store and not self._options.no_store:
             limits = read_user_settings().journal
-            self.store.tidy(
-                None if limits.keep_days is None else limits.keep_days * 86_400,
-                None if limits.max_mb is None else int(limits.max_mb * 1_000_000),
-            )
+            with contextlib.suppress(StoreFailure):  # What keeps a journal from being written is told when it must be.
+                self.store.tidy(
+                    None if limits.keep_days is None else limits.keep_days * 86_400,
+                    None if limits.max_mb is None else int(limits.max_mb * 1_000_000),
+                )
 
     async def close(self) -> None:
         """Close what this run opened."""

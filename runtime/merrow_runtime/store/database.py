@@ -17,11 +17,9 @@ from merrow_runtime.store.journal import SqliteJournal
 from merrow_runtime.store.location import private_file, state_folder
 from merrow_runtime.store.pruning import Pruned, prune, tidy
 from merrow_runtime.store.schema import TABLES, VERSION
-from merrow_runtime.store.writer import BALLAST, Writer, explained, in_transaction
+from merrow_runtime.store.writer import BALLAST, BUSY, PATIENCE, Writer, explained, in_transaction
 
 FILE = "runs.sqlite"
-
-_BUSY_SECONDS = 10.0
 
 
 class Store:
@@ -191,7 +189,7 @@ class Store:
 def connect(path: str) -> sqlite3.Connection:
     """A connection with the tables there. Raises `StoreFailure`."""
     try:
-        database = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+        database = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
         database.execute("PRAGMA foreign_keys = ON")
         if database.execute("PRAGMA user_version").fetchone()[0] == 0:
             database.execute("PRAGMA auto_vacuum = INCREMENTAL")
@@ -214,6 +212,7 @@ def connect(path: str) -> sqlite3.Connection:
         database.execute("CREATE INDEX IF NOT EXISTS runs_by_start ON runs (started)")
 
     in_transaction(database, work)
+    database.execute(f"PRAGMA busy_timeout = {int(BUSY * 1000)}")  # from here on `in_transaction` waits
     return database
 
 

@@ -112,12 +112,9 @@ class SqliteJournal:
             self._beating.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await self._beating
-        self._writer.flush()
         with contextlib.suppress(StoreFailure):
-            self._writer.now(
-                lambda database: database.execute(
-                    "UPDATE leases SET holder = NULL WHERE run = ? AND holder = ?", (self.run, self._holder.token)
-                )
+            await self._writer.write(
+                ("UPDATE leases SET holder = NULL WHERE run = ? AND holder = ?", (self.run, self._holder.token))
             )
 
     def _check(self) -> None:
@@ -134,7 +131,7 @@ class SqliteJournal:
         while True:
             await asyncio.sleep(BEAT / 4)
             try:
-                self._writer.now(self._sign)
+                self._writer.attempt(self._sign)
             except StoreFailure:
                 continue  # The next write tells it, to somebody who can act on it.
 

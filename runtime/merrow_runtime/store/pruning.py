@@ -60,10 +60,8 @@ def _step(database: sqlite3.Connection, older_than_s: float | None, max_bytes: i
 
 def _give_back(database: sqlite3.Connection, pages: int | None) -> None:
     """Make the file smaller by pages that nothing needs any more: all, or at most so many."""
-    try:
-        database.execute("PRAGMA incremental_vacuum" + ("" if pages is None else f"({pages})")).fetchall()
-    except sqlite3.Error as problem:
-        raise explained(problem) from problem
+    pragma = "PRAGMA incremental_vacuum" + ("" if pages is None else f"({pages})")
+    in_transaction(database, lambda database: database.execute(pragma).fetchall())
 
 
 def size(database: sqlite3.Connection) -> int:

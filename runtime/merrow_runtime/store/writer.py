@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,12 @@ BALLAST = 4 << 20
 
 _LAZY = 0.05
 """Seconds that a write nobody waits for may wait for company."""
+
+PATIENCE = 10.0
+"""Seconds that a write waits for another program which holds the journal."""
+
+BUSY = 0.02
+"""Seconds of that which are spent at a time; the event loop goes on in between."""
 
 Statement = tuple[str, Sequence[Any]]
 
@@ -33,6 +40,7 @@ class Writer:
         self._timer: asyncio.Handle | None = None
         self._urgent = False
         self._full: str | None = None
+        self._busy_since: float | None = None
 
     def write(self, statement: Statement) -> asyncio.Future[None]:
         """Queue a write; the future is done once it is committed, or fails with `StoreFailure`."""
@@ -43,17 +51,17 @@ class Writer:
             self._urgent = True
             if self._timer is not None:
                 self._timer.cancel()
-            self._timer = loop.call_soon(self.flush)
+            self._timer = loop.call_soon(self._flush_in_turn)
         return done
 
     def write_later(self, statement: Statement) -> None:
         """Queue a write that nobody waits for; it goes with the next commit."""
         self._waiting.append((statement, None))
         if self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(_LAZY, self._flush_quietly)
+            self._timer = asyncio.get_running_loop().call_later(_LAZY, self._flush_in_turn)
 
-    def flush(self) -> None:
-        """Commit what waits. Never raises: who waits for a write is told."""
+    def flush(self, patience: float = PATIENCE) -> None:
+        """Commit what waits, waiting up to ``patience`` seconds. Never raises: who waits for a write is told."""
         if self._timer is not None:
             self._timer.cancel()
         self._timer, self._urgent = None, False
@@ -62,8 +70,12 @@ class Writer:
             return
         problem: StoreFailure | None = None
         try:
-            self._commit([statement for statement, _ in waiting])
+            self._commit([statement for statement, _ in waiting], patience)
+            self._busy_since = None
         except StoreFailure as failure:
+            if not patience and self._comes_again(failure):
+                self._waiting[:0] = waiting
+                return
             problem = failure
             if _may_pass(failure):
                 # Nothing is given up: it is tried again with the next write.
@@ -85,10 +97,27 @@ class Writer:
         self.flush()
         return in_transaction(self.database, work)
 
-    def _flush_quietly(self) -> None:
-        self.flush()
+    def attempt(self, work: Callable[[sqlite3.Connection], Any]) -> Any:
+        """The same at once or not at all, without what waits: `StoreFailure` where another program holds the journal."""
+        return in_transaction(self.database, work, 0.0)
 
-    def _commit(self, statements: Sequence[Statement]) -> None:
+    def _flush_in_turn(self) -> None:
+        self.flush(0.0)
+
+    def _comes_again(self, failure: StoreFailure) -> bool:
+        """Where another program holds the journal, try again in a while, unless that has lasted for too long."""
+        if not _is_busy(failure.__cause__):
+            return False
+        now = time.monotonic()
+        self._busy_since = now if self._busy_since is None else self._busy_since
+        if now - self._busy_since > PATIENCE:
+            self._busy_since = None
+            return False
+        self._urgent = True
+        self._timer = asyncio.get_running_loop().call_later(BUSY, self._flush_in_turn)
+        return True
+
+    def _commit(self, statements: Sequence[Statement], patience: float) -> None:
         # Statements of one kind together, in their order: different kinds touch different rows.
         kinds: dict[str, list[Sequence[Any]]] = {}
         for sql, values in statements:
@@ -99,7 +128,7 @@ class Writer:
                 database.executemany(sql, several)
 
         try:
-            in_transaction(self.database, work)
+            in_transaction(self.database, work, patience)
         except StoreFailure as failure:
             if not _is_full(failure) or self._ballast is None or not self._ballast.exists():
                 raise
@@ -109,10 +138,14 @@ class Writer:
             self._full = str(failure)
 
 
-def in_transaction(database: sqlite3.Connection, work: Callable[[sqlite3.Connection], Any]) -> Any:
-    """What ``work`` gives, all of it committed or nothing of it. Raises `StoreFailure`."""
+def in_transaction(
+    database: sqlite3.Connection, work: Callable[[sqlite3.Connection], Any], patience: float = PATIENCE
+) -> Any:
+    """What ``work`` gives, all of it committed or nothing of it, after up to ``patience`` seconds where another program
+    holds the journal. Raises `StoreFailure`.
+    """
     try:
-        database.execute("BEGIN IMMEDIATE")
+        _begin(database, patience)
         try:
             result = work(database)
             database.execute("COMMIT")
@@ -123,6 +156,19 @@ def in_transaction(database: sqlite3.Connection, work: Callable[[sqlite3.Connect
     except sqlite3.Error as problem:
         raise explained(problem) from problem
     return result
+
+
+def _begin(database: sqlite3.Connection, patience: float) -> None:
+    end = time.monotonic() + patience
+    while True:
+        try:
+            database.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError as problem:
+            # SQLite has waited for `BUSY` seconds already.
+            if not _is_busy(problem) or time.monotonic() >= end:
+                raise
+        else:
+            return
 
 
 def explained(problem: sqlite3.Error) -> StoreFailure:
@@ -148,6 +194,10 @@ def _is_full(failure: StoreFailure) -> bool:
     return name.startswith("SQLITE_FULL") or name == "SQLITE_IOERR_WRITE"
 
 
+def _is_busy(problem: BaseException | None) -> bool:
+    name = getattr(problem, "sqlite_errorname", "") or ""
+    return name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED"))
+
+
 def _may_pass(failure: StoreFailure) -> bool:
-    name = getattr(failure.__cause__, "sqlite_errorname", "") or ""
-    return _is_full(failure) or name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED"))
+    return _is_full(failure) or _is_busy(failure.__cause__)

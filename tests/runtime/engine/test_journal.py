@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -282,3 +283,24 @@ async def test_no_other_endpoint_goes_on_with_a_run_unasked(tmp_path: Path, monk
     assert missed.status == "failed"
     with pytest.raises(UsageFailure, match="was replayed from a recording"):
         merrow_runtime.resume(missed.run, store=store)
+
+
+async def test_a_journal_that_another_program_holds_is_waited_for_while_all_else_goes_on(tmp_path: Path) -> None:
+    path = tmp_path / "runs.sqlite"
+    store = Store.open(path)
+    endpoint = FakeEndpoint()
+    run = merrow_runtime.start(workflow(*CHAIN), {"problem": "p"}, endpoint=endpoint, store=store)
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    await endpoint.until_asked(1)
+    while not endpoint.finished:
+        await asyncio.sleep(0)
+    for _ in range(20):  # turns in which the answer waits to be journalled
+        await asyncio.sleep(0.01)
+    assert len(endpoint.seen) == 1
+    other.execute("ROLLBACK")
+    result = await asyncio.wait_for(run.result(), 30)
+    assert result.status == "finished", result.error
+    assert len(store.calls(run.id)) == 3
+    assert store.run(run.id).status == "finished"
+    store.close()
