@@ -82,6 +82,27 @@ def test_the_precondition_that_fails_is_named(text: str, title: str, preconditio
     assert title not in {move.title for move in moves(analyse(text))}
 
 
+def test_nothing_is_inserted_where_no_deletion_would_lead_the_edge_back() -> None:
+    text = workflow(
+        'A["Custom<br/>(role: one)"]:::CustomOp',
+        'FIRST["Review<br/>"]',
+        'SECOND["Review<br/>"]',
+        "PROBLEM --> A",
+        "A -->|solution| FIRST",
+        "PROBLEM -->|problem| FIRST",
+        "FIRST -->|solution| SECOND",
+        "PROBLEM -->|problem| SECOND",
+        "SECOND -->|input| LAST",
+        'LAST["Custom<br/>(role: two)"]:::CustomOp',
+        "LAST --> RETURN",
+        frame=FRAME.replace("    ENTRY_POINT([Name]):::Interface\n", ""),
+    )
+    refused = answer(text, "Insert AnswerGenerate on FIRST -> SECOND")
+    assert isinstance(refused, Refused)
+    assert refused.precondition == "kinds"
+    assert isinstance(answer(text, "Insert AnswerGenerate on A -> FIRST"), Move)
+
+
 def test_growth_is_bounded() -> None:
     small = Choice(OPERATORS, ALL, max_nodes=5)
     found = list(moves(analyse(VOTE), small))

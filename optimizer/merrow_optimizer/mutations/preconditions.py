@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
-from merrow_analysis.definitions.types import ENTRY_POINT, PROBLEM
+from merrow_analysis.definitions.types import ENTRY_POINT, PROBLEM, TypeTable
+from merrow_analysis.graph.nodes import TypedEdge
+from merrow_analysis.graph.placement import PortFeed
 from merrow_analysis.graph.ports import is_odd_result
 from merrow_analysis.rules.registry import find_rule
 from merrow_analysis.rules.syntax_rules import MOST_EDGES
 from merrow_optimizer.mutations.base import Refused
 from merrow_optimizer.mutations.change import Change
-from merrow_optimizer.mutations.names import DELETION, SUBSTITUTION
+from merrow_optimizer.mutations.names import ADDITION, DELETION, SUBSTITUTION
 from merrow_optimizer.mutations.subject import PORT_RULES, Subject
 from merrow_optimizer.mutations.wiring import is_voice
 
@@ -119,6 +121,14 @@ def _kinds(change: Change) -> str | None:
         if feed.port in _OWN_KIND
     }
     types = change.subject.typed.types
+    if change.operator == ADDITION:
+        # The author may have led a verdict to `solution`. An insertion there could not be taken out again, since
+        # a deletion leads none there.
+        for edge in [edge for target in targets if target in by_id for edge in by_id[target].incoming]:
+            if edge.flow.index in change.edges and any(_is_odd_solution(edge, feed, types) for feed in edge.feeds):
+                return (
+                    f"`solution` of {edge.target.id} is for work to look at; what {edge.source.id} gives there is none."
+                )
     for edge in [edge for target in targets for edge in change.incoming(target)]:
         if (edge.source.id, edge.target.id) not in ends:
             continue
@@ -136,6 +146,11 @@ def _kinds(change: Change) -> str | None:
                     f" {feed.type}."
                 )
     return None
+
+
+def _is_odd_solution(edge: TypedEdge, feed: PortFeed, types: TypeTable) -> bool:
+    odd = edge.source.kind == "input" or (feed.type is not None and is_odd_result(feed.type, types))
+    return feed.port == "solution" and odd
 
 
 def _promises(change: Change) -> str | None:
