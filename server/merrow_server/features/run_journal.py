@@ -32,7 +32,7 @@ def register(server: MerrowServer) -> None:
 async def runs(server: MerrowServer, params: Any) -> list[dict[str, Any]]:
     """The newest runs of the journal, or of one document."""
     asked = params if isinstance(params, dict) else {}
-    limit = asked.get("limit") or _LISTED
+    limit = _LISTED if asked.get("limit") is None else asked["limit"]
     if not isinstance(limit, int) or not 1 <= limit <= _MOST:
         raise InvalidParameters(f"`limit` must be a whole number from 1 to {_MOST}.")
     name = _workflow(server, asked)

@@ -16,7 +16,7 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 from pygls.protocol import LanguageServerProtocol, lsp_method
 
-from merrow_server.lsp.tokens import GIVEN_TOKEN
+from merrow_server.lsp.execution import EXECUTION, Execution
 
 if TYPE_CHECKING:
     from cattrs import Converter
@@ -158,8 +158,8 @@ class MerrowProtocol(LanguageServerProtocol):
 
     @lsp_method(types.WORKSPACE_EXECUTE_COMMAND)
     def lsp_workspace__execute_command(self, params: types.ExecuteCommandParams) -> Generator[Any, Any, Any]:
-        """Execute a command, which finds the client's token for progress in `GIVEN_TOKEN`."""
-        GIVEN_TOKEN.set(params.work_done_token)
+        """Execute a command, which finds in `EXECUTION` what it may need to know of its request."""
+        EXECUTION.set(Execution(params.work_done_token, self._request_futures.get(self.msg_id or "")))
         return (yield from super().lsp_workspace__execute_command(params))
 
     @lsp_method(types.TEXT_DOCUMENT_DID_OPEN)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 
-from merrow_server.lsp.tokens import GIVEN_TOKEN
+from merrow_server.lsp.execution import EXECUTION
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -40,7 +40,7 @@ class RunProgress:
     async def begin(self) -> None:
         """Show it from now on, under the client's own token or one that it is asked to show."""
         server = self._server
-        token = GIVEN_TOKEN.get()
+        token = EXECUTION.get().token
         if token is None:
             if not server.supports.progress:
                 return

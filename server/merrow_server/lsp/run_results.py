@@ -100,7 +100,7 @@ class Results:
                 last.nodes[node] = _result(event)
             if kind == "node_failed":
                 diagram.run_findings.append(_node_failed(diagram, event))
-            elif kind == "run_failed" and not any(one.code == "MW530" for one in diagram.run_findings):
+            elif kind == "run_failed" and not any(_ends_runs(one) for one in diagram.run_findings):
                 diagram.run_findings.append(_run_failed(diagram, event))
         if len(diagram.run_findings) != found:
             self._check_again(diagram)
@@ -139,6 +139,13 @@ def _result(event: Json) -> NodeResult:
         text = as_text(next(iter(outputs.values())))
     usage = event.get("usage") or {}
     return NodeResult(event["run"], status, text[:_KEPT], dict(usage), float(event.get("seconds", 0.0)))
+
+
+def _ends_runs(found: Diagnostic) -> bool:
+    """Whether the failure of a node tells already why the run ended."""
+    from merrow_analysis.diagnostics import Severity
+
+    return found.severity is Severity.ERROR
 
 
 def _node_failed(diagram: OpenDiagram, event: Json) -> Diagnostic:

@@ -6,7 +6,6 @@ Nothing of the runtime is imported here: that is for the thread.
 from __future__ import annotations
 
 import asyncio
-import concurrent.futures
 import contextlib
 import itertools
 import logging
@@ -18,6 +17,7 @@ from weakref import ref
 from lsprotocol import types
 
 from merrow_server.lsp.documents import OpenDiagram
+from merrow_server.lsp.execution import EXECUTION
 from merrow_server.lsp.protocol import FeatureError
 from merrow_server.lsp.run_inputs import Inputs
 from merrow_server.lsp.run_progress import RunProgress
@@ -81,7 +81,7 @@ class Runs:
     async def carry_out(self, order: Order, place: Place, title: str) -> Json:
         """Run to the end, tell the client of it meanwhile; how it ended.
 
-        Cancelling cancels the run. Raises `FeatureError` with a sentence where it can't be begun.
+        The run is cancelled with the request that it answers. Raises `FeatureError` with a sentence where it can't be begun.
         """
         order = replace(order, ticket=next(self._tickets))
         loop = asyncio.get_running_loop()
@@ -89,6 +89,8 @@ class Runs:
         live = self.live[order.ticket] = LiveRun(order.ticket, place, progress)
         try:
             await progress.begin()
+            # pygls answers a cancelled request at once and lets its command go on.
+            EXECUTION.get().on_cancel(lambda: self.cancel(order.ticket))
 
             def begun(run: str, name: str) -> None:
                 with contextlib.suppress(RuntimeError):  # the editor's loop is closed
@@ -103,9 +105,6 @@ class Runs:
                 return await self._here().carry_out(order, begun, Channel(loop, deliver))
 
             return await self._ask(work)
-        except asyncio.CancelledError:
-            self.cancel(order.ticket)
-            raise
         finally:
             self.live.pop(order.ticket, None)
             progress.end()
@@ -154,10 +153,7 @@ class Runs:
             raise refused("The language server is ending.")
         future = self._worker.submit(work)
         try:
-            # A run whose request is cancelled comes to its end in the journal: it is cancelled by its ticket.
-            return await asyncio.shield(asyncio.wrap_future(future))
-        except (asyncio.CancelledError, concurrent.futures.CancelledError):
-            raise asyncio.CancelledError from None
+            return await asyncio.wrap_future(future)
         except Exception as problem:
             from merrow_runtime.errors import RunFailure
 

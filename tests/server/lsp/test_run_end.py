@@ -71,7 +71,7 @@ async def test_a_run_is_cancelled_with_its_request(tmp_path: Path) -> None:
         server.script(Reply("It has eight legs."), Hang())
         params = types.ExecuteCommandParams("merrow.run", [{"uri": editor.open(CHAIN), "inputs": QUESTION}])
         method = types.WORKSPACE_EXECUTE_COMMAND
-        answer = editor.client.protocol.send_request_async(method, params, msg_id="the run")
+        answer = asyncio.ensure_future(editor.client.protocol.send_request_async(method, params, msg_id="the run"))
         await asyncio.wait_for(server.arrived(2), WAIT)
         editor.client.cancel_request(types.CancelParams("the run"))
         with pytest.raises(JsonRpcException) as caught:

@@ -39,7 +39,8 @@ async def test_values_of_the_last_run_are_remembered_for_each_document(tmp_path:
 
 
 async def test_an_input_with_a_default_need_not_be_given(tmp_path: Path) -> None:
-    text = CHAIN.replace("PROBLEM([Problem])", 'PROBLEM@{ label: "Problem", default: "the usual question" }')
+    node = 'PROBLEM@{ label: "Problem", default: "the usual question" }'
+    text = CHAIN.replace("PROBLEM([Problem]):::Interface", f"{node}\n    class PROBLEM Interface")
     async with OpenAIServer() as server, editor_on(tmp_path, server) as editor:
         assert (await editor.execute("merrow.run", uri=editor.open(text)))["status"] == "finished"
         assert "the usual question" in server.requests[0].prompt

@@ -97,7 +97,7 @@ async def test_hovers_and_hints_show_the_last_result(tmp_path: Path, capabilitie
         where = {"uri": uri, "run": result["run"], "node": "A"}
         if capabilities is RUNS:
             assert part.command is not None
-            assert (part.command.command, part.command.arguments) == ("merrow.showNode", [where])
+            assert (part.command.command, list(part.command.arguments or ())) == ("merrow.showNode", [where])
             link = told.rpartition("](command:merrow.showNode?")[2].removesuffix(")")
             assert json.loads(unquote(link)) == [where]
         else:
