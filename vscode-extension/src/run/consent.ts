@@ -10,5 +10,5 @@ export function mayCost(plan: Plan): boolean {
 /** What a run may cost, in a sentence or two. */
 export function costSentence(plan: Plan): string {
   const calls = `${range(plan.calls)} ${plan.calls.most === 1 ? 'call' : 'calls'}`;
-  return `It may make ${calls} to ${plan.endpoint} with about ${range(plan.tokens)} tokens, at ${costRange(plan.cost_usd)}.`;
+  return `It may make ${calls} to ${plan.endpoint} with about ${range(plan.tokens)} tokens. Cost: ${costRange(plan.cost_usd)}.`;
 }

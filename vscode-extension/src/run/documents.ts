@@ -57,15 +57,15 @@ export class RunDocuments implements vscode.TextDocumentContentProvider, vscode.
     // The older one is what the newer one is compared with.
     const [before, after] = reports[0].started <= reports[1].started ? reports : [reports[1], reports[0]];
     const found = compare(before, after);
-    const side = (name: string, text: string) => this.keep(name, text);
     const entries: [vscode.Uri, vscode.Uri, vscode.Uri][] = [];
     const add = (name: string, one: string, other: string) => {
       const label = page(name, {});
-      entries.push([label, side(`${before.run}/${name}`, one), side(`${after.run}/${name}`, other)]);
+      // Under one name, or the editor would say that a file was renamed.
+      entries.push([label, this.keep(name, one), this.keep(name, other)]);
     };
     add('Run as a whole.txt', found.before, found.after);
     for (const node of found.nodes) if (node.difference !== 'same') add(`${node.node}.md`, node.before, node.after);
-    const title = `${shortName(before.workflow)}: ${before.run} ↔ ${after.run}`;
+    const title = `${shortName(after.workflow)}: earlier run ↔ later run`;
     await vscode.commands.executeCommand('vscode.changes', title, entries);
   }
 

@@ -68,9 +68,8 @@ export function range(bounds: Bounds, show: (value: number) => string = (value) 
   return least === most ? least : `${least} to ${most}`;
 }
 
-/** What a run may cost, as words within a sentence. */
+/** What a run may cost. */
 export function costRange(cost: Bounds): string {
-  if (cost.most === null) return 'a cost that is not known (there is no price for a model)';
-  if (cost.most === 0) return 'no cost';
-  return `about ${range(cost, dollars)}`;
+  if (cost.most === null) return 'not known, for there is no price for a model';
+  return cost.most === 0 ? 'nothing' : `about ${range(cost, dollars)}`;
 }

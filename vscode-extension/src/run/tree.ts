@@ -85,6 +85,7 @@ export class RunTree implements vscode.TreeDataProvider<Item>, vscode.Disposable
         shown.description = item.description;
         shown.tooltip = tooltip(item.summary);
         shown.iconPath = icon(item.icon);
+        shown.accessibilityInformation = { label: item.spoken };
         shown.contextValue = item.context;
         shown.command = { command: 'merrow.openRun', title: 'Open Result', arguments: [item] };
         return shown;

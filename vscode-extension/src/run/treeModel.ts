@@ -17,6 +17,8 @@ export interface RunItem {
   readonly summary: RunSummary;
   readonly label: string;
   readonly description: string;
+  /** All of it in words. */
+  readonly spoken: string;
   readonly icon: Icon;
   /** For menus: what can be done with it. */
   readonly context: string;
@@ -78,7 +80,9 @@ export function runItem(run: RunSummary, now: number): RunItem {
     kind: 'run',
     summary: run,
     label: ageText(run.started, now),
-    description: [words[run.status], ...took, ...cost].join(' · '),
+    // The icon says that it went well; whoever hears the tree is told.
+    description: [...(run.status === 'finished' ? [] : [words[run.status]]), ...took, ...cost].join(' · '),
+    spoken: [ageText(run.started, now), words[run.status], ...took, ...cost].join(', '),
     icon: RUNS[run.status],
     // What another process works on can't be resumed; what no process works on any more can.
     context: run.status === 'finished' ? 'run' : run.status === 'running' && run.here ? 'run.live' : 'run.resumable',

@@ -90,8 +90,8 @@ test('only what may cost is asked for', () => {
   assert.equal(mayCost(plan('https://api.example.org', null, 0)), false);
   assert.equal(mayCost(plan('https://api.example.org', null)), true);
   assert.equal(mayCost(plan('https://api.example.org', 0.5)), true);
-  assert.match(costSentence(plan('https://api.example.org', 0.5)), /^It may make 2 calls to https:\/\/api\.example\.org with about 100 to 2,000 tokens, at about \$0 to \$0\.5000\.$/);
-  assert.match(costSentence(plan('http://localhost', null)), /cost that is not known/);
+  assert.match(costSentence(plan('https://api.example.org', 0.5)), /^It may make 2 calls to https:\/\/api\.example\.org with about 100 to 2,000 tokens\. Cost: about \$0 to \$0\.5000\.$/);
+  assert.match(costSentence(plan('http://localhost', null)), /Cost: not known/);
 });
 
 test('a dry run is a page on which prompts stay what they are', () => {
@@ -243,7 +243,7 @@ test('the tree has the workflow that was run last first, and of each the newest 
   assert.deepEqual(tree.map(({ label, description }) => [label, description]), [['a.mmd', 'sub'], ['b.md#2', '/x']]);
   assert.deepEqual(tree[0]?.runs.map(({ summary: { run }, context, description }) => [run, context, description]), [
     ['a2', 'run.resumable', 'stopped · 2.0 s · $0.2500'],
-    ['a1', 'run', 'finished · 2.0 s · $0.2500'],
+    ['a1', 'run', '2.0 s · $0.2500'],
   ]);
 });
 

@@ -35,7 +35,7 @@ describe(
       await w.answer('How many bricks are in the wall?');
       const dialog = page.locator('.monaco-dialog-box');
       await dialog.waitFor();
-      assert.match(await dialog.innerText(), /It may make 3 calls to http:\/\/127\.0\.0\.1:\d+ .*cost that is not known/s);
+      assert.match(await dialog.innerText(), /It may make 3 calls to http:\/\/127\.0\.0\.1:\d+ .*Cost: not known/s);
       await w.shot('run-consent');
       await dialog.getByRole('button', { name: 'Run', exact: true }).click();
       const preview = new Preview(w, await w.frame('body[data-engine] .viewport'));
@@ -68,7 +68,7 @@ describe(
       if ((await header.getAttribute('aria-expanded')) === 'false') await header.click();
       const rows = page.locator('.pane', { has: header }).locator('.monaco-list-row');
       await rows.filter({ hasText: 'chain.mmd' }).waitFor();
-      const runs = rows.filter({ hasText: 'finished' });
+      const runs = rows.filter({ hasText: 'cost unknown' });
       await w.until(async () => (await runs.count()) === 2, 'the tree does not have two runs');
       await w.shot('runs-tree');
       await runs.nth(0).click();
