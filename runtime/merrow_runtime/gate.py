@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from merrow_runtime.errors import EndpointFailure
+from merrow_runtime.models.connections import Connection
 from merrow_runtime.models.endpoint import Endpoint
 from merrow_runtime.requests import ModelReply
 
@@ -40,7 +41,7 @@ class Flight:
             self._news.set_result(outcome)
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, weakref_slot=True)
 class Gate:
     """The gate of one endpoint in one event loop, for all runs that use it."""
 
@@ -55,11 +56,20 @@ class Gate:
 
 
 _GATES: WeakKeyDictionary[Endpoint, Gate] = WeakKeyDictionary()
+_BY_CONNECTION: WeakKeyDictionary[asyncio.AbstractEventLoop, WeakValueDictionary[Connection, Gate]] = (
+    WeakKeyDictionary()
+)
 
 
 def gate_of(endpoint: Endpoint) -> Gate:
-    """The gate of an endpoint. Runs that are handed the same endpoint share it."""
+    """The gate of an endpoint. Runs that are handed the same endpoint share it, and those whose endpoints go through the
+    same connections (the same address, key and concurrency).
+    """
     loop = asyncio.get_running_loop()
+    connection = getattr(endpoint, "connection", None)
+    if isinstance(connection, Connection):  # else it is some attribute of a program's own endpoint
+        gates = _BY_CONNECTION.setdefault(loop, WeakValueDictionary())
+        return gates.setdefault(connection, Gate(loop))
     try:
         gate = _GATES.get(endpoint)
     except TypeError:

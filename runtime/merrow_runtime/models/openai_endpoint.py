@@ -67,6 +67,11 @@ class OpenAIEndpoint:
     def origin(self) -> str:
         return self._origin
 
+    @property
+    def connection(self) -> Connection:
+        """Where and how its requests go: endpoints for which this is equal share connections, and what bounds them."""
+        return self._connection
+
     def price(self, model: str) -> Price | None:
         """The price of a model here; None where it isn't known."""
         return self._prices.price_of(self._origin, model)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from tests.runtime.engine.fakes import FakeEndpoint, answered, workflow
+from tests.runtime.openai_server import OpenAIServer, Reply
 
 import merrow_runtime
 from merrow_runtime import RunOptions
@@ -154,3 +155,25 @@ async def test_a_node_with_a_summary_is_taken_over_without_summing_up_again() ->
     assert second.nodes["C"].status == "reused"
     assert second.nodes["C"].memory == first.nodes["C"].memory
     assert len(endpoint.seen) == 6
+
+
+async def test_runs_of_one_process_share_what_bounds_an_endpoint_and_equal_requests() -> None:
+    flow = workflow(
+        *(f'N{number}@{{ op: Custom, prompt: "n{number}" }}' for number in range(6)),
+        'J@{ op: Custom, prompt: "join" }',
+        *(f"PROBLEM --> N{number} --> J" for number in range(6)),
+        "J --> RETURN",
+    )
+    async with OpenAIServer(lambda _: Reply("fine", delay=0.05)) as server:
+        options = RunOptions(base_url=server.base_url, concurrency=2, no_store=True)
+        results = await asyncio.gather(
+            *(merrow_runtime.run(flow, {"problem": f"p{number}"}, options=options) for number in range(3))
+        )
+        assert {result.status for result in results} == {"finished"}
+        assert server.most_at_once == 2
+    async with OpenAIServer(lambda _: Reply("fine", delay=0.2)) as server:
+        options = RunOptions(base_url=server.base_url, no_store=True)
+        same = await asyncio.gather(*(merrow_runtime.run(flow, {"problem": "p"}, options=options) for _ in range(3)))
+        assert {result.status for result in same} == {"finished"}
+        assert len(server.requests) == 7
+        assert sum(result.usage.calls for result in same) == 7
