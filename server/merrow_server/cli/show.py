@@ -55,7 +55,8 @@ def _whole(report: dict[str, Any]) -> Iterator[str]:
     usage = report["usage"]
     tokens = usage["prompt_tokens"] + usage["completion_tokens"]
     took = "" if report["seconds"] is None else f", {duration(report['seconds'])}"
-    yield f"{usage['calls']} calls, {tokens} tokens, {cost_text(usage)}{took}"
+    calls = "1 call" if usage["calls"] == 1 else f"{usage['calls']} calls"
+    yield f"{calls}, {tokens} tokens, {cost_text(usage)}{took}"
     if report["parent"]:
         yield f"took results from {report['parent']}"
     if report["error"]:
