@@ -31,6 +31,8 @@ export class ProposalSession implements vscode.Disposable {
     this.column = editor?.viewColumn ?? vscode.ViewColumn.One;
     const place = { viewColumn: this.column === vscode.ViewColumn.One ? vscode.ViewColumn.Two : vscode.ViewColumn.One, preserveFocus: true };
     this.panel = vscode.window.createWebviewPanel('merrow.proposal', title, place, { enableScripts: true, localResourceRoots: [webviewRoot(context.extension)] });
+    const icon = (theme: string) => vscode.Uri.joinPath(context.extension.extensionUri, 'media', `preview-${theme}.svg`);
+    this.panel.iconPath = { light: icon('light'), dark: icon('dark') };
     this.disposables.push(
       this.ended,
       this.panel.onDidDispose(() => void this.end(false)),

@@ -21,7 +21,7 @@ export function tokensText(usage: Usage): string {
 }
 
 export function secondsText(seconds: number): string {
-  if (seconds < 0.01) return '0 s';
+  if (seconds < 0.05) return '0 s';
   if (seconds < 60) return `${seconds.toFixed(seconds < 10 ? 1 : 0)} s`;
   const minutes = Math.floor(seconds / 60);
   const rest = `${Math.floor(seconds % 60)} s`;

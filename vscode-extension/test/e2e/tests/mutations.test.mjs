@@ -51,6 +51,24 @@ describe('Safe mutations', (workbench) => {
     await w.saved('mutate.mmd', FLOW);
   });
 
+  it('are behind the code action too, for what is selected', async () => {
+    const w = workbench();
+    const { page } = w;
+    await w.open('mutate.mmd', FLOW);
+    await page.locator('.codelens-decoration a').first().waitFor();
+    await w.goTo(5, 6);
+    const action = page.locator('.action-widget .monaco-list-row', { hasText: 'More safe mutations' }).first();
+    await w.until(async () => {
+      await page.keyboard.press('Control+.');
+      return action.waitFor({ timeout: 5000 }).then(() => true, () => false);
+    }, 'no code action leads to more');
+    await action.click();
+    const rows = page.locator('.quick-input-list .monaco-list-row');
+    await rows.filter({ hasText: 'ENSEMBLE' }).first().waitFor();
+    assert.equal(await rows.filter({ hasText: 'Replace Custom SOLVE' }).count(), 0);
+    await page.keyboard.press('Escape');
+  });
+
   it('nothing is applied where nothing is chosen', async () => {
     const w = workbench();
     const { page } = w;
