@@ -85,9 +85,11 @@ def start(
             "base_url": resources.base_url,
             "origin": job.chosen.endpoint.origin,
         }
+        # A journal serves all folders: a file is known there by its whole path.
+        place = workflow.name if isinstance(source, Workflow) else os.path.abspath(workflow.name)  # noqa: PTH100 (#2 may follow)
         record = RunRecord(
             identity,
-            workflow.name,
+            place,
             "running",
             time.time(),
             snapshot=snapshot,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -37,7 +38,7 @@ def run_report(store: Store, run: str, node: str | None = None) -> dict[str, Any
         **run_object(record),
         "inputs": dict(record.snapshot.get("inputs", {})),
         "outputs": record.outputs,
-        "text": record.snapshot.get("text"),
+        "text": record.snapshot.get("workflow", {}).get("text"),
         "nodes": [
             {**_node(ended.get(name), name, ended), "calls": [_call(call) for call in calls.get(name, [])]}
             for name in dict.fromkeys([*ended, *calls])
@@ -98,6 +99,12 @@ def _call(call: CallRecord) -> dict[str, Any]:
         "result": dict(call.result),
     }
     return shown
+
+
+def workflow_text(workflow: str) -> str:
+    """A workflow's place for people: from the current folder where it lies in it."""
+    folder = os.getcwd() + os.sep  # noqa: PTH109 (compared as text)
+    return workflow.removeprefix(folder)
 
 
 def cost_text(usage: Mapping[str, Any]) -> str:

@@ -220,6 +220,9 @@ def test_runs_are_listed_shown_and_deleted(server: OpenAIServer, capsys: Capture
     listed = in_process(capsys, "runs", "--format", "json").json
     assert [one["status"] for one in listed] == ["finished"]
     identity = listed[0]["run"]
+    assert listed[0]["workflow"] == str(Path("flow.mmd").absolute())
+    assert in_process(capsys, "runs", "--workflow", "flow.mmd", "--format", "json").json == listed
+    assert in_process(capsys, "runs", "--workflow", "other.mmd", "--format", "json").json == []
     assert identity in in_process(capsys, "runs").out
     shown = in_process(capsys, "show", identity[:8])
     assert "second answer" in shown.out
@@ -227,6 +230,7 @@ def test_runs_are_listed_shown_and_deleted(server: OpenAIServer, capsys: Capture
     assert "Shorten the answer." in node
     assert "first answer" in node
     report = in_process(capsys, "show", identity, "--format", "json").json
+    assert report["text"] == CHAIN
     assert {one["node"]: one["status"] for one in report["nodes"]}["B"] == "finished"
     assert "Did you mean PROBLEM?" in in_process(capsys, "show", identity, "--node", "PROBLM").err
     assert in_process(capsys, "runs", "--delete", identity).code == 0

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 import click
@@ -13,7 +13,7 @@ import click
 from merrow_runtime.store.database import Store
 from merrow_server.cli import Command
 from merrow_server.rendering.snippet import cells, visible
-from merrow_server.run_report import cost_text, run_object
+from merrow_server.run_report import cost_text, run_object, workflow_text
 
 COLOURS = {"finished": "green", "failed": "red", "cancelled": "yellow", "running": "cyan"}
 _UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
@@ -54,8 +54,7 @@ def command(limit: int, workflow: str | None, deleted: tuple[str, ...], prune: f
 
 
 def _name(workflow: str) -> str:
-    path, mark, block = workflow.partition("#")
-    return str(Path(path).resolve()) + mark + block
+    return os.path.abspath(workflow)  # noqa: PTH100 (#2 may follow)
 
 
 def _print(found: list[dict[str, Any]]) -> None:
@@ -67,7 +66,7 @@ def _print(found: list[dict[str, Any]]) -> None:
             "" if run["seconds"] is None else duration(run["seconds"]),
             f"{run['usage']['calls']} calls",
             cost_text(run["usage"]),
-            visible(run["workflow"]),
+            visible(workflow_text(run["workflow"])),
         )
         for run in found
     ]

@@ -16,7 +16,7 @@ from merrow_server.cli import Command
 from merrow_server.cli.runs import COLOURS, ago, duration
 from merrow_server.errors import InputError
 from merrow_server.rendering.snippet import visible
-from merrow_server.run_report import cost_text, run_report
+from merrow_server.run_report import cost_text, run_report, workflow_text
 
 _COLOUR = {**COLOURS, "reused": "blue", "skipped": None, "unfinished": "yellow"}
 _SHORT = 72
@@ -51,7 +51,7 @@ def command(run: str, node: str | None, output: str) -> None:
 
 
 def _whole(report: dict[str, Any]) -> Iterator[str]:
-    yield f"{report['run']}  {_status(report['status'])}  {ago(report['started'])}  {visible(report['workflow'])}"
+    yield f"{report['run']}  {_status(report['status'])}  {ago(report['started'])}  {visible(workflow_text(report['workflow']))}"
     usage = report["usage"]
     tokens = usage["prompt_tokens"] + usage["completion_tokens"]
     took = "" if report["seconds"] is None else f", {duration(report['seconds'])}"
