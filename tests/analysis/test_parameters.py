@@ -103,7 +103,7 @@ def node(declaration: str, prompts: str = "{solver: x}") -> str:
         ('A["Custom<br/>(role: solver, seed: x)"]\n  A@{ seed: 2 }', [("MW306", "x")]),
         ("A@{ op: Custom, role: solver }\n  A e1@--> B\n  e1@{ animat: true }", [("MW304", "animat")]),
         ("A@{ op: Custom, role: solver }\n  PROBLEM@{ type: Text, model: x }", [("MW304", "model")]),
-        ('A@{ op: Decision, role: solver, if: "x > 1" }', []),
+        ('A@{ op: Decision, role: solver, if: "x > 1" }', [("MW406", "role")]),
     ],
 )
 def test_findings(declaration: str, found: list[tuple[str, str]]) -> None:
