@@ -6,7 +6,7 @@ import pytest
 from tests.optimizer.test_mutation_writing import workflow
 
 from merrow_analysis.check import analyse
-from merrow_optimizer.mutations.base import Move, Refused
+from merrow_optimizer.mutations.base import Delta, Move, Refused, workflow_difference
 from merrow_optimizer.mutations.moves import DEFAULT, OPERATORS, Choice, changes, find, identity, moves
 from merrow_optimizer.mutations.preconditions import ALL
 from merrow_optimizer.mutations.subject import Subject
@@ -101,6 +101,18 @@ def test_nothing_is_inserted_where_no_deletion_would_lead_the_edge_back() -> Non
     assert isinstance(refused, Refused)
     assert refused.precondition == "kinds"
     assert isinstance(answer(text, "Insert AnswerGenerate on A -> FIRST"), Move)
+
+
+def test_what_is_inserted_in_one_of_two_branches_to_a_node_can_be_taken_out_again() -> None:
+    text = CODE.replace("CHECK -->|Passed| RETURN", "CHECK -->|Passed| F")
+    inserted = [move for move in moves(analyse(text)) if move.title.startswith("Insert Format on CHECK -> F")]
+    assert inserted
+    for move in inserted:
+        mutant = move.apply(text)
+        (new,) = {node.id for node in move.delta.added_nodes}
+        back = answer(mutant, f"Remove {new}")
+        assert isinstance(back, Move)
+        assert workflow_difference(analyse(text), analyse(back.apply(mutant))) == Delta()
 
 
 def test_growth_is_bounded() -> None:

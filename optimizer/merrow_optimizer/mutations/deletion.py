@@ -44,7 +44,7 @@ def _bridges(
     """What takes the place of one of a node's outgoing edges, in the order of its inputs."""
     kept = True
     stay = {
-        (other.source.id, other.output)
+        (other.source.id, other.output, other.case)
         for other in edge.target.incoming
         if other.source is not node and (other.port == edge.port or (edge.port is None and other.port is not None))
     }
@@ -53,9 +53,9 @@ def _bridges(
     )
     votes = edge.target.spec is not None and edge.target.spec.is_ensemble and is_list
     for before in coming:
-        if is_list and (before.source.id, before.output) in stay:
+        if is_list and (before.source.id, before.output, before.case) in stay:
             continue
-        if votes and before.source.kind == "input" and len({name for name, _ in stay}) > 1:
+        if votes and before.source.kind == "input" and len({name for name, *_ in stay}) > 1:
             continue
         if before.source.kind == "decision":
             yield Link(before.source.id, edge.target.id, case_label(before, edge.target.spec, edge.port))
