@@ -148,14 +148,17 @@ async function showNode({ context, nodeView, pictures }: Parts, given: unknown):
   else void vscode.window.showInformationMessage('Run the workflow first; then this shows what the node was asked and answered.');
 }
 
+/** The tree keeps the focus, and with it its menu. */
+const inTree = { preserveFocus: true };
+
 async function openRun({ server, documents, pictures }: Parts, given: unknown): Promise<void> {
   const item = given as Item | undefined;
   try {
-    if (item?.kind === 'node') await documents.showNode(item.run, item.node);
+    if (item?.kind === 'node') await documents.showNode(item.run, item.node, inTree);
     if (item?.kind !== 'run') return;
     const { summary } = item;
     pictures.showReport(await server.show(summary.run));
-    await documents.showResult(summary.run, summary.workflow);
+    await documents.showResult(summary.run, summary.workflow, inTree);
   } catch (problem) {
     void vscode.window.showErrorMessage(sentence(problem));
   }

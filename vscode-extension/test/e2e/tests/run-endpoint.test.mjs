@@ -90,6 +90,7 @@ describe(
       await page.locator('.multiDiffEntry .view-line', { hasText: 'windows' }).first().waitFor();
       await w.shot('runs-compared');
       await runs.nth(1).click();
+      await page.locator('.view-line', { hasText: 'How many bricks' }).first().waitFor();
       await runs.nth(1).click({ button: 'right' });
       await choose(w, 'Delete');
       await page.locator('.monaco-dialog-box').getByRole('button', { name: 'Delete' }).click();
