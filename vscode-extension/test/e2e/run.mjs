@@ -13,6 +13,10 @@ const named = process.argv.slice(2);
 const files = readdirSync(path.join(e2e, 'tests'))
   .filter((name) => name.endsWith('.test.mjs') && (named.length === 0 || named.some((part) => name.includes(part))))
   .map((name) => path.join(e2e, 'tests', name));
+if (files.length === 0) {
+  console.error(`No file in tests/ has ${named.join(' or ')} in its name.`);
+  process.exit(2);
+}
 if (named.length === 0) rmSync(shots, { recursive: true, force: true });
 // All files in one process, one after the other: they share servers and the browser.
 const tests = spawn(node, ['--test', '--test-isolation=none', '--test-reporter=spec', ...files], { cwd: extension, stdio: 'inherit' });
