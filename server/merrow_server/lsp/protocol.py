@@ -47,6 +47,7 @@ class MerrowProtocol(LanguageServerProtocol):
     """The protocol of a `MerrowServer`."""
 
     def __init__(self, server: MerrowServer, converter: Converter) -> None:
+        self._shutdown_asked = False  # first: pygls looks at all that the protocol has
         super().__init__(server, converter)
         self._merrow = server
         self._initialized = False
@@ -54,7 +55,7 @@ class MerrowProtocol(LanguageServerProtocol):
     @property
     def is_shut_down(self) -> bool:
         """Whether the client asked for the end."""
-        return self._shutdown
+        return self._shutdown_asked
 
     @property
     def converter(self) -> Converter:
@@ -120,8 +121,11 @@ class MerrowProtocol(LanguageServerProtocol):
             self._initialized = True
         elif not self._initialized:
             problem = NOT_INITIALIZED, f"The server is not initialized; send initialize before {method}."
-        elif self._shutdown:
+        elif self._shutdown_asked:
             problem = INVALID_REQUEST, f"The server is shut down; after shutdown only exit may follow, not {method}."
+        elif method == types.SHUTDOWN:
+            # From here on, though the answer waits for runs to end: exit may come at once.
+            self._shutdown_asked = True
         if problem is not None and identifier is not None:
             self._refuse(identifier, *problem)
         return problem is None
@@ -153,7 +157,7 @@ class MerrowProtocol(LanguageServerProtocol):
     @lsp_method(types.EXIT)
     def lsp_exit(self, *_: Any) -> Generator[Any, Any, None]:
         """End the process: well if the client asked for ``shutdown`` before."""
-        self._merrow.leave(0 if self._shutdown else 1)
+        self._merrow.leave(0 if self._shutdown_asked else 1)
         yield from ()
 
     @lsp_method(types.WORKSPACE_EXECUTE_COMMAND)
