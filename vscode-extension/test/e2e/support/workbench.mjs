@@ -126,9 +126,10 @@ export class Workbench {
     await page.keyboard.press('Control+P');
     const input = page.locator('.quick-input-widget input[type=text]').first();
     await input.waitFor({ state: 'visible' });
-    // By its absolute path: a file that was written just now need not be in the search's list.
+    // By its absolute path: a file that was written just now need not be in the search's list. And only once it is the one that Enter takes:
+    // the files that were open lately stand there first.
     await input.fill(this.file(name));
-    await page.locator('.quick-input-list .monaco-list-row', { hasText: path.basename(name) }).first().waitFor();
+    await page.locator('.quick-input-list .monaco-list-row.focused', { hasText: path.basename(name) }).first().waitFor();
     await page.keyboard.press('Enter');
     await page.locator(`.tab.active[aria-label*="${path.basename(name)}"]`).first().waitFor();
     await this.editor().first().waitFor();
