@@ -52,6 +52,7 @@ format: $(VENV)
 
 docs: $(VENV)
 	@$(BIN)/python scripts/generate_docs.py
+	@$(BIN)/python scripts/generate_extension.py
 	@$(BIN)/python scripts/make_images.py
 
 setup: $(VENV) $(NPM)

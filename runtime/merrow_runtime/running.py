@@ -168,7 +168,7 @@ class Watch:
         if self._ended_by is None or self._ended_by[0] is not failure:
             return text
         node = self._ended_by[1]
-        named = re.search(rf"\b(?:node|output|decision) `?{re.escape(node)}(?!\w)", text, re.IGNORECASE)
+        named = re.search(rf"\b(?:node|output|decision) {re.escape(node)}(?!\w)", text, re.IGNORECASE)
         return text if named else f"Node {node}: {text}"
 
     async def settle(self) -> None:

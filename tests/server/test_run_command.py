@@ -89,6 +89,22 @@ def test_the_embedded_model_answers_where_nothing_is_set_and_says_that_it_is_non
     assert "not a real model" in outcome.out
 
 
+@pytest.mark.parametrize("package", ["openai", "aiohttp"])
+@pytest.mark.parametrize("arguments", [("run", "flow.mmd", "--input", "problem=1"), ("doctor",)])
+def test_without_the_packages_for_real_endpoints_it_is_said_what_to_do(
+    package: str, arguments: tuple[str, ...]
+) -> None:
+    write("flow.mmd", CHAIN)
+    command = [*arguments, "--base-url", "http://127.0.0.1:1/v1"]
+    script = (
+        f"import sys; sys.modules['{package}'] = None\nfrom merrow_server.cli import main\nsys.exit(main({command!r}))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert f"need the package {package}" in done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_a_dry_run_shows_every_prompt_and_calls_nothing(server: OpenAIServer, capsys: Capture) -> None:
     write("flow.mmd", CHAIN)
     outcome = run(capsys, server, "--dry-run", "--input", "problem=How many {braces}?")

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
+from merrow_runtime.errors import EndpointFailure
 from merrow_runtime.models.origins import is_loopback, origin_of
 
 if TYPE_CHECKING:
@@ -66,7 +67,15 @@ async def release(connection: Connection) -> None:
 
 
 def _client(connection: Connection) -> AsyncOpenAI:
-    openai, httpx = importlib.import_module("openai"), importlib.import_module("httpx2")
+    try:
+        openai, httpx = importlib.import_module("openai"), importlib.import_module("httpx2")
+        importlib.import_module("aiohttp")
+    except ImportError as problem:
+        raise EndpointFailure(
+            f"Real endpoints need the package {problem.name}, which is not installed; install it with: pip install"
+            " 'openai[aiohttp]', or use the embedded model with: --base-url offline",
+            fatal=True,
+        ) from None
     from_environment = connection.proxy is None and not is_loopback(origin_of(connection.base_url))
     has_tls = connection.base_url.casefold().startswith("https:") or from_environment or bool(connection.proxy)
     transport = openai.DefaultAioHttpClient(

@@ -28,7 +28,10 @@ async def reach(connection: Connection, seconds: float = 10.0) -> Reached:
     """Ask an endpoint for its models (``GET /models``). Never raises `EndpointFailure`."""
     origin = origin_of(connection.base_url)
     failures = Failures(origin, (connection.api_key,) if connection.api_key else ())
-    client = await acquire(connection)
+    try:
+        client = await acquire(connection)
+    except EndpointFailure as failure:
+        return Reached(False, str(failure))
     try:
         async with asyncio.timeout(seconds):
             return await _ask(client, connection, seconds, origin, failures)

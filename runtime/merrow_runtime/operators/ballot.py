@@ -62,7 +62,7 @@ def _solutions(task: Task) -> list[Value]:
         is_list = item_of(given.type) is not None and isinstance(given.value, list)
         values += given.value if is_list and isinstance(given.value, list) else [given.value]
     if not values:
-        raise NodeFailure(f"Node `{task.node.id}`: no solution arrived to choose from.")
+        raise NodeFailure(f"Node {task.node.id}: no solution arrived to choose from.")
     return values
 
 
@@ -89,7 +89,7 @@ def chosen(task: Task, candidate: Candidate) -> Outputs:
         return {port: coerce(candidate.value, output_shape(task.node, port))}
     except AnswerFailure as problem:
         raise NodeFailure(
-            f"Node `{task.node.id}`: the chosen solution is no {task.node.outputs[port]}: {problem}"
+            f"Node {task.node.id}: the chosen solution is no {task.node.outputs[port]}: {problem}"
         ) from None
 
 

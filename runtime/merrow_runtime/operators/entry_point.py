@@ -20,6 +20,6 @@ def entry_point_of(task: Task) -> str | None:
     if not name.isidentifier() or keyword.iskeyword(name):
         short = " ".join(name.split())[:40]
         raise NodeFailure(
-            f"Node `{task.node.id}`: the entry point `{short}` can't name a function; give the bare name, such as `solve`."
+            f"Node {task.node.id}: the entry point `{short}` can't name a function; give the bare name, such as `solve`."
         )
     return name

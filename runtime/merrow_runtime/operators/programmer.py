@@ -65,7 +65,7 @@ class Programmer(ModelOperator):
                 return {name: output if name == port else code for name in task.node.outputs}
         error = _last_line(failed[1]) if failed else ""
         raise NodeFailure(
-            f"Node `{task.node.id}`: {ATTEMPTS} programs were written and all failed; the last one: {error}"
+            f"Node {task.node.id}: {ATTEMPTS} programs were written and all failed; the last one: {error}"
         )
 
     def _write(self, task: Task, number: int, failed: tuple[str, str] | None) -> Question[str]:

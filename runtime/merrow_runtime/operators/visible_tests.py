@@ -40,12 +40,12 @@ def tests_of(task: Task) -> list[str]:
         tree = parsed(text)
         if tree is None:
             raise NodeFailure(
-                f"Node `{task.node.id}`: test {number} is no Python; write it as `assert candidate(1) == 2`."
+                f"Node {task.node.id}: test {number} is no Python; write it as `assert candidate(1) == 2`."
             )
         ready = _ready(text, tree)
         if not ready:
             raise NodeFailure(
-                f"Node `{task.node.id}`: test {number} asserts nothing; write it as `assert candidate(1) == 2`."
+                f"Node {task.node.id}: test {number} asserts nothing; write it as `assert candidate(1) == 2`."
             )
         found += ready
     return list(dict.fromkeys(found))

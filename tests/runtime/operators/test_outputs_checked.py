@@ -54,7 +54,7 @@ def test_values_of_another_type_fail_naming_node_port_and_type(type_: str, value
     with pytest.raises(NodeFailure) as caught:
         check_outputs(definition, {"response": value})
     message = str(caught.value)
-    assert "`N`" in message
+    assert "Node N " in message
     assert "`response`" in message
     assert type_ in message
 
