@@ -22,6 +22,7 @@ from merrow_runtime.options import RunOptions
 from merrow_runtime.requests import AnswerSchema, CallKey, Message, ModelReply, ModelRequest
 from merrow_runtime.store.contract import AnswerCache, CallRecord, RunJournal
 from merrow_runtime.store.recording import Recorder, Replay
+from merrow_runtime.store.rows import storable_json, text_of
 from merrow_runtime.usage import NOTHING, Usage
 from merrow_runtime.values import canonical
 
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Tell = Callable[[EventName, str | None, dict[str, Any]], None]
 """Tells an event: its name, the node it is about, and its further fields."""
+
+_KEY_BYTES = 16
+"""Of a hash, as the key of an answer: enough that no two are alike."""
 
 ATTEMPTS = 3
 """How often a question is asked in all, where answers can't be used."""
@@ -67,12 +71,12 @@ class Caller:
     used: dict[str, Usage] = field(default_factory=dict)
     """What each node has used, by id; with what the journal knew already."""
 
-    async def keep(self, call: CallRecord, tools: NodeTools, answer: str | None = None) -> None:
+    async def keep(self, call: CallRecord, tools: NodeTools, answer: bytes | None = None) -> None:
         """Count a call (whatever happens next, it is paid), journal it, then record it: from now on it may be used, also
         from the cache by ``answer``.
         """
         self.count(call.usage, tools)
-        await self.journal.record_call(call, answer)
+        await self.journal.record_call(call, answer, alone=self.gate.under_way < 2)
         if self.recorder is not None:
             await self.recorder.record(call)
 
@@ -138,6 +142,21 @@ class NodeTools:
         temperature: float | None = None,
     ) -> T:
         """See `merrow_runtime.operators.base.Tools.ask`."""
+        gate = self._caller.gate
+        gate.under_way += 1
+        try:
+            return await self._ask(step, messages, read, schema, temperature)
+        finally:
+            gate.under_way -= 1
+
+    async def _ask(
+        self,
+        step: str,
+        messages: Sequence[Message],
+        read: Callable[[str], T],
+        schema: AnswerSchema | None,
+        temperature: float | None,
+    ) -> T:
         node = self._step.definition
         sent = tuple(messages)
         for attempt in range(ATTEMPTS):
@@ -191,8 +210,7 @@ class NodeTools:
     ) -> tuple[ModelReply, tuple[T, ...], AnswerFailure | None]:
         """A reply, and what its reader makes of it: the value, or why it can't be used."""
         caller = self._caller
-        content = request.canonical_text()
-        digest = hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
+        digest, content = _digested(request.canonical_text())
         record = await caller.known(key, digest, self)
         if record is not None:
             reply = ModelReply.from_json(record.result)
@@ -207,14 +225,13 @@ class NodeTools:
                 key,
                 "model",
                 digest,
-                request.to_json(),
-                reply.to_json(),
+                content,
+                reply.json_text(),
                 reply.usage if called else NOTHING,
                 failure is None,
                 origin,
                 started,
                 reply.seconds if called else time.time() - started,
-                content,
             )
             answer = cache_key if called and failure is None and caller.cache is not None else None
             await caller.keep(record, self, answer)
@@ -226,7 +243,9 @@ class NodeTools:
             caller.calling.schema_missed(request.model, reply.text)
         return reply, value, failure
 
-    async def _reply(self, key: CallKey, request: ModelRequest, digest: str, cache_key: str) -> tuple[ModelReply, str]:
+    async def _reply(
+        self, key: CallKey, request: ModelRequest, digest: str, cache_key: bytes
+    ) -> tuple[ModelReply, str]:
         """A reply from the cache, from the same request on its way, or from the endpoint; and which of these."""
         caller = self._caller
         if caller.cache is not None and not self._past_cache and not caller.options.fresh:
@@ -276,12 +295,12 @@ class NodeTools:
             request, self._step.retries, retrying, lost, streamed if caller.options.stream else None
         )
 
-    def _cache_key(self, key: CallKey, request: ModelRequest, digest: str) -> str:
+    def _cache_key(self, key: CallKey, request: ModelRequest, digest: str) -> bytes:
         """What an answer is cached by. At a temperature above 0 voters that ask the same must not share one answer."""
         asked = f"{self._caller.calling.origin}\n{digest}\n{key.sample}\n{key.attempt}\n{key.step}"
         if request.temperature > 0:
             asked += f"\n{key.node}\n{self._caller.options.repeat}"
-        return hashlib.sha256(asked.encode("utf-8", "surrogatepass")).hexdigest()
+        return hashlib.sha256(asked.encode("utf-8", "surrogatepass")).digest()[:_KEY_BYTES]
 
     async def _run(
         self,
@@ -294,20 +313,26 @@ class NodeTools:
 
         caller = self._caller
         key = CallKey(self._step.definition.id, self._sample, step)
-        digest = hashlib.sha256(canonical(request).encode("utf-8", "surrogatepass")).hexdigest()
+        digest, content = _digested(canonical(request))
         record = await caller.known(key, digest, self)
         if record is not None:
-            return dict(record.result)
+            return record.result
         started = time.time()
         try:
             result = (await work()).to_json()
         except SandboxRefusedError as refusal:
             raise NodeFailure(f"Node {key.node}: {refusal}") from None
         record = CallRecord(
-            key, "sandbox", digest, request, result, NOTHING, True, "sandbox", started, time.time() - started
+            key, "sandbox", digest, content, text_of(result), NOTHING, True, "sandbox", started, time.time() - started
         )
         await caller.keep(record, self)
         return result
+
+
+def _digested(content: str) -> tuple[str, str]:
+    """The SHA-256 of a JSON text in hexadecimal, and the text as the journal takes it."""
+    digest = hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
+    return digest, content if content.isascii() else storable_json(content)
 
 
 def _judged(reply: ModelReply, read: Callable[[str], T]) -> tuple[tuple[T, ...], AnswerFailure | None]:

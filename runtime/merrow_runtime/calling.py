@@ -72,19 +72,8 @@ class Calling:
 
         Raises `EndpointFailure`, `BudgetFailure`. What is cancelled goes to ``lost`` with its estimated usage.
         """
-
-        async def once() -> ModelReply:
-            try:
-                if self._budget is None:
-                    return await self._try(request, lost, on_text)
-                return await self._within(self._budget, request, lost, on_text)
-            except EndpointFailure as failure:
-                if failure.fatal:
-                    self._stops.stop(failure)
-                raise
-
         try:
-            return await once()
+            return await self._once(request, lost, on_text)
         except EndpointFailure as failure:
             if failure.fatal or not failure.transient:
                 raise
@@ -95,10 +84,20 @@ class Calling:
         async def again() -> ModelReply:
             if pending:
                 raise pending.pop()
-            return await once()
+            return await self._once(request, lost, on_text)
 
         policy = self._policy if retries is None else replace(self._policy, retries=retries)
         return await policy.call(again, lambda retry: retrying(retry.failure, retry.wait))
+
+    async def _once(self, request: ModelRequest, lost: Lost, on_text: OnText | None) -> ModelReply:
+        try:
+            if self._budget is None:
+                return await self._try(request, lost, on_text)
+            return await self._within(self._budget, request, lost, on_text)
+        except EndpointFailure as failure:
+            if failure.fatal:
+                self._stops.stop(failure)
+            raise
 
     async def _within(self, budget: Budget, request: ModelRequest, lost: Lost, on_text: OnText | None) -> ModelReply:
         self._stops.check(request.model)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from merrow_analysis.definitions.prompts import Prompt, words_of_role
@@ -23,13 +24,14 @@ from merrow_runtime.operators.prompting import PROMPT_FORMAT
 from merrow_runtime.operators.registry import operator_for
 from merrow_runtime.operators.shapes import Shape, coerce, shape_of
 from merrow_runtime.options import DEFAULT_MODEL, RunOptions
+from merrow_runtime.store.rows import text_of
 from merrow_runtime.values import Outputs, Value, canonical
 from merrow_runtime.workflow import Workflow
 
 _KEY_FORMAT = 1
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Step:
     """A node that has an operator, with all that the scheduler must know to run it.
 
@@ -49,8 +51,24 @@ class Step:
     on_error: str = "fail"
     fallback: Outputs | None = None
     samples: int | None = None
-    shown: dict[str, Any] = field(default_factory=dict)
-    """The definition as the journal has it, made when it is first asked for."""
+
+    @cached_property
+    def shown(self) -> Mapping[str, Any]:
+        """The definition as the journal shows it."""
+        definition, memory = self.definition, self.memory
+        return {
+            "operator": definition.operator,
+            "title": definition.title,
+            "prompt": definition.prompt,
+            "model": definition.model,
+            "temperature": definition.temperature,
+            "max_tokens": definition.max_tokens,
+            "seed": definition.seed,
+            "outputs": dict(definition.outputs),
+            "parameters": dict(definition.parameters),
+            "samples": self.samples,
+            "memory": memory.kind if memory.amount is None else {memory.kind: memory.amount},
+        }
 
     def key(self, inputs: Mapping[str, Sequence[Given]], memory: Sequence[Remembered]) -> str:
         """The node's key: SHA-256 of its resolved definition and of what it is given, in hexadecimal.
@@ -71,17 +89,26 @@ class Step:
         return hashlib.sha256(self.digest + "".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def make_steps(workflow: Workflow, options: RunOptions, default_model: str | None = None) -> Mapping[int, Step]:
+class Steps(dict[int, Step]):
+    """The steps of all nodes with an operator, by index. It is not changed any more."""
+
+    @cached_property
+    def shown(self) -> str:
+        """All their definitions as the journal shows them, a JSON object by node id."""
+        return text_of({step.definition.id: step.shown for step in self.values()})
+
+
+def make_steps(workflow: Workflow, options: RunOptions, default_model: str | None = None) -> Steps:
     """The steps of all nodes with an operator, by index. ``default_model`` is that of the user's settings.
 
     They are made once for a workflow and shared by its runs. Raises `UsageFailure` where a parameter can't be used.
     """
     said = workflow.analysis.settings.model
     model = options.model or said or options.default_model or default_model or DEFAULT_MODEL
-    known: Mapping[int, Step] | None = workflow.steps.get(model)
+    known: Steps | None = workflow.steps.get(model)
     if known is None:
         nodes = [node for node in workflow.graph.nodes if node.kind == "operator"]
-        known = workflow.steps[model] = {node.index: _step(workflow, node, model) for node in nodes}
+        known = workflow.steps[model] = Steps({node.index: _step(workflow, node, model) for node in nodes})
     return known
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_runtime.caller import Caller, NodeTools
-from merrow_runtime.definitions import Step
+from merrow_runtime.definitions import Step, Steps
 from merrow_runtime.errors import EndpointFailure, NodeFailure, RunFailure
 from merrow_runtime.operators.base import Remembered, Task
 from merrow_runtime.operators.memory import recall, remembered
@@ -29,7 +29,7 @@ class Engine:
     workflow says of nodes that fail.
     """
 
-    steps: Mapping[int, Step]
+    steps: Steps
     caller: Caller
     earlier: Mapping[str, NodeRecord] = field(default_factory=dict)
     anew: Collection[int] = frozenset()
@@ -80,24 +80,7 @@ class Engine:
 
     def describe(self, node: TypedNode) -> Mapping[str, Any]:
         """A node's definition as the journal shows it."""
-        step = self.steps[node.index]
-        shown = step.shown
-        if not shown:
-            definition = step.definition
-            shown.update(
-                operator=definition.operator,
-                title=definition.title,
-                prompt=definition.prompt,
-                model=definition.model,
-                temperature=definition.temperature,
-                max_tokens=definition.max_tokens,
-                seed=definition.seed,
-                outputs=dict(definition.outputs),
-                parameters=dict(definition.parameters),
-                samples=step.samples,
-                memory=_memory_shown(step),
-            )
-        return shown
+        return self.steps[node.index].shown
 
     async def _once(
         self, step: Step, inputs: Inputs, memory: list[Remembered], sample: int, past_cache: bool
@@ -142,8 +125,3 @@ class Engine:
             results = [step.fallback if isinstance(result, RunFailure) else result for result in results]
         good = [result for result in results if isinstance(result, dict)]
         return {port: [result[port] for result in good] for port in step.definition.outputs}
-
-
-def _memory_shown(step: Step) -> Any:
-    kind, amount = step.memory.kind, step.memory.amount
-    return kind if amount is None else {kind: amount}

@@ -46,8 +46,10 @@ class Gate:
     """The gate of one endpoint in one event loop, for all runs that use it."""
 
     loop: asyncio.AbstractEventLoop
-    flying: dict[str, Flight] = field(default_factory=dict)
+    flying: dict[bytes, Flight] = field(default_factory=dict)
     """Calls on their way that others with the same request may wait for, by cache key."""
+    under_way: int = 0
+    """How many questions are being answered, from wherever."""
     _semaphores: dict[int, asyncio.Semaphore] = field(default_factory=dict)
 
     def semaphore(self, concurrency: int) -> asyncio.Semaphore:

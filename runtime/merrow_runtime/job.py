@@ -146,6 +146,7 @@ class Job:
         async def work() -> RunResult:
             seconds = None if budget is None else budget.remaining_seconds
             try:
+                await journal.record_definitions(self.steps.shown)
                 return await carry_out(begun, scheduler, watch, caller, seconds, before)
             except Exception as fault:
                 # A fault in Merrow: whoever listens must hear of the end all the same.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Mapping
+from json.encoder import encode_basestring, encode_basestring_ascii
 from typing import Any, Literal
 
 from merrow_runtime.records import record
@@ -69,14 +70,14 @@ class ModelRequest:
         if not math.isfinite(self.temperature):
             raise ValueError("Out of range float values are not JSON compliant")
         messages = ",".join(
-            [f'{{"content":{canonical(message.content)},"role":"{message.role}"}}' for message in self.messages]
+            [f'{{"content":{encode_basestring(message.content)},"role":"{message.role}"}}' for message in self.messages]
         )
         tokens = "" if self.max_tokens is None else f'"max_tokens":{self.max_tokens!r},'
         seed = "" if self.seed is None else f'"seed":{self.seed!r},'
         schema = ""
         if self.schema is not None:
             schema = f'"schema":{canonical({"name": self.schema.name, "schema": dict(self.schema.schema)})},'
-        model = f'"model":{canonical(self.model)},'
+        model = f'"model":{encode_basestring(self.model)},'
         return f'{{{tokens}"messages":[{messages}],{model}{schema}{seed}"temperature":{self.temperature!r}}}'
 
     @property
@@ -108,6 +109,20 @@ class ModelReply:
             "seconds": self.seconds,
             "thinking": self.thinking,
         }
+
+    def json_text(self) -> str:
+        """`to_json` as JSON, put together here since that takes a fifth of the time of a walk through the object.
+
+        It has no character beyond ASCII: escapes keep what no database takes, lone surrogates.
+        """
+        usage = self.usage
+        cost = "null" if usage.cost_usd is None else repr(usage.cost_usd)
+        estimated = ',"estimated":true' if usage.estimated else ""
+        return (
+            f'{{"text":{encode_basestring_ascii(self.text)},"finish":"{self.finish}","usage":{{"prompt_tokens":{usage.prompt_tokens},'
+            f'"completion_tokens":{usage.completion_tokens},"calls":{usage.calls},"cost_usd":{cost}{estimated}}},'
+            f'"model":{encode_basestring_ascii(self.model)},"seconds":{self.seconds!r},"thinking":{encode_basestring_ascii(self.thinking)}}}'
+        )
 
     @classmethod
     def from_json(cls, shown: Mapping[str, Any]) -> ModelReply:

@@ -193,8 +193,7 @@ class Watch:
     async def _write(self) -> None:
         while self._writing:
             records, self._writing = self._writing, []
-            for record in records:
-                await self._caller.journal.record_node(record)
+            await self._caller.journal.record_nodes(records)
 
 
 def _references(inputs: Inputs) -> dict[str, list[dict[str, Any]]]:

@@ -373,9 +373,11 @@ def test_a_process_killed_at_any_moment_loses_no_finished_call(capsys: Capture, 
             killed += 1
             with sqlite3.connect(state / "runs.sqlite") as database:
                 assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-                kept = database.execute("SELECT body FROM calls WHERE run = ?", (listed[0]["run"],)).fetchall()
+                kept = database.execute(
+                    "SELECT request FROM calls JOIN runs ON runs.number = run WHERE id = ?", (listed[0]["run"],)
+                ).fetchall()
             finished = {
-                "\n".join(message["content"] for message in json.loads(body)[0]["messages"]) for (body,) in kept
+                "\n".join(message["content"] for message in json.loads(request)["messages"]) for (request,) in kept
             }
             with lock:
                 asked.clear()

@@ -53,13 +53,16 @@ def read_text(text: str) -> str:
     return answer
 
 
+_PLAIN = AnswerForm(None, read_text)
+
+
 def _by_shape(name: str, shape: Shape) -> AnswerForm:
     if shape.kind == "code":
         return AnswerForm(CODE_FORM, read_code)
     if shape.kind == "json":
         return AnswerForm(JSON_FORM, read_json)
     if shape.is_text:
-        return AnswerForm(None, read_text)
+        return _PLAIN
     field = Field(name, shape)
     return AnswerForm(answer_form([field]), lambda text: read_fields(text, [field])[name], answer_schema(name, [field]))
 

@@ -9,6 +9,7 @@ can end its frame or pass for another section.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 
 from merrow_runtime.operators.base import Given, Remembered
 from merrow_runtime.operators.fences import framed
@@ -41,13 +42,13 @@ def compose(
     """The messages of a question. Paragraphs of ``instructions`` that are None or blank are left out; without any there
     is no system message, and without data they are the user message.
     """
-    paragraphs = [text.strip() for text in instructions if text and text.strip()]
+    paragraphs = [stripped for text in instructions if text and (stripped := text.strip())]
     if not sections and not memory:
         return (Message("user", "\n\n".join(paragraphs)),)
     if len(sections) == 1 and not memory and sections[0].text.strip():
         data = sections[0].text
     else:
-        data = "\n\n".join(render_section(section) for section in (*memory_sections(memory), *sections))
+        data = "\n\n".join([render_section(section) for section in (*memory_sections(memory), *sections)])
         paragraphs.append(DATA_NOTICE)
     user = Message("user", data)
     return (Message("system", "\n\n".join(paragraphs)), user) if paragraphs else (user,)
@@ -71,11 +72,18 @@ def input_sections(inputs: Mapping[str, Sequence[Given]], ports: Sequence[str] |
     sections: list[Section] = []
     for port in inputs if ports is None else ports:
         texts = [(given, text) for given in inputs.get(port, ()) for text in _texts(given.value)]
-        name = port.replace("_", " ").strip().capitalize()
+        name, many = _name(port), len(texts)
+        if many == 1:
+            sections.append(Section(name, texts[0][1]))
+            continue
         for number, (given, text) in enumerate(texts, 1):
-            many = f"{name} {number} of {len(texts)}: {given.title or given.node}"
-            sections.append(Section(many if len(texts) > 1 else name, text))
+            sections.append(Section(f"{name} {number} of {many}: {given.title or given.node}", text))
     return sections
+
+
+@lru_cache(maxsize=256)
+def _name(port: str) -> str:
+    return port.replace("_", " ").strip().capitalize()
 
 
 def heading_text(text: str) -> str:
@@ -86,6 +94,8 @@ def heading_text(text: str) -> str:
 
 def _texts(value: Value) -> list[str]:
     """A value's texts: of a list that has no other lists or mappings, its items; of anything else, itself."""
+    if isinstance(value, str):
+        return [value]
     if isinstance(value, list) and value and not any(isinstance(item, (list, dict)) for item in value):
         return [as_text(item) for item in value]
     return [as_text(value)]

@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal
 
 from merrow_analysis.definitions.types import ANY, BOOL, CODE, ENTRY_POINT, JSON, NUMBER, Type, item_of
@@ -46,9 +47,20 @@ class Shape:
 
 def shape_of(type_: Type, kinds: Mapping[str, str], words: Mapping[str, tuple[str, ...]]) -> Shape:
     """The shape of a type; ``kinds`` and ``words`` are the node's. A named type that neither knows is a kind of text."""
+    if not kinds and not words:
+        return _built_in(type_)
+    return _shape(type_, kinds, words)
+
+
+@lru_cache(maxsize=1024)
+def _built_in(type_: Type) -> Shape:
+    return _shape(type_, {}, {})
+
+
+def _shape(type_: Type, kinds: Mapping[str, str], words: Mapping[str, tuple[str, ...]]) -> Shape:
     item = item_of(type_)
     if item is not None:
-        return Shape("list", type_, item=shape_of(item, kinds, words))
+        return Shape("list", type_, item=_shape(item, kinds, words))
     if type_ in words:
         return Shape("words", type_, tuple(words[type_]))
     return Shape(_KINDS.get(kinds.get(type_, type_), "text"), type_)

@@ -8,10 +8,14 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from merrow_runtime.store.rows import text_of
-from merrow_runtime.store.writer import Writer, explained
+from merrow_runtime.store.writer import Statement, Writer, explained
 
-ANSWER = "INSERT OR REPLACE INTO answers VALUES (?, ?, ?)"
+_KEEP = "INSERT OR REPLACE INTO answers VALUES (NULL, ?, ?, ?)"
+_FIND = "SELECT reply, used FROM answers WHERE key = ?"
+_MOVE = "UPDATE answers SET number = (SELECT max(number) + 1 FROM answers), used = ? WHERE key = ?"
+
+FRESH = 3600.0
+"""Seconds for which an answer that was used stays where it stands in the order of use: most uses write nothing."""
 
 
 class Cache:
@@ -21,24 +25,28 @@ class Cache:
 
     def __init__(self, writer: Writer) -> None:
         self._writer = writer
+        self._cursor = writer.database.cursor()
 
-    async def get(self, key: str) -> Mapping[str, Any] | None:
+    async def get(self, key: bytes) -> Mapping[str, Any] | None:
         """The reply kept under ``key``, which counts as used now; None where there is none. Raises `StoreFailure`."""
         try:
-            row = self._writer.database.execute("SELECT reply FROM answers WHERE key = ?", (key,)).fetchone()
+            row = self._cursor.execute(_FIND, (key,)).fetchone()
         except sqlite3.Error as problem:
             raise explained(problem) from problem
         if row is None:
             return None
-        self._writer.write_later(("UPDATE answers SET used = ? WHERE key = ?", (time.time(), key)))
+        now = time.time()
+        if not 0.0 <= now - row[1] < FRESH:
+            self._writer.write_later((_MOVE, (now, key)))
         reply: Mapping[str, Any] = json.loads(row[0])
         return reply
-
-    async def put(self, key: str, reply: Mapping[str, Any]) -> None:
-        """Keep a reply. It is written with the next commit: the journal holds the call already."""
-        self._writer.write_later((ANSWER, (key, text_of(reply), time.time())))
 
     def clear(self) -> int:
         """Forget all answers; how many there were."""
         count: int = self._writer.now(lambda database: database.execute("DELETE FROM answers").rowcount)
         return count
+
+
+def kept(key: bytes, reply: str, now: float) -> Statement:
+    """What keeps a reply, in JSON, as the one used last."""
+    return _KEEP, (key, reply, now)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any, Literal, Protocol
@@ -36,7 +37,7 @@ class RunRecord:
 
 @record(frozen=True, slots=True)
 class CallRecord:
-    """One call that was made (or answered from elsewhere) with its request and result as plain data.
+    """One call that was made (or answered from elsewhere); its request and result are JSON texts, as they are kept.
 
     ``usable`` is False for an answer that could not be used: it is kept and counted, and on a resume it is replayed to
     the operator like any other.  ``origin`` says where the answer came from.
@@ -45,15 +46,25 @@ class CallRecord:
     key: CallKey
     kind: CallKind
     request_hash: str
-    request: Mapping[str, Any]
-    result: Mapping[str, Any]
+    request_text: str
+    result_text: str
     usage: Usage = NOTHING
     usable: bool = True
     origin: str = "endpoint"
     started: float = 0.0
     seconds: float = 0.0
-    request_text: str | None = None
-    """``request`` as JSON, where whoever made it has that already."""
+
+    @property
+    def request(self) -> dict[str, Any]:
+        """The request as plain data."""
+        request: dict[str, Any] = json.loads(self.request_text)
+        return request
+
+    @property
+    def result(self) -> dict[str, Any]:
+        """The result as plain data."""
+        result: dict[str, Any] = json.loads(self.result_text)
+        return result
 
 
 @record(frozen=True, slots=True)
@@ -78,7 +89,7 @@ class NodeRecord:
 
 
 class RunJournal(Protocol):
-    """The journal as one run uses it. Every ``record_...`` returns once the row is committed; raises `StoreFailure`."""
+    """The journal as one run uses it. Raises `StoreFailure`."""
 
     run: str
 
@@ -86,15 +97,23 @@ class RunJournal(Protocol):
         """The call, if it finished before (in this run or the process that died)."""
         ...
 
-    async def record_call(self, call: CallRecord, answer: str | None = None) -> None:
-        """Keep a call that finished; with ``answer`` its result in the cache too, under this key."""
+    async def record_definitions(self, definitions: str) -> None:
+        """Keep the definitions of all nodes that have one: a JSON object by node id."""
+        ...
+
+    async def record_call(self, call: CallRecord, answer: bytes | None = None, *, alone: bool = False) -> None:
+        """Keep a call that finished; with ``answer`` its result in the cache too, under this key. It returns once both are
+        committed. ``alone`` says that no other call of the run goes on, for whose end the commit could wait.
+        """
         ...
 
     async def record_lost(self, key: CallKey, request_hash: str, usage: Usage, why: str) -> None:
         """A call that was paid (perhaps) and has no result: cancelled, cut off. Counted, never replayed."""
         ...
 
-    async def record_node(self, node: NodeRecord) -> None: ...
+    async def record_nodes(self, nodes: Sequence[NodeRecord]) -> None:
+        """Keep how nodes ended, with the next commit: a node follows from its calls."""
+        ...
 
     async def finish(
         self, status: RunStatus, outputs: Mapping[str, Any] | None, usage: Usage, error: str | None
@@ -116,9 +135,9 @@ class RunJournal(Protocol):
 class AnswerCache(Protocol):
     """Usable answers by content."""
 
-    async def get(self, key: str) -> Mapping[str, Any] | None: ...
-
-    async def put(self, key: str, reply: Mapping[str, Any]) -> None: ...
+    async def get(self, key: bytes) -> Mapping[str, Any] | None:
+        """The answer under a key, None where there is none."""
+        ...
 
 
 class Recording(Protocol):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import sqlite3
 from pathlib import Path
@@ -20,6 +21,8 @@ from merrow_runtime.store.schema import TABLES, VERSION
 from merrow_runtime.store.writer import BALLAST, BUSY, PATIENCE, Writer, explained, in_transaction
 
 FILE = "runs.sqlite"
+
+_NUMBER = "(SELECT number FROM runs WHERE id = ?)"
 
 
 class Store:
@@ -50,12 +53,13 @@ class Store:
         """Put a new run into the journal and take it. Raises `StoreFailure`."""
         holder = lease.Holder.here()
 
-        def work(database: sqlite3.Connection) -> None:
-            database.execute("INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows.run_values(run))
+        def work(database: sqlite3.Connection) -> int | None:
+            values = rows.run_values(run)
+            number = database.execute("INSERT INTO runs VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values).lastrowid
             lease.take(database, run.id, holder)
+            return number
 
-        self._writer.now(work)
-        return SqliteJournal(self._writer, run.id, holder)
+        return SqliteJournal(self._writer, run.id, self._writer.now(work), holder)
 
     def take(self, run: str) -> tuple[RunRecord, SqliteJournal]:
         """Take a run that began before, to go on with it. Raises `StoreFailure` where a living process has it,
@@ -64,14 +68,15 @@ class Store:
         record = self.run(run)
         holder = lease.Holder.here()
 
-        def work(database: sqlite3.Connection) -> None:
+        def work(database: sqlite3.Connection) -> int:
             lease.take(database, record.id, holder)
             database.execute(
                 "UPDATE runs SET status = 'running', ended = NULL, error = NULL WHERE id = ?", (record.id,)
             )
+            number: int = database.execute("SELECT number FROM runs WHERE id = ?", (record.id,)).fetchone()[0]
+            return number
 
-        self._writer.now(work)
-        return record, SqliteJournal(self._writer, record.id, holder)
+        return record, SqliteJournal(self._writer, record.id, self._writer.now(work), holder)
 
     def run(self, run: str) -> RunRecord:
         """The run of this id, or of the only id that begins so. Raises `UsageFailure`, `StoreFailure`."""
@@ -98,21 +103,26 @@ class Store:
 
     def nodes(self, run: str) -> list[NodeRecord]:
         """How the nodes of a run ended, in that order. Raises `StoreFailure`."""
-        found = self._rows(f"SELECT {rows.NODE_COLUMNS} FROM nodes WHERE run = ? ORDER BY ended, rowid", (run,))  # noqa: S608
-        return [rows.node_of(row) for row in found]
+        said = self._rows(f"SELECT body FROM definitions WHERE run = {_NUMBER}", (run,))  # noqa: S608
+        definitions = json.loads(said[0][0]) if said else {}
+        ended: dict[str, NodeRecord] = {}
+        for (several,) in self._rows(f"SELECT several FROM nodes WHERE run = {_NUMBER} ORDER BY number", (run,)):  # noqa: S608
+            # A node that was resumed, or failed and went on, is there again: the last counts.
+            ended.update((node.node, node) for node in rows.nodes_of(several, definitions))
+        return sorted(ended.values(), key=lambda node: node.ended)
 
     def calls(self, run: str, node: str | None = None) -> list[CallRecord]:
         """The calls of a run, or of one of its nodes, in the order they finished. Raises `StoreFailure`."""
         where, values = ("", ()) if node is None else ("AND node = ?", (node,))
         found = self._rows(
-            f"SELECT {rows.CALL_COLUMNS} FROM calls WHERE run = ? {where} ORDER BY rowid",  # noqa: S608
+            f"SELECT {rows.CALL_COLUMNS} FROM calls WHERE run = {_NUMBER} {where} ORDER BY number",  # noqa: S608
             (run, *values),
         )
         return [rows.call_of(row) for row in found]
 
     def lost(self, run: str) -> list[tuple[str, str, str]]:
         """Calls without a result: node, step and why. Raises `StoreFailure`."""
-        return self._rows("SELECT node, step, why FROM lost WHERE run = ? ORDER BY rowid", (run,))
+        return self._rows(f"SELECT node, step, why FROM lost WHERE run = {_NUMBER} ORDER BY number", (run,))  # noqa: S608
 
     def request_cancel(self, run: str) -> bool:
         """Ask the process that works on a run to end it; False where none does. Raises `StoreFailure`, `UsageFailure`."""
@@ -205,11 +215,15 @@ def connect(path: str) -> sqlite3.Connection:
             raise StoreFailure(
                 "The journal was written by a newer Merrow; update this one, or name another state folder."
             )
+        if 0 < version < VERSION:
+            raise StoreFailure(
+                "The journal was written before Merrow's first release, in a form of its own; move the file away to begin a"
+                " new one (merrow doctor says where)."
+            )
         if version == 0:
             for statement in TABLES.split(";"):
                 database.execute(statement)
             database.execute(f"PRAGMA user_version = {VERSION}")
-        database.execute("CREATE INDEX IF NOT EXISTS runs_by_start ON runs (started)")
 
     in_transaction(database, work)
     database.execute(f"PRAGMA busy_timeout = {int(BUSY * 1000)}")  # from here on `in_transaction` waits

@@ -7,77 +7,84 @@ import contextlib
 import json
 import sqlite3
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from merrow_runtime.errors import StoreFailure
 from merrow_runtime.requests import CallKey
 from merrow_runtime.store import rows
-from merrow_runtime.store.cache import ANSWER
+from merrow_runtime.store.cache import kept
 from merrow_runtime.store.contract import CallRecord, NodeRecord, RunStatus
 from merrow_runtime.store.lease import BEAT, Holder
 from merrow_runtime.store.writer import Writer, explained
 from merrow_runtime.usage import NOTHING, Usage
 
-_CALL = "INSERT OR IGNORE INTO calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-_NODE = "INSERT OR REPLACE INTO nodes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-_LOST = "INSERT INTO lost VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_CALL = "INSERT INTO calls VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_DEFINITIONS = "INSERT OR REPLACE INTO definitions VALUES (?, ?)"
+_NODES = "INSERT INTO nodes VALUES (NULL, ?, ?)"
+_LOST = "INSERT INTO lost VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 
 class SqliteJournal:
     """`merrow_runtime.store.contract.RunJournal` in SQLite. It holds the run's lease until it is closed."""
 
-    def __init__(self, writer: Writer, run: str, holder: Holder) -> None:
+    def __init__(self, writer: Writer, run: str, number: int, holder: Holder) -> None:
+        """``number`` is the run's in the table of runs."""
         self.run = run
+        self._number = number
         self._writer = writer
         self._holder = holder
         self._cancel = False
         self._lost_lease = False
         self._beating: asyncio.Task[None] | None = None
-        self._known, self._spent = _known(writer.database, run)
+        self._known, self._spent = _known(writer.database, number)
 
     async def recall(self, key: CallKey, request_hash: str) -> CallRecord | None:
         """The call, if it finished before this journal was opened. Raises `StoreFailure`."""
-        self._keep_beating()
-        wanted = (key.node, key.sample, key.step, key.attempt, request_hash)
-        if wanted not in self._known:
+        if self._beating is None:
+            self._keep_beating()
+        if not self._known:
+            return None
+        number = self._known.get((key.node, key.sample, key.step, key.attempt, request_hash))
+        if number is None:
             return None
         try:
             row = self._writer.database.execute(
-                f"SELECT {rows.CALL_COLUMNS} FROM calls WHERE run = ? AND node = ? AND sample = ? AND step = ?"  # noqa: S608
-                " AND attempt = ? AND request_hash = ?",
-                (self.run, *wanted),
+                f"SELECT {rows.CALL_COLUMNS} FROM calls WHERE number = ?",  # noqa: S608 (texts of this module)
+                (number,),
             ).fetchone()
         except sqlite3.Error as problem:
             raise explained(problem) from problem
         return None if row is None else rows.call_of(row)
 
-    async def record_call(self, call: CallRecord, answer: str | None = None) -> None:
+    async def record_definitions(self, definitions: str) -> None:
+        """Keep the nodes' definitions, with the next commit."""
+        self._writer.write_later((_DEFINITIONS, (self._number, definitions)))
+
+    async def record_call(self, call: CallRecord, answer: bytes | None = None, *, alone: bool = False) -> None:
         """Keep a call that finished, and its result under ``answer`` in the cache; returns once both are committed.
 
         Raises `StoreFailure`.
         """
-        self._keep_beating()
+        if self._beating is None:
+            self._keep_beating()
         if call.origin == "endpoint":
             self._spent += call.usage
-        result = rows.text_of(call.result)
-        values = rows.call_values(self.run, call, result)
         self._check()
-        done = self._writer.write((_CALL, values))
         if answer is not None:
-            self._writer.write_later((ANSWER, (answer, result, time.time())))
-        await done
+            self._writer.write_later(kept(answer, call.result_text, time.time()))
+        await self._writer.write((_CALL, rows.call_values(self._number, call)), at_once=alone)
 
     async def record_lost(self, key: CallKey, request_hash: str, usage: Usage, why: str) -> None:
         """Count a call that may have been paid and has no result. Raises `StoreFailure`."""
         self._spent += usage
-        values = (self.run, key.node, key.sample, key.step, key.attempt, request_hash, rows.usage_text(usage), why)
+        values = (self._number, key.node, key.sample, key.step, key.attempt, request_hash, rows.usage_text(usage), why)
         self._check()
         await self._writer.write((_LOST, (*values, time.time())))
 
-    async def record_node(self, node: NodeRecord) -> None:
-        """Keep how a node ended. It is written with the next commit: a node follows from its calls."""
-        self._writer.write_later((_NODE, rows.node_values(self.run, node)))
+    async def record_nodes(self, nodes: Sequence[NodeRecord]) -> None:
+        """Keep how nodes ended, with the next commit: a node follows from its calls."""
+        self._writer.write_later((_NODES, (self._number, rows.nodes_text(nodes))))
 
     async def finish(
         self, status: RunStatus, outputs: Mapping[str, Any] | None, usage: Usage, error: str | None
@@ -86,14 +93,14 @@ class SqliteJournal:
         self._check()
         await self._writer.write(
             (
-                "UPDATE runs SET status = ?, ended = ?, outputs = ?, usage = ?, error = ? WHERE id = ?",
+                "UPDATE runs SET status = ?, ended = ?, outputs = ?, usage = ?, error = ? WHERE number = ?",
                 (
                     status,
                     time.time(),
                     None if outputs is None else json.dumps(outputs),
                     rows.usage_text(usage),
                     rows.storable(error),
-                    self.run,
+                    self._number,
                 ),
             )
         )
@@ -124,8 +131,7 @@ class SqliteJournal:
             )
 
     def _keep_beating(self) -> None:
-        if self._beating is None:
-            self._beating = asyncio.get_running_loop().create_task(self._beat())
+        self._beating = asyncio.get_running_loop().create_task(self._beat())
 
     async def _beat(self) -> None:
         while True:
@@ -146,16 +152,17 @@ class SqliteJournal:
             database.execute("UPDATE leases SET beat = ? WHERE run = ?", (now, self.run))
 
 
-def _known(database: sqlite3.Connection, run: str) -> tuple[set[tuple[str, int, str, int, str]], Usage]:
+def _known(database: sqlite3.Connection, run: int) -> tuple[dict[tuple[str, int, str, int, str], int], Usage]:
+    """The numbers of a run's calls by what they are, and what all of it has used."""
     spent = NOTHING
-    known: set[tuple[str, int, str, int, str]] = set()
+    known: dict[tuple[str, int, str, int, str], int] = {}
     try:
         for row in database.execute(
-            "SELECT node, sample, step, attempt, request_hash, usage, origin FROM calls WHERE run = ?", (run,)
+            "SELECT node, sample, step, attempt, request_hash, number, usage, origin FROM calls WHERE run = ?", (run,)
         ):
-            known.add(row[:5])
-            if row[6] == "endpoint":
-                spent += rows.usage_of(row[5])
+            known[row[:5]] = row[5]
+            if row[7] == "endpoint":
+                spent += rows.usage_of(row[6])
         for (usage,) in database.execute("SELECT usage FROM lost WHERE run = ?", (run,)):
             spent += rows.usage_of(usage)
     except sqlite3.Error as problem:

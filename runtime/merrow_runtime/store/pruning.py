@@ -77,12 +77,14 @@ def size(database: sqlite3.Connection) -> int:
 
 def _forget(database: sqlite3.Connection, where: str, values: tuple[float, ...]) -> int:
     """Take out the answers that were not used for the longest time."""
-    oldest = f"SELECT key FROM answers {where} ORDER BY used LIMIT {10 * _AT_ONCE}"  # noqa: S608 (texts of this module)
+    # They stand in the order of use, so that the first tell whether there are any.
+    first = f"SELECT number, used FROM answers ORDER BY number LIMIT {10 * _AT_ONCE}"  # noqa: S608 (texts of this module)
+    oldest = f"SELECT number FROM ({first}) {where}"  # noqa: S608
     if not _rows(database, oldest, values):
         return 0  # without a transaction, which would wait for other processes
     count: int = in_transaction(
         database,
-        lambda database: database.execute(f"DELETE FROM answers WHERE key IN ({oldest})", values).rowcount,  # noqa: S608
+        lambda database: database.execute(f"DELETE FROM answers WHERE number IN ({oldest})", values).rowcount,  # noqa: S608
     )
     return count
 

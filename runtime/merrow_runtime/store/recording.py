@@ -14,6 +14,7 @@ from typing import Any, TextIO
 from merrow_runtime.errors import ReplayMiss, UsageFailure
 from merrow_runtime.requests import CallKey
 from merrow_runtime.store.contract import CallRecord
+from merrow_runtime.store.rows import text_of
 from merrow_runtime.usage import Usage
 
 FORMAT = 1
@@ -126,8 +127,8 @@ def _call(path: Path, number: int, content: Mapping[str, Any]) -> CallRecord:
             CallKey(content["node"], content["sample"], content["step"], content["attempt"]),
             content["kind"],
             content["request_hash"],
-            content["request"],
-            content["result"],
+            text_of(content["request"]),
+            text_of(content["result"]),
             Usage.from_json(content["usage"]),
             content["usable"],
             "replay",

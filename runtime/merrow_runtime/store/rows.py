@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from merrow_runtime.requests import CallKey
@@ -11,8 +11,9 @@ from merrow_runtime.store.contract import CallRecord, NodeRecord, RunRecord
 from merrow_runtime.usage import Usage
 
 RUN_COLUMNS = "id, workflow, status, started, ended, snapshot, outputs, usage, error, parent"
-CALL_COLUMNS = "node, sample, step, attempt, request_hash, kind, body, usage, usable, origin, started, seconds"
-NODE_COLUMNS = "node, status, key, usage, started, ended, error, chosen, body"
+CALL_COLUMNS = (
+    "node, sample, step, attempt, request_hash, kind, request, result, usage, usable, origin, started, seconds"
+)
 
 
 def run_values(run: RunRecord) -> tuple[Any, ...]:
@@ -48,22 +49,21 @@ def run_of(row: Sequence[Any]) -> RunRecord:
     )
 
 
-def call_values(run: str, call: CallRecord, result: str) -> tuple[Any, ...]:
-    """``run`` and what `CALL_COLUMNS` names; ``result`` is the call's as `text_of` gives it."""
-    request = call.request_text
-    if request is None or not request.isascii():  # it may hold what no database takes
-        request = text_of(call.request)
+def call_values(run: int, call: CallRecord) -> tuple[Any, ...]:
+    """``run`` and what `CALL_COLUMNS` names."""
+    key = call.key
     return (
         run,
-        call.key.node,
-        call.key.sample,
-        call.key.step,
-        call.key.attempt,
+        key.node,
+        key.sample,
+        key.step,
+        key.attempt,
         call.request_hash,
         call.kind,
-        f"[{request},{result}]",
+        call.request_text,
+        call.result_text,
         usage_text(call.usage),
-        int(call.usable),
+        call.usable,
         call.origin,
         call.started,
         call.seconds,
@@ -72,8 +72,7 @@ def call_values(run: str, call: CallRecord, result: str) -> tuple[Any, ...]:
 
 def call_of(row: Sequence[Any]) -> CallRecord:
     """A row of `CALL_COLUMNS`."""
-    node, sample, step, attempt, request_hash, kind, body, usage, usable, origin, started, seconds = row
-    request, result = json.loads(body)
+    node, sample, step, attempt, request_hash, kind, request, result, usage, usable, origin, started, seconds = row
     return CallRecord(
         CallKey(node, sample, step, attempt),
         kind,
@@ -88,40 +87,47 @@ def call_of(row: Sequence[Any]) -> CallRecord:
     )
 
 
-def node_values(run: str, node: NodeRecord) -> tuple[Any, ...]:
-    """``run`` and what `NODE_COLUMNS` names."""
-    return (
-        run,
-        node.node,
-        node.status,
-        node.key,
-        usage_text(node.usage),
-        node.started,
-        node.ended,
-        storable(node.error),
-        node.case,
-        text_of((node.outputs, node.definition, node.inputs, node.memory)),
+def nodes_text(nodes: Iterable[NodeRecord]) -> str:
+    """Nodes without their definitions, which are kept once for the run."""
+    return text_of(
+        [
+            (
+                node.node,
+                node.status,
+                node.key,
+                node.outputs,
+                usage_text(node.usage),
+                node.started,
+                node.ended,
+                node.error,
+                node.case,
+                node.inputs,
+                node.memory,
+            )
+            for node in nodes
+        ]
     )
 
 
-def node_of(row: Sequence[Any]) -> NodeRecord:
-    """A row of `NODE_COLUMNS`."""
-    node, status, key, usage, started, ended, error, chosen, body = row
-    outputs, definition, inputs, memory = json.loads(body)
-    return NodeRecord(
-        node,
-        status,
-        key,
-        outputs,
-        usage_of(usage),
-        started,
-        ended,
-        error,
-        chosen,
-        definition,
-        inputs,
-        tuple(memory),
-    )
+def nodes_of(several: str, definitions: Mapping[str, Any]) -> list[NodeRecord]:
+    """The inverse of `nodes_text`; ``definitions`` are those of the run by node."""
+    return [
+        NodeRecord(
+            node,
+            status,
+            key,
+            outputs,
+            usage_of(usage),
+            started,
+            ended,
+            error,
+            chosen,
+            None if status == "skipped" else definitions.get(node),
+            inputs,
+            tuple(memory),
+        )
+        for node, status, key, outputs, usage, started, ended, error, chosen, inputs, memory in json.loads(several)
+    ]
 
 
 def storable(text: str | None) -> str | None:
@@ -129,8 +135,17 @@ def storable(text: str | None) -> str | None:
     return None if text is None else text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
+def storable_json(text: str) -> str:
+    """JSON for a column of its own: the same where it can be stored, else with escapes in place of half characters."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text_of(json.loads(text))
+    return text
+
+
 def usage_text(usage: Usage) -> str:
-    """Usage as a column: two rows are written for each node, and this takes a tenth of the time of the object's JSON."""
+    """Usage as a column: it is written twice for each node, and this takes a tenth of the time of the object's JSON."""
     cost = "null" if usage.cost_usd is None else repr(usage.cost_usd)
     return f"[{usage.prompt_tokens},{usage.completion_tokens},{usage.calls},{cost},{int(usage.estimated)}]"
 

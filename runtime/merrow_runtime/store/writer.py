@@ -42,12 +42,17 @@ class Writer:
         self._full: str | None = None
         self._busy_since: float | None = None
 
-    def write(self, statement: Statement) -> asyncio.Future[None]:
-        """Queue a write; the future is done once it is committed, or fails with `StoreFailure`."""
+    def write(self, statement: Statement, *, at_once: bool = False) -> asyncio.Future[None]:
+        """Queue a write; the future is done once it is committed, or fails with `StoreFailure`.
+
+        It is committed with all that comes in this turn of the loop, or ``at_once`` where no other program is in the way.
+        """
         loop = asyncio.get_running_loop()
         done: asyncio.Future[None] = loop.create_future()
         self._waiting.append((statement, done))
-        if not self._urgent:
+        if at_once:
+            self.flush(0.0)
+        elif not self._urgent:
             self._urgent = True
             if self._timer is not None:
                 self._timer.cancel()

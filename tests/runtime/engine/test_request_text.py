@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from merrow_runtime.requests import AnswerSchema, CallKey, Message, ModelRequest
+from merrow_runtime.requests import AnswerSchema, CallKey, Message, ModelReply, ModelRequest
 from merrow_runtime.store.contract import CallRecord, RunRecord
 from merrow_runtime.store.database import Store
+from merrow_runtime.store.rows import storable_json
+from merrow_runtime.usage import Usage
 from merrow_runtime.values import canonical
 
 TEXT = st.text(st.characters(codec=None), max_size=20)
@@ -31,6 +34,23 @@ def test_canonical_text_is_that_of_the_plain_data(request: ModelRequest) -> None
     assert request.canonical_text() == canonical(request.to_json())
 
 
+@given(
+    st.builds(
+        ModelReply,
+        TEXT,
+        st.sampled_from(["stop", "length", "refusal"]),
+        st.builds(Usage, st.integers(0), st.integers(0), st.integers(0), st.none() | st.floats(0, 9), st.booleans()),
+        TEXT,
+        st.floats(0, 9),
+        TEXT,
+    )
+)
+def test_a_replys_text_is_that_of_its_plain_data(reply: ModelReply) -> None:
+    text = reply.json_text()
+    assert text == json.dumps(reply.to_json(), separators=(",", ":"))
+    assert ModelReply.from_json(json.loads(text)) == reply
+
+
 @pytest.mark.parametrize("temperature", [float("nan"), float("inf")])
 def test_a_number_that_is_none_has_no_text(temperature: float) -> None:
     with pytest.raises(ValueError, match="JSON"):
@@ -40,21 +60,22 @@ def test_a_number_that_is_none_has_no_text(temperature: float) -> None:
 @pytest.mark.parametrize("said", ["plain", 'quoted "\\ \n', "Grüße \u2028", "half \ud800"])
 async def test_the_journal_gives_back_any_request(tmp_path: Path, said: str) -> None:
     request = ModelRequest("m", (Message("user", said),))
+    reply = ModelReply(said, model=said, thinking=said)
     call = CallRecord(
         CallKey("A", 0, "answer"),
         "model",
         request.hash,
-        request.to_json(),
-        {"text": said},
-        request_text=request.canonical_text(),
+        storable_json(request.canonical_text()),
+        reply.json_text(),
     )
     store = Store.open(tmp_path / "runs.sqlite")
     try:
         journal = store.begin(RunRecord("run", "w.mmd", "running", 1.0))
-        await journal.record_call(call, "key")
+        await journal.record_call(call, b"key")
         await journal.close()
         [kept] = store.calls("run")
-        assert (kept.request, kept.result) == (request.to_json(), {"text": said})
-        assert await store.cache.get("key") == {"text": said}
+        assert (kept.request, kept.result) == (request.to_json(), reply.to_json())
+        assert ModelReply.from_json(kept.result) == reply
+        assert await store.cache.get(b"key") == reply.to_json()
     finally:
         store.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 
 from merrow_runtime.requests import CallKey
@@ -27,8 +28,8 @@ def call(node: str = "SOLVE", number: int = 0, text: str = "42", **changes: obje
         CallKey(node, 0, f"answer {number}"),
         "model",
         f"hash {number}",
-        {"messages": [{"role": "user", "content": "6 * 7?"}]},
-        {"text": text},
+        json.dumps({"messages": [{"role": "user", "content": "6 * 7?"}]}),
+        json.dumps({"text": text}),
         **{**fields, **changes},  # type: ignore[arg-type]
     )
 

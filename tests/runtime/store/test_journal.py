@@ -20,6 +20,7 @@ from merrow_runtime.errors import StoreFailure, UsageFailure
 from merrow_runtime.requests import CallKey
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.memory import MemoryStore
+from merrow_runtime.store.rows import text_of
 from merrow_runtime.usage import NOTHING, Usage
 
 
@@ -70,8 +71,9 @@ async def test_runs_nodes_and_calls_can_be_looked_at(path: Path) -> None:
     (await store.begin(run("abb", started=2.0, workflow="b.mmd")).close())
     await journal.record_call(call())
     await journal.record_call(call("VOTE", 1, "B"))
-    await journal.record_node(node(case=None))
-    await journal.record_node(node("VOTE", status="failed", outputs=None, error="no letter"))
+    await journal.record_definitions('{"SOLVE": {"operator": "Custom"}}')
+    await journal.record_nodes([node(error="for now"), node("VOTE", status="failed", outputs=None, error="no letter")])
+    await journal.record_nodes([node(case=None)])
     await journal.finish("failed", None, PAID, "VOTE: no letter")
     await journal.close()
     assert [shown.id for shown in store.runs()] == ["abb", "aaa"]
@@ -80,7 +82,9 @@ async def test_runs_nodes_and_calls_can_be_looked_at(path: Path) -> None:
     assert (ended.status, ended.usage, ended.error) == ("failed", PAID, "VOTE: no letter")
     assert ended.ended is not None
     assert {shown.node: shown.status for shown in store.nodes("aaa")} == {"SOLVE": "finished", "VOTE": "failed"}
-    assert next(shown for shown in store.nodes("aaa") if shown.node == "SOLVE") == node()
+    assert next(shown for shown in store.nodes("aaa") if shown.node == "SOLVE") == node(
+        definition={"operator": "Custom"}
+    )
     assert [shown.key.node for shown in store.calls("aaa")] == ["SOLVE", "VOTE"]
     assert store.calls("aaa", "VOTE") == [call("VOTE", 1, "B")]
     with pytest.raises(UsageFailure, match="Several runs begin with 'a'"):
@@ -189,6 +193,10 @@ def test_a_file_that_is_no_journal_is_refused_in_a_sentence(path: Path) -> None:
         database.execute("PRAGMA user_version = 99")
     with pytest.raises(StoreFailure, match="newer Merrow"):
         Store.open(path)
+    with sqlite3.connect(path) as database:
+        database.execute("PRAGMA user_version = 1")
+    with pytest.raises(StoreFailure, match="first release"):
+        Store.open(path)
 
 
 async def test_old_runs_and_answers_are_pruned_and_living_ones_stay(path: Path) -> None:
@@ -201,8 +209,7 @@ async def test_old_runs_and_answers_are_pruned_and_living_ones_stay(path: Path) 
     with sqlite3.connect(path) as database:
         database.execute("UPDATE runs SET ended = started")
     living = store.begin(run("living", started=5.0))
-    await store.cache.put("key", {"text": "kept"})
-    await living.record_call(call())
+    await living.record_call(call(), b"key")
     pruned = store.prune(None, 200_000)
     assert pruned.runs > 0
     assert pruned.bytes <= 200_000
@@ -210,6 +217,20 @@ async def test_old_runs_and_answers_are_pruned_and_living_ones_stay(path: Path) 
     pruned = store.prune(60.0, None)
     assert [shown.id for shown in store.runs()] == ["living"]
     await living.close()
+    store.close()
+
+
+async def test_of_answers_those_go_first_that_were_not_used_for_the_longest_time(path: Path) -> None:
+    store = Store.open(path)
+    journal = store.begin(run())
+    for number in range(3):
+        await journal.record_call(call(number=number, text=str(number)), b"%d" % number)
+    with sqlite3.connect(path) as database:
+        database.execute("UPDATE answers SET used = used - 10000")
+    assert await store.cache.get(b"0") == {"text": "0"}
+    await journal.close()
+    assert store.prune(5000.0, None).answers == 2
+    assert [await store.cache.get(key) for key in (b"0", b"1", b"2")] == [{"text": "0"}, None, None]
     store.close()
 
 
@@ -243,16 +264,18 @@ async def test_a_journal_comes_down_to_its_limits_a_little_at_a_time(path: Path)
 
 async def test_answers_and_dialects_are_kept(path: Path) -> None:
     store = Store.open(path)
-    assert await store.cache.get("key") is None
-    await store.cache.put("key", {"text": "kept"})
+    assert await store.cache.get(b"key") is None
+    journal = store.begin(run())
+    await journal.record_call(call(text="kept"), b"key")
+    await journal.close()
     store.dialects.put("https://api.example.org", "m", {"max_tokens": "max_completion_tokens"})
     store.close()
     store = Store.open(path)
-    assert await store.cache.get("key") == {"text": "kept"}
+    assert await store.cache.get(b"key") == {"text": "kept"}
     assert store.dialects.get("https://api.example.org", "m") == {"max_tokens": "max_completion_tokens"}
     assert store.dialects.get("https://api.example.org", "other") is None
     assert store.cache.clear() == 1
-    assert await store.cache.get("key") is None
+    assert await store.cache.get(b"key") is None
     store.close()
 
 
@@ -277,10 +300,11 @@ def test_any_result_comes_back_as_it_was(result: dict[str, object], name: str, s
     async def main() -> None:
         store = MemoryStore()
         journal = store.begin(run())
-        made = call(name)
-        made = type(made)(CallKey(name, 3, step, 2), "sandbox", "h", result, result, PAID, False, "replay", 1.5, 2.5)
+        made, text = call(name), text_of(result)
+        made = type(made)(CallKey(name, 3, step, 2), "sandbox", "h", text, text, PAID, False, "replay", 1.5, 2.5)
         await journal.record_call(made)
         assert store.calls("run-1") == [made]
+        assert made.result == result
         await journal.close()
         store.close()
 
