@@ -139,6 +139,10 @@ class Calling:
                 raise EndpointFailure(
                     f"{self.origin} gave no answer{within}; a higher `timeout` waits longer.", transient=True
                 ) from None
+            except EndpointFailure as failure:
+                if failure.usage is not None or failure.paid:
+                    await lost(failure.usage or self._estimated(request, shown), "failed")
+                raise
             finally:
                 self._stops.leave(task)
         if stopped is not None:

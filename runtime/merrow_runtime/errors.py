@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from merrow_runtime.usage import Usage
+
 
 class RunFailure(Exception):  # noqa: N818 (the word of every failure here)
     """Any failure of a run that a user can understand and act on."""
@@ -19,7 +21,8 @@ class EndpointFailure(RunFailure):
     """A model's endpoint did not answer as it must.
 
     ``transient`` tells that a later try may succeed; ``fatal`` that no call to this endpoint (or, with ``model``, of this
-    model there) can succeed: it stops them all at once. ``retry_after`` is in seconds, as the endpoint asked.
+    model there) can succeed: it stops them all at once. ``retry_after`` is in seconds, as the endpoint asked. ``usage`` is
+    what the try has used all the same; ``paid`` that it was perhaps paid where nothing tells what it used.
     """
 
     def __init__(
@@ -30,8 +33,12 @@ class EndpointFailure(RunFailure):
         fatal: bool = False,
         model: str | None = None,
         retry_after: float | None = None,
+        usage: Usage | None = None,
+        paid: bool = False,
     ) -> None:
         super().__init__(message)
+        self.usage = usage
+        self.paid = paid
         self.transient = transient
         self.fatal = fatal
         self.model = model

@@ -91,6 +91,8 @@ class Job:
     def begin(self, record: RunRecord, journal: RunJournal, elapsed: float = 0.0) -> Run:
         """Begin the run that ``journal`` holds the lease of."""
         options, resources = self.options, self.resources
+        if resources.recorder is not None:
+            resources.recorder.begin()
         spent = journal.spent()
         budget: Budget | None = None
         if self.limits != Limits():

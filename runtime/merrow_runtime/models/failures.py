@@ -13,6 +13,7 @@ from typing import Any
 
 from merrow_runtime.errors import EndpointFailure
 from merrow_runtime.models.redaction import quoted
+from merrow_runtime.usage import Usage
 
 _BAD_KEY = re.compile(r"(?i)\bkey\b.{0,20}\b(not valid|invalid|incorrect)|\b(invalid|incorrect) (api[ _-]?)?key\b")
 
@@ -128,10 +129,10 @@ class Failures:
             return self._failure("refuses connections; start the server, or check the base URL", fatal=True)
         if caused_by(aiohttp.InvalidURL):
             return self._failure("has an address that can't be used; check the base URL", fatal=True)
-        if caused_by(
-            aiohttp.ClientPayloadError, aiohttp.ServerDisconnectedError, aiohttp.ClientOSError, ConnectionError
-        ):
-            return self._failure("cut the connection before its answer was complete; try again later", transient=True)
+        if caused_by(aiohttp.ClientPayloadError):
+            return self.cut_off()
+        if caused_by(aiohttp.ServerDisconnectedError, aiohttp.ClientOSError, ConnectionError):
+            return self._failure("cut the connection before it answered; try again later", transient=True)
         if caused_by(aiohttp.ConnectionTimeoutError):
             return self._failure("takes too long to connect to; check the base URL and the network", transient=True)
         if caused_by(TimeoutError):
@@ -141,11 +142,19 @@ class Failures:
     def too_slow(self, seconds: float | None) -> EndpointFailure:
         """The failure of a request that took longer than it may."""
         limit = "in time" if seconds is None else f"within {seconds:g} seconds"
-        return self._failure(f"did not answer {limit}; raise `timeout:`, or try again later", transient=True)
+        reason = f"did not answer {limit}; raise `timeout:`, or try again later"
+        return self._failure(reason, transient=True, paid=True)
 
-    def unusable(self, reason: str, *, transient: bool = True) -> EndpointFailure:
-        """The failure of an answer that is none; ``reason`` goes on from the endpoint's name, with the remedy."""
-        return self._failure(reason, transient=transient)
+    def cut_off(self) -> EndpointFailure:
+        """The failure of an answer that came in part: it was written, and is paid mostly."""
+        reason = "cut the connection before its answer was complete; try again later"
+        return self._failure(reason, transient=True, paid=True)
+
+    def unusable(self, reason: str, *, transient: bool = True, usage: Usage | None = None) -> EndpointFailure:
+        """The failure of an answer that is none, or no usable one: then ``usage`` is what it has used. ``reason`` goes on
+        from the endpoint's name, with the remedy.
+        """
+        return self._failure(reason, transient=transient, usage=usage)
 
     def said(self, text: str) -> str:
         """A text from the endpoint as an error may show it."""
@@ -163,6 +172,8 @@ class Failures:
         fatal: bool = False,
         model: str | None = None,
         retry_after: float | None = None,
+        usage: Usage | None = None,
+        paid: bool = False,
     ) -> EndpointFailure:
         return EndpointFailure(
             f"The endpoint {self._origin} {reason}.",
@@ -170,6 +181,8 @@ class Failures:
             fatal=fatal,
             model=model,
             retry_after=retry_after,
+            usage=usage,
+            paid=paid,
         )
 
 

@@ -171,7 +171,7 @@ class OpenAIEndpoint:
         if rest and on_text is not None:
             on_text(rest)
         if not answer.reason:
-            raise self._failures.unusable("cut the connection before its answer was complete; try again later")
+            raise self._failures.cut_off()
         return answer
 
     def _whole(self, body: object) -> Answer:
@@ -233,18 +233,17 @@ class OpenAIEndpoint:
         text = answer.refusal or split.text
         if request.schema is not None and answer.finish == "stop" and text.strip() and not _is_json(text):
             self._dialects.learn(request.model, dialect, after_ignored_schema(dialect))
+        usage = self._usage(request, answer)
         if answer.reason == "error":
-            raise self._failures.unusable("broke its answer off with an error; try again later")
+            raise self._failures.unusable("broke its answer off with an error; try again later", usage=usage)
         if not text.strip() and answer.finish == "stop":
             if answer.calls_tools:
-                raise self._failures.unusable("answered with a call of a tool that it wasn't offered", transient=False)
-            raise self._failures.unusable(
-                f"gave an empty answer for `{request.model}`; try again, or use another model"
-            )
+                reason = "answered with a call of a tool that it wasn't offered"
+                raise self._failures.unusable(reason, transient=False, usage=usage)
+            reason = f"gave an empty answer for `{request.model}`; try again, or use another model"
+            raise self._failures.unusable(reason, usage=usage)
         thinking = "\n".join(part for part in (answer.thinking, split.thinking) if part)
-        return ModelReply(
-            text, answer.finish, self._usage(request, answer), answer.model or request.model, seconds, thinking
-        )
+        return ModelReply(text, answer.finish, usage, answer.model or request.model, seconds, thinking)
 
     def _usage(self, request: ModelRequest, answer: Answer) -> Usage:
         """What the server counted; where it didn't, what the offline rule says, marked so."""

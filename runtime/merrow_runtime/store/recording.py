@@ -6,6 +6,8 @@ order in which answers arrive does not matter.
 
 from __future__ import annotations
 
+import errno
+import io
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -26,13 +28,24 @@ class Recorder:
     """Writes a recording. Each call is in the file before its result is used."""
 
     def __init__(self, path: Path, header: Mapping[str, Any] | None = None) -> None:
-        """Begin the file at ``path`` anew; ``header`` is whatever a reader should know. Raises `UsageFailure`."""
+        """Open the file at ``path``; ``header`` is whatever a reader should know. What is in it stays there until `begin`,
+        since a run may yet be refused. Raises `UsageFailure`.
+        """
         self._path = path
+        self._header = header or {}
         try:
-            self._file: TextIO = path.open("w", encoding="utf-8", newline="\n")
+            self._file: TextIO = path.open("a", encoding="utf-8", newline="\n")
         except OSError as problem:
             raise UsageFailure(f"The recording {path} can't be written ({problem.strerror}).") from None
-        self._line({_MARK: FORMAT, **(header or {})})
+
+    def begin(self) -> None:
+        """Begin the recording in place of what was there. Raises `UsageFailure`."""
+        try:
+            self._file.truncate(0)
+        except OSError as problem:
+            if not isinstance(problem, io.UnsupportedOperation) and problem.errno != errno.EINVAL:  # a pipe has nothing
+                raise UsageFailure(f"The recording {self._path} can't be written ({problem.strerror}).") from None
+        self._line({_MARK: FORMAT, **self._header})
 
     async def record(self, call: CallRecord) -> None:
         """Add a call. Raises `UsageFailure` where the file can't be written any more."""

@@ -13,6 +13,7 @@ import merrow_runtime
 from merrow_runtime import RunOptions, UsageFailure
 from merrow_runtime.errors import EndpointFailure
 from merrow_runtime.models.prices import Price
+from merrow_runtime.models.retry import RetryPolicy
 from merrow_runtime.requests import ModelReply, ModelRequest
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.memory import MemoryStore
@@ -301,3 +302,26 @@ async def test_the_time_of_a_node_is_not_spent_on_making_its_endpoint_ready() ->
         flow, {"problem": "x"}, endpoint=OpensSlowly(lambda _: "done"), store=MemoryStore()
     )
     assert result.outputs == {"RETURN": "done"}, result.error
+
+
+async def test_what_a_try_without_a_result_has_used_is_counted_and_kept() -> None:
+    counted = EndpointFailure("An empty answer.", transient=True, usage=Usage(3, 50, 1, 0.5))
+    cut = EndpointFailure("The connection was cut.", transient=True, paid=True)
+    unpaid = EndpointFailure("Too busy.", transient=True)
+    steps: list[ModelReply | EndpointFailure] = [counted, cut, unpaid, ModelReply("ok", usage=Usage(4, 6, 1, 1.0))]
+
+    def answer(_: ModelRequest) -> ModelReply:
+        step = steps.pop(0)
+        if isinstance(step, EndpointFailure):
+            raise step
+        return step
+
+    store = MemoryStore()
+    flow = workflow('S@{op: Custom, prompt: "think"}', "PROBLEM --> S --> RETURN")
+    options = RunOptions(retry=RetryPolicy(retries=3, first_wait=0.0, jitter=0.0))
+    run = merrow_runtime.start(flow, {"problem": "x"}, endpoint=FakeEndpoint(answer), store=store, options=options)
+    result = await run.result()
+    assert result.outputs == {"RETURN": "ok"}, result.error
+    assert (result.usage.calls, result.usage.completion_tokens, result.usage.estimated) == (3, 56, True)
+    assert store.lost(run.id) == [("S", "answer", "failed")] * 2
+    assert store.run(run.id).usage == result.usage

@@ -15,6 +15,7 @@ from tests.runtime.openai_server import Cut, Hang, OpenAIServer, Raw, Reply, Sta
 from merrow_runtime.errors import EndpointFailure, UsageFailure
 from merrow_runtime.models.connections import Connection
 from merrow_runtime.models.openai_endpoint import OpenAIEndpoint
+from merrow_runtime.usage import Usage
 
 HTML = Raw(b"<!DOCTYPE html><html><body>Sign in</body></html>", "text/html")
 STREAMED = pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
@@ -118,6 +119,20 @@ async def test_what_may_pass_is_transient(step: Step, streamed: bool) -> None:
     failure = await failing(step, streamed=streamed)
     assert failure.transient
     assert not failure.fatal
+
+
+@STREAMED
+async def test_what_a_useless_answer_has_used_is_told(streamed: bool) -> None:
+    counted = {"prompt_tokens": 7, "completion_tokens": 900}
+    for step in (Reply(" ", usage=counted), Reply("4", finish="error", usage=counted)):
+        failure = await failing(step, streamed=streamed)
+        assert failure.usage == Usage(7, 900, 1, None)
+    assert (await failing(Cut("body"), streamed=streamed)).paid
+    assert (await failing(Hang(), streamed=streamed, timeout=0.2)).paid
+    for step in (Status(500), HTML, Cut("answer")):
+        failure = await failing(step, streamed=streamed)
+        assert failure.usage is None
+        assert not failure.paid
 
 
 @STREAMED

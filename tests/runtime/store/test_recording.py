@@ -14,7 +14,10 @@ from merrow_runtime.store.recording import Recorder, Replay
 
 async def test_a_recording_is_replayed(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
+    path.write_text("An older recording.\n")
     recorder = Recorder(path, {"workflow": "a.mmd"})
+    assert path.read_text() == "An older recording.\n", "nothing is lost where the run does not begin"
+    recorder.begin()
     for number in range(3):
         await recorder.record(call(number=number, text=f"answer {number} \ud800 é"))
     recorder.close()
@@ -30,6 +33,7 @@ async def test_a_recording_is_replayed(tmp_path: Path) -> None:
 async def test_what_is_not_in_the_recording_is_named(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     recorder = Recorder(path)
+    recorder.begin()
     await recorder.record(call())
     recorder.close()
     replay = Replay.read(path)
