@@ -68,6 +68,8 @@ class Caller:
     recorder: Recorder | None = None
     spent: Usage = NOTHING
     """What the run has used, with what it had used before it was resumed."""
+    nodes: Callable[[], int] = lambda: 1
+    """How many nodes run."""
     used: dict[str, Usage] = field(default_factory=dict)
     """What each node has used, by id; with what the journal knew already."""
 
@@ -76,7 +78,7 @@ class Caller:
         from the cache by ``answer``.
         """
         self.count(call.usage, tools)
-        await self.journal.record_call(call, answer, alone=self.gate.under_way < 2)
+        await self.journal.record_call(call, answer, alone=self.gate.under_way < 2 and self.nodes() < 2)
         if self.recorder is not None:
             await self.recorder.record(call)
 
@@ -145,40 +147,30 @@ class NodeTools:
         gate = self._caller.gate
         gate.under_way += 1
         try:
-            return await self._ask(step, messages, read, schema, temperature)
+            node = self._step.definition
+            sent = tuple(messages)
+            for attempt in range(ATTEMPTS):
+                request = ModelRequest(
+                    node.model,
+                    sent,
+                    node.temperature if temperature is None else temperature,
+                    node.max_tokens,
+                    node.seed,
+                    schema,
+                    self._step.timeout,
+                )
+                reply, value, failure = await self._answer(CallKey(node.id, self._sample, step, attempt), request, read)
+                if failure is None:
+                    return value[0]
+                if attempt + 1 == ATTEMPTS:
+                    break
+                self._tell("node_retrying", {"step": step, "reason": str(failure), "wait": 0.0})
+                said = (Message("assistant", reply.text),) if reply.text.strip() else ()
+                sent = (*sent, *said, Message("user", failure.remedy or f"That can't be used: {failure} Answer again."))
+            where = f"{node.model} at {self._caller.calling.origin}"
+            raise NodeFailure(f"Node {node.id}: {where} gave no usable answer in {ATTEMPTS} attempts. {failure}")
         finally:
             gate.under_way -= 1
-
-    async def _ask(
-        self,
-        step: str,
-        messages: Sequence[Message],
-        read: Callable[[str], T],
-        schema: AnswerSchema | None,
-        temperature: float | None,
-    ) -> T:
-        node = self._step.definition
-        sent = tuple(messages)
-        for attempt in range(ATTEMPTS):
-            request = ModelRequest(
-                node.model,
-                sent,
-                node.temperature if temperature is None else temperature,
-                node.max_tokens,
-                node.seed,
-                schema,
-                self._step.timeout,
-            )
-            reply, value, failure = await self._answer(CallKey(node.id, self._sample, step, attempt), request, read)
-            if failure is None:
-                return value[0]
-            if attempt + 1 == ATTEMPTS:
-                break
-            self._tell("node_retrying", {"step": step, "reason": str(failure), "wait": 0.0})
-            said = (Message("assistant", reply.text),) if reply.text.strip() else ()
-            sent = (*sent, *said, Message("user", failure.remedy or f"That can't be used: {failure} Answer again."))
-        where = f"{node.model} at {self._caller.calling.origin}"
-        raise NodeFailure(f"Node {node.id}: {where} gave no usable answer in {ATTEMPTS} attempts. {failure}")
 
     async def evaluate(self, step: str, code: str, call: str = "solve") -> SandboxResult:
         """See `merrow_runtime.operators.base.Tools.evaluate`."""
@@ -249,7 +241,7 @@ class NodeTools:
         """A reply from the cache, from the same request on its way, or from the endpoint; and which of these."""
         caller = self._caller
         if caller.cache is not None and not self._past_cache and not caller.options.fresh:
-            cached = await caller.cache.get(cache_key)
+            cached = await caller.cache.get(cache_key, more=caller.nodes() > 1)
             if cached is not None:
                 return ModelReply.from_json(cached), "cache"
         if request.temperature > 0:

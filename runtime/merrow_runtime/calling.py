@@ -75,6 +75,7 @@ class Calling:
         try:
             return await self._once(request, lost, on_text)
         except EndpointFailure as failure:
+            self._heed(failure)
             if failure.fatal or not failure.transient:
                 raise
             first = failure
@@ -84,20 +85,23 @@ class Calling:
         async def again() -> ModelReply:
             if pending:
                 raise pending.pop()
-            return await self._once(request, lost, on_text)
+            try:
+                return await self._once(request, lost, on_text)
+            except EndpointFailure as failure:
+                self._heed(failure)
+                raise
 
         policy = self._policy if retries is None else replace(self._policy, retries=retries)
         return await policy.call(again, lambda retry: retrying(retry.failure, retry.wait))
 
-    async def _once(self, request: ModelRequest, lost: Lost, on_text: OnText | None) -> ModelReply:
-        try:
-            if self._budget is None:
-                return await self._try(request, lost, on_text)
-            return await self._within(self._budget, request, lost, on_text)
-        except EndpointFailure as failure:
-            if failure.fatal:
-                self._stops.stop(failure)
-            raise
+    def _once(self, request: ModelRequest, lost: Lost, on_text: OnText | None) -> Awaitable[ModelReply]:
+        if self._budget is None:
+            return self._try(request, lost, on_text)
+        return self._within(self._budget, request, lost, on_text)
+
+    def _heed(self, failure: EndpointFailure) -> None:
+        if failure.fatal:
+            self._stops.stop(failure)
 
     async def _within(self, budget: Budget, request: ModelRequest, lost: Lost, on_text: OnText | None) -> ModelReply:
         self._stops.check(request.model)
@@ -113,7 +117,8 @@ class Calling:
 
     async def _try(self, request: ModelRequest, lost: Lost, on_text: OnText | None) -> ModelReply:
         self._stops.check(request.model)
-        async with self._semaphore:
+        await self._semaphore.acquire()  # `async with` takes three coroutines where this takes one
+        try:
             self._stops.check(request.model)
             task = self._stops.enter(request.model)
             shown: list[str] = []
@@ -145,6 +150,8 @@ class Calling:
                 raise
             finally:
                 self._stops.leave(task)
+        finally:
+            self._semaphore.release()
         if stopped is not None:
             raise stopped
         return self._counted(request, reply, time.perf_counter() - started)

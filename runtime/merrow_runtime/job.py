@@ -129,6 +129,7 @@ class Job:
         scheduler: Scheduler | Single
         if self.only is None:
             scheduler = Scheduler(self.workflow.graph, self.inputs, engine, watch)
+            caller.nodes = scheduler.running
         else:
             scheduler = Single(self.only, engine, watch)
 

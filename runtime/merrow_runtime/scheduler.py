@@ -178,6 +178,10 @@ class Scheduler:
         """How many nodes there are to run or skip."""
         return len(self._nodes)
 
+    def running(self) -> int:
+        """How many nodes with an operator run."""
+        return len(self._tasks)
+
     async def run(self) -> None:
         """Run until nothing is left to run. Where a node fails for good, `failure` says why. Cancelling stops what runs."""
         loop = asyncio.get_running_loop()

@@ -74,7 +74,8 @@ class OneQuestion(ModelOperator):
         return (self.question(task).planned(),)
 
     async def run(self, task: Task, tools: Tools) -> Outputs:
-        return await self.question(task).ask(tools)
+        asked = self.question(task)
+        return await tools.ask(asked.step, asked.messages, asked.read, schema=asked.schema)
 
 
 def default_port(definition: NodeDefinition) -> str:

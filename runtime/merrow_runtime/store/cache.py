@@ -27,9 +27,14 @@ class Cache:
         self._writer = writer
         self._cursor = writer.database.cursor()
 
-    async def get(self, key: bytes) -> Mapping[str, Any] | None:
-        """The reply kept under ``key``, which counts as used now; None where there is none. Raises `StoreFailure`."""
+    async def get(self, key: bytes, *, more: bool = False) -> Mapping[str, Any] | None:
+        """The reply kept under ``key``, which counts as used now; None where there is none. Raises `StoreFailure`.
+
+        ``more`` says that others are asked for in this turn of the event loop: they share one look at the database.
+        """
         try:
+            if more:
+                self._writer.begin_reading()
             row = self._cursor.execute(_FIND, (key,)).fetchone()
         except sqlite3.Error as problem:
             raise explained(problem) from problem

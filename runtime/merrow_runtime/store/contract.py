@@ -120,7 +120,7 @@ class RunJournal(Protocol):
     ) -> None: ...
 
     def spent(self) -> Usage:
-        """The usage of all that is journalled for this run: what a resume counts as spent."""
+        """The usage that was journalled for this run before: what a resume counts as spent."""
         ...
 
     def cancel_requested(self) -> bool:
@@ -135,8 +135,8 @@ class RunJournal(Protocol):
 class AnswerCache(Protocol):
     """Usable answers by content."""
 
-    async def get(self, key: bytes) -> Mapping[str, Any] | None:
-        """The answer under a key, None where there is none."""
+    async def get(self, key: bytes, *, more: bool = False) -> Mapping[str, Any] | None:
+        """The answer under a key, None where there is none. ``more`` says that others are asked for soon."""
         ...
 
 

@@ -68,8 +68,6 @@ class SqliteJournal:
         """
         if self._beating is None:
             self._keep_beating()
-        if call.origin == "endpoint":
-            self._spent += call.usage
         self._check()
         if answer is not None:
             self._writer.write_later(kept(answer, call.result_text, time.time()))
@@ -77,7 +75,6 @@ class SqliteJournal:
 
     async def record_lost(self, key: CallKey, request_hash: str, usage: Usage, why: str) -> None:
         """Count a call that may have been paid and has no result. Raises `StoreFailure`."""
-        self._spent += usage
         values = (self._number, key.node, key.sample, key.step, key.attempt, request_hash, rows.usage_text(usage), why)
         self._check()
         await self._writer.write((_LOST, (*values, time.time())))
@@ -106,7 +103,7 @@ class SqliteJournal:
         )
 
     def spent(self) -> Usage:
-        """What the run's calls to endpoints have used so far, those of processes that died included."""
+        """What the run had used before this journal was opened, in processes that died too."""
         return self._spent
 
     def cancel_requested(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import sqlite3
 import time
 from collections.abc import Callable, Sequence
@@ -41,6 +42,14 @@ class Writer:
         self._urgent = False
         self._full: str | None = None
         self._busy_since: float | None = None
+
+    def begin_reading(self) -> None:
+        """From here to the end of this turn of the event loop what is read is read in one transaction: taking the locks for
+        a row takes longer than reading it. Any write ends it before. Raises ``sqlite3.Error``.
+        """
+        if not self.database.in_transaction:
+            self.database.execute("BEGIN")
+            asyncio.get_running_loop().call_soon(self._end_reading)
 
     def write(self, statement: Statement, *, at_once: bool = False) -> asyncio.Future[None]:
         """Queue a write; the future is done once it is committed, or fails with `StoreFailure`.
@@ -106,6 +115,11 @@ class Writer:
         """The same at once or not at all, without what waits: `StoreFailure` where another program holds the journal."""
         return in_transaction(self.database, work, 0.0)
 
+    def _end_reading(self) -> None:
+        with contextlib.suppress(sqlite3.Error):  # nothing can be lost
+            if self.database.in_transaction:
+                self.database.execute("COMMIT")
+
     def _flush_in_turn(self) -> None:
         self.flush(0.0)
 
@@ -150,6 +164,8 @@ def in_transaction(
     holds the journal. Raises `StoreFailure`.
     """
     try:
+        if database.in_transaction:  # of `Writer.begin_reading`
+            database.execute("COMMIT")
         _begin(database, patience)
         try:
             result = work(database)
