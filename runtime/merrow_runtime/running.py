@@ -21,8 +21,8 @@ from merrow_runtime.store.contract import NodeRecord, RunStatus
 from merrow_runtime.usage import NOTHING, Usage
 from merrow_runtime.values import Outputs, Value
 
-_COMPANY = 0.05
-"""Seconds that the record of a node may wait for others: what counts is journalled by its calls."""
+_COMPANY = 0.25
+"""Seconds that the record of a node may wait for others, and for a quieter moment: what counts is journalled by its calls."""
 
 _CANCEL_LOOK = 0.5
 """Seconds between looks at whether another process asked for the run to end."""
