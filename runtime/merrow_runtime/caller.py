@@ -73,6 +73,11 @@ class Caller:
     used: dict[str, Usage] = field(default_factory=dict)
     """What each node has used, by id; with what the journal knew already."""
 
+    @property
+    def knows(self) -> bool:
+        """Whether there may be calls that need not be made."""
+        return self.journal.resumed or self.replay is not None
+
     async def keep(self, call: CallRecord, tools: NodeTools, answer: bytes | None = None) -> None:
         """Count a call (whatever happens next, it is paid), journal it, then record it: from now on it may be used, also
         from the cache by ``answer``.
@@ -203,7 +208,7 @@ class NodeTools:
         """A reply, and what its reader makes of it: the value, or why it can't be used."""
         caller = self._caller
         digest, content = _digested(request.canonical_text())
-        record = await caller.known(key, digest, self)
+        record = await caller.known(key, digest, self) if caller.knows else None
         if record is not None:
             reply = ModelReply.from_json(record.result)
             return (reply, *_judged(reply, read))
@@ -306,7 +311,7 @@ class NodeTools:
         caller = self._caller
         key = CallKey(self._step.definition.id, self._sample, step)
         digest, content = _digested(canonical(request))
-        record = await caller.known(key, digest, self)
+        record = await caller.known(key, digest, self) if caller.knows else None
         if record is not None:
             return record.result
         started = time.time()

@@ -91,8 +91,7 @@ class Stops:
 
     def check(self, model: str) -> None:
         """Raise the failure that stops calls to this model."""
-        failure = self.of(model)
-        if failure is not None:
+        if self._failures and (failure := self.of(model)) is not None:
             raise failure
 
     def of(self, model: str) -> EndpointFailure | None:

@@ -100,7 +100,7 @@ class Run:
 
     def tell(self, name: EventName, node: str | None, data: Mapping[str, Any]) -> None:
         """Add an event, for all readers."""
-        self._events.append(Event(name, self.id, node, data))
+        self._events.append(Event(name, self.id, node, data, time.time()))
         if self._news is not None and not self._news.done():
             self._news.set_result(None)
 

@@ -300,9 +300,9 @@ class Scheduler:
         started = time.time()
         self._watcher.started(node, inputs)
         try:
-            missing = next((port for port in node.placement.required if port not in inputs), None)
-            if missing is not None:
-                raise NodeFailure(f"Node {node.id}: nothing arrived at its port {missing}.")
+            for port in node.placement.required:
+                if port not in inputs:
+                    raise NodeFailure(f"Node {node.id}: nothing arrived at its port {port}.")
             done = await self._work.run(node, inputs, lambda: self._entries(node, inputs))
         except RunFailure as failure:
             self._fail(node, inputs, failure, started)

@@ -34,6 +34,8 @@ def answer_form_of(name: str, shape: Shape, wanted: Value = None) -> AnswerForm:
     """The form for output port ``name``. ``wanted`` is the node's ``format``: a JSON Schema, ``json``, or any other word,
     which is told to the model as it is.
     """
+    if wanted is None:
+        return _by_shape(name, shape)
     if isinstance(wanted, dict):
         return _by_schema(wanted, shape)
     if isinstance(wanted, str) and wanted.strip().casefold() == "json":

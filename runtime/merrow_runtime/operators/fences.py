@@ -27,8 +27,9 @@ class Fence:
 
 def framed(text: str, language: str = "") -> str:
     """``text`` between fences of backticks, longer than any run of them inside."""
-    longest = max((len(run) for run in _RUNS.findall(text)), default=0) if "`" in text else 0
-    fence = "`" * max(_SHORTEST, longest + 1)
+    fence = "`" * _SHORTEST
+    if "`" in text:
+        fence = "`" * max(_SHORTEST, 1 + max(len(run) for run in _RUNS.findall(text)))
     return f"{fence}{language}\n{text}\n{fence}"
 
 

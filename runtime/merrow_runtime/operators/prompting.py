@@ -86,6 +86,7 @@ def _name(port: str) -> str:
     return port.replace("_", " ").strip().capitalize()
 
 
+@lru_cache(maxsize=1024)
 def heading_text(text: str) -> str:
     """``text`` on one line, and not too long for a heading."""
     line = " ".join(text.split())

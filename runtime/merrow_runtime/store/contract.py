@@ -92,6 +92,8 @@ class RunJournal(Protocol):
     """The journal as one run uses it. Raises `StoreFailure`."""
 
     run: str
+    resumed: bool
+    """Whether it knows calls of an earlier part of the run."""
 
     async def recall(self, key: CallKey, request_hash: str) -> CallRecord | None:
         """The call, if it finished before (in this run or the process that died)."""

@@ -38,13 +38,12 @@ class SqliteJournal:
         self._lost_lease = False
         self._beating: asyncio.Task[None] | None = None
         self._known, self._spent = _known(writer.database, number)
+        self.resumed = bool(self._known)
 
     async def recall(self, key: CallKey, request_hash: str) -> CallRecord | None:
         """The call, if it finished before this journal was opened. Raises `StoreFailure`."""
         if self._beating is None:
             self._keep_beating()
-        if not self._known:
-            return None
         number = self._known.get((key.node, key.sample, key.step, key.attempt, request_hash))
         if number is None:
             return None
@@ -58,7 +57,9 @@ class SqliteJournal:
         return None if row is None else rows.call_of(row)
 
     async def record_definitions(self, definitions: str) -> None:
-        """Keep the nodes' definitions, with the next commit."""
+        """Keep the nodes' definitions, with the next commit; and show from here on that the run goes on."""
+        if self._beating is None:
+            self._keep_beating()
         self._writer.write_later((_DEFINITIONS, (self._number, definitions)))
 
     async def record_call(self, call: CallRecord, answer: bytes | None = None, *, alone: bool = False) -> None:
