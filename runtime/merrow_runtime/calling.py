@@ -70,7 +70,8 @@ class Calling:
     ) -> ModelReply:
         """A reply, after up to ``retries`` further tries (None: as many as the policy says), its usage counted and priced.
 
-        Raises `EndpointFailure`, `BudgetFailure`. What is cancelled goes to ``lost`` with its estimated usage.
+        Raises `EndpointFailure`, `BudgetFailure`. What a try without a reply has used goes to ``lost``: as the endpoint
+        counted it, or estimated where the try was cancelled, ran out of time or was cut off.
         """
         try:
             return await self._once(request, lost, on_text)
@@ -138,6 +139,7 @@ class Calling:
                 if stopped is None:
                     raise
             except TimeoutError:
+                self._stops.leave(task)  # the call is over: what stops others must not end the keeping of its usage
                 await lost(self._estimated(request, shown), "timeout")
                 # Without a limit of the request it was the endpoint that gave up.
                 within = "" if request.timeout is None else f" within {request.timeout:g} seconds"
@@ -145,6 +147,7 @@ class Calling:
                     f"{self.origin} gave no answer{within}; a higher `timeout` waits longer.", transient=True
                 ) from None
             except EndpointFailure as failure:
+                self._stops.leave(task)
                 if failure.usage is not None or failure.paid:
                     await lost(failure.usage or self._estimated(request, shown), "failed")
                 raise

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from merrow_runtime.records import record
 from merrow_runtime.usage import NOTHING, Usage
-from merrow_runtime.values import canonical
+from merrow_runtime.values import canonical, number_text
 
 Role = Literal["system", "user", "assistant"]
 Finish = Literal["stop", "length", "refusal"]
@@ -116,12 +116,12 @@ class ModelReply:
         It has no character beyond ASCII: escapes keep what no database takes, lone surrogates.
         """
         usage = self.usage
-        cost = "null" if usage.cost_usd is None else repr(usage.cost_usd)
+        cost = "null" if usage.cost_usd is None else number_text(usage.cost_usd)
         estimated = ',"estimated":true' if usage.estimated else ""
         return (
             f'{{"text":{encode_basestring_ascii(self.text)},"finish":"{self.finish}","usage":{{"prompt_tokens":{usage.prompt_tokens},'
             f'"completion_tokens":{usage.completion_tokens},"calls":{usage.calls},"cost_usd":{cost}{estimated}}},'
-            f'"model":{encode_basestring_ascii(self.model)},"seconds":{self.seconds!r},"thinking":{encode_basestring_ascii(self.thinking)}}}'
+            f'"model":{encode_basestring_ascii(self.model)},"seconds":{number_text(self.seconds)},"thinking":{encode_basestring_ascii(self.thinking)}}}'
         )
 
     @classmethod

@@ -7,6 +7,7 @@ JSON value and ``list[T]`` is a list. There is no other value.
 from __future__ import annotations
 
 import json
+import math
 from typing import TypeAlias
 
 Value: TypeAlias = "str | bool | int | float | list[Value] | dict[str, Value] | None"
@@ -26,6 +27,11 @@ def canonical(value: object) -> str:
 
 _CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
 """Made once: `json.dumps` makes one for each value."""
+
+
+def number_text(number: float) -> str:
+    """A number as JSON (or as Python's JSON has what JSON doesn't know), whatever kind of ``float`` it is."""
+    return repr(float(number)) if math.isfinite(number) else json.dumps(float(number))
 
 
 def as_text(value: Value) -> str:

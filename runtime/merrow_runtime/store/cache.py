@@ -28,7 +28,8 @@ class Cache:
         self._cursor = writer.database.cursor()
 
     async def get(self, key: bytes, *, more: bool = False) -> Mapping[str, Any] | None:
-        """The reply kept under ``key``, which counts as used now; None where there is none. Raises `StoreFailure`.
+        """The reply kept under ``key``, which counts as used now (to the hour); None where there is none. Raises
+        `StoreFailure`.
 
         ``more`` says that others are asked for in this turn of the event loop: they share one look at the database.
         """

@@ -110,7 +110,9 @@ class RunJournal(Protocol):
         ...
 
     async def record_lost(self, key: CallKey, request_hash: str, usage: Usage, why: str) -> None:
-        """A call that was paid (perhaps) and has no result: cancelled, cut off. Counted, never replayed."""
+        """A try that was paid (perhaps) and has no result, and ``why``: cancelled, stopped, timeout, failed. Counted, never
+        replayed.
+        """
         ...
 
     async def record_nodes(self, nodes: Sequence[NodeRecord]) -> None:

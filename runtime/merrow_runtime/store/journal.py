@@ -19,6 +19,9 @@ from merrow_runtime.store.lease import BEAT, Holder
 from merrow_runtime.store.writer import Writer, explained
 from merrow_runtime.usage import NOTHING, Usage
 
+_TURN = 0.02
+"""Seconds after which a run makes way for others in its event loop."""
+
 _CALL = "INSERT INTO calls VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _DEFINITIONS = "INSERT OR REPLACE INTO definitions VALUES (?, ?)"
 _NODES = "INSERT INTO nodes VALUES (NULL, ?, ?)"
@@ -37,6 +40,7 @@ class SqliteJournal:
         self._cancel = False
         self._lost_lease = False
         self._beating: asyncio.Task[None] | None = None
+        self._yielded = time.monotonic()
         self._known, self._spent = _known(writer.database, number)
         self.resumed = bool(self._known)
 
@@ -72,7 +76,12 @@ class SqliteJournal:
         self._check()
         if answer is not None:
             self._writer.write_later(kept(answer, call.result_text, time.time()))
-        await self._writer.write((_CALL, rows.call_values(self._number, call)), at_once=alone)
+        done = self._writer.write((_CALL, rows.call_values(self._number, call)), at_once=alone)
+        if alone and time.monotonic() - self._yielded > _TURN:
+            # Nothing else may have made way: whoever cancels, listens or shows that the run lives must have a turn.
+            await asyncio.sleep(0)
+            self._yielded = time.monotonic()
+        await done
 
     async def record_lost(self, key: CallKey, request_hash: str, usage: Usage, why: str) -> None:
         """Count a call that may have been paid and has no result. Raises `StoreFailure`."""

@@ -6,8 +6,7 @@ order in which answers arrive does not matter.
 
 from __future__ import annotations
 
-import errno
-import io
+import contextlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -32,20 +31,24 @@ class Recorder:
         since a run may yet be refused. Raises `UsageFailure`.
         """
         self._path = path
-        self._header = header or {}
+        self._header = {_MARK: FORMAT, **(header or {})}
         try:
             self._file: TextIO = path.open("a", encoding="utf-8", newline="\n")
         except OSError as problem:
             raise UsageFailure(f"The recording {path} can't be written ({problem.strerror}).") from None
+        self._holds = self._file.seekable() and self._file.tell() > 0
+        if not self._holds:
+            try:
+                self._line(self._header)
+            except UsageFailure:
+                self.close()
+                raise
 
     def begin(self) -> None:
         """Begin the recording in place of what was there. Raises `UsageFailure`."""
-        try:
+        if self._holds:
             self._file.truncate(0)
-        except OSError as problem:
-            if not isinstance(problem, io.UnsupportedOperation) and problem.errno != errno.EINVAL:  # a pipe has nothing
-                raise UsageFailure(f"The recording {self._path} can't be written ({problem.strerror}).") from None
-        self._line({_MARK: FORMAT, **self._header})
+            self._line(self._header)
 
     async def record(self, call: CallRecord) -> None:
         """Add a call. Raises `UsageFailure` where the file can't be written any more."""
@@ -67,7 +70,8 @@ class Recorder:
 
     def close(self) -> None:
         """Close the file."""
-        self._file.close()
+        with contextlib.suppress(OSError):  # of a full disk; every line was written out, or its failure told
+            self._file.close()
 
     def _line(self, content: Mapping[str, Any]) -> None:
         try:

@@ -9,6 +9,7 @@ from typing import Any
 from merrow_runtime.requests import CallKey
 from merrow_runtime.store.contract import CallRecord, NodeRecord, RunRecord
 from merrow_runtime.usage import Usage
+from merrow_runtime.values import number_text
 
 RUN_COLUMNS = "id, workflow, status, started, ended, snapshot, outputs, usage, error, parent"
 _MICROSECONDS = 1e6
@@ -153,7 +154,7 @@ def _usage_values(usage: Usage) -> tuple[Any, ...]:
 
 def usage_text(usage: Usage) -> str:
     """Usage as a column: this takes a tenth of the time of the object's JSON."""
-    cost = "null" if usage.cost_usd is None else repr(usage.cost_usd)
+    cost = "null" if usage.cost_usd is None else number_text(usage.cost_usd)
     return f"[{usage.prompt_tokens},{usage.completion_tokens},{usage.calls},{cost},{int(usage.estimated)}]"
 
 

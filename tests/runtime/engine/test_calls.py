@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from tests.runtime.engine.fakes import FakeEndpoint, workflow
 import merrow_runtime
 from merrow_runtime import RunOptions, UsageFailure
 from merrow_runtime.errors import EndpointFailure
+from merrow_runtime.models.endpoint import OnText
 from merrow_runtime.models.prices import Price
 from merrow_runtime.models.retry import RetryPolicy
 from merrow_runtime.requests import ModelReply, ModelRequest
@@ -325,3 +327,56 @@ async def test_what_a_try_without_a_result_has_used_is_counted_and_kept() -> Non
     assert (result.usage.calls, result.usage.completion_tokens, result.usage.estimated) == (3, 56, True)
     assert store.lost(run.id) == [("S", "answer", "failed")] * 2
     assert store.run(run.id).usage == result.usage
+
+
+class TwoFail(FakeEndpoint):
+    """An endpoint whose first answer is empty but paid, and whose key is refused in the same moment."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.both = asyncio.Event()
+
+    async def complete(self, request: ModelRequest, on_text: OnText | None = None) -> ModelReply:
+        del on_text
+        number = len(self.seen)
+        self.seen.append(request)
+        if number:
+            asyncio.get_running_loop().call_soon(self.both.set)
+        await self.both.wait()
+        if number:
+            raise EndpointFailure("The key is refused.", fatal=True)
+        raise EndpointFailure("An empty answer.", transient=True, usage=Usage(3, 5, 1, 0.5))
+
+
+async def test_a_failure_that_stops_all_is_told_while_the_usage_of_another_is_kept() -> None:
+    result = await merrow_runtime.run(
+        voters(", temperature: 0.7"),
+        {"problem": "x"},
+        endpoint=TwoFail(),
+        store=MemoryStore(),
+        options=RunOptions(retry=RetryPolicy(retries=1, first_wait=0.0, jitter=0.0)),
+    )
+    assert (result.status, result.error) == ("failed", "Node B: The key is refused.")
+    assert result.usage == Usage(3, 5, 1, 0.5)
+
+
+class Blocks(FakeEndpoint):
+    """An endpoint that answers without ever making way for others."""
+
+    async def complete(self, request: ModelRequest, on_text: OnText | None = None) -> ModelReply:
+        del on_text
+        self.seen.append(request)
+        time.sleep(0.05)  # this is what is tried
+        return ModelReply(f"answer {len(self.seen)}")
+
+
+async def test_a_chain_whose_calls_never_wait_can_be_cancelled() -> None:
+    nodes = [f'N{n}@{{op: Custom, prompt: "{n}"}}' for n in range(40)]
+    flow = workflow(*nodes, "PROBLEM --> " + " --> ".join(f"N{n}" for n in range(40)) + " --> RETURN")
+    endpoint = Blocks(lambda _: "")
+    run = merrow_runtime.start(flow, {"problem": "x"}, endpoint=endpoint, store=MemoryStore())
+    async for event in run.events():
+        if event.event == "node_finished" and event.node == "N0":
+            run.cancel()
+    assert (await run.result()).status == "cancelled"
+    assert len(endpoint.seen) < 10

@@ -51,6 +51,19 @@ def test_a_replys_text_is_that_of_its_plain_data(reply: ModelReply) -> None:
     assert ModelReply.from_json(json.loads(text)) == reply
 
 
+class Seconds(float):
+    """A kind of float that writes itself otherwise, as those of number libraries do."""
+
+    def __repr__(self) -> str:
+        return f"Seconds({float(self)})"
+
+
+@pytest.mark.parametrize("number", [1.5, Seconds(1.5), 2, float("inf")])
+def test_a_replys_text_can_be_read_whatever_kind_its_numbers_are(number: float) -> None:
+    reply = ModelReply("4", usage=Usage(1, 1, 1, number), seconds=number)
+    assert ModelReply.from_json(json.loads(reply.json_text())) == reply
+
+
 @pytest.mark.parametrize("temperature", [float("nan"), float("inf")])
 def test_a_number_that_is_none_has_no_text(temperature: float) -> None:
     with pytest.raises(ValueError, match="JSON"):

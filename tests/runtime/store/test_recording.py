@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 from tests.runtime.store.making import call
 
+import merrow_runtime
 from merrow_runtime.errors import ReplayMiss, UsageFailure
 from merrow_runtime.requests import CallKey
+from merrow_runtime.store.memory import MemoryStore
 from merrow_runtime.store.recording import Recorder, Replay
 
 
@@ -65,3 +67,17 @@ def test_a_missing_recording_and_one_that_cannot_be_written_are_told(tmp_path: P
         Replay.read(tmp_path / "none.jsonl")
     with pytest.raises(UsageFailure, match="can't be written"):
         Recorder(tmp_path / "no folder" / "run.jsonl")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
+async def test_a_recording_that_can_not_be_written_is_told_before_the_run_begins() -> None:
+    store = MemoryStore()
+    flow = merrow_runtime.check_workflow(
+        "flowchart TD\n  PROBLEM([Problem]):::Interface --> S@{op: Custom, prompt: x}\n  S --> RETURN([Answer]):::Interface"
+    )
+    with pytest.raises(UsageFailure, match="/dev/full can't be written"):
+        merrow_runtime.start(
+            flow, {"problem": "x"}, store=store, options=merrow_runtime.RunOptions(record=Path("/dev/full"))
+        )
+    assert store.runs() == []
+    store.close()
