@@ -1,7 +1,7 @@
 """Hover while a workflow runs: ``python -m benchmarks.editor_runs`` prints how much longer it takes than in peace.
 
-The run has 200 nodes (layers of 10) that ask a model in the server's own process, the embedded one, again and again without a
-pause, so that the run computes all the time: the worst that a run can do to those who type.
+The run has some 200 nodes (layers of 10) that ask a model in the server's own process, the embedded one, again and again without
+a pause, so that the run computes all the time: the worst that a run can do to those who type.
 """
 
 from __future__ import annotations
@@ -20,22 +20,9 @@ from lsprotocol import types
 from lsprotocol.converters import get_converter
 from pygls.lsp.client import BaseLanguageClient
 
-LAYERS, WIDTH = 20, 10
+from benchmarks.runtime_shapes import layered
 
-
-def workflow() -> str:
-    """Layers of nodes, each fed by two of the layer before."""
-    lines = ["flowchart TD", "    PROBLEM([Problem]):::Interface"]
-    edges: list[str] = []
-    for layer in range(LAYERS):
-        for place in range(WIDTH):
-            name = f"N{layer}_{place}"
-            lines.append(f'    {name}@{{ op: Custom, prompt: "Layer {layer}, place {place}." }}')
-            before = ["PROBLEM"] if layer == 0 else [f"N{layer - 1}_{place}", f"N{layer - 1}_{(place + 1) % WIDTH}"]
-            edges += [f"    {source} -->|input| {name}" for source in before]
-    lines += ['    LAST@{ op: Custom, prompt: "Join them." }', "    RETURN([Answer]):::Interface"]
-    edges += [f"    N{LAYERS - 1}_{place} -->|input| LAST" for place in range(WIDTH)]
-    return "\n".join([*lines, *edges, "    LAST --> RETURN", "    classDef Interface fill:#eee", ""])
+SHAPE = layered(20, 10)
 
 
 class _Editor:
@@ -54,7 +41,8 @@ class _Editor:
         argument: dict[str, Any] = {"uri": self._uri, "inputs": {"PROBLEM": "Why?"}, "fresh": True}
         params = types.ExecuteCommandParams("merrow.run", [argument])
         answer = await self._client.workspace_execute_command_async(params)
-        assert answer["status"] == "finished", answer  # noqa: S101
+        if answer["status"] != "finished":
+            raise SystemExit(f"A run is {answer['status']}: {answer}")
 
 
 async def measure(hovers: int) -> tuple[list[float], list[float]]:
@@ -70,11 +58,12 @@ async def measure(hovers: int) -> tuple[list[float], list[float]]:
         await client.initialize_async(types.InitializeParams(capabilities))
         client.initialized(types.InitializedParams())
         uri = (Path(folder) / "flow.mmd").as_uri()
-        item = types.TextDocumentItem(uri, "mermaid", 1, workflow())
+        text = SHAPE.text()
+        item = types.TextDocumentItem(uri, "mermaid", 1, text)
         client.text_document_did_open(types.DidOpenTextDocumentParams(item))
         editor = _Editor(client, uri)
         await editor.run()
-        lines = range(2, 2 + LAYERS * WIDTH)
+        lines = [number for number, line in enumerate(text.splitlines()) if "@{" in line]
         peace = [await editor.hover(lines[number % len(lines)]) for number in range(hovers)]
         over = asyncio.Event()
 
@@ -97,7 +86,7 @@ def main() -> None:
     options = argparse.ArgumentParser(prog="python -m benchmarks.editor_runs", description=__doc__.partition("\n")[0])
     options.add_argument("--hovers", type=int, default=400, help="hovers of each kind (default 400)")
     peace, busy = asyncio.run(measure(options.parse_args().hovers))
-    for name, times in (("in peace", peace), ("during a run of 200 nodes", busy)):
+    for name, times in (("in peace", peace), (f"during a run of {SHAPE.nodes} nodes", busy)):
         ranked = sorted(times)
         median, most = 1000 * statistics.median(ranked), 1000 * ranked[len(ranked) * 95 // 100]
         print(f"{name}: median {median:.2f} ms, 95 % below {most:.2f} ms, longest {1000 * ranked[-1]:.2f} ms")

@@ -29,7 +29,7 @@ class Client:
         assert self._process.stdin is not None  # noqa: S101
         assert self._process.stdout is not None  # noqa: S101
         self._input, self._output = self._process.stdin, self._process.stdout
-        self._uri, self._language, self._version = "", "", 0
+        self._uri, self._version = "", 0
         self._ids = 0
         self.request("initialize", {"processId": os.getpid(), "rootUri": None, "capabilities": CAPABILITIES})
         self.start_cpu = self.cpu()

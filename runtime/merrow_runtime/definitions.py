@@ -59,14 +59,7 @@ class Step:
         return {
             "operator": definition.operator,
             "title": definition.title,
-            "prompt": definition.prompt,
-            "model": definition.model,
-            "temperature": definition.temperature,
-            "max_tokens": definition.max_tokens,
-            "seed": definition.seed,
-            "outputs": dict(definition.outputs),
-            "parameters": dict(definition.parameters),
-            "samples": self.samples,
+            **_asked(definition, self.samples),
             "memory": memory.kind if memory.amount is None else {memory.kind: memory.amount},
         }
 
@@ -217,10 +210,9 @@ def kinds_and_words(named: Iterable[Type], types: TypeTable) -> tuple[dict[str, 
     return kinds, words
 
 
-def _digest(definition: NodeDefinition, operator: Operator, samples: int | None) -> bytes:
-    resolved = {
-        "format": [_KEY_FORMAT, PROMPT_FORMAT],
-        "operator": [definition.operator, operator.version],
+def _asked(definition: NodeDefinition, samples: int | None) -> dict[str, Any]:
+    """What is asked of which model, as plain data."""
+    return {
         "prompt": definition.prompt,
         "model": definition.model,
         "temperature": definition.temperature,
@@ -228,10 +220,18 @@ def _digest(definition: NodeDefinition, operator: Operator, samples: int | None)
         "seed": definition.seed,
         "outputs": dict(definition.outputs),
         "parameters": dict(definition.parameters),
+        "samples": samples,
+    }
+
+
+def _digest(definition: NodeDefinition, operator: Operator, samples: int | None) -> bytes:
+    resolved = {
+        "format": [_KEY_FORMAT, PROMPT_FORMAT],
+        "operator": [definition.operator, operator.version],
+        **_asked(definition, samples),
         "spec": definition.spec,
         "kinds": dict(definition.kinds),
         "words": {name: list(said) for name, said in definition.words.items()},
-        "samples": samples,
     }
     return hashlib.sha256(canonical(resolved).encode("utf-8", "surrogatepass")).digest()
 

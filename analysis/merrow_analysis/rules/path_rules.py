@@ -50,10 +50,6 @@ class Rims:
     def stand_in_ids(self) -> frozenset[str]:
         return frozenset(node.id for node in self.stand_ins.values())
 
-    @property
-    def lacks_input(self) -> bool:
-        return not self.starts
-
 
 def find_rims(graph: TypedGraph) -> Rims:
     """Find the inputs and outputs, and what is missing of them."""

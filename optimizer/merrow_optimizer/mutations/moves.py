@@ -221,21 +221,6 @@ def random_mutants(text: str, count: int, seed: int, choice: Choice = DEFAULT) -
         yield mutant
 
 
-def random_siblings(text: str, count: int, seed: int, choice: Choice = DEFAULT) -> Iterator[Mutant]:
-    """``count`` random mutants, each made from ``text`` itself; none where there is no safe move. One may come twice.
-
-    The same text, seed and choice give the same mutants everywhere.
-    """
-    random = Random(seed)  # noqa: S311 - no secret, and the same everywhere
-    analysis = choice.opener(text).analysis()
-    subject = None if analysis.typed is None else Subject(analysis)
-    for _ in range(count if subject is not None else 0):
-        move = None if subject is None else draw_from(subject, random, choice)
-        if move is None:
-            return
-        yield Mutant(move, move.apply(text))
-
-
 class Lineage:
     """A workflow that is mutated again and again, with what one mutant shares with the next kept."""
 
@@ -269,13 +254,3 @@ class Lineage:
         known = Counter[tuple[str, str]]() if was_clean and self.choice.preconditions is ALL else None
         self._subject = Subject(self._analyser.analysis(), self._cache, known)
         return Mutant(move, self.text)
-
-
-def refused_moves(analysis: Analysis, choice: Choice = DEFAULT) -> Iterator[Refused]:
-    """Why each of the moves that are not offered is not safe."""
-    if analysis.typed is None:
-        return
-    for change in changes(Subject(analysis), choice):
-        answer = choice.make(change)
-        if isinstance(answer, Refused):
-            yield answer

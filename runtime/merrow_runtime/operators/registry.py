@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from merrow_runtime.errors import NodeFailure
 from merrow_runtime.operators.answer_generate import AnswerGenerate
-from merrow_runtime.operators.base import Given, NodeDefinition, Remembered, Task
+from merrow_runtime.operators.base import NodeDefinition
 from merrow_runtime.operators.custom import Custom
 from merrow_runtime.operators.custom_code_generate import CustomCodeGenerate
 from merrow_runtime.operators.format import Format
 from merrow_runtime.operators.md_ensemble import MdEnsemble
 from merrow_runtime.operators.programmer import Programmer
-from merrow_runtime.operators.questions import ModelOperator, Planned, output_shape
+from merrow_runtime.operators.questions import ModelOperator
 from merrow_runtime.operators.review import Review
 from merrow_runtime.operators.revise import Revise
 from merrow_runtime.operators.sc_ensemble import ScEnsemble
-from merrow_runtime.operators.shapes import placeholder
 from merrow_runtime.operators.test import TestOperator
 from merrow_runtime.operators.user import UserOperator
-from merrow_runtime.values import Value
 
 _CLASSES: tuple[type[ModelOperator], ...] = (
     Custom,
@@ -51,18 +49,3 @@ def operator_for(definition: NodeDefinition) -> ModelOperator:
     if operator is None:
         raise NodeFailure(f"Node {definition.id}: there is no operator `{definition.operator}` that could run it.")
     return operator
-
-
-def preview(
-    definition: NodeDefinition, inputs: Mapping[str, Sequence[Given]], memory: Sequence[Remembered] = ()
-) -> Sequence[Planned]:
-    """Every question that a node asks or may ask, as it would be sent, with how often. Nothing is called.
-
-    Values that are not known yet are given as `placeholder_for` makes them.
-    """
-    return operator_for(definition).plan(Task(definition, inputs, memory))
-
-
-def placeholder_for(definition: NodeDefinition, port: str) -> Value:
-    """What stands in a dry run for the value that a node will give at one of its output ports."""
-    return placeholder(output_shape(definition, port), f"{definition.id}.{port}")

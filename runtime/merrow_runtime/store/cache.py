@@ -47,11 +47,6 @@ class Cache:
         reply: Mapping[str, Any] = json.loads(row[0])
         return reply
 
-    def clear(self) -> int:
-        """Forget all answers; how many there were."""
-        count: int = self._writer.now(lambda database: database.execute("DELETE FROM answers").rowcount)
-        return count
-
 
 def kept(key: bytes, reply: str, now: float) -> Statement:
     """What keeps a reply, in JSON, as the one used last."""

@@ -70,7 +70,7 @@ class CallRecord:
 @record(frozen=True, slots=True)
 class NodeRecord:
     """How a node ended. ``key`` is the hash of its resolved definition and inputs with memory (what ``--from`` compares);
-    ``prompt`` is exactly what went into its first question, ``memory`` what it remembered.
+    ``inputs`` tell where each came from, ``memory`` is what it remembered. What went into its prompts stands in its calls.
     """
 
     node: str
@@ -142,13 +142,3 @@ class AnswerCache(Protocol):
     async def get(self, key: bytes, *, more: bool = False) -> Mapping[str, Any] | None:
         """The answer under a key, None where there is none. ``more`` says that others are asked for soon."""
         ...
-
-
-class Recording(Protocol):
-    """A file of calls that a run was recorded into, or is replayed from."""
-
-    def recall(self, key: CallKey, request_hash: str) -> CallRecord:
-        """The recorded call. Raises `ReplayMiss` naming the node, the step and what differs."""
-        ...
-
-    async def record(self, call: CallRecord) -> None: ...

@@ -6,7 +6,7 @@ anew after a change and matched with the old ones; only those whose text differs
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
@@ -104,11 +104,6 @@ class OpenDiagram:
         if self._analysis is None:
             self._analysis = self.analyser.analysis()
         return self._analysis
-
-    @property
-    def is_analysed(self) -> bool:
-        """Whether the analysis of the present text is already there."""
-        return self._analysis is not None
 
     @property
     def lines(self) -> Sequence[str]:
@@ -350,9 +345,3 @@ def kind_of(uri: str, language_id: str = "") -> Kind:
     if name.endswith(DIAGRAM_SUFFIXES):
         return "diagram"
     return "markdown" if name.endswith(MARKDOWN_SUFFIXES) else "other"
-
-
-def all_diagrams(documents: Iterable[OpenDocument]) -> Iterator[OpenDiagram]:
-    """The diagrams of several documents."""
-    for document in documents:
-        yield from document.diagrams

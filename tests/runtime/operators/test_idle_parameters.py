@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from tests.runtime.operators.scripted import node
+from tests.runtime.operators.scripted import node, preview
 from tests.runtime.operators.test_previews import WAYS
 
 from merrow_analysis.definitions.operators import BUILT_IN_TABLE
-from merrow_runtime.operators.registry import preview
 
 
 @pytest.mark.parametrize("operator", WAYS)

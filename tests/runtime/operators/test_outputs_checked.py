@@ -9,7 +9,8 @@ from tests.runtime.operators.scripted import OUTPUTS, node
 
 from merrow_runtime.errors import NodeFailure
 from merrow_runtime.operators.outputs import check_outputs
-from merrow_runtime.operators.registry import placeholder_for
+from merrow_runtime.operators.questions import output_shape
+from merrow_runtime.operators.shapes import placeholder
 
 WORDS = {"Route": ("math", "code")}
 GOOD: dict[str, list[Any]] = {
@@ -70,7 +71,7 @@ def test_a_missing_and_a_superfluous_output_fail() -> None:
 @pytest.mark.parametrize("type_", GOOD)
 def test_a_placeholder_is_of_its_type_and_says_where_the_value_will_come_from(type_: str) -> None:
     definition = node("Custom", outputs={"response": type_}, kinds=KINDS, words=WORDS)
-    value = placeholder_for(definition, "response")
+    value = placeholder(output_shape(definition, "response"), "N.response")
     check_outputs(definition, {"response": value})
     if type_ in ("Text", "Draft", "Code", "Json", "list[Text]"):
         assert "N.response" in str(value)
@@ -79,4 +80,4 @@ def test_a_placeholder_is_of_its_type_and_says_where_the_value_will_come_from(ty
 def test_placeholders_of_every_operator_are_good_outputs() -> None:
     for operator, ports in OUTPUTS.items():
         definition = node(operator)
-        check_outputs(definition, {port: placeholder_for(definition, port) for port in ports})
+        check_outputs(definition, {port: placeholder(output_shape(definition, port), port) for port in ports})

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.runtime.operators.scripted import OUTPUTS, ScriptedTools, error, given, node, ok, outputs_of
+from tests.runtime.operators.scripted import OUTPUTS, ScriptedTools, error, given, node, ok, outputs_of, preview
 
 from merrow_analysis.definitions.operators import BUILT_IN_OPERATORS
-from merrow_runtime.operators.registry import BUILT_IN, operator_for, preview
+from merrow_runtime.operators.registry import BUILT_IN, operator_for
 from merrow_runtime.sandbox import TestFailure, TestResult
 
 PROGRAM = "```python\ndef solve():\n    return 1\n```"

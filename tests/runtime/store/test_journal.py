@@ -273,8 +273,6 @@ async def test_answers_and_dialects_are_kept(path: Path) -> None:
     assert await store.cache.get(b"key") == {"text": "kept"}
     assert store.dialects.get("https://api.example.org", "m") == {"max_tokens": "max_completion_tokens"}
     assert store.dialects.get("https://api.example.org", "other") is None
-    assert store.cache.clear() == 1
-    assert await store.cache.get(b"key") is None
     store.close()
 
 

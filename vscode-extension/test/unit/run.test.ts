@@ -170,17 +170,14 @@ const node = (name: string, output: string, more: Partial<NodeReport> = {}): Nod
   ...more,
 });
 
+const finished = { diagram: 1, status: 'finished', seconds: 2, usage: usage(0.25), error: null, parent: null } as const;
+
 const report = (run: string, started: number, nodes: readonly NodeReport[]): RunReport => ({
+  ...finished,
   run,
   workflow: '/w/flow.mmd',
   uri: 'file:///w/flow.mmd',
-  diagram: 1,
-  status: 'finished',
   started,
-  seconds: 2,
-  usage: usage(0.25),
-  error: null,
-  parent: null,
   inputs: { PROBLEM: 'Six times seven?' },
   outputs: { RETURN: 'Forty-two.' },
   text: null,
@@ -223,16 +220,11 @@ test('two runs are compared node by node', () => {
 });
 
 const summary = (run: string, workflow: string, started: number, more: Partial<RunSummary> = {}): RunSummary => ({
+  ...finished,
   run,
   workflow,
   uri: null,
-  diagram: 1,
-  status: 'finished',
   started,
-  seconds: 2,
-  usage: usage(0.25),
-  error: null,
-  parent: null,
   here: false,
   ...more,
 });
