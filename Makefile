@@ -1,80 +1,181 @@
-# Two commands for a fresh machine with Python 3.11+, make and npm:
-#   make demo    checks a broken example, repairs it and shows the difference
-#   make test    formatting, lint, types, import contracts and all tests
-# Both set everything up by themselves, in .venv and node_modules, and are quick once that is done.
+# For a fresh machine with Python 3.11+, make and npm:
+#   make demo       checks a broken example, repairs it and shows the difference
+#   make test       formatting, lint, types, import contracts, all tests, the VS Code extension
+#   make nightly    the long variants of the tests, the lowest versions of the dependencies, packages, known vulnerabilities
+#   make dist       builds sdist, wheel and VSIX in dist/, and tries the wheel with every Python from 3.11 on that is here
+#   make vsix       packs the VS Code extension and does nothing else
+#   make lock       renews the locked versions in requirements/ (needs uv)
+# Each sets up what it needs in .venv and node_modules, and is quick once that is done.
 
 SHELL := bash
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 
-PYTHONS := $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11 python
-USABLE := import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))
 BIN := .venv/bin
-VENV := .venv/.installed
-NPM_FOLDERS := tests/oracle tests/server/sarif_schema tests/runtime/third_party vscode-extension
-NPM := $(NPM_FOLDERS:%=%/node_modules/.installed)
+NPM_FOLDERS := vscode-extension tests/oracle tests/runtime/third_party tests/server/sarif_schema
 
-.PHONY: help demo test lint types contracts unit extension workbench format docs setup node_modules clean
+# A stamp's name holds a checksum of the folder's place and of what is installed in it. So a folder that CI keeps from
+# another run is used exactly where the same versions are wanted at the same place.
+key = $(shell { echo $(CURDIR); cat $(1) 2>/dev/null; } | cksum | cut -d' ' -f1)
+RUNTIME := .venv/.runtime-$(call key,pyproject.toml requirements/run.txt)
+DEV := .venv/.dev-$(call key,pyproject.toml requirements/run.txt requirements/dev.txt)
+LOWEST := .venv-lowest/.installed-$(call key,pyproject.toml requirements/lowest.txt)
+npm_stamp = $(1)/node_modules/.installed-$(call key,$(1)/package-lock.json)
+NPM := $(foreach folder,$(NPM_FOLDERS),$(call npm_stamp,$(folder)))
+
+# GNU Make before 4.0, as on macOS, can't keep the output of parallel parts apart.
+PARALLEL := -k -j2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
+# How many processes run the tests: one for each core.
+WORKERS ?= auto
+PYTEST := pytest -q -n $(WORKERS) --dist worksteal
+REQUIRED := MERROW_REQUIRE_MERMAID=1 MERROW_REQUIRE_AIMOCK=1
+
+.PHONY: help demo setup node_modules workbench-setup test parts lint types contracts unit extension extension-checks vsix
+.PHONY: workbench nightly long-tests lowest audit mutants dist lock format docs cache-key clean
 
 help:
-	@sed -n '1,4s/^# \{0,1\}//p' Makefile
+	@sed -n '1,8s/^# \{0,1\}//p' Makefile
 
-demo: $(VENV)
-	@$(BIN)/python scripts/demo.py
+demo:
+	@echo "Merrow checks, repairs and runs two examples$(if $(wildcard $(RUNTIME)),., after setting up .venv; that takes up to a minute.)"
+	@$(MAKE) $(RUNTIME)
+	@$(BIN)/python -u scripts/demo.py
 
-test: lint types contracts unit extension workbench
+# ---- Set-up -----------------------------------------------------------------------------------------------------
+
+setup:
+	@$(MAKE) -j4 $(DEV) $(NPM)
+
+node_modules: $(NPM)
+
+$(RUNTIME):
+	@echo "Installing Merrow and its dependencies in .venv ..."
+	@scripts/install.sh .venv requirements/run.txt --editable
+	@rm -f .venv/.runtime-* && touch $@
+
+$(DEV): $(RUNTIME)
+	@echo "Installing the development tools in .venv ..."
+	@scripts/install.sh .venv requirements/dev.txt
+	@rm -f .venv/.dev-* && touch $@
+
+$(LOWEST):
+	@echo "Installing the lowest supported versions in .venv-lowest ..."
+	@rm -rf .venv-lowest
+	@scripts/install.sh .venv-lowest requirements/lowest.txt --editable
+	@touch $@
+
+define npm_rule
+$(call npm_stamp,$(1)):
+	@command -v npm >/dev/null || { echo "The tests need npm; install Node.js with npm and try again." >&2; exit 1; }
+	@echo "Installing $(1)/node_modules ..."
+	@cd $(1) && npm ci --no-audit --no-fund --no-update-notifier --loglevel=error >/dev/null
+	@touch $$@
+endef
+$(foreach folder,$(NPM_FOLDERS),$(eval $(call npm_rule,$(folder))))
+
+# A real VS Code workbench for the end-to-end tests; kept in the cache folder, or in $E2E_HOME.
+workbench-setup: $(NPM)
+	@cd vscode-extension && node test/e2e/set-up.mjs
+
+# The key under which CI may keep .venv, the node_modules folders and the workbench.
+cache-key:
+	@cat pyproject.toml requirements/*.txt $(NPM_FOLDERS:%=%/package-lock.json) vscode-extension/test/e2e/support/places.mjs | cksum | cut -d' ' -f1
+
+# ---- Tests ------------------------------------------------------------------------------------------------------
+
+test: setup
+	@echo "Testing in two lines at once; each part prints its output when it is done, the longest after some minutes."
+	@$(MAKE) $(PARALLEL) parts || { echo "make test failed; the lines above that begin with 'make' and '***' name the parts." >&2; exit 1; }
 	@echo "All is well: format, lint, types, import contracts, tests, extension, workbench."
 
-lint: $(VENV)
+# What takes long starts first: the workbench mostly waits, so it has a line of its own, and the short checks follow it.
+parts: vsix workbench unit types extension-checks lint contracts
+
+lint: $(DEV)
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 
-types: $(VENV)
+types: $(DEV)
 	@$(BIN)/mypy
 
-contracts: $(VENV)
+contracts: $(DEV)
 	@$(BIN)/lint-imports
 
-unit: $(VENV) $(NPM)
-	@MERROW_REQUIRE_MERMAID=1 MERROW_REQUIRE_AIMOCK=1 $(BIN)/pytest -n 2 -q
+unit: $(DEV) $(NPM)
+	@$(REQUIRED) nice $(BIN)/$(PYTEST)
 
-# Lint, types, unit tests and the packed extension, vscode-extension/merrow.vsix.
-extension: $(VENV) $(NPM)
-	@cd vscode-extension && npm run --silent check
+# The extension's lint, types and unit tests, and the packed extension.
+extension: extension-checks vsix
+
+extension-checks: $(DEV) $(NPM)
+	@cd vscode-extension && npm run --silent lint && npm run --silent types && npm test --silent
+
+# The packed extension, vscode-extension/merrow.vsix.
+vsix: $(RUNTIME) $(call npm_stamp,vscode-extension) $(call npm_stamp,tests/oracle)
+	@cd vscode-extension && npm run --silent package
 
 # The packed extension in a real workbench; says why where there is none (vscode-extension/test/e2e/README.md sets one up).
-workbench: extension
+workbench: vsix $(if $(E2E_REQUIRED),workbench-setup)
 	@cd vscode-extension && export E2E_VSIX=$(CURDIR)/vscode-extension/merrow.vsix && node test/host/run.mjs && node test/e2e/run.mjs
 
-format: $(VENV)
+# ---- Every night ------------------------------------------------------------------------------------------------
+
+# A further part is added here; one that fails stops none of the others.
+NIGHTLY := long-tests lowest audit dist mutants
+
+# The long variants of tests. A further variable, or a Hypothesis profile, is added here.
+LONG := MERROW_ALL_CASES=1 MERROW_TIMES=20 MERROW_EXAMPLES=3000 MERROW_GROWTH=1 MERROW_MEMORY_EDITS=20000 \
+  MERROW_KILLS=200 MERROW_PROBLEMS=164 MERROW_ALL_VISIBLE_TESTS=1 MERROW_SANDBOX_ALL=1 MERROW_SURVIVAL=whole
+
+nightly: setup
+	@failed=; \
+	for part in $(NIGHTLY); do \
+	  echo "== $$part"; \
+	  $(MAKE) $$part || failed="$$failed $$part"; \
+	done; \
+	if [ -n "$$failed" ]; then echo "Failed:$$failed" >&2; exit 1; fi; \
+	echo "All is well: $(NIGHTLY)."
+
+long-tests: $(DEV) $(NPM)
+	@$(REQUIRED) $(LONG) $(BIN)/$(PYTEST)
+
+# Everything with the lowest versions that pyproject.toml allows; the tests of the editors and of other programs stay out.
+lowest: $(LOWEST) $(NPM)
+	@.venv-lowest/bin/$(PYTEST) tests/analysis tests/extension tests/optimizer tests/runtime tests/server
+
+# Known vulnerabilities of all locked packages; says so where an index can't be asked.
+audit: $(DEV)
+	@$(BIN)/python scripts/audit.py
+
+# How many deliberate defects the tests notice.
+mutants: $(DEV) $(NPM)
+	@$(BIN)/python scripts/mutants.py runtime server --count 40 --seed $$(date +%j) --jobs 1
+
+# ---- Packages and versions --------------------------------------------------------------------------------------
+
+dist: $(DEV) vsix
+	@$(BIN)/python scripts/dist.py
+
+COMPILE = uv pip compile --quiet --no-config --generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate \
+  --custom-compile-command 'make lock' $(UPGRADE) pyproject.toml
+
+# New versions of everything; `make lock UPGRADE=` adds what pyproject.toml newly asks for and keeps the rest.
+lock: UPGRADE = --upgrade
+lock:
+	@command -v uv >/dev/null || { echo "make lock needs uv: https://docs.astral.sh/uv/" >&2; exit 1; }
+	@mkdir -p requirements
+	@$(COMPILE) --universal --python-version 3.11 --extra dev --group build -o requirements/dev.txt
+	@$(COMPILE) --universal --python-version 3.11 --group build -c requirements/dev.txt -o requirements/run.txt
+	@$(COMPILE) --universal --python-version 3.11 --extra dev --group build --resolution lowest-direct -o requirements/lowest.txt
+
+format: $(DEV)
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
-docs: $(VENV)
+docs: $(DEV)
 	@$(BIN)/python scripts/generate_docs.py
 	@$(BIN)/python scripts/generate_extension.py
 	@$(BIN)/python scripts/make_images.py
 
-setup: $(VENV) $(NPM)
-
-node_modules: $(NPM)
-
-$(VENV): pyproject.toml
-	@echo "Setting up .venv ..."
-	@for python in $(PYTHONS); do \
-	  if "$$python" -c '$(USABLE)' 2>/dev/null; then \
-	    "$$python" -m venv .venv && \
-	    $(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]' && touch $@ && exit 0; \
-	    exit 1; \
-	  fi; \
-	done; \
-	echo "Merrow needs Python 3.11 or newer with the venv module; name one with: make PYTHON=/path/to/python" >&2; exit 1
-
-%/node_modules/.installed: %/package.json %/package-lock.json
-	@command -v npm >/dev/null || { echo "The tests need npm; install Node.js with npm and try again." >&2; exit 1; }
-	@echo "Setting up $*/node_modules ..."
-	@cd $* && npm ci --no-audit --no-fund --no-update-notifier --loglevel=error
-	@touch $@
-
 clean:
-	@rm -rf .venv $(NPM_FOLDERS:%=%/node_modules) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	@rm -rf .venv .venv-lowest dist $(NPM_FOLDERS:%=%/node_modules) .mypy_cache .ruff_cache .pytest_cache .cache .hypothesis .import_linter_cache

@@ -1,15 +1,111 @@
-"""Settings of all tests: property tests have no deadline, and in CI they draw the same examples every time.
+"""Settings of all tests.
 
-Run without CI they draw new ones; a failure is printed with what reproduces it. ``MERROW_EXAMPLES`` raises the number of examples
-of the dearest ones.
+Property tests have no deadline and draw new examples in every run, in CI too. What failed is kept in ``.hypothesis`` and
+tried first the next time; a failure is printed with what reproduces it. ``MERROW_TIMES=20`` draws twenty times as many
+examples; with less than 1, a failure is reported as it was found, without a search for a smaller one.
+
+Programs that tests start keep their bytecode in ``.cache/bytecode``, even where the environment forbids bytecode: without it,
+each start of a server compiles tens of thousands of lines again. It lies apart so that packages and bundles hold no bytecode.
+They also start with Ctrl-C at work: a shell's background job, and all it starts, would ignore it.
+
+A test with ``@pytest.mark.thinned(n)`` has many cases that are alike, each of them dear. A run of whole files takes one in ``n``;
+``MERROW_SEED``, by default the number of the day, says which, so that ``n`` days try all. ``MERROW_ALL_CASES=1``, or naming the
+test with ``::``, runs every case.
 """
 
 from __future__ import annotations
 
 import os
+import signal
+import sys
+import time
+from collections import defaultdict
+from pathlib import Path
 
-from hypothesis import HealthCheck, settings
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis.database import DirectoryBasedExampleDatabase
+from tests.examples import TIMES, examples
+from tests.shared import require_shared
 
-settings.register_profile("new examples", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("the same examples", parent=settings.get_profile("new examples"), derandomize=True)
-settings.load_profile("the same examples" if os.environ.get("CI") else "new examples")
+# Each value is given: where CI is set, Hypothesis would draw the same examples every time and keep none.
+settings.register_profile(
+    "merrow",
+    max_examples=examples(100),
+    deadline=None,
+    derandomize=False,
+    database=DirectoryBasedExampleDatabase(Path(__file__).resolve().parents[1] / ".hypothesis" / "examples"),
+    print_blob=True,
+    phases=[phase for phase in Phase if TIMES >= 1 or phase not in (Phase.shrink, Phase.explain)],
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("merrow")
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    require_shared()
+
+
+sys.pycache_prefix = str(Path(__file__).resolve().parents[1] / ".cache" / "bytecode")
+sys.dont_write_bytecode = False
+os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+LONGEST = (
+    "tests/runtime/test_third_party_server.py",
+    "tests/server/lsp/test_run_",
+    "tests/server/lsp/test_robustness.py",
+    "tests/analysis/test_survival.py",
+    "tests/analysis/test_analyser.py",
+    "tests/analysis/test_differential.py",
+    "tests/e2e/",
+    "tests/extension/test_bundle.py",
+    "tests/optimizer/test_crossover.py",
+    "tests/server/test_run_command.py",
+)
+"""Where the longest tests are, longest first: beginnings of paths from the root of the repository."""
+
+
+SEED = int(os.environ.setdefault("MERROW_SEED", str(int(time.time() // 86_400))))
+"""Says which cases of thinned tests run; the workers inherit it, so that all choose the same."""
+ALL_CASES = bool(os.environ.get("MERROW_ALL_CASES"))
+
+
+def _left_out(items: list[pytest.Item]) -> list[pytest.Item]:
+    """The cases of thinned tests whose turn is another day; at least one case of each test stays."""
+    tests: defaultdict[tuple[str, int], list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        marker = item.get_closest_marker("thinned")
+        if marker is not None:
+            tests[item.nodeid.partition("[")[0], marker.args[0]].append(item)
+    return [
+        case
+        for (_, one_in), cases in tests.items()
+        for number, case in enumerate(cases)
+        if (number + SEED) % min(one_in, len(cases))
+    ]
+
+
+def _all_cases(config: pytest.Config) -> bool:
+    return ALL_CASES or any("::" in argument for argument in config.args)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Thin what is marked so, and run the longest tests first: no worker is left with one of them when the others are done."""
+    if not _all_cases(config):
+        left_out = _left_out(items)
+        others = set(left_out)
+        items[:] = [item for item in items if item not in others]
+        config.hook.pytest_deselected(items=left_out)
+    items.sort(
+        key=lambda item: next((n for n, start in enumerate(LONGEST) if item.nodeid.startswith(start)), len(LONGEST))
+    )
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    if not _all_cases(config):
+        terminalreporter.write_line(
+            f"MERROW_SEED={SEED} chose the cases of thinned tests; MERROW_ALL_CASES=1 runs all."
+        )

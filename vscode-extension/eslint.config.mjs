@@ -17,8 +17,13 @@ export default tseslint.config(
       '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_' }],
       '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true }],
       '@typescript-eslint/switch-exhaustiveness-check': 'error',
+      'no-restricted-properties': [
+        'error',
+        ...['showInformationMessage', 'showWarningMessage', 'showErrorMessage'].map((property) => ({ property, message: 'Use say.ts, which shows foreign text as plain text.' })),
+      ],
     },
   },
+  { files: ['src/say.ts'], rules: { 'no-restricted-properties': 'off' } },
   {
     // node:test's describe and it give promises that the runner itself awaits.
     files: ['test/**/*.ts'],

@@ -7,6 +7,7 @@ the consequence: no error may be hidden by a finding that nobody sees.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -34,6 +35,10 @@ _NEED_THE_WHOLE = frozenset(
     ]
 )
 """Rules that a statement which can't be read may set off far away, since an edge or a class of the graph is missing."""
+MOST_CAUSES = 32
+"""Findings by which another one may be explained, at most: the first ones. With thousands of broken lines, each finding would
+otherwise name all of them.
+"""
 _WEIGHT = {Severity.ERROR: 2, Severity.WARNING: 1, Severity.HINT: 0}
 
 
@@ -65,42 +70,41 @@ def explained_by_syntax(
     """
     words: dict[str, tuple[Cause, ...]] = {}
     causes: tuple[Cause, ...] = ()
-    about = list(about_syntax)
+    by_line: dict[int, list[Cause]] = {}
+    for one in about_syntax:
+        by_line.setdefault(one.range.start.line, []).append(Cause(one.code, one.range))
     for block in notable:
         if any(type(statement) is Broken for statement in block.statements):
-            own = _causes(block, about)
-            causes += own
-            for word in _WORD.findall(block.text):
-                words[word] = words.get(word, ()) + own
+            last = block.line + max(block.line_count, 1)
+            own = tuple(cause for line in range(block.line, last) for cause in by_line.get(line, ()))
+            if len(causes) < MOST_CAUSES:
+                causes = (causes + own)[:MOST_CAUSES]
+            for word in set(_WORD.findall(block.text)):
+                known = words.get(word, ())
+                if len(known) < MOST_CAUSES:
+                    words[word] = (known + own)[:MOST_CAUSES]
     if not words:
         return found
-    lines = [""] * (diagram.line_count + 1)
-    for block in diagram.blocks:
-        if block.line_count == 1:
-            lines[block.line] = block.text
-    return [_marked(diagnostic, _syntax_behind(diagnostic, lines, words, causes)) for diagnostic in found]
-
-
-def _causes(block: Block, about: Iterable[Diagnostic]) -> tuple[Cause, ...]:
-    """What is said of a block."""
-    last = block.line + max(block.line_count, 1)
-    return tuple(Cause(one.code, one.range) for one in about if block.line <= one.range.start.line < last)
+    return [_marked(diagnostic, _syntax_behind(diagnostic, diagram.blocks, words, causes)) for diagnostic in found]
 
 
 def _syntax_behind(
-    diagnostic: Diagnostic, lines: Sequence[str], words: dict[str, tuple[Cause, ...]], causes: tuple[Cause, ...]
+    diagnostic: Diagnostic, blocks: Sequence[Block], words: dict[str, tuple[Cause, ...]], causes: tuple[Cause, ...]
 ) -> tuple[Cause, ...]:
     """The findings about syntax that explain one about meaning."""
     if diagnostic.code in _NEED_THE_WHOLE:
         return causes
-    if diagnostic.code in ("MW101", "MW104"):
-        behind = [cause for word in set(_WORD.findall(diagnostic.message)) for cause in words.get(word, ())]
+    if diagnostic.code in ("MW101", "MW104", "MW106"):
+        behind = [cause for word in sorted(set(_WORD.findall(diagnostic.message))) for cause in words.get(word, ())]
         if behind:
             return tuple(behind)
     if diagnostic.severity is not Severity.ERROR:
         return ()
     start = diagnostic.range.start
-    here = _WORD.match(lines[start.line], start.column) if start.line < len(lines) else None
+    number = bisect_right(blocks, start.line, key=lambda block: block.line) - 1
+    if number < 0 or blocks[number].line != start.line or blocks[number].line_count != 1:
+        return ()
+    here = _WORD.match(blocks[number].text, start.column)
     return () if here is None else words.get(here[0], ())
 
 

@@ -1,13 +1,15 @@
 """A text that is edited: its lines and blocks, spliced by each edit.
 
-An edit replaces the lines it touched; blocks are read anew from the statement before the first of them until the boundaries
-coincide with the old ones again. All other blocks stay the same objects (only their line moves), so
-that what was worked out for them may be kept. The outcome is always that of reading the whole text cold.
+An edit replaces the lines it touched. Blocks are read again from the statement before the first of them until the boundaries
+coincide with the old ones. All other blocks stay the same objects, or successors of them where lines came or went above
+(`Block.moved`), so that what was worked out for them may be kept. The outcome is always that of reading the whole text cold.
+Every edit makes another `Diagram`; the earlier ones stay as they were.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
+from dataclasses import replace
 from typing import NamedTuple
 
 from merrow_analysis.syntax.characters import WHITE_CHARACTERS
@@ -17,7 +19,7 @@ from merrow_analysis.text import Position, TextEdit, split_lines
 
 
 class Change(NamedTuple):
-    """Blocks that an edit replaced; equal ones at both ends are not among them."""
+    """Blocks that an edit replaced, as they were before it; equal ones at both ends are not among them."""
 
     old: list[Block]
     new: list[Block]
@@ -41,7 +43,6 @@ class Document:
         first, last, new = self._new_lines(edit)
         old = self.lines[first:last]
         self.lines[first:last] = new
-        self.diagram.line_count = len(self.lines)
         if self._needs_whole(first, old, new):
             self._read_whole()
         else:
@@ -81,8 +82,9 @@ class Document:
         return any("%%{" in line or ('="' in line) for line in (*old, *new))
 
     def _read_whole(self) -> None:
-        """Read the text anew, keeping the block objects at both ends that did not change."""
-        old = self.diagram.blocks
+        """Read the text again, keeping the block objects at both ends that did not change."""
+        before = self.diagram
+        old = before.blocks
         diagram = parse_lines(self.lines)
         new = diagram.blocks
         shared = min(len(old), len(new))
@@ -92,19 +94,17 @@ class Document:
         back = 0
         while back < shared - front and _same(old[-1 - back], new[-1 - back]):
             back += 1
-        kept: dict[int, Block] = {}
+        kept: dict[Block, Block] = {}
         for index in (*range(front), *range(len(new) - back, len(new))):
             block = old[index - len(new) + len(old)] if index >= front else old[index]
-            block.line, block.reach = new[index].line, new[index].reach
-            kept[id(new[index])] = block
-            new[index] = block
-        diagram.far = [kept.get(id(block), block) for block in diagram.far]
+            kept[new[index]] = new[index] = _moved(block, new[index])
+        diagram.moved = {block.origin: block for block in kept.values() if block.origin is not None}
+        diagram.far = [kept.get(block, block) for block in diagram.far]
         if diagram.header is not None:
-            diagram.header = (diagram.header[0], kept.get(id(diagram.header[1]), diagram.header[1]))
+            diagram.header = (diagram.header[0], kept.get(diagram.header[1], diagram.header[1]))
         if diagram.front_matter is not None:
             front_matter, block = diagram.front_matter
-            block = kept.get(id(block), block)
-            diagram.front_matter = (front_matter, block)
+            diagram.front_matter = (front_matter, kept.get(block, block))
         self.diagram = diagram
         self.changes = None
 
@@ -144,22 +144,31 @@ class Document:
             if kept or not window:
                 break
         resume = bisect_right(blocks, reached - delta - 1, key=_line) if reached < len(self.lines) else len(blocks)
-        if delta:
-            for index in range(resume, len(blocks)):
-                blocks[index].line += delta
         changed = Change(blocks[window + kept : resume], made[kept:])
-        while changed.old and changed.new and _same(changed.old[0], changed.new[0]):
-            _renumber(changed.old.pop(0), changed.new.pop(0))
-            kept += 1
-        resumed = resume
-        while changed.old and changed.new and _same(changed.old[-1], changed.new[-1]):
-            _renumber(changed.old.pop(), changed.new.pop())
-            resumed -= 1
-        blocks[window + kept : resumed] = changed.new
+        head, tail = blocks[: window + kept], blocks[resume:]
+        moved: dict[Block, Block] = {}
+        front, back = _equal_ends(changed)
+        for number in range(front):
+            head.append(_moved(changed.old[number], changed.new[number], moved))
+        new = changed.new[front : len(changed.new) - back]
+        behind = [
+            _moved(one, other, moved)
+            for one, other in zip(
+                changed.old[len(changed.old) - back :], changed.new[len(changed.new) - back :], strict=True
+            )
+        ]
+        if delta:
+            for number, block in enumerate(tail):
+                tail[number] = successor = block.moved(block.line + delta)
+                moved[block.origin or block] = successor
+        after = [*head, *new, *behind, *tail]
         if self.changes is not None:
-            self.changes.append(changed)
-        if diagram.far or partial.far:
-            diagram.far = [block for block in blocks if block.reach]
+            self.changes.append(Change(changed.old[front : len(changed.old) - back], new))
+        far = [block for block in after if block.reach] if diagram.far or partial.far else []
+        known = diagram.moved
+        if moved:
+            known = {block.origin: block for block in after if block.origin is not None}
+        self.diagram = replace(diagram, blocks=after, line_count=len(self.lines), far=far, moved=known)
 
     def _first_affected(self, first: int) -> int | None:
         """The index of the block from which to read: the statement before the edit, or one that looked as far as it.
@@ -195,9 +204,27 @@ def _line(block: Block) -> int:
     return block.line
 
 
-def _renumber(old: Block, new: Block) -> None:
-    """Let the old block stand where the new one would."""
-    old.line, old.reach = new.line, new.reach
+def _moved(block: Block, like: Block, moved: dict[Block, Block] | None = None) -> Block:
+    """A block where the equal block ``like`` is; noted in ``moved`` by its origin where that is another line."""
+    if (block.line, block.reach) == (like.line, like.reach):
+        return block
+    successor = block.moved(like.line, like.reach)
+    if moved is not None:
+        moved[block.origin or block] = successor
+    return successor
+
+
+def _equal_ends(change: Change) -> tuple[int, int]:
+    """How many blocks are equal at the beginning and at the end of a change."""
+    old, new = change
+    shared = min(len(old), len(new))
+    front = 0
+    while front < shared and _same(old[front], new[front]):
+        front += 1
+    back = 0
+    while back < shared - front and _same(old[-1 - back], new[-1 - back]):
+        back += 1
+    return front, back
 
 
 def _same(old: Block, new: Block) -> bool:

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import islice
 
 _LONGEST = 64
 """Words longer than this are no misspelled names; comparing them would only cost time."""
+_MOST_COMPARED = 500
+"""Candidates that a misspelled word is compared with."""
+_MOST_GUESSES = 20
+"""Guesses for one list of words: with more misspelled words than that, guessing would only cost time."""
 
 
 def closest(word: str, candidates: Iterable[str]) -> str | None:
@@ -13,7 +18,8 @@ def closest(word: str, candidates: Iterable[str]) -> str | None:
 
     A candidate that differs in case alone wins. Otherwise the smallest edit distance decides (insert, delete, replace,
     swap neighbours; case does not count), at most a third of the longer word's length; the earlier candidate wins a
-    tie. Takes time proportional to the candidates: words over 64 characters are never compared letter by letter.
+    tie. Takes bounded time: only the first 500 candidates count, and words over 64 characters are never compared letter
+    by letter.
     """
     folded = word.casefold()
     best: str | None = None
@@ -21,7 +27,7 @@ def closest(word: str, candidates: Iterable[str]) -> str | None:
     if len(folded) > _LONGEST or not folded:
         limit = 0
     best_distance = limit + 1
-    for candidate in candidates:
+    for candidate in islice(candidates, _MOST_COMPARED):
         other = candidate.casefold()
         if other == folded:
             return candidate
@@ -35,6 +41,18 @@ def closest(word: str, candidates: Iterable[str]) -> str | None:
         if found <= allowed:
             best, best_distance = candidate, found
     return best
+
+
+class Guesses:
+    """`closest` for a list of words, of which only the first few are looked up."""
+
+    def __init__(self) -> None:
+        self._left = _MOST_GUESSES
+
+    def closest(self, word: str, candidates: Iterable[str]) -> str | None:
+        """What `closest` says, or None once there were too many words."""
+        self._left -= 1
+        return closest(word, candidates) if self._left >= 0 else None
 
 
 def _distance(a: str, b: str, limit: int) -> int:

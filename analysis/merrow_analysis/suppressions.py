@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from merrow_analysis.diagnostics import Applicability, Diagnostic, Fix, Severity, Tag
-from merrow_analysis.rules.registry import Rule, all_rules, find_rule, register
+from merrow_analysis.rules.registry import Rule, all_rules, find_rule, is_refused, register
 from merrow_analysis.suggest import closest
-from merrow_analysis.syntax.tree import Block, Comment, Span
+from merrow_analysis.syntax.tree import Block, Comment, Span, Statement
 from merrow_analysis.text import Position, Range, TextEdit
 
 MALFORMED = register(
@@ -51,6 +51,13 @@ class _Code:
     span: Span
     rules: frozenset[str] | None
     used: bool = False
+    near: str | None = None
+    """The rule that an unknown word probably means."""
+
+    @property
+    def names_refused_only(self) -> bool:
+        """Whether it names only rules about what Mermaid itself refuses, which stay errors whatever a comment says."""
+        return bool(self.rules) and all(map(is_refused, self.rules or ()))
 
 
 @dataclass(slots=True, eq=False)
@@ -64,7 +71,12 @@ class _Suppression:
     first: int = 0
     last: int = -1
 
+    def speaks_of(self, line: int) -> bool:
+        return self.whole_file or self.first <= line <= self.last
+
     def silences(self, code: str) -> bool:
+        if is_refused(code):
+            return False
         found = False
         for named in self.codes:
             if named.rules is None or code in named.rules:
@@ -73,71 +85,125 @@ class _Suppression:
         return found
 
 
+@dataclass(slots=True, eq=False)
+class _Target:
+    """Lines ``first`` to ``last``, and the comments that speak of them; each code is looked up in them once."""
+
+    first: int = 0
+    last: int = -1
+    comments: list[_Suppression] = field(default_factory=list)
+    _known: dict[str, bool] = field(default_factory=dict)
+
+    def silences(self, code: str) -> bool:
+        known = self._known.get(code)
+        if known is None:
+            # Every comment is asked, so that each one that suppresses something counts as used.
+            answers = [comment.silences(code) for comment in self.comments]
+            known = self._known[code] = any(answers)
+        return known
+
+
 def apply(
     blocks: Sequence[Block], diagnostics: Iterable[Diagnostic], *, report_unused: bool = True
 ) -> tuple[list[Diagnostic], list[Diagnostic]]:
     """What is left of the diagnostics, and diagnostics about the comments themselves.
 
-    With ``report_unused`` false, nothing is said of comments that silence nothing: where not every rule was run.
+    With ``report_unused`` false, where not every rule was run, only what no comment can ever suppress is reported of those that
+    silence nothing. What Mermaid itself refuses is never suppressed.
     """
     found = _find(blocks)
     if not found.comments and not found.extra:
         return list(diagnostics), []
+    diagnostics = list(diagnostics)
     kept = found.unsilenced(diagnostics)
+    found.extra += [
+        _unknown(suppression, index, diagnostics)
+        for suppression in found.comments
+        for index, code in enumerate(suppression.codes)
+        if code.rules is not None and not code.rules
+    ]
     extra = found.unsilenced(found.extra)
-    if report_unused:
-        extra += found.unused()
+    extra += found.unused() if report_unused else found.in_vain()
     return kept, extra
 
 
 @dataclass(slots=True)
 class _Found:
-    whole_file: list[_Suppression] = field(default_factory=list)
-    single: list[_Suppression] = field(default_factory=list)
-    extra: list[Diagnostic] = field(default_factory=list)
+    """``single`` are the statements that comments speak of, sorted by their last line."""
 
-    @property
-    def comments(self) -> list[_Suppression]:
-        return [*self.whole_file, *self.single]
+    whole_file: _Target = field(default_factory=_Target)
+    single: list[_Target] = field(default_factory=list)
+    comments: list[_Suppression] = field(default_factory=list)
+    extra: list[Diagnostic] = field(default_factory=list)
+    rules: dict[str, frozenset[str]] = field(default_factory=dict)
+    """The codes of the rules that each word in brackets names."""
 
     def unsilenced(self, diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
-        ends = [suppression.last for suppression in self.single]
-        kept: list[Diagnostic] = []
-        for diagnostic in diagnostics:
-            line = diagnostic.range.start.line
-            silenced = False
-            for suppression in self.whole_file:
-                silenced = suppression.silences(diagnostic.code) or silenced
-            # Comments above one statement end on the same line; those that end earlier or begin later don't matter.
-            index = bisect_left(ends, line) if not silenced else len(ends)
-            end = ends[index] if index < len(ends) else -1
-            while index < len(ends) and ends[index] == end:
-                suppression = self.single[index]
-                if suppression.first <= line and suppression.silences(diagnostic.code):
-                    silenced = True
-                index += 1
-            if not silenced:
-                kept.append(diagnostic)
-        return kept
+        return [diagnostic for diagnostic in diagnostics if not self._silences(diagnostic)]
+
+    def _silences(self, diagnostic: Diagnostic) -> bool:
+        code, line = diagnostic.code, diagnostic.range.start.line
+        if self.whole_file.silences(code):
+            return True
+        silenced = False
+        index = bisect_left(self.single, line, key=_last)
+        end = self.single[index].last if index < len(self.single) else -1
+        while index < len(self.single) and self.single[index].last == end:
+            target = self.single[index]
+            silenced = (target.first <= line and target.silences(code)) or silenced
+            index += 1
+        return silenced
+
+    def in_vain(self) -> list[Diagnostic]:
+        """Findings about codes that no comment can suppress."""
+        return [
+            _in_vain(suppression, index, "", all(other.names_refused_only for other in suppression.codes))
+            for suppression in self.comments
+            for index, code in enumerate(suppression.codes)
+            if code.names_refused_only
+        ]
 
     def unused(self) -> list[Diagnostic]:
-        return [
-            _unused(suppression, code)
-            for suppression in self.comments
-            for code in suppression.codes
-            if not code.used and (code.rules is None or code.rules)
-        ]
+        """Findings about codes that suppress nothing: those for the whole file first."""
+        ordered = sorted(self.comments, key=lambda suppression: not suppression.whole_file)
+        return [diagnostic for suppression in ordered for diagnostic in _unused(suppression)]
+
+
+def _last(target: _Target) -> int:
+    return target.last
 
 
 def _find(blocks: Sequence[Block]) -> _Found:
     found = _Found()
-    for index, block in enumerate(blocks):
-        for statement in block.statements:
-            # Runs over every statement at each keystroke, so the cheapest test comes first.
-            if statement.__class__ is Comment and _is_suppression(statement):
-                _read(block, statement, blocks, index, found)
-    found.single.sort(key=lambda suppression: suppression.last)
+    targets: dict[tuple[int, int], _Target] = {}
+    for block, comment, following in reversed(_comments(blocks)):
+        suppression = _read(block, comment, found)
+        if suppression is None:
+            continue
+        found.comments.append(suppression)
+        if suppression.whole_file:
+            found.whole_file.comments.append(suppression)
+        elif following is not None:
+            place = following[0].range(following[1].span)
+            lines = suppression.first, suppression.last = place.start.line, place.end.line
+            targets.setdefault(lines, _Target(*lines)).comments.append(suppression)
+    found.single = sorted(targets.values(), key=_last)
     return found
+
+
+def _comments(blocks: Sequence[Block]) -> list[tuple[Block, Comment, tuple[Block, Statement] | None]]:
+    """The comments that suppress rules, last ones first, each with the statement that follows it."""
+    comments: list[tuple[Block, Comment, tuple[Block, Statement] | None]] = []
+    following: tuple[Block, Statement] | None = None
+    # Backwards, so that the statement that follows a comment is known when the comment is met.
+    for block in reversed(blocks):
+        for statement in reversed(block.statements):
+            # Runs over every statement at each keystroke, so the cheapest test comes first.
+            if statement.__class__ is not Comment:
+                following = block, statement
+            elif _is_suppression(statement):
+                comments.append((block, statement, following))
+    return comments
 
 
 def has_suppression(block: Block) -> bool:
@@ -149,13 +215,14 @@ def _is_suppression(comment: Comment) -> bool:
     return not comment.directive and _MARK.match(comment.text) is not None
 
 
-def _read(block: Block, comment: Comment, blocks: Sequence[Block], index: int, found: _Found) -> None:
+def _read(block: Block, comment: Comment, found: _Found) -> _Suppression | None:
+    """What a comment suppresses; None where it can't be read, which is reported."""
     start, end = comment.span
     text = block.text[start:end]
     offset = text.index("%%") + 2 if "%%" in text else 0
     mark = _MARK.match(text, offset)
     if mark is None:
-        return
+        return None
     form = _FORM.match(text, mark.end())
     if form is None or text[form.end() : form.end() + 1] == "[":
         message = (
@@ -163,18 +230,9 @@ def _read(block: Block, comment: Comment, blocks: Sequence[Block], index: int, f
             " `%% merrow: ignore-file[MW402] reason`."
         )
         found.extra.append(_diagnostic(MALFORMED, block, (start, end), message))
-        return
+        return None
     codes = _codes(block, form, start, found)
-    if codes is None:
-        return
-    suppression = _Suppression(block, comment, codes, form[1].lower() == "ignore-file")
-    if suppression.whole_file:
-        found.whole_file.append(suppression)
-        return
-    target = _next_statement(blocks, index, comment)
-    if target is not None:
-        suppression.first, suppression.last = target
-    found.single.append(suppression)
+    return None if codes is None else _Suppression(block, comment, codes, form[1].lower() == "ignore-file")
 
 
 def _codes(block: Block, form: re.Match[str], start: int, found: _Found) -> list[_Code] | None:
@@ -184,10 +242,13 @@ def _codes(block: Block, form: re.Match[str], start: int, found: _Found) -> list
     for word in _CODE.finditer(form[2]):
         at = start + form.start(2)
         span = (at + word.start(), at + word.end())
-        rules = frozenset(rule.code for rule in _selected(word[0]))
+        rules = found.rules.get(word[0])
+        if rules is None:
+            rules = found.rules[word[0]] = frozenset(rule.code for rule in _selected(word[0]))
+        near = None
         if not rules:
-            found.extra.append(_unknown(block, word[0], span))
-        codes.append(_Code(word[0], span, rules))
+            near = closest(word[0], [name for rule in all_rules() for name in (rule.code, rule.name)])
+        codes.append(_Code(word[0], span, rules, near=near))
     if not codes:
         message = "The brackets are empty; name a rule in them, or leave them out to silence every rule."
         found.extra.append(_diagnostic(MALFORMED, block, (start + form.start(2) - 1, start + form.end(2) + 1), message))
@@ -203,53 +264,65 @@ def _selected(selector: str) -> list[Rule]:
     return [] if rule is None else [rule]
 
 
-def _next_statement(blocks: Sequence[Block], index: int, comment: Comment) -> tuple[int, int] | None:
-    """The lines of the statement that follows a comment, over blank lines and other comments."""
-    block = blocks[index]
-    after = [s for s in block.statements if s.span[0] > comment.span[0] and not isinstance(s, Comment)]
-    if after:
-        place = block.range(after[0].span)
-        return place.start.line, place.end.line
-    for later in blocks[index + 1 :]:
-        for statement in later.statements:
-            if not isinstance(statement, Comment):
-                place = later.range(statement.span)
-                return place.start.line, place.end.line
-    return None
-
-
 def _diagnostic(
     rule: Rule, block: Block, span: Span, message: str, fixes: tuple[Fix, ...] = (), tags: tuple[Tag, ...] = ()
 ) -> Diagnostic:
     return Diagnostic(rule.code, rule.name, rule.severity, message, block.range(span), fixes=fixes, tags=tags)
 
 
-def _unknown(block: Block, word: str, span: Span) -> Diagnostic:
-    near = closest(word, [name for rule in all_rules() for name in (rule.code, rule.name)])
+def _unknown(suppression: _Suppression, index: int, found: Iterable[Diagnostic]) -> Diagnostic:
+    """A word that names no rule; ``found`` are the findings that it could speak of."""
+    code = suppression.codes[index]
+    block, near = suppression.block, code.near
     hint = f"did you mean `{near}`?" if near else "`merrow rules` lists them all."
-    fixes = () if near is None else (Fix(f"Write {near}", (TextEdit(block.range(span), near),), Applicability.UNSAFE),)
-    return _diagnostic(UNKNOWN_RULE, block, span, f"There is no rule `{word}`; {hint}", fixes)
+    fixes: tuple[Fix, ...] = ()
+    if near is not None:
+        meant = {rule.code for rule in _selected(near) if not rule.refused}
+        if any(one.code in meant and suppression.speaks_of(one.range.start.line) for one in found):
+            fixes = (Fix(f"Write {near}", (TextEdit(block.range(code.span), near),), Applicability.UNSAFE),)
+        else:
+            fixes = (_removal(suppression, index, len(suppression.codes) == 1, Applicability.UNSAFE),)
+    return _diagnostic(UNKNOWN_RULE, block, code.span, f"There is no rule `{code.text}`; {hint}", fixes)
 
 
-def _unused(suppression: _Suppression, code: _Code) -> Diagnostic:
-    block = suppression.block
+def _unused(suppression: _Suppression) -> Iterator[Diagnostic]:
+    """A finding for each code of a comment that suppresses nothing."""
+    codes = suppression.codes
+    idle = [not code.used and (code.rules is None or bool(code.rules)) for code in codes]
     where = "in this file" if suppression.whole_file else "in the next statement"
-    what = f"`{code.text}`" if code.text else "No rule"
-    message = f"{what} {'is not broken' if code.text else 'is broken'} {where}; remove it from this comment."
-    others = [other for other in suppression.codes if other is not code]
-    if any(other.used or (other.rules is not None and not other.rules) for other in others):
-        title, edit = f"Remove {code.text}", TextEdit(_with_comma(block, code, suppression.codes), "")
-    else:
-        title, edit = "Remove the comment", TextEdit(_whole_line(block, suppression.comment), "")
-    return _diagnostic(UNUSED, block, code.span, message, (Fix(title, (edit,)),), (Tag.UNNECESSARY,))
+    # What is to be taken out together with the others: a comment in which nothing is left goes as a whole.
+    whole = all(idle)
+    for index, code in enumerate(codes):
+        if not idle[index]:
+            continue
+        what = f"`{code.text}`" if code.text else "No rule"
+        message = f"{what} {'is not broken' if code.text else 'is broken'} {where}; remove it from this comment."
+        yield _in_vain(suppression, index, message, whole)
 
 
-def _with_comma(block: Block, code: _Code, codes: list[_Code]) -> Range:
-    """The code with what parts it from its neighbour."""
-    index = codes.index(code)
+def _in_vain(suppression: _Suppression, index: int, message: str, whole: bool) -> Diagnostic:
+    """A finding about a code that suppresses nothing."""
+    code = suppression.codes[index]
+    if code.names_refused_only:
+        message = f"`{code.text}` can't be ignored, since Mermaid refuses such a file; remove it from this comment."
+    removal = _removal(suppression, index, whole, Applicability.SAFE)
+    return _diagnostic(UNUSED, suppression.block, code.span, message, (removal,), (Tag.UNNECESSARY,))
+
+
+def _removal(suppression: _Suppression, index: int, whole: bool, applicability: Applicability) -> Fix:
+    """Take a code out of its comment, or with ``whole`` the comment."""
+    block = suppression.block
+    if whole:
+        return Fix("Remove the comment", (TextEdit(_whole_line(block, suppression.comment), ""),), applicability)
+    edit = TextEdit(_with_comma(block, suppression.codes, index), "")
+    return Fix(f"Remove {suppression.codes[index].text}", (edit,), applicability)
+
+
+def _with_comma(block: Block, codes: list[_Code], index: int) -> Range:
+    """A code with what separates it from its neighbour."""
     if index + 1 < len(codes):
-        return block.range((code.span[0], codes[index + 1].span[0]))
-    return block.range((codes[index - 1].span[1], code.span[1]))
+        return block.range((codes[index].span[0], codes[index + 1].span[0]))
+    return block.range((codes[index - 1].span[1], codes[index].span[1]))
 
 
 def _whole_line(block: Block, comment: Comment) -> Range:

@@ -8,8 +8,13 @@ they do for Mermaid and for the Language Server Protocol; no other character end
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
+
+LARGEST_TEXT = 10_000_000
+"""The longest text that the front doors take: bytes of a file, characters of an open document. A workflow of ten thousand nodes
+is a tenth of it.
+"""
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+")
 _ENDS_A_LINE_FOR_PYTHON_ONLY = "\v\f\x1c\x1d\x1e\x85\u2028\u2029"
@@ -47,6 +52,18 @@ def split_lines(text: str) -> list[str]:
 def line_content(line: str) -> str:
     """A line of `split_lines` without its line ending."""
     return line.rstrip("\r\n")
+
+
+def line_ending(lines: Sequence[str]) -> str:
+    """The line ending of a text's first line; a line feed where it has none."""
+    return (lines[0][len(line_content(lines[0])) :] if lines else "") or "\n"
+
+
+def with_line_ending(edit: TextEdit, ending: str) -> TextEdit:
+    """``edit`` with the line endings of its new text written as ``ending``."""
+    if "\n" not in edit.new_text:
+        return edit
+    return TextEdit(edit.range, edit.new_text.replace("\r\n", "\n").replace("\n", ending))
 
 
 class OverlappingEditsError(ValueError):

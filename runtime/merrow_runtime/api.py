@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from merrow_runtime.errors import UsageFailure
+from merrow_runtime.errors import StoreFailure, UsageFailure
 from merrow_runtime.job import Job
 from merrow_runtime.loading import load
 from merrow_runtime.models.endpoint import Endpoint
-from merrow_runtime.models.offline import OFFLINE_ORIGIN
 from merrow_runtime.options import RunOptions
-from merrow_runtime.resources import NoEndpoint, Resources
+from merrow_runtime.provenance import OFFLINE_ORIGIN, REPLAY_ORIGIN, named
+from merrow_runtime.resources import Resources
+from merrow_runtime.retelling import retell
 from merrow_runtime.running import Run, RunResult
-from merrow_runtime.store.contract import NodeRecord, RunRecord
-from merrow_runtime.store.database import Store
+from merrow_runtime.store.contract import CallRecord, NodeRecord, RunRecord
+from merrow_runtime.store.database import Store, damaged_run
 from merrow_runtime.values import Value
 from merrow_runtime.workflow import Workflow, restore
 
@@ -58,24 +60,28 @@ def start(
 
     ``source`` is a path (``FILE.md#2`` names a block) or a `Workflow`; ``inputs`` has values by input node, in any case
     of letters. Without ``endpoint`` it is chosen by options and environment, without ``store`` the user's journal is
-    used; what is given stays the caller's to close. Raises `UsageFailure` or `StoreFailure` before anything is called.
+    used; what is given stays the caller's to close. Raises `UsageFailure` (`ForeignResults` where earlier results of
+    another endpoint would be reused and ``options.reuse`` says nothing) or `StoreFailure` before anything is called.
     """
     options = RunOptions() if options is None else options
     workflow = source if isinstance(source, Workflow) else load(source)
     with Resources(options, endpoint, store) as resources:
         earlier: RunRecord | None = None
         nodes: dict[str, NodeRecord] = {}
+        damaged: list[str] = []
         if options.from_run is not None:
             earlier = resources.store.run(options.from_run)
             options = replace(options, from_run=earlier.id)
-            nodes = {node.node: node for node in resources.store.nodes(earlier.id)}
+            nodes = {node.node: node for node in resources.store.nodes(earlier.id, damaged.append)}
         given = dict(inputs or {})
         if earlier is not None:
             named = {name.casefold() for name in given}
             here = {node.id for node in workflow.graph.inputs}
             before = earlier.snapshot.get("inputs", {})
             given.update({name: before[name] for name in before if name in here and name.casefold() not in named})
-        job = Job(workflow, options, given, resources, nodes)
+        job = Job(workflow, options, given, resources, nodes, damaged)
+        if earlier is not None:
+            job.check_reuse(earlier.id, job.answered_by_others())
         asyncio.get_running_loop()  # Raises where there is none, before anything is begun.
         identity = f"{time.strftime('%y%m%d-%H%M%S')}-{secrets.token_hex(3)}"
         snapshot = {
@@ -83,7 +89,7 @@ def start(
             "inputs": job.inputs,
             "options": options.to_json(),
             "base_url": resources.base_url,
-            "origin": job.chosen.endpoint.origin,
+            "origin": job.endpoint,
         }
         # A journal serves all folders: a file is known there by its whole path.
         place = workflow.name if isinstance(source, Workflow) else os.path.abspath(workflow.name)  # noqa: PTH100 (#2 may follow)
@@ -109,28 +115,42 @@ def resume(
     """Go on with a run that ended early, in the running event loop.
 
     It runs what the journal has: text, prompts, libraries, settings, inputs and options, whatever the files say now.
-    Calls that finished are not made again, and what was spent counts. Of ``options`` only those of this process count
-    (``record``, ``replay``, ``stream``, ``base_url``, ``concurrency``, sandbox), and budgets that are set: how else would
-    a run whose budget was used up go on? Raises `UsageFailure`, and `StoreFailure` where another process works on it.
+    Calls that finished are not made again, and what was spent counts. A run that finished before is only told again: its
+    record stays as it is. Of ``options`` only those of this process count
+    (``record``, ``replay``, ``stream``, ``base_url``, ``concurrency``, ``reuse``, sandbox), and budgets that are set: how
+    else would a run whose budget was used up go on? Raises `UsageFailure` (`ForeignResults` where another endpoint answered
+    a part of it and ``reuse`` says nothing), and `StoreFailure` where another process works on it.
     """
     own = RunOptions() if options is None else options
     with Resources(own, endpoint, store) as resources:
+        asyncio.get_running_loop()  # Raises where there is none, before anything is begun.
         record = resources.store.run(run_id)
-        workflow = restore(record.snapshot["workflow"])
-        kept = RunOptions.from_json(record.snapshot["options"])
+        if record.status == "finished":
+            return retell(record, resources.store, own, resources.close_files)
+        try:
+            workflow = restore(record.snapshot["workflow"])
+            kept = RunOptions.from_json(record.snapshot["options"])
+            inputs = record.snapshot["inputs"]
+        except (KeyError, TypeError, AttributeError):
+            raise StoreFailure(damaged_run(record.id)) from None
         merged = replace(
             own,
             **{name: getattr(kept, name) for name in _KEPT},
             **{name: getattr(kept, name) for name in _BUDGETS if getattr(own, name) is None},
         )
         resources.prefer(record.snapshot.get("base_url"))
-        reused = {node.node: node for node in resources.store.nodes(record.id) if node.status == "reused"}
-        job = Job(workflow, merged, record.snapshot["inputs"], resources, _earlier(resources.store, merged, reused))
-        if endpoint is None and own.base_url is None and own.replay is None and record.status != "finished":
-            _check_same_origin(record, job.chosen.endpoint.origin)
-        asyncio.get_running_loop()
+        damaged: list[str] = []
+        earlier = _earlier(resources.store, merged, record.id, damaged.append)
+        elapsed = _worked(resources.store.calls(record.id, report=damaged.append))
+        if endpoint is None and own.base_url is None and own.replay is None:
+            _check_same_origin(record, resources.chosen(workflow.machine).endpoint.origin)
+        job = Job(workflow, merged, inputs, resources, earlier, damaged)
+        if own.reuse is None and job.endpoint == record.snapshot.get("origin"):
+            job.options = replace(merged, reuse=kept.reuse)
+        others = resources.store.answered_by_others(record.id, job.endpoint)
+        job.check_reuse(record.id, [*others, *job.answered_by_others()])
         record, journal = resources.store.take(record.id)
-        return job.begin(record, journal, elapsed=_worked(resources.store, record.id))
+        return job.begin(record, journal, elapsed)
 
 
 _KEPT = ("model", "default_model", "seed", "repeat", "fresh", "from_run", "from_node", "only", "set_values")
@@ -144,32 +164,30 @@ def _check_same_origin(record: RunRecord, now: str) -> None:
     before = record.snapshot.get("origin", now)
     if before == now:
         return
-    if before == NoEndpoint.origin:
+    if before == REPLAY_ORIGIN:
         raise UsageFailure(
-            f"Run {record.id} was replayed from a recording; go on with --replay F, or name an endpoint with --base-url."
+            f"Run {record.id} was replayed from a recording. Resume it with --replay F, or name an endpoint with --base-url."
         )
-    other = "the embedded offline model" if now == OFFLINE_ORIGIN else now
+    again = "use --base-url offline" if before == OFFLINE_ORIGIN else "set the environment as it was"
     raise UsageFailure(
-        f"Run {record.id} was answered by {before}, and {other} would go on with it; set the environment as it was then, or"
-        " name the endpoint with --base-url."
+        f"Run {record.id} was answered by {named(before)}, but {named(now)} would answer now. To resume it as it was,"
+        f" {again}; to change the endpoint, name it with --base-url."
     )
 
 
-def _earlier(store: Store, options: RunOptions, reused: Mapping[str, NodeRecord]) -> dict[str, NodeRecord]:
-    """The results that a resumed run takes over: of its parent as far as it is still there, and its own."""
+def _earlier(store: Store, options: RunOptions, run: str, report: Callable[[str], object]) -> dict[str, NodeRecord]:
+    """The results that a resumed run reuses: of its parent as far as it is still there, and its own."""
     nodes: dict[str, NodeRecord] = {}
     if options.from_run is not None:
-        try:
-            nodes = {node.node: node for node in store.nodes(store.run(options.from_run).id)}
-        except UsageFailure:
-            nodes = {}
-    return {**nodes, **reused}
+        with contextlib.suppress(UsageFailure):
+            nodes = {node.node: node for node in store.nodes(store.identity(options.from_run), report)}
+    return {**nodes, **{node.node: node for node in store.nodes(run, report) if node.status == "reused"}}
 
 
-def _worked(store: Store, run: str) -> float:
+def _worked(calls: Sequence[CallRecord]) -> float:
     """The seconds in which calls of a run were on their way: the time of a run that was not always at work."""
     total = end = 0.0
-    for started, seconds in sorted((call.started, call.seconds) for call in store.calls(run)):
+    for started, seconds in sorted((call.started, call.seconds) for call in calls):
         total += max(0.0, started + seconds - max(started, end))
         end = max(end, started + seconds)
     return total

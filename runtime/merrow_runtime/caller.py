@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from merrow_runtime.calling import Calling
 from merrow_runtime.definitions import Step
-from merrow_runtime.errors import AnswerFailure, EndpointFailure, NodeFailure
+from merrow_runtime.errors import AnswerFailure, EndpointFailure, NodeFailure, ReplayMiss
 from merrow_runtime.events import EventName
 from merrow_runtime.gate import Flight, Gate
 from merrow_runtime.options import RunOptions
+from merrow_runtime.provenance import OFFLINE_ORIGIN, REPLAY_ORIGIN, Source, named
 from merrow_runtime.requests import AnswerSchema, CallKey, Message, ModelReply, ModelRequest
 from merrow_runtime.store.contract import AnswerCache, CallRecord, RunJournal
 from merrow_runtime.store.recording import Recorder, Replay
@@ -72,6 +73,14 @@ class Caller:
     """How many nodes run."""
     used: dict[str, Usage] = field(default_factory=dict)
     """What each node has used, by id; with what the journal knew already."""
+    reuses_any: bool = False
+    """Whether answers that the journal has of other endpoints are used too."""
+    sources: dict[str, dict[Source, None]] = field(default_factory=dict)
+    """Who answered each node, by id."""
+    before: tuple[Source, ...] = ()
+    """Who answered the run before it was resumed, as far as this part of it uses their answers."""
+    why_no_call: dict[str, str] = field(default_factory=dict)
+    """Why a node asked nothing, by id."""
 
     @property
     def knows(self) -> bool:
@@ -98,9 +107,26 @@ class Caller:
         before = self.used.get(tools.node)
         self.used[tools.node] = usage if before is None else before + usage
 
-    async def known(self, key: CallKey, digest: str, tools: NodeTools) -> CallRecord | None:
-        """The call where it need not be made: from the journal, or the recording. Raises `ReplayMiss`."""
-        record = await self.journal.recall(key, digest)
+    @property
+    def endpoint(self) -> str:
+        """The origin of what answers this run."""
+        return self.calling.origin if self.replay is None else REPLAY_ORIGIN
+
+    @property
+    def all_sources(self) -> tuple[Source, ...]:
+        """Who answered the run, with those who did before it was resumed."""
+        return tuple(dict.fromkeys([*self.before, *(one for sources in self.sources.values() for one in sources)]))
+
+    def answered(self, node: str, *sources: Source) -> None:
+        """Note who answered a node."""
+        self.sources.setdefault(node, {}).update(dict.fromkeys(sources))
+
+    async def known(self, key: CallKey, digest: str, tools: NodeTools, *, model: bool) -> CallRecord | None:
+        """The call (of a ``model``, or of the sandbox) where it need not be made: from the journal, or the recording.
+
+        Raises `ReplayMiss`.
+        """
+        record = await self.journal.recall(key, digest, self.endpoint if model and not self.reuses_any else None)
         if record is not None:
             self.count_known(record.usage, tools)
             if self.recorder is not None:
@@ -110,7 +136,15 @@ class Caller:
             return None
         recorded = self.replay.recall(key, digest)
         # Nothing is paid for a replay.
-        record = replace(recorded, key=key, usage=NOTHING, origin="replay", started=time.time(), seconds=0.0)
+        record = replace(
+            recorded,
+            key=key,
+            usage=NOTHING,
+            origin="replay",
+            started=time.time(),
+            seconds=0.0,
+            endpoint=REPLAY_ORIGIN if model else "",
+        )
         await self.keep(record, tools)
         return record
 
@@ -172,7 +206,8 @@ class NodeTools:
                 self._tell("node_retrying", {"step": step, "reason": str(failure), "wait": 0.0})
                 said = (Message("assistant", reply.text),) if reply.text.strip() else ()
                 sent = (*sent, *said, Message("user", failure.remedy or f"That can't be used: {failure} Answer again."))
-            where = f"{node.model} at {self._caller.calling.origin}"
+            endpoint = self._caller.endpoint
+            where = named(endpoint) if endpoint in (OFFLINE_ORIGIN, REPLAY_ORIGIN) else f"{node.model} at {endpoint}"
             raise NodeFailure(f"Node {node.id}: {where} gave no usable answer in {ATTEMPTS} attempts. {failure}")
         finally:
             gate.under_way -= 1
@@ -193,6 +228,10 @@ class NodeTools:
         request = box.request_of(solution=solution, tests=tests, entry_point=entry_point)
         return TestResult.from_json(await self._run(step, request, lambda: box.test(solution, tests, entry_point)))
 
+    def no_call(self, why: str) -> None:
+        """See `merrow_runtime.operators.base.Tools.no_call`."""
+        self._caller.why_no_call[self.node] = why
+
     def output(self, text: str) -> None:
         """See `merrow_runtime.operators.base.Tools.output`."""
         self._tell("node_output", {"text": text})
@@ -208,10 +247,13 @@ class NodeTools:
         """A reply, and what its reader makes of it: the value, or why it can't be used."""
         caller = self._caller
         digest, content = _digested(request.canonical_text())
-        record = await caller.known(key, digest, self) if caller.knows else None
-        if record is not None:
-            reply = ModelReply.from_json(record.result)
-            return (reply, *_judged(reply, read))
+        record = await caller.known(key, digest, self, model=True) if caller.knows else None
+        known = None if record is None else _reply_of(record.result)
+        if record is not None and known is not None:
+            caller.answered(key.node, record.source)
+            return (known, *_judged(known, read))
+        if caller.replay is not None:
+            raise ReplayMiss(f"The recording {caller.replay.path} has an answer of node {key.node} that can't be read.")
         started = time.time()
         cache_key = self._cache_key(key, request, digest)
         reply, origin = await self._reply(key, request, digest, cache_key)
@@ -229,7 +271,10 @@ class NodeTools:
                 origin,
                 started,
                 reply.seconds if called else time.time() - started,
+                caller.endpoint,
+                reply.model or request.model,
             )
+            caller.answered(key.node, record.source)
             answer = cache_key if called and failure is None and caller.cache is not None else None
             await caller.keep(record, self, answer)
         finally:
@@ -247,8 +292,9 @@ class NodeTools:
         caller = self._caller
         if caller.cache is not None and not self._past_cache and not caller.options.fresh:
             cached = await caller.cache.get(cache_key, more=caller.nodes() > 1)
-            if cached is not None:
-                return ModelReply.from_json(cached), "cache"
+            reply = None if cached is None else _reply_of(cached)
+            if reply is not None:
+                return reply, "cache"
         if request.temperature > 0:
             return await self._call(key, request, digest), "endpoint"
         flying = caller.gate.flying
@@ -311,7 +357,7 @@ class NodeTools:
         caller = self._caller
         key = CallKey(self._step.definition.id, self._sample, step)
         digest, content = _digested(canonical(request))
-        record = await caller.known(key, digest, self) if caller.knows else None
+        record = await caller.known(key, digest, self, model=False) if caller.knows else None
         if record is not None:
             return record.result
         started = time.time()
@@ -330,6 +376,14 @@ def _digested(content: str) -> tuple[str, str]:
     """The SHA-256 of a JSON text in hexadecimal, and the text as the journal takes it."""
     digest = hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
     return digest, content if content.isascii() else storable_json(content)
+
+
+def _reply_of(plain: Mapping[str, Any]) -> ModelReply | None:
+    """A reply that was kept; None where it is damaged."""
+    try:
+        return ModelReply.from_json(plain)
+    except (KeyError, TypeError, AttributeError):
+        return None
 
 
 def _judged(reply: ModelReply, read: Callable[[str], T]) -> tuple[tuple[T, ...], AnswerFailure | None]:

@@ -42,6 +42,8 @@ class Calling:
         self._budget = budget
         self._policy = RetryPolicy() if policy is None else policy
         self._stops = Stops()
+        self._reached = False
+        """Whether the endpoint answered once: before that, a call that is stopped since it can't be reached was not sent."""
         self._prices: dict[str, Price | None] = {}
 
     def price(self, model: str) -> Price | None:
@@ -135,7 +137,8 @@ class Calling:
                     reply = await self._ask(request, shown, on_text)
             except asyncio.CancelledError:
                 stopped = self._stops.of(request.model) if self._stops.leave(task) else None
-                await _kept(lost(self._estimated(request, shown), "stopped" if stopped else "cancelled"))
+                if stopped is None or stopped.sent or self._reached:
+                    await _kept(lost(self._estimated(request, shown), "stopped" if stopped else "cancelled"))
                 if stopped is None:
                     raise
             except TimeoutError:
@@ -148,6 +151,7 @@ class Calling:
                 ) from None
             except EndpointFailure as failure:
                 self._stops.leave(task)
+                self._reached = self._reached or failure.sent
                 if failure.usage is not None or failure.paid:
                     await lost(failure.usage or self._estimated(request, shown), "failed")
                 raise
@@ -157,6 +161,7 @@ class Calling:
             self._semaphore.release()
         if stopped is not None:
             raise stopped
+        self._reached = True
         return self._counted(request, reply, time.perf_counter() - started)
 
     async def _ask(self, request: ModelRequest, shown: list[str], on_text: OnText | None) -> ModelReply:

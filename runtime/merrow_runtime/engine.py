@@ -44,15 +44,34 @@ class Engine:
         key = step.key(inputs, memory)
         earlier = self.earlier.get(node.id)
         if earlier is not None and not past_cache and earlier.key == key and earlier.outputs is not None:
-            before = tuple(Remembered(**entry) for entry in earlier.memory)
-            return Finished(dict(earlier.outputs), key, NOTHING, reused=True, memory=before)
+            sources = tuple(earlier.sources)
+            if self.caller.reuses_any or all(source.endpoint == self.caller.endpoint for source in sources):
+                self.caller.answered(node.id, *sources)
+                before = tuple(Remembered(**entry) for entry in earlier.memory)
+                return Finished(
+                    dict(earlier.outputs),
+                    key,
+                    NOTHING,
+                    reused=True,
+                    memory=before,
+                    sources=sources,
+                    why_no_call=earlier.why_no_call,
+                )
         if kind == "summary":
             memory = await recall(kind, amount, memory, NodeTools(self.caller, step, 0, past_cache=past_cache))
         if step.samples is None:
             outputs = await self._once(step, inputs, memory, 0, past_cache)
         else:
             outputs = await self._samples(step, step.samples, inputs, memory, past_cache)
-        return Finished(outputs, key, self.caller.used.get(node.id, NOTHING), memory=tuple(memory))
+        caller = self.caller
+        return Finished(
+            outputs,
+            key,
+            caller.used.get(node.id, NOTHING),
+            memory=tuple(memory),
+            sources=tuple(caller.sources.get(node.id, ())),
+            why_no_call=caller.why_no_call.get(node.id),
+        )
 
     def on_error(self, node: TypedNode) -> str:
         """See `merrow_runtime.scheduler.Work.on_error`."""

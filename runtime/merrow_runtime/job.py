@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from merrow_analysis.definitions.settings import Budget as Limits
@@ -17,12 +17,14 @@ from merrow_runtime.inputs import read_inputs
 from merrow_runtime.models.budget import Budget, unpriced_failure
 from merrow_runtime.models.prices import price_at
 from merrow_runtime.options import RunOptions
+from merrow_runtime.provenance import REPLAY_ORIGIN, ForeignResults, listed, named
 from merrow_runtime.resources import Resources
 from merrow_runtime.running import Run, RunResult, Watch, carry_out
 from merrow_runtime.scheduler import Scheduler
 from merrow_runtime.single import Single, node_named, single_inputs
 from merrow_runtime.store.contract import NodeRecord, RunJournal, RunRecord
 from merrow_runtime.store.recording import Recorder, Replay
+from merrow_runtime.store.rows import text_of
 from merrow_runtime.values import Value
 from merrow_runtime.workflow import Workflow
 
@@ -63,7 +65,9 @@ class Job:
         inputs: Mapping[str, Value],
         resources: Resources,
         earlier: Mapping[str, NodeRecord],
+        notices: Sequence[str] = (),
     ) -> None:
+        """``earlier`` are results that may be reused; ``notices`` are for the user to read when the run begins."""
         self.workflow = workflow
         self.options = options
         self.resources = resources
@@ -75,6 +79,7 @@ class Job:
         self.earlier = {} if self.only is not None else earlier
         self.anew = frozenset() if options.from_node is None else descendants(graph, options.from_node)
         self.replay = None if options.replay is None else Replay.read(options.replay)
+        self.notices = [*notices, *self._inputs_of_others(earlier)]
         self.limits = limits_of(workflow, options)
         if self.limits.usd is not None and self.replay is None:
             self._check_prices()
@@ -87,6 +92,45 @@ class Job:
             model = step.definition.model
             if price_at(endpoint, model) is None:
                 raise UsageFailure(str(unpriced_failure(model, endpoint.origin)))
+
+    @property
+    def endpoint(self) -> str:
+        """The origin of what answers the run."""
+        return self.chosen.endpoint.origin if self.options.replay is None else REPLAY_ORIGIN
+
+    def answered_by_others(self) -> list[tuple[str, str]]:
+        """The nodes that would reuse a result of another endpoint, each with that endpoint."""
+        found: list[tuple[str, str]] = []
+        for index, step in self.steps.items():
+            node = self.earlier.get(step.definition.id)
+            if index in self.anew or node is None or node.outputs is None:
+                continue
+            if node.definition is None or text_of(node.definition) == text_of(step.shown):
+                found += [(node.node, one.endpoint) for one in node.sources if one.endpoint != self.endpoint]
+        return list(dict.fromkeys(found))
+
+    def check_reuse(self, run: str, others: Sequence[tuple[str, str]]) -> None:
+        """Raise `ForeignResults` where ``run`` has results of others that would be used, and nobody has decided; where it
+        was decided to make them again, tell it.
+        """
+        if not others or self.options.reuse == "any":
+            return
+        nodes = list(dict.fromkeys(node for node, _ in others))
+        failure = ForeignResults(run, nodes, [endpoint for _, endpoint in others], self.endpoint)
+        if self.options.reuse is None:
+            raise failure
+        self.notices.append(f"{failure.situation} {'It runs' if len(nodes) == 1 else 'They run'} again.")
+
+    def _inputs_of_others(self, earlier: Mapping[str, NodeRecord]) -> list[str]:
+        """Of a node that runs alone, that its inputs come from another endpoint than the one that answers it."""
+        if self.only is None:
+            return []
+        givers = [earlier[one.node] for values in self.only.inputs.values() for one in values if one.node in earlier]
+        others = {node.node: one.endpoint for node in givers for one in node.sources if one.endpoint != self.endpoint}
+        if not others:
+            return []
+        by = " and ".join(dict.fromkeys(map(named, others.values())))
+        return [f"The inputs of {self.only.node.id} come from {listed(list(others))}, answered by {by}."]
 
     def begin(self, record: RunRecord, journal: RunJournal, elapsed: float = 0.0) -> Run:
         """Begin the run that ``journal`` holds the lease of."""
@@ -122,6 +166,10 @@ class Job:
             self.replay,
             resources.recorder,
             spent,
+            reuses_any=options.reuse == "any",
+            before=tuple(
+                source for source in record.sources if options.reuse == "any" or source.endpoint == self.endpoint
+            ),
         )
         on_error = self.workflow.analysis.settings.on_error or "fail"
         engine = Engine(self.steps, caller, self.earlier, self.anew, on_error)
@@ -136,10 +184,10 @@ class Job:
         def before() -> None:
             data: dict[str, object] = {
                 "workflow": self.workflow.name,
-                "endpoint": calling.origin,
+                "endpoint": self.endpoint,
                 "nodes": scheduler.count,
             }
-            notices = list(self.chosen.notices)
+            notices = [*self.chosen.notices, *self.notices]
             if self.replay is not None and "note" in self.replay.header:
                 notices.append(f"The recording says: {self.replay.header['note']}")
             if notices:

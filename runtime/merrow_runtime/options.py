@@ -9,6 +9,7 @@ from typing import Any
 
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.models.retry import RetryPolicy
+from merrow_runtime.provenance import Reuse
 from merrow_runtime.values import Value
 
 DEFAULT_MODEL = "gpt-4o-mini"
@@ -32,6 +33,8 @@ class RunOptions:
     - ``repeat``: the number of this repetition of equal runs: with a temperature above 0 they don't share answers.
     - ``from_run``: a run whose results are taken over where a node's key is equal.
     - ``from_node``: this node and all that follow from it run anew, past the cache.
+    - ``reuse``: which results of ``from_run``, or of the run that is resumed, may be used: ``same``, those of the endpoint
+      that answers now (others are made again), or ``any``. None: where it matters, `ForeignResults` is raised.
     - ``only``: run this one node, and nothing else; its inputs are those of ``set_values`` and ``from_run``.
     - ``set_values``: what arrives at ports, by ``NODE.port``.
     - ``retry``: how failed calls are tried again (None: as `RetryPolicy` has it); a node's ``retries`` goes before its own.
@@ -55,6 +58,7 @@ class RunOptions:
     repeat: int = 0
     from_run: str | None = None
     from_node: str | None = None
+    reuse: Reuse | None = None
     only: str | None = None
     set_values: Mapping[str, Value] = field(default_factory=dict)
     retry: RetryPolicy | None = None
@@ -63,6 +67,8 @@ class RunOptions:
     stream: bool = False
 
     def __post_init__(self) -> None:
+        if self.reuse not in (None, "same", "any"):
+            raise UsageFailure("`reuse` must be `same` or `any`.")
         if self.concurrency is not None and self.concurrency < 1:
             raise UsageFailure("The concurrency must be 1 or more.")
         if self.from_node is not None and self.from_run is None:

@@ -139,7 +139,7 @@ class _Planner:
 
     def nodes(self) -> Iterator[PlannedNode]:
         for index in self.graph.order:
-            node = self.graph.nodes[index]
+            node = self.graph.node(index)
             runs = self.graph.combinations.runs(node) == ALWAYS
             inputs = self._arrived(node)
             step = self.steps.get(index)
@@ -214,7 +214,7 @@ class _Planner:
         return [
             Remembered(other.id, self._titles[index], as_text(next(iter(self._outputs[index].values()))))
             for index in self.graph.order
-            if index in seen and index in self._outputs and (other := self.graph.nodes[index]).id not in arrived
+            if index in seen and index in self._outputs and (other := self.graph.node(index)).id not in arrived
         ]
 
 

@@ -15,6 +15,7 @@ from merrow_runtime.models.selection import DEFAULT_CONCURRENCY, ModelOptions, d
 from merrow_runtime.models.trust import WorkspaceValue
 from merrow_runtime.models.user_settings import read_user_settings
 from merrow_runtime.options import RunOptions
+from merrow_runtime.provenance import REPLAY_ORIGIN
 from merrow_runtime.requests import ModelReply, ModelRequest
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.memory import MemoryStore
@@ -24,7 +25,7 @@ from merrow_runtime.store.recording import Recorder
 class NoEndpoint:
     """The endpoint of a run that is replayed: a request that the recording doesn't have never gets this far."""
 
-    origin = "merrow:replay"
+    origin = REPLAY_ORIGIN
 
     async def complete(self, request: ModelRequest, on_text: OnText | None = None) -> ModelReply:
         """Raise `EndpointFailure`."""
@@ -87,7 +88,7 @@ class Resources:
 
     def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
         if kind is not None:
-            self._close_files()
+            self.close_files()
 
     def prefer(self, base_url: str | None) -> None:
         """Use this address where nobody names another."""
@@ -118,9 +119,10 @@ class Resources:
         """Close what this run opened."""
         if self._own_endpoint and self._chosen is not None:
             await self._chosen.endpoint.close()
-        self._close_files()
+        self.close_files()
 
-    def _close_files(self) -> None:
+    def close_files(self) -> None:
+        """Close what was opened of the recording and the journal."""
         if self.recorder is not None:
             self.recorder.close()
         if self._own_store:

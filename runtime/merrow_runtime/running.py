@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import re
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +15,7 @@ from merrow_runtime.caller import Caller
 from merrow_runtime.errors import BudgetFailure, RunFailure, StoreFailure
 from merrow_runtime.events import LAST, Event, EventName
 from merrow_runtime.operators.base import Given
+from merrow_runtime.provenance import Source, plain
 from merrow_runtime.scheduler import Finished, Inputs, Scheduler
 from merrow_runtime.single import Single
 from merrow_runtime.store.contract import NodeRecord, RunStatus
@@ -33,7 +34,8 @@ class RunResult:
     """How a run ended. ``outputs`` has what reached each output node, by id; ``nodes`` how each node ended, by id.
 
     ``usage`` counts all that the run ever used, before it was resumed too; ``seconds`` are those of this part of it.
-    ``failure`` is the cause where it failed, ``error`` its sentence.
+    ``failure`` is the cause where it failed, ``error`` its sentence. ``sources`` are who answered it. ``finished_before``
+    says that it was finished when it was resumed: everything is as the journal has it, and nothing was called.
     """
 
     run: str
@@ -44,6 +46,22 @@ class RunResult:
     error: str | None = None
     nodes: Mapping[str, NodeRecord] = field(default_factory=dict)
     failure: RunFailure | None = None
+    sources: Sequence[Source] = ()
+    finished_before: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """What the last event of the run tells, and an editor is answered."""
+        shown: dict[str, Any] = {
+            "outputs": dict(self.outputs),
+            "usage": self.usage.to_json(),
+            "seconds": self.seconds,
+            "sources": plain(self.sources),
+        }
+        if self.error is not None:
+            shown["error"] = self.error
+        if self.finished_before:
+            shown["finished_before"] = True
+        return shown
 
 
 class Run:
@@ -137,9 +155,13 @@ class Watch:
             self._describe(node) if node.kind == "operator" else None,
             _references(inputs),
             [{"node": entry.node, "title": entry.title, "text": entry.text} for entry in done.memory],
+            done.sources,
+            done.why_no_call,
         )
         self._keep(record)
         data: dict[str, Any] = {"outputs": done.outputs, "usage": done.usage.to_json(), "seconds": ended - started}
+        if done.sources:
+            data["sources"] = plain(done.sources)
         if case is not None and node.cases is not None:
             data["case"] = node.cases.labels[case]
         self._run.tell("node_reused" if done.reused else "node_finished", node.id, data)
@@ -157,7 +179,18 @@ class Watch:
         usage = self._caller.used.get(node.id, NOTHING)
         definition = self._describe(node) if node.kind == "operator" else None
         record = NodeRecord(
-            node.id, "failed", None, None, usage, started, time.time(), error, None, definition, _references(inputs)
+            node.id,
+            "failed",
+            None,
+            None,
+            usage,
+            started,
+            time.time(),
+            error,
+            None,
+            definition,
+            _references(inputs),
+            sources=tuple(self._caller.sources.get(node.id, ())),
         )
         self._keep(record)
         self._run.tell("node_failed", node.id, {"error": error, "on_error": goes_on, "usage": usage.to_json()})
@@ -270,7 +303,8 @@ async def carry_out(
     try:
         await watch.settle()
         outputs: Outputs = dict(scheduler.results)
-        await caller.journal.finish(status, outputs, caller.spent, error)
+        seconds = time.monotonic() - started
+        await caller.journal.finish(status, outputs, caller.spent, error, seconds, caller.all_sources)
     except StoreFailure as problem:
         status, failure, error = "failed", failure or problem, error or str(problem)
     finally:
@@ -285,17 +319,16 @@ async def carry_out(
         error,
         dict(run.nodes),
         failure,
+        caller.all_sources,
     )
-    data: dict[str, Any] = {"outputs": result.outputs, "usage": result.usage.to_json(), "seconds": result.seconds}
-    if error is not None:
-        data["error"] = error
-    run.tell(_LAST_OF[status], None, data)
+    run.tell(LAST_OF[status], None, result.to_json())
     return result
 
 
-_LAST_OF: dict[RunStatus, EventName] = {
+LAST_OF: dict[RunStatus, EventName] = {
     "finished": "run_finished",
     "failed": "run_failed",
     "cancelled": "run_cancelled",
     "running": "run_failed",
 }
+"""The event that ends a run, by how it ended."""

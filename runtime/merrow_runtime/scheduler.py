@@ -30,6 +30,7 @@ from merrow_runtime.errors import (
     UsageFailure,
 )
 from merrow_runtime.operators.base import Given, Remembered
+from merrow_runtime.provenance import Source
 from merrow_runtime.records import record
 from merrow_runtime.usage import NOTHING, Usage
 from merrow_runtime.values import Outputs, Value, as_text
@@ -55,6 +56,8 @@ class Finished:
     usage: Usage = NOTHING
     reused: bool = False
     memory: tuple[Remembered, ...] = ()
+    sources: tuple[Source, ...] = ()
+    why_no_call: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import Any
 from merrow_analysis.check import Analysis, analyse
 from merrow_analysis.definitions.configuration import Config
 from merrow_analysis.definitions.provider import Provider, ResourceError
-from merrow_analysis.diagnostics import Diagnostic, Severity
+from merrow_analysis.diagnostics import Diagnostic
 from merrow_analysis.graph.nodes import TypedGraph
 from merrow_analysis.markdown import Fence
 from merrow_runtime.errors import UsageFailure
@@ -141,14 +141,14 @@ def restore(snapshot: Mapping[str, Any]) -> Workflow:
 
 
 def _runnable(analysis: Analysis, name: str, fence: Fence | None) -> TypedGraph:
-    errors = [diagnostic for diagnostic in analysis.diagnostics if diagnostic.severity is Severity.ERROR]
+    errors = analysis.errors
     graph = analysis.typed
     if errors:
         raise UsageFailure(_errors(name, errors, fence))
     if graph is None:
-        raise UsageFailure(f"{name} is no workflow: it has neither a `workflow:` block nor a PROBLEM and a RETURN.")
+        raise UsageFailure(f"{name} is not a workflow: {analysis.why_no_workflow}.")
     if graph.cycles:
-        nodes = " -> ".join(graph.nodes[index].id for index in graph.cycles[0])
+        nodes = " -> ".join(graph.node(index).id for index in graph.cycles[0])
         raise UsageFailure(f"{name} can't be run: these nodes wait for each other: {nodes}.")
     unknown = next((node for node in graph.nodes if node.kind == "unknown"), None)
     if unknown is not None:

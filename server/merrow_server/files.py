@@ -10,12 +10,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from merrow_analysis.text import LARGEST_TEXT
 from merrow_runtime.files import MARKDOWN_SUFFIXES, Source, Target, block_target, decode, missing, read_path, reason_of
 from merrow_server.errors import InputError
 from merrow_server.ignore import Ignore
 
 DIAGRAM_SUFFIXES = (".mmd", ".mermaid")
 ALWAYS_SKIPPED = frozenset({".git", ".hg", ".svn", "node_modules", ".venv", "__pycache__"})
+VIRTUAL_ENVIRONMENT = "pyvenv.cfg"
+"""The file that marks a folder as a Python environment, whatever the folder is called."""
 STDIN_NAME = "<stdin>"
 _BOM = "\ufeff"
 
@@ -45,8 +48,9 @@ class Found:
 def discover(paths: Iterable[str], stdin_name: str | None = None) -> Found:
     """Turn the paths of a command line into targets, in their order, each file once.
 
-    A folder means the diagram and Markdown files below it, sorted, without what ``.gitignore`` files exclude; a file
-    that is named outright is taken whatever it is called. ``-`` is standard input, shown as ``stdin_name``.
+    A folder means the diagram and Markdown files below it, sorted, without what ``.gitignore`` files exclude and
+    without virtual environments; a file or folder that is named outright is taken whatever it is. ``-`` is standard
+    input, shown as ``stdin_name``.
     """
     found = Found()
     seen: set[tuple[str, int | None]] = set()
@@ -110,6 +114,8 @@ def _walk(folder: str, problems: list[str]) -> list[Target]:
         except OSError as problem:
             problems.append(f"{current} can't be listed: {reason_of(problem)}.")
             continue
+        if current != folder and any(entry.name == VIRTUAL_ENVIRONMENT for entry in ordered):
+            continue
         for entry in ordered:
             is_folder = entry.is_dir(follow_symlinks=False)
             if is_folder:
@@ -125,10 +131,13 @@ def _walk(folder: str, problems: list[str]) -> list[Target]:
 
 
 def read(target: Target) -> Source:
-    """The text of ``target``. Raises `InputError` where it is not a regular file of UTF-8 text that may be read."""
-    if target.path is None:
-        return decode(sys.stdin.buffer.read(), target.name)
-    return read_path(target.path, target.name)
+    """The text of ``target``. Raises `InputError` where it is not a regular file of UTF-8 text that may be read, or too large."""
+    if target.path is not None:
+        return read_path(target.path, target.name, LARGEST_TEXT)
+    data = sys.stdin.buffer.read(LARGEST_TEXT + 1)
+    if len(data) > LARGEST_TEXT:
+        raise InputError(f"{target.name} is too large: at most {LARGEST_TEXT // 1_000_000} MB are read.")
+    return decode(data, target.name)
 
 
 def write(path: Path, source: Source) -> None:
@@ -156,7 +165,12 @@ def write(path: Path, source: Source) -> None:
 
 
 def write_stdout(source: Source) -> None:
-    """Write the text to standard output, byte for byte as a file would have it."""
+    """Write the text to standard output, byte for byte as a file would have it; made harmless where it is a terminal."""
+    if sys.stdout.isatty():
+        from merrow_server.rendering.terminal import emit  # the editor extension has the rest of this module without it
+
+        emit(source.text, nl=False)
+        return
     sys.stdout.flush()
     sys.stdout.buffer.write(_encoded(source))
     sys.stdout.buffer.flush()

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
+from bisect import bisect_right, insort
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from merrow_analysis.diagnostics import Applicability, Diagnostic, Fix
-from merrow_analysis.text import TextEdit, apply_edits
+from merrow_analysis.text import Range, TextEdit, apply_edits
 
 MOST_ROUNDS = 100
 """A bound against fixes that undo one another; real files need two or three rounds."""
@@ -39,8 +39,7 @@ def repair(text: str, diagnose: Diagnose, least: Applicability) -> Repaired:
         edits, codes = _compatible(result.diagnostics, least)
         if not edits:
             break
-        newline = "\r\n" if "\r\n" in result.text else "\n"
-        after = apply_edits(result.text, (_with_newline(edit, newline) for edit in edits))
+        after = apply_edits(result.text, edits)
         if after in seen:
             break
         seen.add(after)
@@ -71,31 +70,34 @@ class _Taken:
 
     def __init__(self) -> None:
         self.edits: list[TextEdit] = []
+        self._lines: set[TextEdit] = set()
 
     def add(self, fix: Fix) -> bool:
         """Take the edits of ``fix`` unless one of them meets one taken before; whether they were taken."""
-        places = [bisect_left(self.edits, edit) for edit in fix.edits]
-        for edit, place in zip(fix.edits, places, strict=True):
+        # A line that several fixes add at one place, such as a classDef, is added once.
+        edits = [edit for edit in fix.edits if edit not in self._lines]
+        for edit in edits:
+            place = bisect_right(self.edits, edit.range, key=_range)
             if any(_meet(edit, neighbour) for neighbour in self.edits[max(0, place - 1) : place + 1]):
                 return False
-        for edit in fix.edits:
-            insort(self.edits, edit)
+        for edit in edits:
+            # Lines added at one place keep the order of their findings, as if they were added one after another.
+            insort(self.edits, edit, key=_range)
+        self._lines.update(filter(_inserts_lines, edits))
         return True
 
 
+def _range(edit: TextEdit) -> Range:
+    return edit.range
+
+
 def _meet(a: TextEdit, b: TextEdit) -> bool:
-    """Whether two edits touch the same text; different whole lines inserted at one place don't disturb each other."""
+    """Whether two edits touch the same text; whole lines inserted at one place don't disturb each other."""
     if a.range == b.range and _inserts_lines(a) and _inserts_lines(b):
-        return a.new_text == b.new_text
+        return False
     return a.range.start <= b.range.end and b.range.start <= a.range.end
 
 
 def _inserts_lines(edit: TextEdit) -> bool:
-    return edit.range.start == edit.range.end and edit.new_text.endswith("\n")
-
-
-def _with_newline(edit: TextEdit, newline: str) -> TextEdit:
-    """``edit`` with the line ending of the file."""
-    if newline == "\n" or "\n" not in edit.new_text:
-        return edit
-    return TextEdit(edit.range, edit.new_text.replace("\r\n", "\n").replace("\n", newline))
+    text = edit.new_text
+    return edit.range.start == edit.range.end and (text.endswith(("\n", "\r")) or text.startswith(("\n", "\r")))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from merrow_analysis.check import Analysis
-from merrow_analysis.diagnostics import Severity
 from merrow_analysis.markdown import Fence
 from merrow_analysis.text import Range
 from merrow_server.checking import Checker, the_diagram
@@ -26,7 +25,7 @@ class Opened:
     @property
     def errors(self) -> int:
         """How many errors the diagram has."""
-        return sum(diagnostic.severity is Severity.ERROR for diagnostic in self.analysis.diagnostics)
+        return len(self.analysis.errors)
 
     @property
     def warning(self) -> str:

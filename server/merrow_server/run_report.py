@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from merrow_runtime.provenance import OFFLINE_ORIGIN, answered_by, plain
 from merrow_runtime.store.contract import CallRecord, NodeRecord, RunRecord
 from merrow_runtime.store.database import Store
 
@@ -17,30 +18,37 @@ def run_object(run: RunRecord) -> dict[str, Any]:
         "workflow": run.workflow,
         "status": run.status,
         "started": run.started,
-        "seconds": None if run.ended is None else max(0.0, run.ended - run.started),
+        "seconds": None if run.ended is None else run.seconds,
         "usage": run.usage.to_json(),
+        "sources": plain(run.sources),
+        "answered_by": answered_by(run.sources),
         "error": run.error,
         "parent": run.parent,
     }
 
 
 def run_report(store: Store, run: str, node: str | None = None) -> dict[str, Any]:
-    """A run as a whole: its nodes with inputs, memory, outputs and every call, or only one of them.
+    """A run as a whole: its nodes with inputs, memory, outputs and every call, or only one of them. ``damaged`` has a
+    sentence about each record of it that can't be read, and is left out.
 
     Raises `UsageFailure` where there is no such run, `StoreFailure`.
     """
     record = store.run(run)
     calls: dict[str, list[CallRecord]] = {}
-    for call in store.calls(record.id, node):
+    damaged: list[str] = []
+    for call in store.calls(record.id, node, damaged.append):
         calls.setdefault(call.key.node, []).append(call)
-    ended = {one.node: one for one in store.nodes(record.id)}
+    ended = {one.node: one for one in store.nodes(record.id, damaged.append)}
     return {
         **run_object(record),
         "inputs": dict(record.snapshot.get("inputs", {})),
         "outputs": record.outputs,
         "text": record.snapshot.get("workflow", {}).get("text"),
         "nodes": [
-            {**_node(ended.get(name), name, ended), "calls": [_call(call) for call in calls.get(name, [])]}
+            {
+                **_node(ended.get(name), name, ended, calls.get(name, []), record.parent),
+                "calls": [_call(call) for call in calls.get(name, [])],
+            }
             for name in dict.fromkeys([*ended, *calls])
             if node in (None, name)
         ],
@@ -49,18 +57,48 @@ def run_report(store: Store, run: str, node: str | None = None) -> dict[str, Any
             for name, step, why in store.lost(record.id)
             if node in (None, name)
         ],
+        "damaged": list(dict.fromkeys(damaged)),
     }
 
 
-def _node(node: NodeRecord | None, name: str, ended: Mapping[str, NodeRecord]) -> dict[str, Any]:
-    """``node`` is None for one that had calls and did not come to its end."""
+def _node(
+    node: NodeRecord | None,
+    name: str,
+    ended: Mapping[str, NodeRecord],
+    calls: Sequence[CallRecord],
+    parent: str | None,
+) -> dict[str, Any]:
+    """``node`` is None for one that had calls and did not come to its end.
+
+    ``model`` is the one that answered, by its own name; None where none did. ``why_no_call`` is None where there were calls,
+    or where a node of its kind makes none.
+    """
+    sources = node.sources if node is not None else dict.fromkeys(call.source for call in calls if call.kind == "model")
+    answered = {
+        "model": ", ".join(dict.fromkeys(source.model for source in sources if source.model)) or None,
+        "sources": plain(sources),
+        "answered_by": answered_by(sources),
+    }
     if node is None:
-        return {"node": name, "status": "unfinished", "outputs": None, "error": None, "inputs": None, "memory": []}
+        return {
+            "node": name,
+            "status": "unfinished",
+            "outputs": None,
+            "error": None,
+            "inputs": None,
+            "memory": [],
+            **answered,
+            "why_no_call": None,
+        }
+    why_no_call = None if calls else node.why_no_call
+    if node.status == "reused":
+        why_no_call = "Its result was reused" + (f" from run {parent}." if parent else ".")
     return {
         "node": node.node,
         "status": node.status,
         "operator": (node.definition or {}).get("operator"),
-        "model": (node.definition or {}).get("model"),
+        **answered,
+        "why_no_call": why_no_call,
         "key": node.key,
         "inputs": {
             port: [_given(reference, ended) for reference in references]
@@ -86,16 +124,25 @@ def _given(reference: Mapping[str, Any], ended: Mapping[str, NodeRecord]) -> dic
 
 
 def _call(call: CallRecord) -> dict[str, Any]:
+    """``origin`` is ``offline`` for what the embedded model answered when it was asked; its request names no model, since
+    the one that it was meant for did not get it.
+    """
+    request = dict(call.request)
+    offline = call.endpoint == OFFLINE_ORIGIN
+    if offline:
+        request.pop("model", None)
     shown: dict[str, Any] = {
         "step": call.key.step,
         "sample": call.key.sample,
         "attempt": call.key.attempt,
         "kind": call.kind,
-        "origin": call.origin,
+        "origin": "offline" if offline and call.origin == "endpoint" else call.origin,
+        "endpoint": call.endpoint or None,
+        "model": call.model or None,
         "usable": call.usable,
         "usage": call.usage.to_json(),
         "seconds": call.seconds,
-        "request": dict(call.request),
+        "request": request,
         "result": dict(call.result),
     }
     return shown

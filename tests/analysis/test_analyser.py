@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import os
-
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.analysis.decision_workflows import decision_workflows
+from tests.analysis.definition_checks import GivenFiles
+from tests.examples import examples
 
 from merrow_analysis.check import Analyser, Analysis, analyse
 from merrow_analysis.graph.flow import Flow
@@ -46,13 +47,19 @@ WORKFLOW = """flowchart TD
 WITH_SUBGRAPH = WORKFLOW.replace("    A --> V\n", "    subgraph votes [Votes]\n    A --> V\n").replace(
     "    PROBLEM -->|problem| GEN\n", "    end\n    PROBLEM -->|problem| GEN\n", 1
 )
+FRONT = "---\nworkflow:\n  prompts: ./prompts.yaml\n---\n"
+BOOKS = ["one: Do it.\n", "one: Do it.\ntwo: Do the other.\n", "code: Write it.\nnobody: Not used.\n", "one: [\n", None]
+"""What may be in the file of prompts; None where it is missing."""
 NAMES = ["PROBLEM", "A", "B", "V", "GEN", "T", "CHECK", "RETURN", "NEW", "ENTRY_POINT"]
 
 
 @st.composite
 def statements(draw: st.DrawFn) -> str:
     name = st.sampled_from(NAMES)
-    match draw(st.integers(0, 9)):
+    match draw(st.integers(0, 10)):
+        case 10:
+            codes = st.sampled_from(["", "[MW404]", "[MW102]", "[MW216, MW204]", "[MW301]", "[MW999]", "[MW0"])
+            return f"    %% merrow: {draw(st.sampled_from(['ignore', 'ignore-file', 'ignor']))}{draw(codes)} a reason\n"
         case 0 | 1 | 2:
             label = draw(st.sampled_from(["", "|input|", "|problem|", "|solution|", "|nope|", "|output:|"]))
             return f"    {draw(name)} -->{label} {draw(name)}\n"
@@ -90,7 +97,6 @@ def flow_picture(flow: Flow) -> object:
         [
             (
                 node.id,
-                node.index,
                 node.shape,
                 node.label,
                 [(m.vertex, m.range) for m in node.mentions],
@@ -115,10 +121,31 @@ def flow_picture(flow: Flow) -> object:
     )
 
 
-@settings(max_examples=int(os.environ.get("MERROW_EXAMPLES", "250")), deadline=None)
-@given(st.data(), st.sampled_from([WORKFLOW, WITH_SUBGRAPH]))
+@settings(max_examples=examples(150))
+@given(st.data(), st.sampled_from([WORKFLOW, WITH_SUBGRAPH, FRONT + WORKFLOW]))
 def test_an_edited_text_is_analysed_as_if_read_cold(data: st.DataObject, start: str) -> None:
-    analyser = Analyser(start)
+    check_edits(data, start, statements())
+
+
+@settings(max_examples=examples(40), suppress_health_check=list(HealthCheck))
+@given(st.data(), decision_workflows())
+def test_an_edited_text_with_several_decisions_is_analysed_as_if_read_cold(data: st.DataObject, start: str) -> None:
+    check_edits(data, start, st.one_of(lines_of(start), lines_of(start), lines_of(start), statements()))
+
+
+@st.composite
+def lines_of(draw: st.DrawFn, text: str) -> str:
+    """A line of a workflow, as it is or with another line's source, label or target."""
+    edges = [line for line in text.splitlines() if "-->" in line]
+    first, second = draw(st.sampled_from(edges)), draw(st.sampled_from(edges))
+    source, arrow, target = first.split(" ")[0], first.split(" ")[1], second.split(" ")[-1]
+    return draw(st.sampled_from([f"{source} {arrow} {target}\n", f"{source} --> {target}\n", f"{first}\n"]))
+
+
+def check_edits(data: st.DataObject, start: str, new_lines: st.SearchStrategy[str]) -> None:
+    """Edit a text and its file of prompts at random; after some of the edits, compare with the text read cold."""
+    provider = Prompts(BOOKS[0])
+    analyser = Analyser(start, provider=provider)
     analyser.analysis()
     text = start
     for _ in range(6):
@@ -134,12 +161,47 @@ def test_an_edited_text_is_analysed_as_if_read_cold(data: st.DataObject, start: 
                 )
             else:
                 end = line if kind == "insert" else min(line + 1, len(lines))
-                new = "" if kind == "delete" else data.draw(statements())
+                new = "" if kind == "delete" else data.draw(new_lines)
                 edit = TextEdit(Range(Position(line, 0), Position(end, 0)), new)
             text = apply_edits(text, [edit])
             analyser.edit(edit)
             lines = text.splitlines(keepends=True)
+        if data.draw(st.integers(0, 3)) == 0:
+            provider.book = data.draw(st.sampled_from(BOOKS))
         assert analyser.document.text == text
-        warm, cold = analyser.analysis(), analyse(text)
-        assert flow_picture(warm.flow) == flow_picture(cold.flow)
+        warm, cold = analyser.analysis(), analyse(text, provider=provider)
+        same = flow_picture(warm.flow) == flow_picture(cold.flow)
+        assert same, text
         assert warm.diagnostics == cold.diagnostics
+
+
+class Prompts:
+    """A folder with one file of prompts, which may change; ``book`` is its text."""
+
+    def __init__(self, book: str | None) -> None:
+        self.book = book
+
+    def _files(self) -> GivenFiles:
+        return GivenFiles({} if self.book is None else {"prompts.yaml": self.book})
+
+    def read(self, path: str) -> str:
+        return self._files().read(path)
+
+    def exists(self, path: str) -> bool:
+        return self._files().exists(path)
+
+
+def test_a_changed_file_of_prompts_shows_after_an_edit_of_edges_alone() -> None:
+    text = FRONT + WORKFLOW
+    provider = Prompts("one: Do it.\ntwo: Do the other.\ncode: Write it.\n")
+    analyser = Analyser(text, provider=provider)
+    assert "MW301" not in [found.code for found in analyser.analysis().diagnostics]
+    provider.book = "one: Do it.\ntwo: Do the other.\n"
+    line = text.splitlines().index("    A --> V")
+    edit = TextEdit(Range(Position(line, 0), Position(line + 1, 0)), "    A ==> V\n")
+    analyser.edit(edit)
+    found = analyser.analysis().diagnostics
+    assert [one.range.start.line for one in found if one.code == "MW301"] == [
+        text.splitlines().index('    GEN["CustomCodeGenerate<br/>(instruction: code)"]')
+    ]
+    assert found == analyse(apply_edits(text, [edit]), provider=provider).diagnostics

@@ -10,6 +10,7 @@ from tests.analysis.workflows import workflow
 from merrow_analysis.check import Analysis, analyse
 from merrow_analysis.definitions.configuration import parse_configuration
 from merrow_analysis.diagnostics import Severity
+from merrow_analysis.rules.registry import is_refused
 
 C = ":::CustomOp"
 WAITING = workflow(f"PROBLEM --> A{C} & B{C}", "A --> V:::ScEnsembleOp --> RETURN")
@@ -40,11 +41,14 @@ def codes(text: str, settings: str = "") -> list[str]:
 def test_a_consequence_is_told_where_its_cause_is_not(text: str, cause: str, consequence: str) -> None:
     assert cause in codes(text)
     assert consequence not in codes(text)
-    for silenced in (
-        codes(text, f'ignore = ["{cause}"]'),
-        codes(text.replace("flowchart TD\n", f"flowchart TD\n%% merrow: ignore-file[{cause}]\n")),
-        codes(text, f'[severity]\n{cause} = "hint"'),
-    ):
+    commented = codes(text.replace("flowchart TD\n", f"flowchart TD\n%% merrow: ignore-file[{cause}]\n"))
+    ways = [codes(text, f'ignore = ["{cause}"]'), codes(text, f'[severity]\n{cause} = "hint"')]
+    if is_refused(cause):
+        assert cause in commented
+        assert consequence not in commented
+    else:
+        ways.append(commented)
+    for silenced in ways:
         assert cause not in silenced
         assert consequence in silenced
     both = f'ignore = ["{cause}", "{consequence}"]'

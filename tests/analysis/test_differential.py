@@ -1,28 +1,27 @@
 """Our parser against the real Mermaid, on texts made up on the spot; Hypothesis shrinks what they disagree on.
 
-``MERROW_DIFFERENTIAL_EXAMPLES=20000`` makes a longer run, with texts that nobody has seen before.
+``MERROW_TIMES=60`` makes a longer run, with texts that nobody has seen before.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from scripts.conformance import OUTSIDE, disagreement
+from tests.examples import TIMES, examples
 from tests.judge import Mermaid, mermaid
 from tests.strategies import broken_flowcharts, flowcharts
 
 from merrow_analysis.syntax.sanitise import sanitise_label
 from merrow_analysis.syntax.structure import parse_record
 
-EXAMPLES = int(os.environ.get("MERROW_DIFFERENTIAL_EXAMPLES", "0"))
 # The same texts every time unless a longer run is asked for: a change is judged by what it changes, not by luck.
 compared = settings(
-    max_examples=EXAMPLES or 300,
-    derandomize=not EXAMPLES,
+    max_examples=examples(300),
+    derandomize=TIMES <= 1,
     database=None,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example],
@@ -37,8 +36,7 @@ def judge() -> Iterator[Mermaid]:
 
 def assert_same_reading(judge: Mermaid, text: str) -> None:
     expected = judge.judge(text)
-    if expected["kind"] in OUTSIDE:
-        return
+    assume(expected["kind"] not in OUTSIDE)
     differs = disagreement(text, expected, parse_record(text))
     assert differs is None, f"{differs.aspect}: expected {differs.expected}, got {differs.got}"
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from merrow_analysis.document import Document
 from merrow_analysis.syntax.parser import Diagram, parse_diagram
@@ -105,7 +104,7 @@ def edits(draw: st.DrawFn, count: int) -> list[tuple[float, float, str]]:
     ]
 
 
-@settings(max_examples=int(os.environ.get("MERROW_EXAMPLES", "400")), deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(st.data(), st.sampled_from([START, "", "flowchart TD\nA-->B", START.replace("\n", "\r\n"), "graph LR;A-->B;\n"]))
 def test_edits_give_what_a_cold_reading_gives(data: st.DataObject, start: str) -> None:
     document = Document(start)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import os
+from collections.abc import Iterable
 
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.analysis.decision_workflows import decision_workflows
+from tests.examples import examples
 
 from merrow_analysis.check import Analyser, Analysis, analyse
+from merrow_analysis.graph.conditions import ALWAYS, NEVER
 from merrow_analysis.graph.nodes import TypedEdge
 from merrow_analysis.text import Position, Range, TextEdit
 
@@ -60,12 +63,15 @@ def picture(analysis: Analysis) -> object:
     graph = analysis.typed
     if graph is None:
         return analysis.diagnostics
-    shape = graph.shape
+    shape, marks = graph.shape, graph.marks
+
+    def ids(handles: Iterable[int]) -> list[str]:
+        return [graph.node(handle).id for handle in handles]
+
     return (
         analysis.diagnostics,
         [
             (
-                node.index,
                 node.id,
                 repr(node.resolution),
                 node.placement.edges,
@@ -75,17 +81,37 @@ def picture(analysis: Analysis) -> object:
                 [mention.range for mention in node.conflicting],
                 [edge_picture(edge) for edge in node.incoming],
                 [edge_picture(edge) for edge in node.outgoing],
+                ids(shape.following[node.index]),
+                ids(shape.before[node.index]),
             )
             for node in graph.nodes
         ],
         [edge_picture(edge) for edge in graph.edges],
-        (shape.sources, shape.targets, shape.inputs, shape.outputs, shape.following, shape.before),
-        (shape.order, shape.cycles, shape.roots, shape.sinks, shape.repeated, shape.cuts),
+        (
+            ids(shape.inputs),
+            ids(shape.outputs),
+            ids(shape.order),
+            [ids(cycle) for cycle in shape.cycles],
+            ids(shape.cuts),
+        ),
+        [set(ids(nodes)) for nodes in (shape.roots, shape.sinks, shape.repeated, shape.wide, shape.wrong)],
+        [set(ids(nodes)) for nodes in (marks.found, marks.problems, marks.gathering, marks.decisions, marks.conflicts)],
         [node.id for node in graph.decisions],
+        [(node.id, graph.combinations.runs(node) in (NEVER, ALWAYS)) for node in graph.nodes],
+        graph.combinations.undecided is None,
     )
 
 
-@settings(max_examples=int(os.environ.get("MERROW_EXAMPLES", "150")), deadline=None)
+def check_same(warm: Analysis, cold: Analysis) -> None:
+    """Assert that two analyses say the same, without a comparison of everything in words, which takes minutes."""
+    said = [[(found.code, found.range, found.message) for found in one.diagnostics] for one in (warm, cold)]
+    assert [one for one in said[0] if one not in said[1]] == []
+    assert [one for one in said[1] if one not in said[0]] == []
+    same = picture(warm) == picture(cold)
+    assert same, "the same findings, but another graph"
+
+
+@settings(max_examples=examples(150))
 @given(st.data(), st.lists(edge_lines, min_size=3, max_size=20), st.booleans())
 def test_what_is_typed_again_after_an_edit_equals_what_is_typed_cold(
     data: st.DataObject, edges: list[str], objects_made: bool
@@ -106,4 +132,116 @@ def test_what_is_typed_again_after_an_edit_equals_what_is_typed_cold(
         analyser.edit(TextEdit(Range(Position(place, 0), Position(end, 0)), "".join(put)))
         if data.draw(st.booleans()):
             warm = analyser.analysis()
-            assert picture(warm) == picture(analyse("".join(lines)))
+            check_same(warm, analyse("".join(lines)))
+
+
+@settings(max_examples=examples(80), suppress_health_check=list(HealthCheck))
+@given(st.data(), decision_workflows(), st.booleans())
+def test_edges_of_several_decisions_are_typed_again_as_they_are_typed_cold(
+    data: st.DataObject, text: str, objects_made: bool
+) -> None:
+    lines = text.splitlines(keepends=True)
+    edges = [number for number, line in enumerate(lines) if "-->" in line]
+    analyser = Analyser(text)
+    first = analyser.analysis()
+    if objects_made:
+        picture(first)
+    for _ in range(data.draw(st.integers(1, 6))):
+        # Mostly the label or the target changes; the nodes and the number of lines do not, so that most is kept.
+        place, other = data.draw(st.sampled_from(edges)), data.draw(st.sampled_from(edges))
+        (source, arrow, target), (_, arrow_there, target_there) = lines[place].split(), lines[other].split()
+        kind = data.draw(st.sampled_from(["label", "target", "both", "nothing"]))
+        new = {
+            "label": f"{source} {arrow_there} {target}",
+            "target": f"{source} {arrow} {target_there}",
+            "both": f"{source} {arrow_there} {target_there}",
+            "nothing": "%% no edge",
+        }[kind]
+        analyser.edit(TextEdit(Range(Position(place, 0), Position(place + 1, 0)), f"{new}\n"))
+        edited = [*lines[:place], f"{new}\n", *lines[place + 1 :]]
+        check_same(analyser.analysis(), analyse("".join(edited)))
+        if kind == "nothing":
+            # Put the edge back: what was said without it must not stay.
+            analyser.edit(TextEdit(Range(Position(place, 0), Position(place + 1, 0)), lines[place]))
+        else:
+            lines = edited
+        check_same(analyser.analysis(), analyse("".join(lines)))
+
+
+typed_lines = st.one_of(
+    edge_lines,
+    declaration_lines,
+    st.sampled_from(
+        [
+            "    NEW --> N1",
+            "    N3 --> NEW2 --> N7",
+            "    N6 --> |x| UNKNOWN & N2",
+            "    class NEW CustomOp",
+            "    class N5,NEW,D2 DecisionOp",
+            "    classDef TestOp fill:#eee",
+            "    NEW[Test]:::CustomOp --> RETURN",
+            "    %% merrow: ignore[MW102]",
+            "    N1 -->",
+            "    N5 --",
+            "",
+            "    subgraph G",
+            "    end",
+            "    D1 -- yes --> NEW",
+            "    linkStyle 0 stroke:#f00",
+            "    N5@{ op: Custom, prompt: p }",
+        ]
+    ),
+)
+
+
+@settings(max_examples=examples(60))
+@given(st.data(), st.lists(edge_lines, min_size=3, max_size=14))
+def test_lines_typed_character_by_character_are_analysed_as_if_read_cold(data: st.DataObject, edges: list[str]) -> None:
+    """Ids are born and go while they are typed, statements break and hold, lines come and go. Every version stays true."""
+    lines = [f"{line}\n" for line in (*DECLARATIONS, *edges)]
+    analyser = Analyser("".join(lines))
+    versions = [("".join(lines), analyser.analysis())]
+    for _ in range(data.draw(st.integers(1, 3))):
+        new = data.draw(typed_lines)
+        place = data.draw(st.integers(1, len(lines)))
+        if data.draw(st.booleans()) and place < len(lines):
+            # The line that is there is taken away from its end, and the new one typed in its place.
+            old = lines[place].rstrip("\n")
+            states = [old[:end] for end in range(len(old), -1, -1)] + [new[:end] for end in range(1, len(new) + 1)]
+        else:
+            lines.insert(place, "\n")
+            analyser.edit(TextEdit(Range(Position(place, 0), Position(place, 0)), "\n"))
+            states = [new[:end] for end in range(len(new) + 1)]
+        step = data.draw(st.integers(1, 4))
+        for state in (*states[::step], states[-1]):
+            before = len(lines[place].rstrip("\n"))
+            analyser.edit(TextEdit(Range(Position(place, 0), Position(place, before)), state))
+            lines[place] = f"{state}\n"
+            if data.draw(st.integers(0, 3)) == 0:
+                versions.append(("".join(lines), analyser.analysis()))
+                if data.draw(st.booleans()):
+                    check_same(versions[-1][1], analyse(versions[-1][0]))
+    for text, analysis in versions:
+        check_same(analysis, analyse(text))
+
+
+def test_a_case_edge_that_stays_follows_its_case_to_another_number() -> None:
+    """Two edges out of a Decision change places, so that its cases are numbered the other way round."""
+    first, second = '    D -->|yes| A["Custom<br/>(role: a)"]\n', '    D -->|no| B["Custom<br/>(role: b)"]\n'
+    head = (
+        'flowchart TD\n    PROBLEM([p]):::Interface --> R["Review<br/>"]\n    PROBLEM -->|solution| R\n'
+        "    R -->|result:when| D{ok?}:::DecisionOp\n"
+    )
+    tail = (
+        '    D -->|yes| C["Custom<br/>(role: c)"]\n    PROBLEM -->|input| A & B & C\n'
+        "    A & B & C --> RETURN([r]):::Interface\n"
+    )
+    analyser = Analyser(head + first + second + tail)
+    check_same(analyser.analysis(), analyse(head + first + second + tail))
+    analyser.edit(TextEdit(Range(Position(4, 0), Position(6, 0)), second + first))
+    warm, cold = analyser.analysis(), analyse(head + second + first + tail)
+    check_same(warm, cold)
+    for graph in (warm.typed, cold.typed):
+        assert graph is not None
+        runs = {name: graph.combinations.runs(graph.by_id[name]) for name in "ABC"}
+        assert runs["A"] == runs["C"] != runs["B"]

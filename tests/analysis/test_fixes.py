@@ -6,7 +6,6 @@ still makes the file no harder to read.
 
 from __future__ import annotations
 
-import os
 import re
 from collections import Counter
 from pathlib import Path
@@ -14,6 +13,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from merrow_analysis.check import analyse
 from merrow_analysis.diagnostics import Applicability, Diagnostic, Fix, Severity
@@ -70,7 +70,7 @@ def check_all(text: str) -> None:
             check_fix(text, diagnostic, fix)
 
 
-def examples() -> list[tuple[str, str]]:
+def page_examples() -> list[tuple[str, str]]:
     found = []
     for page in PAGES:
         for number, text in enumerate(_FENCE.findall(page.read_text(encoding="utf-8"))):
@@ -78,7 +78,7 @@ def examples() -> list[tuple[str, str]]:
     return found
 
 
-@pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in examples()])
+@pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in page_examples()])
 def test_fixes_of_the_pages_examples(text: str) -> None:
     check_all(text)
 
@@ -152,7 +152,7 @@ def damaged(draw: st.DrawFn) -> str:
     return "".join(lines)
 
 
-@settings(max_examples=int(os.environ.get("MERROW_EXAMPLES", "150")), deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(damaged())
 def test_fixes_of_damaged_workflows(text: str) -> None:
     check_all(text)

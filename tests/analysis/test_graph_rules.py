@@ -6,6 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.analysis.workflows import diagnose, errors, told, workflow
+from tests.examples import examples
 
 from merrow_analysis.check import analyse
 from merrow_analysis.diagnostics import Applicability, Diagnostic, Severity
@@ -137,7 +138,7 @@ ARROWS = st.sampled_from(
 )
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.tuples(PIECES, ARROWS, PIECES), max_size=14))
 def test_any_graph_is_survived_and_its_places_are_in_the_text(edges: list[tuple[str, str, str]]) -> None:
     text = "flowchart TD\n" + "\n".join(" ".join(edge) for edge in edges) + "\n"
@@ -181,3 +182,30 @@ class TestSubgraphs:
 
     def test_an_edge_to_one_is_an_error_still(self) -> None:
         assert "MW104" in errors(workflow(*self.PART, "PROBLEM --> part"))
+
+
+@pytest.mark.parametrize("port", ["", "|solutions|"])
+def test_samples_of_an_unknown_type_are_enough_for_an_ensemble(port: str) -> None:
+    text = workflow("A@{ op: Custom, samples: 3, returns: Nope }", "PROBLEM --> A", f"A -->{port} {VOTE} --> RETURN")
+    assert "MW105" not in errors(text)
+    assert "MW105" in errors(text.replace("samples: 3, ", ""))
+
+
+def test_an_edge_to_no_port_of_an_ensemble_is_one_error() -> None:
+    text = workflow(f"PROBLEM --> A{C} & B{C}", f"A --> {VOTE} --> RETURN", "B -->|nope| V")
+    assert errors(text) == ["MW201"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "found"),
+    [(3, 3, 1), (2, 3, 0), (3, 2, 0), (2, 2, 0), (4, 3, 1)],
+)
+def test_a_bottleneck_is_wide_before_and_after(before: int, after: int, found: int) -> None:
+    """Inputs and outputs beside the work are no work that waits."""
+    firsts, lasts = [f"A{number}" for number in range(before)], [f"B{number}" for number in range(after)]
+    lines = [f"{name}[Custom]{C}" for name in (*firsts, "X", *lasts)]
+    lines += [f"PROBLEM --> {name} --> X" for name in firsts]
+    lines += [f"X --> {name} --> LAST" for name in lasts]
+    lines += [f"LAST[Custom]{C} --> RETURN", "PROBLEM --> X", "X --> RETURN2", "RETURN2([more]):::Interface"]
+    hints = [one for one in diagnose(workflow(*lines)) if one.code == "MW402" and one.message.count("through X")]
+    assert len(hints) == found

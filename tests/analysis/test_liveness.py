@@ -5,9 +5,11 @@ from __future__ import annotations
 from itertools import product
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from tests.analysis.decision_workflows import decision_workflows
 from tests.analysis.workflows import diagnose, errors, told, typed, workflow
+from tests.examples import examples
 
 from merrow_analysis.graph.conditions import ALWAYS, NEVER, Conditions, TooManyCombinationsError
 from merrow_analysis.graph.nodes import TypedGraph
@@ -132,8 +134,8 @@ def all_choices(graph: TypedGraph) -> list[dict[str, int]]:
     return [dict(zip([node.id for node in decisions], choice, strict=True)) for choice in product(*ranges)]
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(workflows())
+@settings(max_examples=examples(200), suppress_health_check=[HealthCheck.too_slow])
+@given(workflows() | decision_workflows())
 def test_the_symbolic_answer_is_that_of_every_single_combination(text: str) -> None:
     graph = typed(text)
     answer = combinations(graph)
@@ -148,14 +150,22 @@ def test_the_symbolic_answer_is_that_of_every_single_combination(text: str) -> N
         assert seen[node.id] == expected, node.id
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(workflows())
-def test_a_workflow_without_errors_never_meets_a_missing_or_ill_typed_value(text: str) -> None:
-    graph = typed(text)
-    if errors(text):
-        return
-    for choice in all_choices(graph):
-        simulate(graph, choice)
+def test_a_workflow_without_errors_never_meets_a_missing_or_ill_typed_value() -> None:
+    run = 0
+    wanted = examples(200)
+
+    @settings(max_examples=wanted, suppress_health_check=list(HealthCheck))
+    @given(decision_workflows() | decision_workflows() | workflows())
+    def check(text: str) -> None:
+        nonlocal run
+        graph = typed(text)
+        assume(len(graph.decisions) >= 2 and not errors(text))
+        for choice in all_choices(graph):
+            simulate(graph, choice)
+        run += 1
+
+    check()
+    assert run >= wanted, f"only {run} of the workflows drawn were free of errors and had two Decisions or more"
 
 
 def simulate(graph: TypedGraph, choice: dict[str, int]) -> None:

@@ -167,3 +167,30 @@ def test_an_input_of_a_decision_that_its_expression_does_not_use() -> None:
     assert unused("len(score) > len(task)") == []
     assert unused("len(score) > 3") == ["task"]
     assert unused("1 < 2") == ["score", "task"]
+
+
+def test_an_edge_to_another_port_of_an_ensemble_leaves_one_finding() -> None:
+    """That nothing votes is MW105; that the port of the votes is empty is not reported beside it."""
+    text = workflow(*DRAFT, 'V["ScEnsemble"]:::ScEnsembleOp', "PROBLEM -->|problem| V", "V --> RETURN", "A --> RETURN")
+    assert [code for code, _ in told(text) if code in ("MW105", "MW204")] == ["MW105"]
+
+
+OPERATORS = """workflow:
+  operators:
+    Compare:
+      inputs: {left?: Text, right: Text, extra?: Text}
+      outputs: {better: Text}
+      prompt: Compare them.
+    Choose:
+      inputs: {left: Text, right: Text}
+      outputs: {better: Text}
+      prompt: Choose one.
+"""
+
+
+def test_of_equally_near_ports_an_unlabelled_edge_feeds_the_one_that_must_be_fed() -> None:
+    text = workflow(*DRAFT, "V[Compare]", "A --> V", "V --> RETURN", front=OPERATORS)
+    assert edge(typed(text), "A", "V").port == "right"
+    assert told(text) == [("MW202", "-->")]
+    both = workflow(*DRAFT, "V[Choose]", "A --> V", "V --> RETURN", front=OPERATORS)
+    assert "MW203" in [code for code, _ in told(both)]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from merrow_analysis.check import analyse
+from merrow_analysis.definitions.configuration import parse_configuration
 from merrow_analysis.diagnostics import Diagnostic, Severity
 from merrow_analysis.rules.parameter_rules import CONFLICT, UNKNOWN_KEY
 from merrow_analysis.rules.registry import Rule
@@ -103,3 +105,47 @@ def test_the_fix_removes_what_is_unused(before: str, after: str) -> None:
 
 def test_a_comment_with_nothing_below_it_is_unused() -> None:
     assert run("flowchart TD\nA --> B\n%% merrow: ignore[MW304]\n", at(1)) == ([1], [("MW512", 2)])
+
+
+REFUSED = """flowchart TD
+    PROBLEM([Problem]):::Interface
+    A@{ op: Custom, prompt: x }
+    RETURN([Answer]):::Interface
+    PROBLEM --> A --> RETURN
+    A B
+    classDef Interface fill:#e2e2f2
+"""
+
+
+@pytest.mark.parametrize("comment", ["ignore[MW001]", "ignore[MW0]", "ignore", "ignore[syntax-error]"])
+def test_no_comment_suppresses_what_mermaid_refuses(comment: str) -> None:
+    for text in (
+        REFUSED.replace("    A B", f"    %% merrow: {comment}\n    A B"),
+        REFUSED.replace("    A B", f"    %% merrow: {comment.replace('ignore', 'ignore-file')}\n    A B"),
+    ):
+        analysis = analyse(text)
+        assert "MW001" in [one.code for one in analysis.diagnostics]
+        assert not analysis.is_valid
+        (unused,) = [one for one in analysis.diagnostics if one.code == "MW512"]
+        assert apply_edits(text, unused.fixes[0].edits) == REFUSED
+
+
+def test_a_refusal_stays_an_error_whatever_the_configuration_shows() -> None:
+    for settings in ('ignore = ["MW001"]', '[severity]\nMW001 = "hint"'):
+        analysis = analyse(REFUSED, config=parse_configuration(settings))
+        assert [one.code for one in analysis.errors] == ["MW001"]
+        assert not analysis.is_valid
+
+
+def test_a_suppression_of_a_refusal_is_reported_in_any_flowchart() -> None:
+    text = "flowchart TD\n    %% merrow: ignore[MW001, MW402]\n    A B\n"
+    assert [(one.code, one.range.start.line) for one in analyse(text).diagnostics] == [("MW512", 1), ("MW001", 2)]
+    (vain, _) = analyse(text).diagnostics
+    assert "MW001" in vain.message
+    assert "can't be ignored" in vain.message
+
+
+def test_an_unknown_rule_that_would_silence_nothing_is_removed() -> None:
+    text = "flowchart TD\n%% merrow: ignore[MW3O4]\nA --> B\n"
+    _, [unknown] = apply(parse_diagram(text).blocks, [])
+    assert apply_edits(text, unknown.fixes[0].edits) == "flowchart TD\nA --> B\n"

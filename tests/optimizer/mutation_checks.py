@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from tests.workflows import workflows
 
 from merrow_analysis.check import Analysis, analyse
-from merrow_analysis.diagnostics import Severity
+from merrow_analysis.diagnostics import Diagnostic, Severity
 from merrow_analysis.text import Range, apply_edits
 from merrow_optimizer.mutations.base import Delta, Move, workflow_difference
 from merrow_optimizer.mutations.moves import OPERATORS, Choice, moves
@@ -28,16 +29,24 @@ Findings = Counter[tuple[str, str]]
 
 
 def findings(analysis: Analysis, *severities: Severity) -> Findings:
-    """Diagnostics by code and node; one on an edge counts for the node it leads into."""
-    where: dict[Range, str] = {edge.range: edge.target.id for edge in reversed(analysis.flow.edges)}
-    for edge in reversed(analysis.flow.edges):
+    """Diagnostics by code and node; one on an edge counts for the node it leads into.
+
+    Where one arrow draws several edges, it counts for the one of these nodes that its message names.
+    """
+    where: dict[Range, list[str]] = {}
+    for edge in analysis.flow.edges:
+        where.setdefault(edge.range, []).append(edge.target.id)
         if edge.arrow.label is not None:
-            where[edge.block.range(edge.arrow.label.span)] = edge.target.id
+            where.setdefault(edge.block.range(edge.arrow.label.span), []).append(edge.target.id)
     for node in analysis.flow.nodes.values():
-        where.update((mention.range, node.id) for mention in node.mentions)
-    return Counter(
-        (found.code, where.get(found.range, "")) for found in analysis.diagnostics if found.severity in severities
-    )
+        where.update((mention.range, [node.id]) for mention in node.mentions)
+
+    def owner(found: Diagnostic) -> str:
+        names = where.get(found.range, [""])
+        words = set(re.findall(r"\w+", found.message))
+        return next((name for name in names if name in words), names[0])
+
+    return Counter((found.code, owner(found)) for found in analysis.diagnostics if found.severity in severities)
 
 
 def check_mutant(before: Analysis, text: str, move: Move) -> tuple[str, Analysis]:

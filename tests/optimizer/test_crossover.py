@@ -6,8 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, assume, given, reject, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.optimizer.mutation_checks import CORPUS, EXAMPLES, needs_corpus, rough_workflows
 from tests.server.program import in_process
 from tests.workflows import workflows
@@ -18,7 +19,7 @@ from merrow_analysis.diagnostics import Severity
 from merrow_analysis.ide.node_text import prompt_of, role_of
 from merrow_optimizer.mutations.crossover import Child, CrossoverRefusedError, children, crossover
 
-SMALL = settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=30)
+SMALL = settings(suppress_health_check=list(HealthCheck), max_examples=examples(30))
 VALID = [*EXAMPLES, *sorted((CORPUS / "mmd").glob("v*.mmd"))]
 
 A = """---
@@ -100,18 +101,26 @@ def check(child: Child, *parents: Analysis) -> Analysis:
     return found
 
 
-@SMALL
-@given(workflows() | rough_workflows(), rough_workflows() | workflows(), st.integers(0, 99))
-def test_children_of_valid_workflows_are_valid_and_repeatable(first: str, second: str, seed: int) -> None:
-    parents = analyse(first), analyse(second)
-    assume(all(parent.is_valid for parent in parents))
-    try:
-        found = crossover(*parents, seed)
-    except CrossoverRefusedError:
-        return
-    assert found == crossover(analyse(first), analyse(second), seed)
-    for child in found:
-        check(child, *parents)
+def test_children_of_valid_workflows_are_valid_and_repeatable() -> None:
+    pairs = 0
+
+    @SMALL
+    @given(workflows() | rough_workflows(), rough_workflows() | workflows(), st.integers(0, 99))
+    def check_pair(first: str, second: str, seed: int) -> None:
+        nonlocal pairs
+        parents = analyse(first), analyse(second)
+        assume(all(parent.is_valid for parent in parents))
+        try:
+            found = crossover(*parents, seed)
+        except CrossoverRefusedError:
+            reject()
+        assert found == crossover(analyse(first), analyse(second), seed)
+        for child in found:
+            check(child, *parents)
+        pairs += 1
+
+    check_pair()
+    assert pairs >= examples(30)
 
 
 @SMALL
@@ -128,6 +137,7 @@ def test_every_node_is_a_parents_node(first: str, second: str) -> None:
 
 
 @needs_corpus
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("first", VALID, ids=lambda path: path.stem)
 def test_corpus_pairs(first: Path) -> None:
     mine = analyse(first.read_text("utf-8"))

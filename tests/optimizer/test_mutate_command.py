@@ -88,7 +88,7 @@ def test_what_is_not_safe_says_why(capsys: Capture) -> None:
         (["flow.mmd"], "Say one of --list, --apply ID and --random N."),
         (["flow.mmd", "--list", "--random", "1"], "Say one of --list, --apply ID and --random N."),
         (["flow.mmd", "--apply", "0"], "flow.mmd has no mutation 0"),
-        (["plain.mmd", "--list"], "plain.mmd is no workflow"),
+        (["plain.mmd", "--list"], "plain.mmd is not a workflow"),
         (["missing.mmd", "--list"], "missing.mmd"),
     ],
 )

@@ -8,6 +8,7 @@ from random import Random
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.optimizer.mutation_checks import (
     CORPUS,
     EXAMPLES,
@@ -19,11 +20,12 @@ from tests.optimizer.mutation_checks import (
 from tests.workflows import workflows
 
 from merrow_analysis.check import analyse
+from merrow_analysis.diagnostics import Severity
 from merrow_optimizer.mutations.moves import DEFAULT, draw, moves
 from merrow_optimizer.mutations.names import ADDITION
 
 GRAPHS = sorted((CORPUS / "mmd").glob("*.mmd"))
-SMALL = settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=25)
+SMALL = settings(suppress_health_check=list(HealthCheck), max_examples=examples(25))
 
 
 def check_all(text: str, undo: int = 3) -> int:
@@ -62,6 +64,74 @@ def test_random_chains(text: str, seed: int) -> None:
         if move.operator == ADDITION:
             check_undone(analysis, move, mutant, after)
         text, analysis = mutant, after
+
+
+def with_suppressions(text: str) -> str:
+    """The text with a comment above each line with a finding that suppresses it."""
+    found = analyse(text).diagnostics
+    lines = text.splitlines(keepends=True)
+    for line in sorted({one.range.start.line for one in found}, reverse=True):
+        codes = sorted({one.code for one in found if one.range.start.line == line})
+        lines.insert(line, f"%% merrow: ignore[{', '.join(codes)}] on purpose\n")
+    return "".join(lines)
+
+
+UNLABELLED = """\
+flowchart TD
+    PROBLEM([Problem]):::Interface
+    RETURN([Return]):::Interface
+    classDef Interface fill:#e2e2f2
+    A["Custom<br/>(role: one)"]:::CustomOp
+    V["Programmer<br/>"]
+    F["Format<br/>"]
+    classDef CustomOp fill:#d0e1f9
+    PROBLEM --> A
+    PROBLEM --> V
+    A -->|analysis| V
+    V --> F
+    PROBLEM -->|problem| F
+    F --> RETURN
+"""
+
+
+def test_what_a_comment_suppresses_is_looked_at_again_in_each_mutant() -> None:
+    """A comment that no longer suppresses anything is a warning of its own, which no mutation may bring."""
+    text = with_suppressions(UNLABELLED)
+    before = analyse(text)
+    assert "merrow: ignore[MW202" in text
+    assert before.is_valid
+    assert not [one for one in before.diagnostics if one.severity is Severity.WARNING]
+    made = list(moves(before))
+    assert len(made) > 10
+    for move in made:
+        check_mutant(before, text, move)
+    assert len(made) < len(list(moves(analyse(UNLABELLED))))
+
+
+@SMALL
+@given(workflows() | rough_workflows(), st.data())
+def test_files_with_suppressions_and_broken_statements(text: str, data: st.DataObject) -> None:
+    lines = text.splitlines(keepends=True)
+    ending = "\r\n" if lines[-1].endswith("\r\n") else "\n"
+    lines[-1] = lines[-1].rstrip("\r\n") + ending
+    first = next(number for number, line in enumerate(lines) if line.startswith(("flowchart", "graph"))) + 1
+    codes = st.sampled_from(["MW202", "MW402", "MW404", "MW101", "MW3", "MW2, MW4"])
+    for _ in range(data.draw(st.integers(1, 3))):
+        remark = data.draw(st.sampled_from(["%% merrow: ignore[{}] on purpose", "A[x[y] {}", "--> {}"]))
+        remark = remark.format(data.draw(codes))
+        lines.insert(data.draw(st.integers(first, len(lines))), f"    {remark}{ending}")
+    changed = "".join(lines)
+    before = analyse(changed)
+    assume(before.typed is not None)
+    random = Random(data.draw(st.integers(0, 2**32)))
+    for _ in range(4):
+        move = draw(before, random, DEFAULT)
+        if move is None:
+            return
+        mutant, after = check_mutant(before, changed, move)
+        known = {(one.code, one.message) for one in before.diagnostics}
+        new = [one for one in after.diagnostics if one.severity is not Severity.HINT]
+        assert [one for one in new if (one.code, one.message) not in known] == [], mutant
 
 
 @SMALL

@@ -8,6 +8,7 @@ from tests.optimizer.test_mutation_writing import workflow
 from merrow_analysis.check import analyse
 from merrow_optimizer.mutations.base import Delta, Move, Refused, workflow_difference
 from merrow_optimizer.mutations.moves import DEFAULT, OPERATORS, Choice, changes, find, identity, moves
+from merrow_optimizer.mutations.names import ADDITION
 from merrow_optimizer.mutations.preconditions import ALL
 from merrow_optimizer.mutations.subject import Subject
 
@@ -113,6 +114,81 @@ def test_what_is_inserted_in_one_of_two_branches_to_a_node_can_be_taken_out_agai
         back = answer(mutant, f"Remove {new}")
         assert isinstance(back, Move)
         assert workflow_difference(analyse(text), analyse(back.apply(mutant))) == Delta()
+
+
+LINE = FRAME.replace("    ENTRY_POINT([Name]):::Interface\n", "")
+
+
+def test_no_subgraph_is_emptied() -> None:
+    text = workflow(
+        "subgraph ALONE",
+        'A["Custom<br/>(role: one)"]:::CustomOp',
+        "end",
+        "subgraph TWO",
+        'B["Custom<br/>(role: two)"]:::CustomOp',
+        'C["Custom<br/>(role: three)"]:::CustomOp',
+        "end",
+        "PROBLEM --> A --> B --> C --> RETURN",
+        frame=LINE,
+    )
+    refused = answer(text, "Remove A")
+    assert isinstance(refused, Refused)
+    assert refused.precondition == "bridge"
+    assert "ALONE" in refused.reason
+    assert isinstance(answer(text, "Remove B"), Move)
+    for move in moves(analyse(text)):
+        after = analyse(move.apply(text))
+        assert all(subgraph.nodes for subgraph in after.flow.subgraphs.values()), move.title
+
+
+@pytest.mark.parametrize(("more", "safe"), [(15, True), (16, False), (17, False)])
+def test_no_change_draws_more_than_500_edges(more: int, safe: bool) -> None:
+    """Two layers of 21 nodes have 484 edges; ``more`` come to it."""
+    text = workflow(
+        *(f'{layer}{number}["Custom<br/>(role: r)"]:::CustomOp' for layer in "AB" for number in range(21)),
+        'LAST["Custom<br/>(role: last)"]:::CustomOp',
+        f"PROBLEM --> {' & '.join(f'A{number}' for number in range(21))}",
+        f"{' & '.join(f'A{number}' for number in range(21))} --> {' & '.join(f'B{number}' for number in range(21))}",
+        f"{' & '.join(f'B{number}' for number in range(21))} --> LAST --> RETURN",
+        f"PROBLEM --> {' & '.join(f'B{number}' for number in range(more))}",
+        frame=LINE,
+    )
+    analysis = analyse(text)
+    assert len(analysis.flow.edges) == 484 + more
+    wide = Choice({ADDITION: OPERATORS[ADDITION]}, ALL, max_nodes=100)
+    title = "Insert Custom on LAST -> RETURN"
+    change = next(change for change in changes(Subject(analysis), wide) if change.title == title)
+    found = find(analysis, identity(change), wide)
+    assert isinstance(found, Move) is safe
+    if isinstance(found, Refused):
+        assert found.precondition == "capacity"
+        assert "500 edges" in found.reason
+
+
+def test_a_port_for_the_problem_may_stay_fed_by_work_but_not_come_to_be() -> None:
+    text = workflow(
+        'A["Custom<br/>(role: one)"]:::CustomOp',
+        'B["Custom<br/>(role: two)"]:::CustomOp',
+        'R["Review<br/>"]',
+        "PROBLEM --> A & B",
+        "A -->|problem| R",
+        "B -->|solution| R",
+        'C["Custom<br/>(role: three)"]:::CustomOp',
+        "A & B & R --> C --> RETURN",
+        frame=LINE,
+    )
+    assert isinstance(answer(text, "Let R read B instead of A"), Move)
+    usual = text.replace("A -->|problem| R", "PROBLEM -->|problem| R")
+    refused = answer(usual, "Let R read A instead of PROBLEM")
+    assert isinstance(refused, Refused)
+    assert refused.precondition == "kinds"
+
+
+@pytest.mark.parametrize("most", [5, 6, 7, 8])
+def test_a_workflow_grows_to_the_bound_and_not_beyond(most: int) -> None:
+    found = list(moves(analyse(VOTE), Choice(OPERATORS, ALL, max_nodes=most)))
+    sizes = [5 + len(move.delta.added_nodes) - len(move.delta.removed_nodes) for move in found]
+    assert max(sizes) == most
 
 
 def test_growth_is_bounded() -> None:

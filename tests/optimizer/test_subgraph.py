@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.optimizer.mutation_checks import CORPUS, EXAMPLES, check_mutant, needs_corpus, rough_workflows
 from tests.workflows import workflows
 
@@ -59,7 +60,7 @@ def test_corpus(path: Path) -> None:
         check_mutant(before, text, move)
 
 
-@settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=20)
+@settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=examples(20))
 @given(workflows() | rough_workflows(), st.integers(0, 9))
 def test_generated_workflows(text: str, which: int) -> None:
     before = analyse(text)
@@ -68,7 +69,7 @@ def test_generated_workflows(text: str, which: int) -> None:
             check_mutant(before, text, move)
 
 
-@settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=10)
+@settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=examples(10))
 @given(workflows(), st.integers(0, 999))
 def test_chains_are_repeatable(text: str, seed: int) -> None:
     first = [(mutant.move.id, mutant.text) for mutant in random_mutants(text, 3, seed, SUBGRAPHS)]

@@ -54,6 +54,17 @@ def test_some_folders_are_never_entered(skipped: str) -> None:
     assert found(".") == ["x.mmd"]
 
 
+@pytest.mark.parametrize("name", ["venv", "env", "tools/py312"])
+def test_a_virtual_environment_is_skipped_whatever_its_name(name: str) -> None:
+    make("x.mmd", f"{name}/pyvenv.cfg", f"{name}/lib/site-packages/package/README.md", f"{name}s/y.mmd")
+    assert found(".") == sorted(["x.mmd", f"{name}s/y.mmd"], key=lambda path: path.split("/"))
+
+
+def test_a_virtual_environment_that_is_asked_for_is_entered() -> None:
+    make("venv/pyvenv.cfg", "venv/y.mmd")
+    assert found("venv") == ["venv/y.mmd"]
+
+
 def test_gitignore_is_honoured_the_deepest_speaks_last() -> None:
     make("keep.mmd", "build/x.mmd", "sub/a.mmd", "sub/b.mmd", "sub/deep/a.mmd")
     Path(".gitignore").write_text("build/\na.mmd\n")
@@ -114,6 +125,7 @@ def target(name: str) -> Target:
     ("data", "sentence"),
     [
         (b"flow\0chart", "x.mmd is a binary file: there is a NUL byte at offset 4."),
+        (b"\0flowchart", "x.mmd is a binary file: there is a NUL byte at offset 0."),
         (b"a\nb\xff\n", "x.mmd is not UTF-8: line 2 has a byte that doesn't belong there; save it as UTF-8."),
         ("flowchart".encode("utf-16"), "x.mmd is UTF-16, not UTF-8; save it as UTF-8."),
     ],

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from tests.server.program import GOOD, ONE_VOICE, in_process, markdown, merrow, write
@@ -149,3 +150,25 @@ def _read(terminal: int) -> bytes:
         return os.read(terminal, 65536)
     except OSError:
         return b""
+
+
+def test_no_file_of_the_current_folder_is_imported() -> None:
+    names = (
+        "click",
+        "json",
+        "rich",
+        "openai",
+        "aiohttp",
+        "merrow_analysis",
+        "merrow_runtime",
+        "difflib",
+        "tempfile",
+        "secrets",
+    )
+    for name in names:
+        write(f"{name}.py", f"open({name + '.hit'!r}, 'w')\nraise SystemExit('planted')\n")
+    write("good.mmd", GOOD)
+    assert merrow("check", "good.mmd").code == 0
+    run = merrow("run", "good.mmd", "--input", "PROBLEM=x", "--no-store")
+    assert run.code == 0, run.err
+    assert list(Path.cwd().glob("*.hit")) == []

@@ -318,8 +318,11 @@ def test_ctrl_c_stops_the_run_and_keeps_what_is_finished(capsys: Capture) -> Non
         assert b"Traceback" not in err
     assert the_run(capsys)["status"] == "cancelled"
     with serving() as server:
-        resumed = in_process(capsys, "resume", the_run(capsys)["run"], "--base-url", server.base_url)
-        assert resumed.code == 0
+        again = ("resume", the_run(capsys)["run"], "--base-url", server.base_url)
+        refused = in_process(capsys, *again)
+        assert (refused.code, server.requests) == (2, [])
+        assert "Choose --reuse same" in refused.err
+        assert in_process(capsys, *again, "--reuse", "any").code == 0
         assert len(server.requests) == 1
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from tests.runtime.openai_server import Cut, Hang, Raw, Received, Reply, Status, Step, serving
-from tests.runtime.workflows import CHAIN
+from tests.runtime.workflows import CHAIN, layers
 from tests.server.program import in_process, write
 
 Capture = pytest.CaptureFixture[str]
@@ -151,3 +151,41 @@ def test_a_server_that_is_not_there_is_told(capsys: Capture) -> None:
     outcome = in_process(capsys, "run", "flow.mmd", "--input", "problem=1", "--base-url", base_url)
     assert outcome.code == 1
     assert f"Node A: The endpoint {base_url.removesuffix('/v1')} refuses connections" in outcome.err
+
+
+@pytest.mark.parametrize(
+    "arguments", [(), ("--json",), ("--budget-tokens", "1000000")], ids=["whole", "streamed", "budget"]
+)
+@pytest.mark.parametrize("nowhere", ["refused", "unresolved", "no TLS"])
+def test_what_was_never_sent_is_not_counted(nowhere: str, arguments: tuple[str, ...], capsys: Capture) -> None:
+    write("flow.mmd", layers(2, 6))
+    with serving() as server:
+        base_url = server.base_url.replace("http:", "https:")
+        if nowhere == "no TLS":
+            outcome = in_process(capsys, "run", "flow.mmd", "--base-url", base_url, "--input", "PROBLEM=x", *arguments)
+    if nowhere != "no TLS":
+        base_url = server.base_url if nowhere == "refused" else "http://merrow-nowhere.invalid/v1"
+        outcome = in_process(capsys, "run", "flow.mmd", "--base-url", base_url, "--input", "PROBLEM=x", *arguments)
+    assert outcome.code == 1
+    [run] = in_process(capsys, "runs", "--format", "json").json
+    assert (run["status"], run["usage"]["calls"], run["usage"]["prompt_tokens"]) == ("failed", 0, 0)
+    assert run["usage"]["cost_usd"] == 0
+    assert in_process(capsys, "show", run["run"], "--format", "json").json["lost"] == []
+
+
+def test_what_was_sent_is_counted_though_the_server_has_gone_since(capsys: Capture) -> None:
+    """A node that asks after the server has gone stops the others, whose requests it had taken."""
+    write("flow.mmd", side_by_side([Hang(), Reply("x")]).replace(", timeout: 0.5", ""))
+    steps: list[Received] = []
+
+    def answer(request: Received) -> Step:
+        steps.append(request)
+        if "Join" in request.prompt or "N0" in request.prompt:
+            return Hang()
+        return Status(401, "No such key")
+
+    with serving(answer) as server:
+        outcome = in_process(capsys, "run", "flow.mmd", "--base-url", server.base_url, "--input", "PROBLEM=x")
+    assert outcome.code == 1
+    [run] = in_process(capsys, "runs", "--format", "json").json
+    assert run["usage"]["calls"] == len(steps) - 1

@@ -9,6 +9,7 @@ import jsonschema
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.server.program import GOOD, ONE_VOICE, UNLABELLED, in_process, markdown, write
 
 from merrow_analysis.diagnostics import Applicability, Diagnostic, Fix, Related, Severity
@@ -81,7 +82,16 @@ DIAGNOSTICS = st.builds(
 )
 
 
-@settings(max_examples=50, deadline=None)
+@pytest.mark.parametrize("half", [0xDD00, 0xDCFF, 0xD83D])
+def test_a_file_name_with_half_a_pair_of_surrogates_has_a_uri(half: int) -> None:
+    found = Diagnostic("MW105", "name", Severity.ERROR, "", Range(Position(0, 0), Position(0, 0)))
+    run = check(json.loads(sarif.render(Report([FileReport(f"a{chr(half)}.mmd", ["x"], [found])], []))))
+    uri = run["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+    assert uri.startswith("a%")
+    assert uri.endswith(".mmd")
+
+
+@settings(max_examples=examples(50), deadline=None)
 @given(
     st.text(min_size=1, max_size=10, alphabet=st.characters(exclude_characters="\0")),
     st.lists(st.text(max_size=20), max_size=4),

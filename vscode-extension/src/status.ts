@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 import { Command } from './contributed';
 import type { Activity } from './context';
+import { plain } from './plain';
 import { selector } from './selector';
 import { shownStatus } from './statusText';
 import type { Life } from './server/supervisor';
@@ -48,8 +49,8 @@ export class Status implements vscode.Disposable {
 
   private show(): void {
     const shown = shownStatus(this.life, [...this.going.values()]);
-    this.item.text = shown.text;
-    this.item.detail = shown.detail;
+    this.item.text = plain(shown.text);
+    this.item.detail = plain(shown.detail);
     this.item.busy = shown.busy;
     this.item.severity = vscode.LanguageStatusSeverity[shown.severity];
     this.item.command = shown.failed

@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import chain, islice
 from typing import Any
 
-from merrow_analysis.suggest import closest
+from merrow_analysis.suggest import Guesses, closest
 
 Type = str
 """The canonical spelling of a type: a name, or ``list[...]`` around one."""
@@ -48,6 +49,8 @@ _BUILT_IN: dict[str, Type | None] = {
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _VARIABLE = re.compile(r"[A-Z]")
 _DEEPEST_LIST = 8
+_MOST_LISTED = 20
+"""Types that a message names."""
 
 
 class TypeExpressionError(ValueError):
@@ -136,9 +139,15 @@ class TypeTable:
             raise TypeExpressionError(f"`{text.strip()}` is no type: write a name such as `Text`, or `list[Text]`.")
         if inner not in self.parents and not (variables and is_variable(inner)):
             near = closest(inner, self.parents)
-            hint = f"did you mean `{near}`?" if near else f"the types are {', '.join(self.parents)}."
+            hint = f"did you mean `{near}`?" if near else f"{self._some()}."
             raise TypeExpressionError(f"There is no type `{inner}`; {hint}")
         return "list[" * depth + inner + "]" * depth
+
+    def _some(self) -> str:
+        """The types, or the first of them where there are many."""
+        more = len(self.parents) - _MOST_LISTED
+        named = ", ".join(islice(self.parents, _MOST_LISTED))
+        return f"the types are {named}" if more <= 0 else f"some of the {len(self.parents)} types are {named}"
 
     def words_of(self, type_: Type) -> tuple[str, ...] | None:
         """The words of an enumeration (or of a type made from one), or None for other types."""
@@ -235,6 +244,7 @@ def _enumeration_problem(name: str, meaning: list[Any] | tuple[Any, ...]) -> str
 
 def _add_kinds(pending: dict[str, str], parents: dict[str, Type | None], problems: list[DefinitionProblem]) -> None:
     """Give each type of ``pending`` its parent; a kind may be declared before what it is a kind of."""
+    guesses = Guesses()
     for name in pending:
         path: dict[str, None] = {}
         current = name
@@ -247,7 +257,7 @@ def _add_kinds(pending: dict[str, str], parents: dict[str, Type | None], problem
             problems.append(DefinitionProblem(("types", name), f"Types can't be kinds of each other: {text}."))
             parents[current] = TEXT
         elif current not in parents:
-            near = closest(current, [*parents, *pending])
+            near = guesses.closest(current, chain(parents, pending))
             hint = f"did you mean `{near}`?" if near else "name a built-in type or one declared under `types:`."
             if item_of(current) is not None:
                 hint = "a type is a kind of a named one, not of a list."

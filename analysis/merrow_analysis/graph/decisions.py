@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Literal
 
-from merrow_analysis.suggest import closest
+from merrow_analysis.suggest import Guesses
 
 TRUTHY = frozenset({"yes", "true", "pass", "passed", "ok"})
 FALSY = frozenset({"no", "false", "fail", "failed"})
@@ -86,6 +86,7 @@ def read_cases(labels: tuple[str | None, ...], decided_by: DecidedBy, words: tup
     of_edge: list[int | None] = []
     problems: list[CaseProblem] = []
     takes = {"truth": ("true", "false"), "words": tuple(word.casefold() for word in words)}.get(decided_by)
+    known = None if takes is None else frozenset(takes)
     for edge, label in enumerate(labels):
         if label is None:
             of_edge.append(None)
@@ -95,7 +96,7 @@ def read_cases(labels: tuple[str | None, ...], decided_by: DecidedBy, words: tup
         if key not in numbers:
             numbers[key] = len(first)
             first.append(label)
-            if takes is not None and key not in takes and key != ELSE:
+            if known is not None and key not in known and key != ELSE:
                 problems.append(CaseProblem("unknown", edge, words if decided_by == "words" else ("yes", "no")))
         of_edge.append(numbers[key])
     problems += _coverage(numbers, of_edge, takes, decided_by, words)
@@ -115,9 +116,10 @@ def _coverage(
         return [] if ELSE in numbers else [CaseProblem("uncovered", None, (ELSE,))]
     missing = [index for index, key in enumerate(takes) if key not in numbers]
     # A case that is misspelled has a finding of its own; what it was meant for is not missing as well.
+    known, guesses = frozenset(takes), Guesses()
     for key in numbers:
-        if key not in takes and key != ELSE and missing:
-            meant = closest(key, [takes[index] for index in missing])
+        if key not in known and key != ELSE and missing:
+            meant = guesses.closest(key, (takes[index] for index in missing))
             missing.remove(missing[0] if meant is None else takes.index(meant))
     if ELSE in numbers:
         edge = of_edge.index(numbers[ELSE])

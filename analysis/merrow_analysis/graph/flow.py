@@ -1,13 +1,17 @@
-"""Statements folded into the flowchart they draw: nodes, edges, classes, subgraphs, each with its places.
+"""The flowchart that a text draws: Mermaid's own reading, before Merrow looks for operators and ports in it.
 
-This is Mermaid's own reading of the file, before Merrow looks for operators and ports in it. `fold` makes it in one pass over
-the blocks; the objects here are made anew at each fold, the blocks and syntax objects they point to live on.
+A `Flow` belongs to one version of a text and is never changed. It is a thin view of records that versions share
+(`merrow_analysis.graph.records`): the objects for nodes and edges are made when they are first asked for, and each of them is
+one and the same object however often it is asked for.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
+from merrow_analysis.graph.records import Chart, EdgeRecord, NodeRecord
 from merrow_analysis.syntax.tree import Arrow, Block, ClassAssign, ClassDef, Header, Label, Metadata, Name, Vertex
 from merrow_analysis.text import Range
 
@@ -39,55 +43,128 @@ class Mention:
 
     @property
     def range(self) -> Range:
-        """Where the id stands."""
+        """Where the id is."""
         return self.block.range(self.vertex.name.span)
 
 
-@dataclass(slots=True, eq=False)
 class FlowNode:
     """A node: its last label and shape win, classes and metadata add up, as in Mermaid."""
 
-    id: str
-    index: int
-    mentions: list[Mention] = field(default_factory=list)
-    classes: list[ClassUse] = field(default_factory=list)
-    label: Label | None = None
-    label_block: Block | None = None
-    shape: str | None = None
-    metadata: list[tuple[Metadata, Block]] = field(default_factory=list)
-    incoming: list[FlowEdge] = field(default_factory=list)
-    outgoing: list[FlowEdge] = field(default_factory=list)
+    __slots__ = ("_classes", "_flow", "_incoming", "_mentions", "_metadata", "_outgoing", "id", "record")
+
+    def __init__(self, flow: Flow, record: NodeRecord) -> None:
+        self._flow, self.record, self.id = flow, record, record.id
+        self._mentions: list[Mention] | None = None
+        self._classes: list[ClassUse] | None = None
+        self._metadata: list[tuple[Metadata, Block]] | None = None
+        self._incoming: list[FlowEdge] | None = None
+        self._outgoing: list[FlowEdge] | None = None
+
+    @property
+    def label(self) -> Label | None:
+        return self.record.label
+
+    @property
+    def label_block(self) -> Block | None:
+        block = self.record.label_block
+        return None if block is None else self._flow.here(block)
+
+    @property
+    def shape(self) -> str | None:
+        return self.record.shape
+
+    @property
+    def mentions(self) -> list[Mention]:
+        """Where the node is written, in the order of the text."""
+        if self._mentions is None:
+            here = self._flow.here
+            self._mentions = [Mention(vertex, here(block)) for vertex, block in self.record.mentions]
+        return self._mentions
+
+    @property
+    def classes(self) -> list[ClassUse]:
+        if self._classes is None:
+            here = self._flow.here
+            self._classes = [ClassUse(name, here(block), statement) for name, block, statement in self.record.classes]
+        return self._classes
+
+    @property
+    def metadata(self) -> list[tuple[Metadata, Block]]:
+        if self._metadata is None:
+            here = self._flow.here
+            self._metadata = [(metadata, here(block)) for metadata, block in self.record.metadata]
+        return self._metadata
+
+    @property
+    def incoming(self) -> list[FlowEdge]:
+        if self._incoming is None:
+            self._incoming = [self._flow.edge(edge) for edge in self._flow.chart.incoming.get(self.id, ())]
+        return self._incoming
+
+    @property
+    def outgoing(self) -> list[FlowEdge]:
+        if self._outgoing is None:
+            self._outgoing = [self._flow.edge(edge) for edge in self._flow.chart.outgoing.get(self.id, ())]
+        return self._outgoing
 
     @property
     def range(self) -> Range:
         """The id in the first declaration, or in the first mention where nothing declares the node."""
-        for mention in self.mentions:
-            if mention.declares:
-                return mention.range
-        return self.mentions[0].range
+        mentions = self.record.mentions
+        first = mentions[0]
+        for mention in mentions:
+            if mention.vertex.shape is not None or mention.vertex.metadata is not None:
+                first = mention
+                break
+        return self._flow.here(first.block).range(first.vertex.name.span)
 
 
-@dataclass(slots=True, eq=False)
 class FlowEdge:
     """One edge; a statement ``A & B --> C`` makes two that share their arrow."""
 
-    index: int
-    source: FlowNode
-    target: FlowNode
-    arrow: Arrow
-    block: Block
-    source_vertex: Vertex
-    target_vertex: Vertex
+    __slots__ = ("_flow", "record")
+
+    def __init__(self, flow: Flow, record: EdgeRecord) -> None:
+        self._flow, self.record = flow, record
+
+    @property
+    def index(self) -> int:
+        """Its number among all edges, in the order of the text."""
+        return self._flow.chart.numbers[self.record]
+
+    @property
+    def source(self) -> FlowNode:
+        return self._flow.nodes[self.record.source]
+
+    @property
+    def target(self) -> FlowNode:
+        return self._flow.nodes[self.record.target]
+
+    @property
+    def arrow(self) -> Arrow:
+        return self.record.arrow
+
+    @property
+    def block(self) -> Block:
+        return self._flow.here(self.record.block)
+
+    @property
+    def source_vertex(self) -> Vertex:
+        return self.record.source_vertex
+
+    @property
+    def target_vertex(self) -> Vertex:
+        return self.record.target_vertex
 
     @property
     def range(self) -> Range:
         """The arrow with its label."""
-        return self.block.range(self.arrow.span)
+        return self.block.range(self.record.arrow.span)
 
     @property
     def carries_nothing(self) -> bool:
         """An invisible link ``~~~`` only lays out."""
-        return self.arrow.stroke == "invisible"
+        return self.record.carries_nothing
 
 
 @dataclass(slots=True)
@@ -126,15 +203,151 @@ class EdgeMetadata:
 
 
 @dataclass(slots=True, eq=False)
-class Flow:
-    """The flowchart of one text."""
+class Scenery:
+    """What a flowchart has besides nodes and edges, with blocks as they were first read.
+
+    ``read_subgraphs``, where it is set, gives the subgraphs with the members that they have now; ``subgraphs`` has all else
+    that is true of them.
+    """
 
     header: Header | None = None
     direction: str = "TB"
-    nodes: dict[str, FlowNode] = field(default_factory=dict)
-    edges: list[FlowEdge] = field(default_factory=list)
     class_defs: dict[str, list[ClassDefUse]] = field(default_factory=dict)
     class_assigns: list[tuple[ClassAssign, Block]] = field(default_factory=list)
     subgraphs: dict[str, Subgraph] = field(default_factory=dict)
-    edge_metadata: list[EdgeMetadata] = field(default_factory=list)
-    edge_ids: dict[str, FlowEdge] = field(default_factory=dict)
+    edge_metadata: list[tuple[EdgeRecord, Metadata, Block]] = field(default_factory=list)
+    edge_ids: dict[str, EdgeRecord] = field(default_factory=dict)
+    read_subgraphs: Callable[[], dict[str, Subgraph]] | None = None
+    _assigned: dict[str, list[tuple[ClassAssign, Block, Name]]] | None = None
+
+    @property
+    def assigned(self) -> dict[str, list[tuple[ClassAssign, Block, Name]]]:
+        """For each id that class statements name, these statements and where they name it."""
+        if self._assigned is None:
+            self._assigned = {}
+            for assign, block in self.class_assigns:
+                for name in assign.ids:
+                    self._assigned.setdefault(name.text, []).append((assign, block, name))
+        return self._assigned
+
+
+class _Nodes(Mapping[str, FlowNode]):
+    """The nodes by id, in the order of their first mention; each object is made when it is first asked for."""
+
+    def __init__(self, flow: Flow) -> None:
+        self._flow = flow
+        self._records = flow.chart.nodes
+        self._made: dict[str, FlowNode] = {}
+
+    def __getitem__(self, name: str) -> FlowNode:
+        node = self._made.get(name)
+        if node is None:
+            node = self._made[name] = FlowNode(self._flow, self._records[name])
+        return node
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._records
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._records)
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+
+class Flow:
+    """The flowchart of one version of a text. ``moved`` has the blocks that are not where they were first read."""
+
+    def __init__(
+        self,
+        chart: Chart | None = None,
+        scenery: Scenery | None = None,
+        moved: Mapping[Block, Block] | None = None,
+        last_block: Block | None = None,
+    ) -> None:
+        self.chart = Chart() if chart is None else chart
+        self.scenery = Scenery() if scenery is None else scenery
+        self.moved: Mapping[Block, Block] = {} if moved is None else moved
+        self.last_block = last_block
+        """The last lines of the text, below which lines can be added; None only for an empty text."""
+        self._edges: dict[EdgeRecord, FlowEdge] = {}
+
+    def here(self, block: Block) -> Block:
+        """A block of a record where it is in this version of the text."""
+        return self.moved.get(block, block)
+
+    def edge(self, record: EdgeRecord) -> FlowEdge:
+        """The edge that a record says."""
+        edge = self._edges.get(record)
+        if edge is None:
+            edge = self._edges[record] = FlowEdge(self, record)
+        return edge
+
+    @property
+    def header(self) -> Header | None:
+        return self.scenery.header
+
+    @property
+    def direction(self) -> str:
+        return self.scenery.direction
+
+    @cached_property
+    def nodes(self) -> Mapping[str, FlowNode]:
+        """The nodes by id, in the order of their first mention."""
+        return _Nodes(self)
+
+    @cached_property
+    def edges(self) -> list[FlowEdge]:
+        """All edges, in the order of the text."""
+        return [self.edge(record) for record in self.chart.edges]
+
+    @cached_property
+    def class_defs(self) -> dict[str, list[ClassDefUse]]:
+        if not self.moved:
+            return self.scenery.class_defs
+        return {
+            name: [replace(use, block=self.here(use.block)) for use in uses]
+            for name, uses in self.scenery.class_defs.items()
+        }
+
+    @cached_property
+    def class_assigns(self) -> list[tuple[ClassAssign, Block]]:
+        if not self.moved:
+            return self.scenery.class_assigns
+        return [(assign, self.here(block)) for assign, block in self.scenery.class_assigns]
+
+    @cached_property
+    def groups(self) -> dict[str, Subgraph]:
+        """The subgraphs; their lists of members may be out of date."""
+        if not self.moved:
+            return self.scenery.subgraphs
+        return {name: _placed(subgraph, self.here) for name, subgraph in self.scenery.subgraphs.items()}
+
+    @cached_property
+    def subgraphs(self) -> dict[str, Subgraph]:
+        scenery = self.scenery
+        if scenery.read_subgraphs is not None:
+            scenery.subgraphs, scenery.read_subgraphs = scenery.read_subgraphs(), None
+        if not self.moved:
+            return scenery.subgraphs
+        return {name: _placed(subgraph, self.here) for name, subgraph in scenery.subgraphs.items()}
+
+    @cached_property
+    def edge_metadata(self) -> list[EdgeMetadata]:
+        return [
+            EdgeMetadata(self.edge(edge), metadata, self.here(block))
+            for edge, metadata, block in self.scenery.edge_metadata
+        ]
+
+    @cached_property
+    def edge_ids(self) -> dict[str, FlowEdge]:
+        return {name: self.edge(edge) for name, edge in self.scenery.edge_ids.items()}
+
+
+def _placed(subgraph: Subgraph, here: Callable[[Block], Block]) -> Subgraph:
+    return replace(
+        subgraph,
+        block=here(subgraph.block),
+        metadata=[(metadata, here(block)) for metadata, block in subgraph.metadata],
+        classes=[replace(use, block=here(use.block)) for use in subgraph.classes],
+    )

@@ -2,36 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
-from merrow_analysis.graph.flow import (
-    ClassDefUse,
-    ClassUse,
-    EdgeMetadata,
-    Flow,
-    FlowEdge,
-    FlowNode,
-    Mention,
-    Subgraph,
-)
+from merrow_analysis.graph.flow import ClassDefUse, ClassUse, Flow, Scenery, Subgraph
 from merrow_analysis.graph.metadata_label import metadata_label
+from merrow_analysis.graph.records import Chart, ClassRecord, EdgeRecord, MentionRecord, NodeRecord
 from merrow_analysis.syntax.tree import (
+    Arrow,
     Block,
     Chain,
     ClassAssign,
     ClassDef,
     Direction,
     Header,
-    Name,
     SubgraphEnd,
     SubgraphStart,
     Vertex,
 )
 
 
-def fold(blocks: Iterable[Block]) -> Flow:
-    """The flowchart that ``blocks`` draw. Broken statements are left out; an ``end`` without a subgraph is ignored."""
-    return _Folder().fold(blocks)
+def fold(blocks: Iterable[Block], moved: Mapping[Block, Block] | None = None) -> Flow:
+    """The flowchart that ``blocks`` draw. Broken statements are left out; an ``end`` without a subgraph is ignored.
+
+    ``moved`` has the blocks that are not where they were first read (`Diagram.moved`).
+    """
+    folder = _Folder()
+    last = folder.fold(blocks)
+    return Flow(folder.chart, folder.scenery, moved, last)
 
 
 class _OpenSubgraph:
@@ -47,15 +44,20 @@ class _OpenSubgraph:
 
 class _Folder:
     def __init__(self) -> None:
-        self.flow = Flow()
-        self.edge_ids = self.flow.edge_ids
+        self.scenery = Scenery()
+        self.chart = Chart()
+        self.nodes: dict[str, NodeRecord] = self.chart.nodes
+        self.edge_ids = self.scenery.edge_ids
         self.open: list[_OpenSubgraph] = []
         self.claimed: set[str] = set()
         self.closed = 0
 
-    def fold(self, blocks: Iterable[Block]) -> Flow:
-        flow = self.flow
-        for block in blocks:
+    def fold(self, blocks: Iterable[Block]) -> Block | None:
+        """Read blocks; answers the last of them."""
+        scenery = self.scenery
+        present: Block | None = None
+        for present in blocks:
+            block = present.origin or present
             for statement in block.statements:
                 kind = type(statement)
                 if kind is Chain:
@@ -64,7 +66,7 @@ class _Folder:
                     self._class_assign(statement, block)  # type: ignore[arg-type]
                 elif isinstance(statement, ClassDef):
                     for name in statement.names:
-                        flow.class_defs.setdefault(name.text, []).append(ClassDefUse(name, statement, block))
+                        scenery.class_defs.setdefault(name.text, []).append(ClassDefUse(name, statement, block))
                 elif isinstance(statement, SubgraphStart):
                     self.open.append(_OpenSubgraph(statement, block))
                 elif isinstance(statement, SubgraphEnd):
@@ -74,10 +76,10 @@ class _Folder:
                     if self.open:
                         self.open[-1].direction = statement.value
                 elif isinstance(statement, Header):
-                    flow.header, flow.direction = statement, statement.direction
+                    scenery.header, scenery.direction = statement, statement.direction
         while self.open:
             self._close()
-        return flow
+        return present
 
     def _chain(self, chain: Chain, block: Block) -> None:
         if self.open:
@@ -87,7 +89,7 @@ class _Folder:
                 for vertex in group:
                     members.setdefault(vertex.name.text)
         groups = chain.groups
-        if self.flow.subgraphs and not chain.arrows:
+        if not chain.arrows and self.scenery.subgraphs:
             groups = (tuple([vertex for vertex in groups[0] if not self._is_of_subgraph(vertex, block)]),)
             if not groups[0]:
                 return
@@ -99,94 +101,96 @@ class _Folder:
             nodes = [self._vertex(vertex, block) for vertex in group]
             if group[-1].metadata is not None or len(group) > 1:
                 self._metadata(group, nodes, block)
-            self._edges(chain, number, arrow.edge_id, previous, nodes, block)
+            self._edges(chain, number, arrow, previous, nodes, block)
             previous = nodes
 
     def _edges(
         self,
         chain: Chain,
         number: int,
-        edge_id: Name | None,
-        sources: list[FlowNode | None],
-        targets: list[FlowNode | None],
+        arrow: Arrow,
+        sources: list[NodeRecord | None],
+        targets: list[NodeRecord | None],
         block: Block,
     ) -> None:
-        edges = self.flow.edges
-        arrow = chain.arrows[number - 1]
+        chart, edge_id = self.chart, arrow.edge_id
         for i, source in enumerate(sources):
             for j, target in enumerate(targets):
                 if source is None or target is None:
                     continue
-                edge = FlowEdge(
-                    len(edges),
-                    source,
-                    target,
-                    arrow,
-                    block,
-                    chain.groups[number - 1][i],
-                    chain.groups[number][j],
-                )
-                edges.append(edge)
-                source.outgoing.append(edge)
-                target.incoming.append(edge)
+                begin, end = source.id, target.id
+                edge = EdgeRecord(begin, end, arrow, block, chain.groups[number - 1][i], chain.groups[number][j])
+                chart.edges.append(edge)
+                row = chart.outgoing.get(begin)
+                if row is None:
+                    chart.outgoing[begin] = [edge]
+                else:
+                    row.append(edge)
+                row = chart.incoming.get(end)
+                if row is None:
+                    chart.incoming[end] = [edge]
+                else:
+                    row.append(edge)
                 # Of the edges of one arrow, the last source's first one has the id.
                 if edge_id is not None and i == len(sources) - 1 and j == 0:
                     self.edge_ids.setdefault(edge_id.text, edge)
 
     def _is_of_subgraph(self, vertex: Vertex, block: Block) -> bool:
         """Take what a statement says of a subgraph above it: Mermaid draws no node for that."""
-        subgraph = self.flow.subgraphs.get(vertex.name.text)
-        if subgraph is None or vertex.shape is not None or subgraph.id in self.flow.nodes:
+        subgraph = self.scenery.subgraphs.get(vertex.name.text)
+        if subgraph is None or vertex.shape is not None or subgraph.id in self.nodes:
             return False
         if vertex.metadata is not None:
             subgraph.metadata.append((vertex.metadata, block))
         subgraph.classes += [ClassUse(name, block, None) for name in vertex.classes]
         return vertex.metadata is not None or bool(vertex.classes)
 
-    def _vertex(self, vertex: Vertex, block: Block) -> FlowNode | None:
+    def _vertex(self, vertex: Vertex, block: Block) -> NodeRecord | None:
         text = vertex.name.text
-        nodes = self.flow.nodes
-        node = nodes.get(text)
+        node = self.nodes.get(text)
         if node is None:
             if text in self.edge_ids:
                 return None
-            node = FlowNode(text, len(nodes))
-            nodes[text] = node
-        node.mentions.append(Mention(vertex, block))
+            node = self.nodes[text] = NodeRecord(text, [MentionRecord(vertex, block)])
+        else:
+            node.mentions.append(MentionRecord(vertex, block))  # type: ignore[attr-defined]  # a list while it is made
         if vertex.shape is not None:
             node.shape = vertex.shape
             node.label = vertex.label
             node.label_block = block
         if vertex.classes:
             for name in vertex.classes:
-                node.classes.append(ClassUse(name, block, None))
+                _append_class(node, ClassRecord(name, block, None))
         return node
 
-    def _metadata(self, group: tuple[Vertex, ...], nodes: list[FlowNode | None], block: Block) -> None:
+    def _metadata(self, group: tuple[Vertex, ...], nodes: list[NodeRecord | None], block: Block) -> None:
         for vertex, node in zip(group, nodes, strict=True):
             metadata = vertex.metadata
             if metadata is None:
                 continue
             text = vertex.name.text
-            subgraph = self.flow.subgraphs.get(text)
+            subgraph = self.scenery.subgraphs.get(text)
             if subgraph is not None:
                 subgraph.metadata.append((metadata, block))
             elif text in self.edge_ids:
-                self.flow.edge_metadata.append(EdgeMetadata(self.edge_ids[text], metadata, block))
+                self.scenery.edge_metadata.append((self.edge_ids[text], metadata, block))
             elif node is not None:
-                node.metadata.append((metadata, block))
+                if node.metadata:
+                    node.metadata.append((metadata, block))  # type: ignore[attr-defined]  # a list while it is made
+                else:
+                    node.metadata = [(metadata, block)]
                 label = metadata_label(metadata)
                 if label is not None:
                     node.label, node.label_block = label, block
 
     def _class_assign(self, statement: ClassAssign, block: Block) -> None:
-        flow = self.flow
-        flow.class_assigns.append((statement, block))
+        scenery, nodes = self.scenery, self.nodes
+        scenery.class_assigns.append((statement, block))
         for name in statement.ids:
-            node = flow.nodes.get(name.text)
+            node = nodes.get(name.text)
             if node is not None:
-                node.classes.append(ClassUse(statement.class_name, block, statement))
-            subgraph = flow.subgraphs.get(name.text)
+                _append_class(node, ClassRecord(statement.class_name, block, statement))
+            subgraph = scenery.subgraphs.get(name.text)
             if subgraph is not None:
                 subgraph.classes.append(ClassUse(statement.class_name, block, statement))
 
@@ -199,7 +203,7 @@ class _Folder:
         claimed = self.claimed
         members = [node for node in done.members if node not in claimed and node != identifier]
         claimed.update(members)
-        subgraphs = self.flow.subgraphs
+        subgraphs = self.scenery.subgraphs
         existing = subgraphs.get(identifier)
         if existing is not None:
             existing.nodes.extend(members)
@@ -211,3 +215,10 @@ class _Folder:
                 inner.parent = identifier
         if self.open:
             self.open[-1].members.setdefault(identifier)
+
+
+def _append_class(node: NodeRecord, given: ClassRecord) -> None:
+    if node.classes:
+        node.classes.append(given)  # type: ignore[attr-defined]  # a list while it is made
+    else:
+        node.classes = [given]

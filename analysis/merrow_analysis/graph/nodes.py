@@ -1,11 +1,13 @@
-"""The nodes and edges of a typed graph: what a flowchart means, as every other part of Merrow reads it."""
+"""The nodes and edges of a typed graph: what a flowchart means, as every other part of Merrow reads it.
+
+A `TypedGraph` joins a `Graph`, which knows no places, with the flowchart of one version of a text. Its objects for nodes and
+edges are made when they are first asked for, and each of them is one and the same object however often it is asked for.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Protocol
 
 from merrow_analysis.definitions.operators import (
     INTERFACE_CLASS,
@@ -17,43 +19,79 @@ from merrow_analysis.definitions.operators import (
 from merrow_analysis.definitions.types import ANY, DefinitionProblem, Type, TypeTable
 from merrow_analysis.graph.decisions import Cases, read_cases
 from merrow_analysis.graph.flow import Flow, FlowEdge, FlowNode, Mention
+from merrow_analysis.graph.language import Settings
+from merrow_analysis.graph.model import Graph, Marks, conflicting
 from merrow_analysis.graph.placement import PlacedEdge, Placement, PortFeed
-from merrow_analysis.graph.plan import Combinations, combinations, combinations_again
+from merrow_analysis.graph.plan import Combinations, combinations, combinations_after
+from merrow_analysis.graph.records import EdgeRecord
 from merrow_analysis.graph.resolve import NodeKind, Resolution
 from merrow_analysis.graph.shape import Shape
 
-
-class Settings(Protocol):
-    """What the typed graph reads of a workflow's settings; `WorkflowSettings` is one."""
-
-    declared: bool
-    opted_out: bool
-    types: dict[str, Any]
-    operators: dict[str, Any]
-    inputs: list[str] | None
-    outputs: list[str] | None
+_UNSET = object()
 
 
-@dataclass(slots=True, eq=False)
 class TypedNode:
     """A node with its operator: ``resolution`` says how it was said, ``placement`` where its edges go and what it
-    gives.
-
-    ``conflicting`` are declarations that contradict each other; such a node's ``kind`` is unknown.
+    gives. ``index`` is its handle in the graph.
     """
 
-    flow: FlowNode
-    index: int
-    resolution: Resolution
-    placement: Placement
-    conflicting: tuple[Mention, ...] = ()
-    incoming: list[TypedEdge] = field(default_factory=list)
-    outgoing: list[TypedEdge] = field(default_factory=list)
-    cases: Cases | None = None
+    __slots__ = ("_case_of", "_cases", "_graph", "_incoming", "_outgoing", "id", "index", "placement", "resolution")
+
+    def __init__(self, graph: TypedGraph, index: int, name: str) -> None:
+        self._graph, self.index, self.id = graph, index, name
+        self.resolution: Resolution = graph.core.resolutions[index]
+        self.placement: Placement = graph.core.placements[index]
+        self._incoming: list[TypedEdge] | None = None
+        self._outgoing: list[TypedEdge] | None = None
+        self._cases: object = _UNSET
+        self._case_of: dict[TypedEdge, int | None] | None = None
 
     @property
-    def id(self) -> str:
-        return self.flow.id
+    def flow(self) -> FlowNode:
+        return self._graph.flow.nodes[self.id]
+
+    @property
+    def conflicting(self) -> tuple[Mention, ...]:
+        """Declarations that contradict each other; such a node's ``kind`` is unknown."""
+        if self.index not in self._graph.marks.conflicts:
+            return ()
+        here = self._graph.flow.here
+        return tuple(Mention(vertex, here(block)) for vertex, block in conflicting(self.flow.record))
+
+    @property
+    def incoming(self) -> list[TypedEdge]:
+        """The edges into it, in the order of the text."""
+        if self._incoming is None:
+            self._incoming = self._graph.edges_into(self)
+        return self._incoming
+
+    @property
+    def outgoing(self) -> list[TypedEdge]:
+        """The edges out of it, in the order of the text."""
+        if self._outgoing is None:
+            self._outgoing = [self._graph.edge(edge) for edge in self._graph.core.out_of(self.id)]
+        return self._outgoing
+
+    @property
+    def cases(self) -> Cases | None:
+        """The cases of a Decision; None for other nodes."""
+        if self._cases is _UNSET:
+            self._cases = None
+            if self.kind == "decision":
+                placement = self.placement
+                words: Sequence[str] | None = None
+                if placement.decided_by == "words" and placement.when:
+                    words = self._graph.types.words_of(placement.when)
+                labels = tuple(edge.placed.label.case for edge in self.outgoing)
+                self._cases = read_cases(labels, placement.decided_by, tuple(words or ()))
+        return self._cases  # type: ignore[return-value]  # set above
+
+    def case_of(self, edge: TypedEdge) -> int | None:
+        """The number of the case of an edge out of it; None where the node is not a Decision."""
+        if self._case_of is None:
+            cases = self.cases
+            self._case_of = {} if cases is None else dict(zip(self.outgoing, cases.of_edge, strict=True))
+        return self._case_of.get(edge)
 
     @property
     def kind(self) -> NodeKind:
@@ -98,17 +136,32 @@ class TypedNode:
         return [edge for edge in self.incoming if any(feed.port == port for feed in edge.feeds)]
 
 
-@dataclass(slots=True, eq=False)
 class TypedEdge:
     """An edge with the ports it joins. Most edges have one feed, order-only ones none, one into a Decision up to
     two.
     """
 
-    flow: FlowEdge
-    source: TypedNode
-    target: TypedNode
-    placed: PlacedEdge
-    case: int | None = None
+    __slots__ = ("_graph", "placed", "record")
+
+    def __init__(self, graph: TypedGraph, record: EdgeRecord, placed: PlacedEdge) -> None:
+        self._graph, self.record, self.placed = graph, record, placed
+
+    @property
+    def flow(self) -> FlowEdge:
+        return self._graph.flow.edge(self.record)
+
+    @property
+    def source(self) -> TypedNode:
+        return self._graph.by_id[self.record.source]
+
+    @property
+    def target(self) -> TypedNode:
+        return self._graph.by_id[self.record.target]
+
+    @property
+    def case(self) -> int | None:
+        """Out of a Decision, the number of its case."""
+        return self.source.case_of(self)
 
     @property
     def feeds(self) -> tuple[PortFeed, ...]:
@@ -144,60 +197,67 @@ class TypedEdge:
         return self.placed.label.case
 
 
-@dataclass(slots=True)
-class Marks:
-    """The numbers of nodes about which there may be something to say, so that not all need be looked at.
+class _NodesById(Mapping[str, TypedNode]):
+    """The nodes by id, in the order of their first mention."""
 
-    ``found``: with findings about their edges; ``problems``: about what is written at them; ``gathering``: ensembles,
-    and nodes with a port for one value that several edges feed; ``decisions``.
-    """
+    def __init__(self, graph: TypedGraph) -> None:
+        self._graph = graph
+        self._handles = graph.core.handles
 
-    found: set[int]
-    problems: set[int]
-    gathering: set[int]
-    decisions: set[int]
+    def __getitem__(self, name: str) -> TypedNode:
+        return self._graph.node(self._handles[name])
 
-    def read(self, index: int, resolution: Resolution, placement: Placement) -> None:
-        """Take over what a node is now."""
-        for numbers, holds in (
-            (self.found, placement.findings),
-            (self.problems, resolution.problems),
-            (self.gathering, _gathers(resolution, placement)),
-            (self.decisions, resolution.kind == "decision"),
-        ):
-            if holds:
-                numbers.add(index)
-            else:
-                numbers.discard(index)
+    def __contains__(self, name: object) -> bool:
+        return name in self._handles
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._graph.core.chart.nodes)
+
+    def __len__(self) -> int:
+        return len(self._handles)
 
 
-@dataclass(eq=False)
 class TypedGraph:
     """The meaning of one flowchart. ``problems`` are those of the front matter's types and operators.
 
-    ``resolutions`` and ``placements`` say by number of a node what it is and how its edges are placed,
-    ``flow_edges`` are the edges that carry something (``has_hidden_edges``: the flowchart may have others);
-    ``nodes`` and ``edges`` are the same as objects, made when first asked for.
+    ``core`` is the graph without places. By a node's handle (`TypedNode.index`) ``resolutions`` and ``placements`` say what
+    it is and how its edges are placed, and `node` gives it as an object.
     """
 
-    flow: Flow
-    settings: Settings
-    types: TypeTable
-    operators: OperatorTable
-    problems: tuple[DefinitionProblem, ...]
-    shape: Shape
-    flow_nodes: list[FlowNode]
-    flow_edges: list[FlowEdge]
-    resolutions: list[Resolution]
-    placements: list[Placement]
-    conflicts: dict[int, tuple[Mention, ...]]
-    has_hidden_edges: bool = False
-    measured: dict[float, object] = field(default_factory=dict)
-    """What `merrow_analysis.graph.metrics` found, by probability of failure, until the graph changes."""
+    def __init__(self, flow: Flow, core: Graph) -> None:
+        self.flow, self.core = flow, core
+        self.settings: Settings = core.settings
+        self.types: TypeTable = core.language.types
+        self.operators: OperatorTable = core.language.operators
+        self.problems: tuple[DefinitionProblem, ...] = core.language.problems
+        self.shape: Shape = core.shape
+        self.marks: Marks = core.marks
+        self.resolutions: Sequence[Resolution] = core.resolutions
+        self.placements: Sequence[Placement] = core.placements
+        self.measured: dict[float, object] = {}
+        """What `merrow_analysis.graph.metrics` found, by probability of failure."""
+        self._made: dict[int, TypedNode] = {}
+        self._edges_made: dict[EdgeRecord, TypedEdge] = {}
+        self._combinations: Combinations | None = None
+        # What was worked out for an earlier graph, and the nodes at which this one differs from it.
+        self._earlier: tuple[Combinations, frozenset[int]] | None = None
+
+    def after(self, flow: Flow, core: Graph) -> TypedGraph:
+        """The meaning of another version, whose graph is this one's or was inferred from it."""
+        graph = TypedGraph(flow, core)
+        if core is self.core:
+            graph._combinations, graph._earlier, graph.measured = self._combinations, self._earlier, self.measured
+        elif core.touched is not None:
+            base, stale = (self._combinations, frozenset()) if self._earlier is None else self._earlier
+            if self._combinations is not None:
+                base, stale = self._combinations, frozenset()
+            if base is not None:
+                graph._earlier = base, stale | core.touched
+        return graph
 
     @property
     def order(self) -> list[int]:
-        """Every node's number in topological order, ties by declaration; see `Shape.order`."""
+        """Every node's handle in topological order, ties by declaration; see `Shape.order`."""
         return self.shape.order
 
     @property
@@ -205,136 +265,89 @@ class TypedGraph:
         """Nodes that wait for each other."""
         return self.shape.cycles
 
+    def node(self, handle: int) -> TypedNode:
+        """The node with a handle."""
+        node = self._made.get(handle)
+        if node is None:
+            record = self.core.records[handle]
+            if record is None:
+                raise KeyError(handle)
+            node = self._made[handle] = TypedNode(self, handle, record.id)
+        return node
+
+    def edge(self, record: EdgeRecord) -> TypedEdge:
+        """The edge that a record says, one that carries something."""
+        edge = self._edges_made.get(record)
+        if edge is None:
+            self.by_id[record.target].incoming  # noqa: B018 - makes them
+            edge = self._edges_made[record]
+        return edge
+
+    def edges_into(self, node: TypedNode) -> list[TypedEdge]:
+        """New objects for the edges into a node. Callers ask the node instead, which keeps them."""
+        made = [
+            TypedEdge(self, edge, placed)
+            for edge, placed in zip(self.core.into(node.id), node.placement.edges, strict=True)
+        ]
+        self._edges_made.update((edge.record, edge) for edge in made)
+        return made
+
+    @cached_property
+    def ranked(self) -> list[int]:
+        """The handles of the nodes, in the order of their first mention."""
+        handles = self.core.handles
+        return [handles[name] for name in self.core.chart.nodes]
+
     @cached_property
     def nodes(self) -> list[TypedNode]:
         """The nodes, in the order of their first mention."""
-        self.edges  # noqa: B018 (nodes and edges are made together)
-        return self._nodes
+        return [self.node(handle) for handle in self.ranked]
 
     @cached_property
     def edges(self) -> list[TypedEdge]:
         """The edges, in the order of the text; ``~~~`` is none."""
-        nodes = self._nodes = [
-            TypedNode(node, index, resolution, placement, self.conflicts.get(index, ()))
-            for index, (node, resolution, placement) in enumerate(
-                zip(self.flow_nodes, self.resolutions, self.placements, strict=True)
-            )
-        ]
-        edges: list[TypedEdge] = []
-        for flow_edge in self.flow_edges:
-            source, target = nodes[flow_edge.source.index], nodes[flow_edge.target.index]
-            edge = TypedEdge(flow_edge, source, target, target.placement.edges[len(target.incoming)])
-            source.outgoing.append(edge)
-            target.incoming.append(edge)
-            edges.append(edge)
-        for node in nodes:
-            if node.kind == "decision":
-                self._read_cases(node)
-        return edges
-
-    def renew(self, changed: Collection[int], replaced: slice, come: Sequence[FlowEdge]) -> None:
-        """Take changes over into the objects that were made: of the nodes with these numbers, and of the edges.
-
-        ``come`` are in the place of the edges that had the numbers ``replaced``.
-        """
-        self.measured.clear()
-        self.__dict__.pop("decisions", None)
-        last: Combinations | None = self.__dict__.pop("combinations", None)
-        if "marks" in self.__dict__:
-            for index in changed:
-                self.marks.read(index, self.resolutions[index], self.placements[index])
-        if "edges" not in self.__dict__:
-            return
-        nodes, edges = self.nodes, self.edges
-        gone = edges[replaced]
-        ends = {node.index for edge in gone for node in (edge.source, edge.target)}
-        ends.update(node.index for edge in come for node in (edge.source, edge.target))
-        touched = [nodes[index] for index in ends.union(changed)]
-        known = {edge.flow: edge for node in touched for edge in (*node.incoming, *node.outgoing)}
-        for node in touched:
-            node.resolution, node.placement = self.resolutions[node.index], self.placements[node.index]
-            node.conflicting = self.conflicts.get(node.index, ())
-            node.incoming = []
-            into = [edge for edge in node.flow.incoming if not edge.carries_nothing]
-            for flow_edge, placed in zip(into, node.placement.edges, strict=True):
-                edge = known.get(flow_edge)
-                if edge is None:
-                    edge = known[flow_edge] = TypedEdge(flow_edge, nodes[flow_edge.source.index], node, placed)
-                edge.placed = placed
-                node.incoming.append(edge)
-        for node in touched:
-            node.outgoing = [known[edge] for edge in node.flow.outgoing if not edge.carries_nothing]
-        edges[replaced] = [known[edge] for edge in come]
-        around = {edge.source.index: edge.source for node in touched for edge in node.incoming}
-        around.update((node.index, node) for node in touched)
-        for node in around.values():
-            if node.kind == "decision":
-                self._read_cases(node)
-            elif node.cases is not None:
-                node.cases = None
-                for edge in node.outgoing:
-                    edge.case = None
-        if last is not None:
-            # What a node waits for follows from its edges, and from what their sources are.
-            stale = {edge.target.index for node in around.values() for edge in node.outgoing}
-            again = combinations_again(self, last, stale.union(node.index for node in touched))
-            if again is not None:
-                self.__dict__["combinations"] = again
-
-    def forget_overflow(self) -> bool:
-        """Whether `combinations` became too many with those of earlier graphs kept along; they are then worked out anew."""
-        known: Combinations | None = self.__dict__.get("combinations")
-        if known is None or not known.overflowed:
-            return False
-        del self.__dict__["combinations"]
-        return True
-
-    def _read_cases(self, node: TypedNode) -> None:
-        placement = node.placement
-        words = self.types.words_of(placement.when) if placement.decided_by == "words" and placement.when else None
-        labels = tuple(edge.placed.label.case for edge in node.outgoing)
-        node.cases = read_cases(labels, placement.decided_by, words or ())
-        for edge, case in zip(node.outgoing, node.cases.of_edge, strict=True):
-            edge.case = case
+        return [self.edge(record) for record in self.core.chart.edges if not record.carries_nothing]
 
     @cached_property
-    def by_id(self) -> dict[str, TypedNode]:
-        return {node.id: node for node in self.nodes}
+    def by_id(self) -> Mapping[str, TypedNode]:
+        return _NodesById(self)
 
     @property
     def inputs(self) -> list[TypedNode]:
-        return [self.nodes[index] for index in self.shape.inputs]
+        return [self.node(index) for index in self.shape.inputs]
 
     @property
     def outputs(self) -> list[TypedNode]:
-        return [self.nodes[index] for index in self.shape.outputs]
+        return [self.node(index) for index in self.shape.outputs]
 
     @property
     def promises(self) -> list[TypedNode]:
         """Nodes whose author signs for their answer's type with ``returns:``."""
-        found = [n for n, what in enumerate(self.resolutions) if what.kind == "operator" and what.declared is not None]
-        return [self.nodes[index] for index in found]
+        return [node for node in self.nodes if node.kind == "operator" and node.resolution.declared is not None]
 
-    @cached_property
+    @property
     def combinations(self) -> Combinations:
         """What runs under which cases; see `merrow_analysis.graph.plan`."""
-        return combinations(self)
+        if self._combinations is None:
+            if self._earlier is not None:
+                self._combinations = combinations_after(self, *self._earlier)
+                self._earlier = None
+            if self._combinations is None:
+                self._combinations = combinations(self)
+        return self._combinations
+
+    def forget_overflow(self) -> bool:
+        """Whether `combinations` became too many with those of earlier graphs kept along; they are worked out again then."""
+        known = self._combinations
+        if known is None or not known.overflowed:
+            return False
+        self._combinations = combinations(self)
+        return True
 
     @cached_property
     def decisions(self) -> list[TypedNode]:
-        return [self.nodes[index] for index in sorted(self.marks.decisions)]
+        return self.at(self.marks.decisions)
 
-    @cached_property
-    def marks(self) -> Marks:
-        """The nodes that rules look at."""
-        what, placed = self.resolutions, self.placements
-        return Marks(
-            {index for index, placement in enumerate(placed) if placement.findings},
-            {index for index, resolution in enumerate(what) if resolution.problems},
-            {index for index, (one, two) in enumerate(zip(what, placed, strict=True)) if _gathers(one, two)},
-            {index for index, resolution in enumerate(what) if resolution.kind == "decision"},
-        )
-
-
-def _gathers(resolution: Resolution, placement: Placement) -> bool:
-    return bool(placement.crowded) or (resolution.spec is not None and resolution.spec.sources > 1)
+    def at(self, handles: Iterable[int]) -> list[TypedNode]:
+        """The nodes with these handles, in the order of their first mention."""
+        return [self.node(handle) for handle in self.shape.by_rank(handles)]

@@ -92,7 +92,8 @@ class Placement:
     """The answer of `place`. ``crowded`` are ports for one value with several edges; whether that is wrong liveness
     says.
 
-    ``required`` are the ports that must have a live source, ``fed`` those that an edge feeds.
+    ``required`` are the ports that must have a live source, ``fed`` those that an edge feeds. Equal signatures have equal
+    ``number`` where one `Language` made them.
     """
 
     edges: tuple[PlacedEdge, ...]
@@ -103,3 +104,7 @@ class Placement:
     decided_by: DecidedBy = "unknown"
     when: Type | None = None
     fed: frozenset[str] = frozenset()
+    number: int = 0
+
+
+NOT_PLACED = Placement((), UNKNOWN, ())

@@ -6,7 +6,7 @@ on which can be live together with a case (`LiveNode.others`).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING
@@ -20,19 +20,29 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, eq=False)
 class Combinations:
-    """What runs under which cases. ``undecided`` is the index of the node at which the cases became too many, else
+    """What runs under which cases. ``undecided`` is the handle of the node at which the cases became too many, else
     None.
 
     ``live`` is None in a graph without Decisions, where every node always runs, and where there are too many cases.
-    ``order`` is that of the graph; ``reused`` says that conditions of the graph before an edit are kept along.
+    ``waiting`` says by handle what each node waits for. ``reused`` says that conditions of earlier graphs are kept along;
+    then ``settled`` are the nodes that were looked at again, None where all were.
     """
 
-    plan: list[LiveNode] = field(default_factory=list)
+    order: Sequence[int] = ()
+    waiting: dict[int, LiveNode] = field(default_factory=dict)
     cases: AllCases | None = None
     live: Liveness[Condition] | None = None
     undecided: int | None = None
-    order: list[int] = field(default_factory=list)
     reused: bool = False
+    settled: Sequence[int] | None = None
+    _plan: list[LiveNode] | None = None
+
+    @property
+    def plan(self) -> list[LiveNode]:
+        """What each node waits for, in topological order; empty where ``live`` is None."""
+        if self._plan is None:
+            self._plan = [self.waiting[index] for index in self.order] if self.waiting else []
+        return self._plan
 
     @property
     def overflowed(self) -> bool:
@@ -96,52 +106,64 @@ def combinations(graph: TypedGraph, largest: int = LARGEST) -> Combinations:
     decisions = _decisions(graph)
     algebra = AllCases(decisions, largest)
     live: Liveness[Condition] = Liveness(algebra, {}, {})
-    plan: list[LiveNode] = []
+    waiting: dict[int, LiveNode] = {}
     for index in graph.order:
         try:
-            node = waiting_for(graph.nodes[index], live)
+            node = waiting_for(graph.node(index), live)
             live.settle(node)
         except TooManyCombinationsError:
             return Combinations(undecided=index)
-        plan.append(node)
-    return Combinations(plan, algebra, live, order=graph.order)
+        waiting[index] = node
+    return Combinations(graph.order, waiting, algebra, live)
 
 
 _MOST_KEPT = LARGEST // 10
 """Conditions of earlier graphs that are kept along at most."""
 
 
-def combinations_again(graph: TypedGraph, last: Combinations, stale: Collection[int]) -> Combinations | None:
-    """The combinations of a graph that ``last`` are those of before an edit, where only ``stale`` nodes may wait for
-    something else, or have other cases. None where they must be worked out anew; then ``last`` is of no use any more.
+def combinations_after(graph: TypedGraph, earlier: Combinations, touched: Collection[int]) -> Combinations | None:
+    """The combinations of a graph that differs at ``touched`` nodes from the one that ``earlier`` are of, which stay as they are.
 
-    The answer is that of `combinations`, which makes no condition that isn't made here.
+    None where they must be worked out from nothing. The answer is that of `combinations`, which makes no condition that isn't
+    made here.
     """
-    live, cases, shape = last.live, last.cases, graph.shape
-    if live is None or cases is None or last.order is not shape.order or shape.cycles or shape.wrong:
+    live, cases, shape = earlier.live, earlier.cases, graph.shape
+    if live is None or cases is None or shape.cycles or shape.wrong or not graph.marks.decisions:
         return None
     decisions = _decisions(graph)
     if (list(decisions), list(decisions.values())) != (cases.decisions, list(cases.store.sizes)):
         return None
     if cases.store.left < LARGEST - _MOST_KEPT:
         return None
-    places, waiting, last_place = shape.places, sorted(shape.places[index] for index in stale), -1
-    while waiting:
-        place = heappop(waiting)
+    records = graph.core.records
+    known, waiting = Liveness(cases, live.runs.copy(), live.values.copy()), earlier.waiting.copy()
+    stale: set[int] = set()
+    for index in touched:
+        if records[index] is None:
+            for memory in (known.runs, known.values, waiting):
+                memory.pop(index, None)
+        else:
+            stale.add(index)
+            stale.update(shape.following[index])
+    places, last_place = shape.places, -1
+    settled: list[int] = []
+    queue = sorted(places[index] for index in stale)
+    while queue:
+        place = heappop(queue)
         if place == last_place:
             continue
         last_place, index = place, shape.order[place]
-        before = live.runs[index], live.values.pop(index, None)
+        settled.append(index)
+        before = known.runs.get(index), known.values.pop(index, None)
         try:
-            last.plan[place] = waiting_for(graph.nodes[index], live)
-            live.settle(last.plan[place])
+            waiting[index] = waiting_for(graph.node(index), known)
+            known.settle(waiting[index])
         except TooManyCombinationsError:
             return None
-        if (live.runs[index], live.values.get(index)) != before:
+        if (known.runs[index], known.values.get(index)) != before:
             for target in shape.following[index]:
-                heappush(waiting, places[target])
-    last.reused = True
-    return last
+                heappush(queue, places[target])
+    return Combinations(shape.order, waiting, cases, known, reused=True, settled=settled)
 
 
 def _decisions(graph: TypedGraph) -> dict[int, int]:
@@ -150,7 +172,7 @@ def _decisions(graph: TypedGraph) -> dict[int, int]:
     return {
         index: len(cases.keys)
         for index in sorted(graph.marks.decisions, key=places.__getitem__)
-        if (cases := graph.nodes[index].cases) is not None and cases.keys
+        if (cases := graph.node(index).cases) is not None and cases.keys
     }
 
 
@@ -191,7 +213,7 @@ def live_state(graph: TypedGraph, chosen: Mapping[str, int], skipped: Collection
     ids of nodes that failed and count as skipped (``on_error: skip``). A run asks again whenever one of them grows.
     Only for graphs without errors.
     """
-    plan = graph.combinations.plan or [_waiting_alone(graph.nodes[index]) for index in graph.order]
+    plan = graph.combinations.plan or [_waiting_alone(graph.node(index)) for index in graph.order]
     by_id = graph.by_id
     cases = {by_id[node].index: case for node, case in chosen.items()}
     return LiveState(graph, spread(plan, Chosen(cases, {by_id[node].index for node in skipped})))

@@ -24,13 +24,15 @@ from merrow_analysis.definitions.types import (
 from merrow_analysis.graph.decisions import DecidedBy, read_expression
 from merrow_analysis.graph.notation import read_label
 from merrow_analysis.graph.placement import UNKNOWN, Facts, Finding, PlacedEdge, Placement, PortFeed, Signature
-from merrow_analysis.suggest import closest
+from merrow_analysis.suggest import Guesses
 
 INPUT_OUTPUT = "value"
 """The name of the one output of an input node."""
 
 _FAR = 99
 """Any type fits a type variable, but every named type is nearer."""
+_MOST_MATCHED = 20
+"""Edges that found no port for which the port that was probably meant is looked up by type."""
 
 
 def place(facts: Facts, incoming: tuple[tuple[str | None, Signature], ...], types: TypeTable) -> Placement:
@@ -66,6 +68,7 @@ class _Placer:
         self.by_plain: dict[str, int] = {}
         self.by_case: dict[str, int] = {}
         self.lost: list[Type | None] = []
+        self.guesses = Guesses()
         self.findings: list[Finding] = []
         if facts.spec is None:
             port = OUTPUT_PORT if facts.declared is None else InputPort(OUTPUT_PORT.name, facts.declared)
@@ -130,7 +133,7 @@ class _Placer:
             port = InputPort(written, ANY)
             self.ports[written] = port
         if port is None:
-            near = closest(written, self.ports)
+            near = self.guesses.closest(written, self.ports)
             given = output[1] if output is not None else None
             names = (written,) if near is None else (written, near)
             self.findings.append(Finding("unknown-port", edge, written, given, names=names))
@@ -287,10 +290,10 @@ class _Placer:
         if expression.problem is not None:
             self.findings.append(Finding("bad-expression", None, names=(expression.problem,)))
             return []
-        fed = {feed.port for feeds in self.feeds for feed in feeds}
+        fed = dict.fromkeys(feed.port for feeds in self.feeds for feed in feeds)
         for name in expression.names:
             if name not in fed and not self.lost:
-                near = closest(name, fed)
+                near = self.guesses.closest(name, fed)
                 self.findings.append(Finding("unknown-name", None, names=(name,) if near is None else (name, near)))
         for edge, feeds in enumerate(self.feeds):
             # `when` and `value` have a meaning of their own.
@@ -305,10 +308,11 @@ class _Placer:
             return
         first = self.spec.through if self.spec is not None and self.spec.is_ensemble else None
         missing = [self.ports[name] for name in required if not self._is_fed(self.ports[name])]
-        for given in self.lost:
+        for given in self.lost[:_MOST_MATCHED]:
             meant = self._nearest(given, missing) if given is not None else []
             for port in meant[:1] or missing[:1]:
                 missing.remove(port)
+        del missing[: len(self.lost[_MOST_MATCHED:])]
         for port in missing:
             if first is None or port.name != first.name:
                 self.findings.append(Finding("missing-input", None, port.name, wanted=port.type))
@@ -332,7 +336,7 @@ class _Placer:
         for output in source.outputs:
             if output[0] == label.output:
                 return output
-        near = closest(label.output, (name for name, _ in source.outputs))
+        near = self.guesses.closest(label.output, (name for name, _ in source.outputs))
         self.findings.append(
             Finding("unknown-output", edge, names=(label.output,) if near is None else (label.output, near))
         )

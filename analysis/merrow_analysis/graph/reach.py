@@ -33,13 +33,14 @@ def topological_order(successors: Neighbours) -> list[int]:
 
 def components(successors: Neighbours, nodes: Iterable[int]) -> list[list[int]]:
     """Strongly connected components among ``nodes``, successors first (Tarjan 1972, with a stack of its own)."""
+    nodes = list(nodes)
     inside = set(nodes)
     number: dict[int, int] = {}
     low: dict[int, int] = {}
     open_nodes: list[int] = []
     is_open: set[int] = set()
     found: list[list[int]] = []
-    for root in sorted(inside):
+    for root in dict.fromkeys(nodes):
         if root in number:
             continue
         work = [(root, iter(successors[root]))]

@@ -66,6 +66,6 @@ def _item(analysis: Analysis, node: FlowNode) -> Item:
     end = vertex.metadata.span[1] if vertex.metadata is not None else vertex.span[1]
     detail = ""
     if analysis.typed is not None:
-        resolution = analysis.typed.resolutions[node.index]
+        resolution = analysis.typed.by_id[node.id].resolution
         detail = resolution.spec.name if resolution.spec is not None else resolution.kind
     return Item(node.id, detail, mention.block.range((vertex.name.span[0], end)), mention.range)

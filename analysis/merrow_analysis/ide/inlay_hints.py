@@ -124,12 +124,12 @@ def _label_edit(edges: list[TypedEdge]) -> tuple[TextEdit, ...]:
 
 
 def _operators(targets: _Targets, typed: TypedGraph, place: Range) -> Iterator[Hint]:
-    for index, node in enumerate(typed.flow_nodes):
-        mention = _declaration(node.mentions)
+    for node in typed.nodes:
+        mention = _declaration(node.flow.mentions)
         block = mention.block
         if not _touches(block.line, block.line_count, place):
             continue
-        resolution = typed.resolutions[index]
+        resolution = node.resolution
         spec = resolution.spec
         if spec is None or any(claim.place == "label" for claim in resolution.claims):
             continue

@@ -191,8 +191,7 @@ class _Names:
 
     def _kind(self, node: str) -> str:
         typed = self.typed
-        index = self.flow.nodes[node].index
-        return typed.resolutions[index].kind if typed is not None else "unknown"
+        return typed.by_id[node].kind if typed is not None else "unknown"
 
     def _value(self, node: str, key: str, value: str, place: Span) -> Iterator[Occurrence]:
         """The names in the value of a parameter, where the value stands there as it is."""
@@ -213,7 +212,7 @@ class _Names:
 
     def _takes_instruction(self, node: str) -> bool:
         typed = self.typed
-        spec = typed.resolutions[self.flow.nodes[node].index].spec if typed is not None else None
+        spec = typed.by_id[node].spec if typed is not None else None
         return spec is not None and spec.instruction_key == "instruction"
 
     def _operator(self, word: str, place: Span) -> Iterator[Occurrence]:

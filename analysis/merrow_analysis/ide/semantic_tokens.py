@@ -144,11 +144,11 @@ def _nodes(block: Block) -> tuple[str, ...]:
 def _meanings(analysis: Analysis, nodes: tuple[str, ...]) -> list[object]:
     if analysis.typed is None or not nodes:
         return []
-    known, resolutions = analysis.flow.nodes, analysis.typed.resolutions
+    handles, resolutions = analysis.typed.core.handles, analysis.typed.resolutions
     found: list[object] = []
     for name in nodes:
-        node = known.get(name)
-        resolution = None if node is None else resolutions[node.index]
+        handle = handles.get(name)
+        resolution = None if handle is None else resolutions[handle]
         found.append(None if resolution is None else (resolution.kind, resolution.spec))
     return found
 
@@ -306,8 +306,8 @@ def _arrow(analysis: Analysis, source: str, arrow: Arrow) -> Iterator[_Part]:
     if arrow.label is not None and arrow.label.text:
         kind: TokenKind = "string"
         if analysis.typed is not None:
-            node = analysis.flow.nodes.get(source)
-            decides = node is not None and analysis.typed.resolutions[node.index].kind == "decision"
+            node = analysis.typed.by_id.get(source)
+            decides = node is not None and node.kind == "decision"
             kind = "case" if decides else "port"
         yield _Part(arrow.label.span, kind)
 
@@ -316,10 +316,10 @@ def _label(analysis: Analysis, block: Block, node: str, label: Label) -> Iterato
     start, end = label.span
     if end > start:
         yield _Part(label.span, "string")
-    known = analysis.flow.nodes.get(node)
-    if analysis.typed is None or known is None or "(" not in label.text:
+    known = None if analysis.typed is None else analysis.typed.by_id.get(node)
+    if known is None or "(" not in label.text:
         return
-    if analysis.typed.resolutions[known.index].kind in ("input", "output", "decision"):
+    if known.kind in ("input", "output", "decision"):
         return
     at = block.text.find(label.text, start, end)
     if at == -1:

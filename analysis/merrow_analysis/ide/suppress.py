@@ -9,6 +9,7 @@ from merrow_analysis.check import Analysis
 from merrow_analysis.diagnostics import Diagnostic
 from merrow_analysis.ide.actions import QUICK_FIX, Action, Request, now
 from merrow_analysis.ide.lookup import block_at, line_at, offset_in
+from merrow_analysis.rules.registry import is_refused
 from merrow_analysis.syntax.tree import Comment, FrontMatter
 from merrow_analysis.text import Position, Range, TextEdit
 
@@ -37,9 +38,10 @@ def ignore_in_file(request: Request) -> Iterator[Action]:
 def _once(diagnostics: tuple[Diagnostic, ...]) -> Iterator[Diagnostic]:
     seen: set[str] = set()
     for diagnostic in diagnostics:
-        if diagnostic.code not in seen and not diagnostic.code.startswith(_NEVER):
-            seen.add(diagnostic.code)
-            yield diagnostic
+        if diagnostic.code in seen or diagnostic.code.startswith(_NEVER) or is_refused(diagnostic.code):
+            continue
+        seen.add(diagnostic.code)
+        yield diagnostic
 
 
 def _above_statement(analysis: Analysis, diagnostic: Diagnostic) -> TextEdit | None:

@@ -9,6 +9,7 @@ from merrow_analysis.definitions.operators import INTERFACE_CLASS, INTERFACE_STY
 from merrow_analysis.diagnostics import Diagnostic, Related, Severity, Tag
 from merrow_analysis.graph.flow import ClassUse, Flow
 from merrow_analysis.graph.nodes import TypedGraph
+from merrow_analysis.graph.records import ClassRecord
 from merrow_analysis.rules.operator_rules import define_class
 from merrow_analysis.rules.registry import register
 from merrow_analysis.rules.reporting import fix, listed, report
@@ -41,11 +42,14 @@ def check_classes(graph: TypedGraph) -> Iterator[Diagnostic]:
     """Findings about classes; unknown operators' classes are reported as such and not again here."""
     flow = graph.flow
     used: dict[str, ClassUse] = {}
-    for node in graph.flow_nodes:
-        for use in node.classes:
-            if use.name.text not in used:
-                used[use.name.text] = use
-    for subgraph in flow.subgraphs.values():
+    first: dict[str, ClassRecord] = {}
+    for record in flow.chart.nodes.values():
+        for given in record.classes:
+            if given.name.text not in first:
+                first[given.name.text] = given
+    for name, (word, block, statement) in first.items():
+        used[name] = ClassUse(word, flow.here(block), statement)
+    for subgraph in flow.groups.values():
         for use in subgraph.classes:
             used.setdefault(use.name.text, use)
     undefined = [name for name in used if name not in flow.class_defs and name != _EVERYWHERE]
@@ -76,10 +80,12 @@ def _undefined(name: str, use: ClassUse, graph: TypedGraph, *, guess: bool) -> D
     other = next((other for other in known if other.casefold() == folded), None)
     found = graph.operators.by_class(name)
     style = found.spec.style if found is not None else INTERFACE_STYLE if name == INTERFACE_CLASS else _PLAIN_STYLE
-    fixes = [fix(f"Define class {name}", [define_class(name, style, flow, use.block)])]
+    fixes = [fix(f"Define class {name}", [define_class(name, style, flow)])]
     near = other
     if near is None and found is None and name != INTERFACE_CLASS and guess:
         near = closest(name, list(islice(flow.class_defs, _MOST_COMPARED)))
+    if near is not None and not _suits(near, name, graph):
+        near = None
     message = f"Class `{name}` is used but not defined; add `classDef {name} {style};`."
     if near is not None:
         message = f"Class `{name}` is used but not defined; did you mean `{near}`?"
@@ -87,6 +93,18 @@ def _undefined(name: str, use: ClassUse, graph: TypedGraph, *, guess: bool) -> D
             edits = [TextEdit(place, near) for place in _places(name, flow)]
             fixes.append(fix(f"Write {near}", edits, safe=False))
     return report(UNDEFINED_CLASS, use.range, message, fixes=fixes)
+
+
+def _suits(near: str, name: str, graph: TypedGraph) -> bool:
+    """Whether the nodes with class ``name`` could have ``near``: an operator's class is for that operator's nodes alone."""
+    found = graph.operators.by_class(near)
+    if found is None:
+        return True
+    return all(
+        node.kind not in ("input", "output") and node.spec in (None, found.spec)
+        for node in graph.nodes
+        if any(use.name.text == name for use in node.flow.classes)
+    )
 
 
 def _places(name: str, flow: Flow) -> list[Range]:
@@ -98,14 +116,14 @@ def _places(name: str, flow: Flow) -> list[Range]:
 def _on_nothing(flow: Flow) -> Iterator[Diagnostic]:
     edge_ids: set[str] | None = None
     ghosts = 0
-    known = flow.nodes
+    known = flow.chart.nodes
     for assign, block in flow.class_assigns:
         line = block.line
         for name in assign.ids:
             node = known.get(name.text)
             if node is not None:
-                first = node.mentions[0]
-                if first.block.line > line:
+                if flow.here(node.mentions[0].block).line > line:
+                    first = flow.nodes[name.text].mentions[0]
                     message = (
                         f"Class `{assign.class_name.text}` is given to {name.text} before {name.text} is mentioned, "
                         "and Mermaid forgets it; move this line below the node."
@@ -113,17 +131,19 @@ def _on_nothing(flow: Flow) -> Iterator[Diagnostic]:
                     related = [Related(first.range, f"{name.text} is first mentioned here")]
                     yield report(CLASS_ON_NOTHING, block.range(name.span), message, related=related)
                 continue
-            if name.text in flow.subgraphs:
+            if name.text in flow.groups:
                 continue
             if edge_ids is None:
-                edge_ids = {edge.arrow.edge_id.text for edge in flow.edges if edge.arrow.edge_id is not None}
+                edge_ids = {edge.arrow.edge_id.text for edge in flow.chart.edges if edge.arrow.edge_id is not None}
             if name.text not in edge_ids:
                 ghosts += 1
                 yield _to_no_node(name, block.range(name.span), flow, guess=ghosts <= _MOST_GUESSES)
 
 
 def _to_no_node(name: Name, place: Range, flow: Flow, *, guess: bool) -> Diagnostic:
-    nodes = list(islice(flow.nodes.values(), _MOST_COMPARED if guess else 0))
+    # Mermaid forgets a class that is given above the node.
+    above = (node for node in flow.nodes.values() if node.mentions[0].block.line < place.start.line)
+    nodes = list(islice(above, _MOST_COMPARED if guess else 0))
     bare = [node.id for node in nodes if not node.classes]
     near = closest(name.text, bare) or closest(name.text, [node.id for node in nodes])
     if near is None:

@@ -10,6 +10,7 @@ from merrow_analysis.graph.decisions import ELSE, FALSY, TRUTHY, CaseProblem
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.rules.registry import register
 from merrow_analysis.rules.reporting import (
+    MOST_SHARING,
     edges_of_arrow,
     fix,
     label_range,
@@ -18,7 +19,7 @@ from merrow_analysis.rules.reporting import (
     report,
     write_label,
 )
-from merrow_analysis.suggest import closest
+from merrow_analysis.suggest import Guesses
 
 EDGE_WITHOUT_CASE = register(
     "MW210", "edge-without-case", "An edge out of a Decision doesn't say for which case it is.", Severity.ERROR
@@ -60,8 +61,9 @@ def check_decisions(graph: TypedGraph) -> Iterator[Diagnostic]:
                 )
                 yield report(UNUSED_INPUT, label_range(edge), message)
         if node.outgoing:
+            guesses = Guesses()
             for problem in node.cases.problems:
-                yield _TELL[problem.kind](graph, node, problem)
+                yield _TELL[problem.kind](graph, node, problem, guesses)
 
 
 def _unknown_name(node: TypedNode, names: tuple[str, ...]) -> Diagnostic:
@@ -72,8 +74,8 @@ def _unknown_name(node: TypedNode, names: tuple[str, ...]) -> Diagnostic:
     return report(DECISION_EXPRESSION, parameter_range(node, "if"), message)
 
 
-def _without_case(graph: TypedGraph, node: TypedNode, problem: CaseProblem) -> Diagnostic:
-    del graph
+def _without_case(graph: TypedGraph, node: TypedNode, problem: CaseProblem, guesses: Guesses) -> Diagnostic:
+    del graph, guesses
     edge = node.outgoing[problem.edge or 0]
     example = "Passed" if node.placement.decided_by == "truth" else ELSE
     message = (
@@ -83,7 +85,7 @@ def _without_case(graph: TypedGraph, node: TypedNode, problem: CaseProblem) -> D
     return report(EDGE_WITHOUT_CASE, edge.flow.range, message)
 
 
-def _unknown_case(graph: TypedGraph, node: TypedNode, problem: CaseProblem) -> Diagnostic:
+def _unknown_case(graph: TypedGraph, node: TypedNode, problem: CaseProblem, guesses: Guesses) -> Diagnostic:
     edge = node.outgoing[problem.edge or 0]
     case = edge.case_label or ""
     if node.placement.decided_by == "truth":
@@ -94,12 +96,14 @@ def _unknown_case(graph: TypedGraph, node: TypedNode, problem: CaseProblem) -> D
         known = [*problem.words, ELSE]
         what = f"decides on a {node.placement.when}"
         hint = f"its words are {listed(problem.words, most=10)}."
-    near = closest(case, known)
+    near = guesses.closest(case, known)
     fixes: list[Fix] = []
     if near is not None:
         hint = f"did you mean `{near}`?"
-        if len(edges_of_arrow(edge, graph.edges)) == 1:
-            fixes = [fix(f"Write {near}", [write_label(edge, _with_case(edge, near))], safe=False)]
+        alike = [other for other in node.outgoing if other.case_label == case]
+        if all(len(edges_of_arrow(other, graph)) == 1 for other in alike[:MOST_SHARING]):
+            edits = [write_label(other, _with_case(other, near)) for other in alike[:MOST_SHARING]]
+            fixes = [fix(f"Write {near}", edits, safe=False)]
     message = f"{node.id} {what}, which is never `{case}`; {hint}"
     return report(UNKNOWN_CASE, label_range(edge), message, fixes=fixes)
 
@@ -110,7 +114,8 @@ def _with_case(edge: TypedEdge, case: str) -> str:
     return f"{case}:{rest}" if rest else case
 
 
-def _uncovered(graph: TypedGraph, node: TypedNode, problem: CaseProblem) -> Diagnostic:
+def _uncovered(graph: TypedGraph, node: TypedNode, problem: CaseProblem, guesses: Guesses) -> Diagnostic:
+    del guesses
     words = listed([f"`{word}`" for word in problem.words], "or")
     if node.placement.decided_by != "text":
         message = f"{node.id} has no case for {words}; draw an edge for it, or one labelled `{ELSE}`."
@@ -126,8 +131,8 @@ def _uncovered(graph: TypedGraph, node: TypedNode, problem: CaseProblem) -> Diag
     return report(UNCOVERED_CASE, node.flow.range, message)
 
 
-def _covered(graph: TypedGraph, node: TypedNode, problem: CaseProblem) -> Diagnostic:
-    del graph
+def _covered(graph: TypedGraph, node: TypedNode, problem: CaseProblem, guesses: Guesses) -> Diagnostic:
+    del graph, guesses
     edge = node.outgoing[problem.edge or 0]
     message = f"`{ELSE}` of {node.id} is never chosen, for its other cases take every value; remove this edge."
     return report(UNREACHABLE_CASE, label_range(edge), message)

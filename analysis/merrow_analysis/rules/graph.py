@@ -9,8 +9,8 @@ from merrow_analysis.consequences import unexplained
 from merrow_analysis.definitions.front_matter import EMPTY, FrontMatterDoc
 from merrow_analysis.definitions.types import ENTRY_POINT, PROBLEM, Type
 from merrow_analysis.diagnostics import Cause, Diagnostic
+from merrow_analysis.graph.model import ENTRY_POINT_ID, PROBLEM_ID
 from merrow_analysis.graph.nodes import TypedGraph
-from merrow_analysis.graph.typed import ENTRY_POINT_ID, PROBLEM_ID
 from merrow_analysis.rules.class_rules import check_classes
 from merrow_analysis.rules.decision_rules import check_decisions
 from merrow_analysis.rules.definition_rules import PlaceOf, check_definitions
@@ -118,7 +118,7 @@ def _lacking(graph: TypedGraph, rims: Rims, place: Range) -> dict[Type, Cause]:
     if PROBLEM_ID in rims.missing and PROBLEM_ID not in rims.stand_ins:
         lacking[PROBLEM] = Cause(MISSING_INPUT_OR_OUTPUT.code, place)
     for index in graph.shape.inputs:
-        node = graph.flow_nodes[index]
+        node = graph.node(index)
         if node.id == ENTRY_POINT_ID and not graph.shape.following[index]:
-            lacking[ENTRY_POINT] = Cause(OFF_PATH.code, node.range)
+            lacking[ENTRY_POINT] = Cause(OFF_PATH.code, node.flow.range)
     return lacking

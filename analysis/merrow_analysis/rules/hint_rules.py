@@ -38,14 +38,14 @@ def _implied_orders(graph: TypedGraph) -> Iterator[Diagnostic]:
     combinations = graph.combinations
     if combinations.live is None or combinations.cases is None:
         return
-    plan, places = combinations.plan, graph.shape.places
+    waiting = combinations.waiting
     orders = sorted(
         (edge for node in graph.decisions for edge in node.outgoing if edge.order_only),
         key=lambda edge: edge.flow.index,
     )
     for edge in orders[:_MOST_ORDERS]:
         try:
-            if _is_implied(graph, edge, plan[places[edge.target.index]]):
+            if _is_implied(graph, edge, waiting[edge.target.index]):
                 message = (
                     f"{edge.target.id} runs after {edge.source.id} and in the same cases without this edge too; it "
                     "only gives order, which other paths imply already."
@@ -77,18 +77,20 @@ def _is_implied(graph: TypedGraph, edge: TypedEdge, waiting: LiveNode) -> bool:
 def _bottlenecks(graph: TypedGraph) -> Iterator[Diagnostic]:
     """Nodes between wide stages that no edge between operators passes by."""
     shape = graph.shape
-    rims = {*shape.inputs, *shape.outputs}
+    rims = shape.rims
+    if shape.wide <= rims:
+        return
     inner = shape.count - len(rims)
     rim_places = sorted(shape.places[rim] for rim in rims)
     for index in shape.cuts:
-        if len(shape.before[index]) < _WIDE or len(shape.following[index]) < _WIDE:
+        if index not in shape.wide:
             continue
         sources = len({source for source in shape.before[index] if source not in rims})
         targets = len({target for target in shape.following[index] if target not in rims})
         if sources < _WIDE or targets < _WIDE:
             continue
         earlier = shape.places[index] - bisect_left(rim_places, shape.places[index])
-        node = graph.nodes[index]
+        node = graph.node(index)
         message = (
             f"All work passes through {named(node)}: {sources} nodes lead into it and {targets} out of it, so none of "
             f"the {inner - earlier - 1} later nodes starts before all {earlier} earlier ones have ended. "

@@ -50,11 +50,11 @@ def check_liveness(graph: TypedGraph, dead_ends: Mapping[int, Cause]) -> Iterato
     ]
     found: list[Diagnostic] = []
     if undecided is None:
-        for index in sorted(graph.marks.gathering):
+        for index in graph.shape.by_rank(graph.marks.gathering):
             placement = graph.placements[index]
             if not placement.crowded and not graph.decisions and _has_voices(graph, index):
                 continue
-            node = graph.nodes[index]
+            node = graph.node(index)
             try:
                 found += _node(graph, node, combinations, before)
             except TooManyCombinationsError:
@@ -62,7 +62,7 @@ def check_liveness(graph: TypedGraph, dead_ends: Mapping[int, Cause]) -> Iterato
                 break
     yield from found
     if undecided is not None:
-        node = graph.nodes[undecided]
+        node = graph.node(undecided)
         message = (
             f"The Decisions before {node.id} combine in too many ways to show that nothing is left empty; split the "
             "workflow, or join branches before the next Decision."
@@ -140,7 +140,7 @@ def _skipped(graph: TypedGraph, combinations: Combinations) -> Iterator[Diagnost
     """Nodes that never run, and outputs that some choices leave empty, which may follow from such a node."""
     runs = combinations.live.runs if combinations.live is not None else {}
     numbers = {index for index, condition in runs.items() if condition == NEVER}
-    stuck = [graph.nodes[index] for index in sorted(numbers)]
+    stuck = [graph.node(index) for index in graph.shape.by_rank(numbers)]
     first = [
         node
         for node in stuck
@@ -177,9 +177,9 @@ def _left_empty(
         f"{node.id} stays empty{_choices(graph, combinations, choices, ' when ')}; lead that case to {node.id} as well."
     )
     related = [
-        Related(edge.flow.range, f"{graph.nodes[index].id} chooses `{edge.case_label}` here")
+        Related(edge.flow.range, f"{graph.node(index).id} chooses `{edge.case_label}` here")
         for index, case in choices.items()
-        for edge in graph.nodes[index].outgoing
+        for edge in graph.node(index).outgoing
         if edge.case == case
     ]
     return report(OUTPUT_LEFT_EMPTY, node.flow.range, message, related=related[:5], because=because)
@@ -191,7 +191,7 @@ def _choices(graph: TypedGraph, combinations: Combinations, choices: Mapping[int
     place = {node.index: number for number, node in enumerate(combinations.plan)}
     parts = []
     for index in sorted(choices, key=place.__getitem__):
-        cases = graph.nodes[index].cases
+        cases = graph.node(index).cases
         if live.runs.get(index) is not False and cases is not None:
-            parts.append(f"{graph.nodes[index].id} chooses `{cases.labels[choices[index]]}`")
+            parts.append(f"{graph.node(index).id} chooses `{cases.labels[choices[index]]}`")
     return before + listed(parts) if parts else ""

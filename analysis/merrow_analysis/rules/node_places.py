@@ -13,15 +13,28 @@ _BREAK = "<br/>"
 
 def label_range(node: FlowNode, span: Span) -> Range:
     """Where a part of the node's label stands; the whole label where its text is not the source's own."""
+    return label_part(node, span, label_start(node))
+
+
+def label_start(node: FlowNode) -> int | None:
+    """The offset in its block at which the text of the node's label begins; None where it is not the source's own.
+
+    This searches the whole label: ask once for all the parts of one label.
+    """
+    label, block = node.label, node.label_block
+    if label is None or block is None:
+        return None
+    start, end = label.span
+    at = block.text.find(label.text, start, end)
+    return None if at == -1 else at
+
+
+def label_part(node: FlowNode, span: Span, start: int | None) -> Range:
+    """As `label_range`, where ``start`` is the node's `label_start`."""
     label, block = node.label, node.label_block
     if label is None or block is None:
         return node.range
-    start, end = label.span
-    source = block.text[start:end]
-    at = source.find(label.text)
-    if at == -1:
-        return block.range(label.span)
-    return block.range((start + at + span[0], start + at + span[1]))
+    return block.range(label.span) if start is None else block.range((start + span[0], start + span[1]))
 
 
 def metadata_key_range(metadata: Metadata, block: Block, *path: str | int) -> Range:

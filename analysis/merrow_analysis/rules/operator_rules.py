@@ -23,7 +23,7 @@ from merrow_analysis.rules.reporting import (
     report,
 )
 from merrow_analysis.syntax.tree import Block
-from merrow_analysis.text import TextEdit
+from merrow_analysis.text import Range, TextEdit
 
 WRONG_INTERFACE_CLASS = register(
     "MW103",
@@ -68,10 +68,10 @@ def check_operators(graph: TypedGraph, stand_ins: frozenset[str]) -> Iterator[Di
     """Findings about single nodes. ``stand_ins`` are nodes already reported as a misnamed PROBLEM or RETURN."""
     spelled: dict[str, list[tuple[TypedNode, Claim]]] = {}
     unknown: dict[str, list[tuple[TypedNode, NodeProblem]]] = {}
-    for index in graph.conflicts:
-        yield _conflict(graph.nodes[index])
-    for index in sorted(graph.marks.problems):
-        node = graph.nodes[index]
+    for index in graph.shape.by_rank(graph.marks.conflicts):
+        yield _conflict(graph.node(index))
+    for index in graph.shape.by_rank(graph.marks.problems):
+        node = graph.node(index)
         for problem in node.resolution.problems:
             if problem.kind == "variant":
                 yield from _spelling(node, problem.claims[0], graph, spelled)
@@ -146,27 +146,40 @@ def _wrong_interface_class(node: TypedNode, problem: NodeProblem) -> Diagnostic:
 def _missing_interface_class(node: TypedNode, graph: TypedGraph) -> Diagnostic:
     flow = graph.flow
     side = "input" if node.kind == "input" else "output"
-    message = f"{node.id} is an {side} node without class Interface; add `class {node.id} {INTERFACE_CLASS}`."
-    anchor = _class_anchor(node.flow, flow)
-    edits = [insert_line_after(anchor, f"class {node.id} {INTERFACE_CLASS}")]
+    message = f"{node.id} is an {side} node without class {INTERFACE_CLASS}; write `{node.id}:::{INTERFACE_CLASS}`."
+    edits = [give_class(node.flow, INTERFACE_CLASS, flow)]
     if INTERFACE_CLASS not in flow.class_defs:
-        edits.insert(0, define_class(INTERFACE_CLASS, INTERFACE_STYLE, flow, anchor))
-    remedy = fix(f"Give {node.id} class Interface", edits)
+        edits.append(define_class(INTERFACE_CLASS, INTERFACE_STYLE, flow))
+    remedy = fix(f"Give {node.id} class {INTERFACE_CLASS}", edits)
     return report(MISSING_INTERFACE_CLASS, node.flow.range, message, fixes=[remedy])
 
 
-def _class_anchor(node: FlowNode, flow: Flow) -> Block:
-    """The block below which a class line for ``node`` may stand: Mermaid forgets classes of nodes not yet mentioned."""
-    first = node.mentions[0].block
-    if flow.class_assigns and flow.class_assigns[-1][1].line >= first.line:
-        return flow.class_assigns[-1][1]
-    return next((mention.block for mention in node.mentions if mention.declares), first)
+def give_class(node: FlowNode, name: str, flow: Flow, *, name_after: str = "") -> TextEdit:
+    """An edit that gives a node a class where it is declared, or else mentioned: ``:::name``.
+
+    Mermaid takes one class there; where each place has one already, a ``class`` line below the whole flowchart gives it.
+    ``name_after`` is the node's id where other edits of the same fix rename it.
+    """
+    free = [mention for mention in node.mentions if not mention.vertex.classes]
+    if not free:
+        return insert_line_after(_last_block(flow), f"class {name_after or node.id} {name};")
+    mention = next((mention for mention in free if mention.declares), free[0])
+    at = mention.block.position(mention.vertex.span[1])
+    return TextEdit(Range(at, at), f":::{name}")
 
 
-def define_class(name: str, style: str, flow: Flow, beside: Block) -> TextEdit:
-    """An edit that adds a ``classDef`` line below the last one, or below ``beside`` where there is none."""
-    last = next(reversed(flow.class_defs.values()))[-1].block if flow.class_defs else beside
+def define_class(name: str, style: str, flow: Flow) -> TextEdit:
+    """An edit that adds a ``classDef`` line below the last one, or below the whole flowchart where there is none.
+
+    All definitions that one pass adds go to one place, so that a definition that several findings need is written once.
+    """
+    last = next(reversed(flow.class_defs.values()))[-1].block if flow.class_defs else _last_block(flow)
     return insert_line_after(last, f"classDef {name} {style};")
+
+
+def _last_block(flow: Flow) -> Block:
+    assert flow.last_block is not None  # noqa: S101 - a flowchart with a node has a block
+    return flow.last_block
 
 
 def _spelling(
@@ -247,7 +260,7 @@ def _unknown(
     collected: dict[str, list[tuple[TypedNode, NodeProblem]]],
 ) -> Iterator[Diagnostic]:
     names = ", ".join(graph.operators.names())
-    if node.id in graph.flow.subgraphs:
+    if node.id in graph.flow.groups:
         message = f"{node.id} is a subgraph, which takes no part in the workflow itself; connect the nodes inside it."
         yield report(UNKNOWN_OPERATOR, node.flow.range, message)
         return

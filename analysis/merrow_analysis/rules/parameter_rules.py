@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from merrow_analysis.definitions.metadata import MetaDoc, parse_metadata
@@ -20,12 +20,12 @@ from merrow_analysis.definitions.schema import (
 from merrow_analysis.definitions.settings import MACHINE_KEYS
 from merrow_analysis.definitions.validation import Path, shown, violations
 from merrow_analysis.diagnostics import Diagnostic, Fix, Related, Severity, Tag
-from merrow_analysis.graph.flow import FlowNode
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.graph.parameter_edits import Moved, rewrite
+from merrow_analysis.graph.records import NodeRecord
 from merrow_analysis.graph.resolve import Resolution
 from merrow_analysis.rules.configuration_rules import MACHINE_SETTING, machine_setting_message
-from merrow_analysis.rules.node_places import label_range, metadata_key_range, metadata_value_range
+from merrow_analysis.rules.node_places import label_part, label_start, metadata_key_range, metadata_value_range
 from merrow_analysis.rules.registry import Rule, register
 from merrow_analysis.rules.reporting import fix, named, report
 from merrow_analysis.suggest import closest
@@ -94,15 +94,19 @@ def check(graph: TypedGraph) -> Iterator[Diagnostic]:
     for shared, index in {id(resolution): index for index, resolution in enumerate(resolutions)}.items():
         known = _FOUND.get(shared)
         if known is None:
-            known = _remember(resolutions[index], graph.flow_nodes[index])
+            known = _remember(resolutions[index], graph.core.records[index])
         if known[1]:
             wrong[shared] = known[1]
-    for index, resolution in enumerate(resolutions) if wrong else ():
-        for finding in wrong.get(id(resolution), ()):
-            yield _diagnostic(graph.nodes[index], finding)
+    for index in graph.ranked if wrong else ():
+        findings = wrong.get(id(resolutions[index]))
+        if findings:
+            node = graph.node(index)
+            start = label_start(node.flow)
+            for finding in findings:
+                yield _diagnostic(node, finding, start)
     for use in graph.flow.edge_metadata:
         yield from _only_drawn(use.metadata, use.block, EDGE_KEYS, "An edge")
-    for subgraph in graph.flow.subgraphs.values():
+    for subgraph in graph.flow.groups.values():
         for metadata, block in subgraph.metadata:
             yield from _only_drawn(metadata, block, SUBGRAPH_KEYS, "A subgraph, which only groups nodes,")
 
@@ -118,12 +122,12 @@ def _only_drawn(metadata: Metadata, block: Block, allowed: Mapping[str, Fragment
             yield report(UNKNOWN_KEY, place, message, fixes=_rename(place, closest(key, allowed), safe=False))
 
 
-def _remember(resolution: Resolution, node: FlowNode) -> tuple[Resolution, tuple[_Finding, ...]]:
+def _remember(resolution: Resolution, node: NodeRecord | None) -> tuple[Resolution, tuple[_Finding, ...]]:
     """What is wrong with the parameters of a node, and of all others that share its resolution."""
     if len(_FOUND) > _REMEMBERED:
         _FOUND.clear()
     found: tuple[_Finding, ...] = ()
-    if resolution.kind != "unknown" and (resolution.parameters or resolution.label_parts):
+    if node is not None and resolution.kind != "unknown" and (resolution.parameters or resolution.label_parts):
         found = tuple(_find(resolution, [parse_metadata(metadata.body) for metadata, _ in node.metadata]))
     _FOUND[id(resolution)] = resolution, found
     return resolution, found
@@ -160,8 +164,19 @@ def _metadata_findings(doc: MetaDoc, index: int, allowed: Mapping[str, Fragment]
         elif key.casefold() in MACHINE_KEYS:
             yield _Finding(MACHINE_SETTING, machine_setting_message(key), index, (key,), on_key=True)
         else:
-            near = closest(key, [*allowed, *MERMAID_NODE_KEYS])
+            near = _usable(closest(key, [*allowed, *MERMAID_NODE_KEYS]), value, allowed, doc.values)
             yield _Finding(UNKNOWN_KEY, _unknown(key, what, allowed), index, (key,), on_key=True, near=near)
+
+
+def _usable(near: str | None, value: object, allowed: Mapping[str, Fragment], taken: Collection[str]) -> str | None:
+    """``near`` where it is not given yet and takes ``value``: writing it would else put one finding in place of another."""
+    if (
+        near is None
+        or near in taken
+        or (near in allowed and any(True for _ in violations(allowed[near], value, (near,))))
+    ):
+        return None
+    return near
 
 
 def _idle(resolution: Resolution) -> Iterator[_Finding]:
@@ -199,6 +214,9 @@ def _label_findings(
             yield _Finding(MACHINE_SETTING, machine_setting_message(key), None, span=parameter.key_span)
         else:
             near = closest(key, allowed)
+            if near is not None:
+                taken = {*overruled, *parts.parameters}
+                near = _usable(near, _label_value(parameter, allowed[near]), allowed, taken)
             yield _Finding(UNKNOWN_KEY, _unknown(key, what, allowed), None, span=parameter.key_span, near=near)
 
 
@@ -260,11 +278,12 @@ def _listed(allowed: Mapping[str, Fragment]) -> str:
     return ", ".join(f"`{key}`" for key in allowed)
 
 
-def _diagnostic(node: TypedNode, finding: _Finding) -> Diagnostic:
+def _diagnostic(node: TypedNode, finding: _Finding, label: int | None) -> Diagnostic:
+    """``label`` is where the text of the node's label begins in its block, as `label_start` says it."""
     message = f"{named(node)}: {finding.message}"
     related: tuple[Related, ...] = ()
     if finding.block is None:
-        place = label_range(node.flow, finding.span)
+        place = label_part(node.flow, finding.span, label)
         if finding.other is not None:
             metadata, block = node.flow.metadata[finding.other]
             related = (Related(metadata_value_range(metadata, block, *finding.path), "the metadata says this"),)
@@ -272,7 +291,9 @@ def _diagnostic(node: TypedNode, finding: _Finding) -> Diagnostic:
         metadata, block = node.flow.metadata[finding.block]
         where = metadata_key_range if finding.on_key else metadata_value_range
         place = where(metadata, block, *finding.path)
-    fixes = _rename(place, finding.near, safe=finding.safe)
+    # Of two labels only the last counts, and both must stay alike.
+    alone = sum(mention.vertex.shape is not None for mention in node.flow.mentions) < 2 or finding.block is not None
+    fixes = _rename(place, finding.near if alone else None, safe=finding.safe)
     tags: tuple[Tag, ...] = ()
     if finding.superfluous is not None:
         fixes, tags = _without(node, finding.superfluous), (Tag.UNNECESSARY,)

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from merrow_analysis.definitions.operators import InputPort
 from merrow_analysis.diagnostics import Cause, Diagnostic, Fix, Related, Severity
 from merrow_analysis.graph.flow import Flow
+from merrow_analysis.graph.model import ENTRY_POINT_ID, PROBLEM_ID, RETURN_ID
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.graph.reach import shortest_cycle
-from merrow_analysis.graph.typed import ENTRY_POINT_ID, PROBLEM_ID, RETURN_ID
+from merrow_analysis.graph.records import EdgeRecord
 from merrow_analysis.rules.registry import register
-from merrow_analysis.rules.reporting import fix, listed, report
+from merrow_analysis.rules.reporting import continued, fix, listed, report
 from merrow_analysis.suggest import closest
 from merrow_analysis.text import Range, TextEdit
 
@@ -24,11 +25,17 @@ MISSING_INPUT_OR_OUTPUT = register(
     fix="sometimes",
 )
 OFF_PATH = register("MW102", "off-path", "A node lies on no path from an input to an output.", Severity.ERROR)
-CYCLE = register("MW110", "cycle", "Nodes wait for each other in a circle.", Severity.ERROR)
-SELF_LOOP = register("MW111", "self-loop", "An edge leads from a node to itself.", Severity.ERROR)
-EDGE_INTO_INPUT = register("MW112", "edge-into-input", "An edge leads into an input node.", Severity.ERROR)
-EDGE_OUT_OF_OUTPUT = register("MW113", "edge-out-of-output", "An edge leads out of an output node.", Severity.ERROR)
-REPEATED_EDGE = register("MW117", "repeated-edge", "Two edges bring the same to the same port.", Severity.WARNING)
+CYCLE = register("MW110", "cycle", "Nodes wait for each other in a circle.", Severity.ERROR, fix="sometimes")
+SELF_LOOP = register("MW111", "self-loop", "An edge leads from a node to itself.", Severity.ERROR, fix="sometimes")
+EDGE_INTO_INPUT = register(
+    "MW112", "edge-into-input", "An edge leads into an input node.", Severity.ERROR, fix="sometimes"
+)
+EDGE_OUT_OF_OUTPUT = register(
+    "MW113", "edge-out-of-output", "An edge leads out of an output node.", Severity.ERROR, fix="sometimes"
+)
+REPEATED_EDGE = register(
+    "MW117", "repeated-edge", "Two edges bring the same to the same port.", Severity.WARNING, fix="sometimes"
+)
 
 _START_WORDS = frozenset({"start", "begin", "input", "question", "task", "in", "query"})
 _END_WORDS = frozenset({"end_", "finish", "output", "result", "answer", "done", "out", "stop", "response"})
@@ -53,19 +60,19 @@ class Rims:
 
 def find_rims(graph: TypedGraph) -> Rims:
     """Find the inputs and outputs, and what is missing of them."""
-    settings, nodes = graph.settings, graph.flow.nodes
+    settings, nodes = graph.settings, graph.flow.chart.nodes
     wanted_inputs = [PROBLEM_ID] if settings.inputs is None else settings.inputs
     wanted_outputs = [RETURN_ID] if settings.outputs is None else settings.outputs
     lost_inputs = [name for name in wanted_inputs if name not in nodes]
     lost_outputs = [name for name in wanted_outputs if name not in nodes]
     stand_ins: dict[str, TypedNode] = {}
     if lost_inputs:
-        first = _stand_in(lost_inputs[0], [n for n in graph.nodes if not n.incoming], "input", _START_WORDS)
+        first = _stand_in(lost_inputs[0], graph.at(graph.shape.roots), "input", _START_WORDS)
         if first is not None:
             stand_ins[lost_inputs[0]] = first
     if lost_outputs:
         taken = set(stand_ins.values())
-        last = [node for node in graph.nodes if not node.outgoing and node not in taken]
+        last = [node for node in graph.at(graph.shape.sinks) if node not in taken]
         found = _stand_in(lost_outputs[0], last, "output", _END_WORDS)
         if found is not None:
             stand_ins[lost_outputs[0]] = found
@@ -121,13 +128,25 @@ def check_edges(graph: TypedGraph) -> Iterator[Diagnostic]:
     """Edges where none may be: to the same node, into inputs, out of outputs, and ones that repeat another."""
     shape = graph.shape
     inputs = set(shape.inputs)
-    for number in shape.wrong:
-        edge = graph.flow_edges[number]
-        source_id, target_id = edge.source.id, edge.target.id
-        if edge.source is edge.target:
+    for record in _wrong_edges(graph):
+        edge = graph.flow.edge(record)
+        source_id, target_id = record.source, record.target
+        unfinished = continued(edge)
+        into_input = graph.core.handles[target_id] in inputs
+        if unfinished is not None:
+            rule, what = (
+                (SELF_LOOP, f"leads from {source_id} to itself")
+                if source_id == target_id
+                else (EDGE_INTO_INPUT, f"leads into {target_id}, which is an input")
+                if into_input
+                else (EDGE_OUT_OF_OUTPUT, f"leads out of {source_id}, which is an output")
+            )
+            message = f"{unfinished.why}, so it {what}; write its target after it, or remove it."
+            yield report(rule, unfinished.place, message, fixes=unfinished.fixes)
+        elif source_id == target_id:
             message = f"The edge from {source_id} to itself can never be followed; remove it or name another node."
             yield report(SELF_LOOP, edge.range, message)
-        elif edge.target.index in inputs:
+        elif into_input:
             message = f"{target_id} is an input and takes no edges, but {source_id} leads into it; turn the edge round."
             yield report(EDGE_INTO_INPUT, edge.range, message)
         else:
@@ -135,8 +154,21 @@ def check_edges(graph: TypedGraph) -> Iterator[Diagnostic]:
                 f"{source_id} is an output and nothing follows it, but an edge leads on to {target_id}; remove it."
             )
             yield report(EDGE_OUT_OF_OUTPUT, edge.range, message)
-    for index in shape.repeated:
-        yield from _repeated(graph.nodes[index])
+    for index in shape.by_rank(shape.repeated):
+        yield from _repeated(graph.node(index))
+
+
+def _wrong_edges(graph: TypedGraph) -> list[EdgeRecord]:
+    """Edges where none may be, in the order of the text."""
+    shape, core = graph.shape, graph.core
+    inputs, outputs = set(shape.inputs), set(shape.outputs)
+    found = (
+        edge
+        for index in shape.wrong
+        for edge in core.into(graph.node(index).id)
+        if index in inputs or edge.source == edge.target or core.handles[edge.source] in outputs
+    )
+    return sorted(found, key=core.chart.numbers.__getitem__)
 
 
 def _repeated(node: TypedNode) -> Iterator[Diagnostic]:
@@ -153,6 +185,13 @@ def _repeated(node: TypedNode) -> Iterator[Diagnostic]:
             ports = {port.name: port for port in node.input_ports}
         # A port for one value says that it is fed twice.
         if any(feed.port in ports and not ports[feed.port].many for feed in edge.feeds):
+            continue
+        unfinished = continued(edge.flow)
+        if unfinished is not None:
+            what = f"leads to {node.id}, as another edge does"
+            message = f"{unfinished.why}, so it {what}; write its target after it, or remove it."
+            related = [Related(first.flow.range, "the edge that it repeats")]
+            yield report(REPEATED_EDGE, unfinished.place, message, related=related, fixes=unfinished.fixes)
             continue
         where = f"port `{edge.port}` of {node.id}" if edge.port is not None else node.id
         message = f"{edge.source.id} already leads to {where} by another edge; remove one of them."
@@ -174,7 +213,7 @@ def check_cycles(graph: TypedGraph) -> Iterator[Diagnostic]:
     for component in graph.cycles:
         circle = shortest_cycle(successors, component)
         edges = _edges_along(graph, circle)
-        ids = [graph.nodes[index].id for index in circle]
+        ids = [graph.node(index).id for index in circle]
         shown = ids if len(ids) <= _LONGEST_CIRCLE else [*ids[: _LONGEST_CIRCLE - 1], "...", ids[-1]]
         path = " -> ".join((*shown, ids[0]))
         more = len(component) - len(circle)
@@ -183,15 +222,23 @@ def check_cycles(graph: TypedGraph) -> Iterator[Diagnostic]:
         )
         message = f"{path} is a circle{knot}: each waits for the other, so none can run. Remove one of these edges."
         last = max(edges, key=lambda edge: edge.flow.index)
+        fixes: list[Fix] = []
+        for edge in edges:
+            unfinished = continued(edge.flow)
+            if unfinished is not None:
+                last, fixes = edge, unfinished.fixes
+                message = (
+                    f"{unfinished.why}, which makes {path} a cycle{knot}; write its target after it, or remove it."
+                )
         others = [edge for edge in edges if edge is not last][:_MOST_RELATED]
         related = [Related(edge.flow.range, f"{edge.source.id} leads to {edge.target.id}") for edge in others]
-        yield report(CYCLE, last.flow.range, message, related=related)
+        yield report(CYCLE, last.flow.range, message, related=related, fixes=fixes)
 
 
 def _edges_along(graph: TypedGraph, circle: Sequence[int]) -> list[TypedEdge]:
     found: list[TypedEdge] = []
     for index, following in zip(circle, (*circle[1:], circle[0]), strict=True):
-        found.append(next(edge for edge in graph.nodes[index].outgoing if edge.target.index == following))
+        found.append(next(edge for edge in graph.node(index).outgoing if edge.target.index == following))
     return found
 
 
@@ -199,20 +246,22 @@ def check_paths(graph: TypedGraph, rims: Rims) -> Iterator[Diagnostic]:
     """Nodes on no path from an input to an output; of several in a row only the one where the path is broken."""
     shape, starts, ends = graph.shape, dict.fromkeys(rims.starts), dict.fromkeys(rims.ends)
     # Nothing but itself leads to a root, or follows a sink.
-    unreached = [index for index in shape.roots if index not in starts and index not in ends] if starts else []
+    unreached = (
+        [index for index in shape.by_rank(shape.roots) if index not in starts and index not in ends] if starts else []
+    )
     stuck = _dead_ends(graph, rims)
     idle = [index for index in starts if not shape.following[index]] if ends else []
     unfed = _unfed(graph, rims)
     if unreached or idle:
-        yield from _broken_beginnings(graph, [graph.nodes[i] for i in unreached], [graph.nodes[i] for i in idle])
+        yield from _broken_beginnings(graph, [graph.node(i) for i in unreached], [graph.node(i) for i in idle])
     if stuck or unfed:
-        yield from _broken_ends([graph.nodes[i] for i in stuck], [graph.nodes[i] for i in unfed])
+        yield from _broken_ends([graph.node(i) for i in stuck], [graph.node(i) for i in unfed])
 
 
 def told_dead_ends(graph: TypedGraph, rims: Rims) -> dict[int, Cause]:
     """Nodes that an input leads to, that are no output, and that nothing follows; and where `check_paths` tells of them."""
-    stuck = [graph.nodes[index] for index in _dead_ends(graph, rims)]
-    result = _unfed_result([graph.nodes[index] for index in _unfed(graph, rims)])
+    stuck = [graph.node(index) for index in _dead_ends(graph, rims)]
+    result = _unfed_result([graph.node(index) for index in _unfed(graph, rims)])
     together = result is not None and len(stuck) > 1
     return {
         node.index: Cause(OFF_PATH.code, result.flow.range if together and result is not None else node.flow.range)
@@ -231,10 +280,10 @@ def _unfed_result(unfed: list[TypedNode]) -> TypedNode | None:
 
 def _dead_ends(graph: TypedGraph, rims: Rims) -> list[int]:
     shape, starts, ends = graph.shape, set(rims.starts), set(rims.ends)
-    stuck = [index for index in shape.sinks if index not in ends and index not in starts] if ends else []
+    stuck = [index for index in shape.by_rank(shape.sinks) if index not in ends and index not in starts] if ends else []
     if stuck and starts:
-        from_input = shape.reached(rims.starts)
-        stuck = [index for index in stuck if from_input[index]]
+        known: dict[int, bool] = {}
+        stuck = [index for index in stuck if shape.is_reached(starts, index, known)]
     return stuck
 
 

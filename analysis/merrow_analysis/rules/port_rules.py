@@ -13,6 +13,7 @@ from merrow_analysis.rules.parameter_rules import CONFLICT
 from merrow_analysis.rules.registry import register
 from merrow_analysis.rules.reporting import (
     MOST_SHARING,
+    continued,
     edges_of_arrow,
     fix,
     label_range,
@@ -22,6 +23,9 @@ from merrow_analysis.rules.reporting import (
     report,
     write_label,
 )
+
+_MOST_PORTS = 30
+"""Ports of a node among which one is looked for that fits a value."""
 
 UNKNOWN_PORT = register(
     "MW201", "unknown-port", "An edge names a port that its target doesn't have.", Severity.ERROR, fix="sometimes"
@@ -74,8 +78,8 @@ CASE_WITHOUT_VALUE = register(
 
 def check_ports(graph: TypedGraph, lacking: Mapping[Type, Cause]) -> Iterator[Diagnostic]:
     """Findings about ports. That ports of a type in ``lacking`` are open follows from what is told of an input node."""
-    for index in sorted(graph.marks.found):
-        node = graph.nodes[index]
+    for index in graph.shape.by_rank(graph.marks.found):
+        node = graph.node(index)
         for finding in node.placement.findings:
             if finding.kind == "missing-input":
                 causes = [cause for given, cause in lacking.items() if _feeds(given, finding.wanted, graph)]
@@ -123,7 +127,7 @@ def _label_fix(graph: TypedGraph, edge: TypedEdge, port: str, *, safe: bool, out
     ports.
     """
     text = _labelled(edge, port, output)
-    sharing = edges_of_arrow(edge, graph.edges)
+    sharing = edges_of_arrow(edge, graph)
     if len(sharing) > MOST_SHARING:
         return []
     for other in sharing:
@@ -137,6 +141,10 @@ def _unknown_port(graph: TypedGraph, node: TypedNode, edge: TypedEdge, finding: 
         message = f"{named(node)} takes no inputs, but {edge.source.id} leads into it; remove the edge."
         return report(UNKNOWN_PORT, edge.flow.range, message)
     ports = listed([f"`{port.name}`" for port in node.input_ports], most=8)
+    unfinished = continued(edge.flow)
+    if unfinished is not None and edge.flow.arrow.label is not None and "\n" in edge.flow.arrow.label.text:
+        message = f"{unfinished.why}; write an arrow and a node after the text, or remove it."
+        return report(UNKNOWN_PORT, unfinished.place, message)
     written, *near = finding.names
     message = f"{named(node)} has no port `{written}`"
     fixes: list[Fix] = []
@@ -157,16 +165,19 @@ def _unknown_port(graph: TypedGraph, node: TypedNode, edge: TypedEdge, finding: 
 
 def _rewritten(graph: TypedGraph, edge: TypedEdge, text: str, *, safe: bool) -> list[Fix]:
     """A fix that replaces an edge's label, where no other edge shares it."""
-    if len(edges_of_arrow(edge, graph.edges)) > 1:
+    if len(edges_of_arrow(edge, graph)) > 1:
         return []
     return [fix(f"Write |{text}|", [write_label(edge, text)], safe=safe)]
 
 
 def _fitting(graph: TypedGraph, node: TypedNode, given: Type) -> list[str]:
     """Ports that nothing feeds yet and that take a value of this type (no lists): the nearest ones, needed ones
-    first.
+    first. None of a node with very many ports.
     """
-    open_ports = [port for port in node.input_ports if port.type == port.item]
+    ports = node.input_ports
+    if len(ports) > _MOST_PORTS:
+        return []
+    open_ports = [port for port in ports if port.type == port.item]
     open_ports = [port for port in open_ports if port.many or port.name not in node.placement.fed]
     steps = {port: graph.types.distance(given, port.type) for port in open_ports}
     near = min((distance for distance in steps.values() if distance is not None), default=None)
@@ -211,6 +222,13 @@ def _giver(graph: TypedGraph, node: TypedNode, wanted: Type) -> str:
     return min(near)[1] if near else "X"
 
 
+def _alone_feeds(edge: TypedEdge, node: TypedNode, port: str) -> bool:
+    """Whether ``edge`` is all that feeds a port that ``node`` needs, so that leading it elsewhere leaves the port open."""
+    if not any(known.name == port and known.required for known in node.input_ports):
+        return False
+    return not any(feed.port == port for other in node.incoming if other is not edge for feed in other.feeds)
+
+
 def _mismatch(graph: TypedGraph, node: TypedNode, edge: TypedEdge, finding: Finding) -> Diagnostic:
     source, given, port = edge.source, finding.given or TEXT, finding.port or ""
     feed = next((feed for feed in edge.feeds if feed.port == port), None)
@@ -222,7 +240,8 @@ def _mismatch(graph: TypedGraph, node: TypedNode, edge: TypedEdge, finding: Find
         fixes = _rewritten(graph, edge, _labelled(edge, port, right), safe=False)
     elif others := [name for name in _fitting(graph, node, given) if name != port]:
         how = f"port `{others[0]}` would take it{_promise(source, finding.wanted, ', or ')}."
-        fixes = _rewritten(graph, edge, _labelled(edge, others[0]), safe=False)
+        if not _alone_feeds(edge, node, port):
+            fixes = _rewritten(graph, edge, _labelled(edge, others[0]), safe=False)
     else:
         how = _remedy(source, finding.wanted)
     message = f"{source.id} gives {what}, but {_port(node, port)} takes {finding.wanted}; {how}"
@@ -285,9 +304,10 @@ def _no_value(graph: TypedGraph, node: TypedNode, edge: TypedEdge, finding: Find
         f"{edge.source.id} has no value to carry to `{finding.port}` of {named(node)}; feed its port `value`, or "
         f"connect {node.id} with the node that has the value."
     )
-    return report(
-        CASE_WITHOUT_VALUE, label_range(edge), message, fixes=_rewritten(graph, edge, case, safe=False) if case else []
-    )
+    fixes: list[Fix] = []
+    if case and not _alone_feeds(edge, node, finding.port or ""):
+        fixes = _rewritten(graph, edge, case, safe=False)
+    return report(CASE_WITHOUT_VALUE, label_range(edge), message, fixes=fixes)
 
 
 _TELL: dict[str, Callable[[TypedGraph, TypedNode, TypedEdge, Finding], Diagnostic]] = {

@@ -13,7 +13,7 @@ from merrow_analysis.graph.resolve import Parameter, Resolution
 from merrow_analysis.rules.node_places import label_range, metadata_value_range
 from merrow_analysis.rules.registry import register
 from merrow_analysis.rules.reporting import fix, named, report
-from merrow_analysis.suggest import closest
+from merrow_analysis.suggest import Guesses
 from merrow_analysis.syntax.tree import Block, FrontMatter
 from merrow_analysis.text import Position, Range, TextEdit
 
@@ -37,8 +37,9 @@ def check(
     first: tuple[Resolution, str] | None = None
     # What is to be said at each node with one of these resolutions; for most files that is nothing.
     wrong: dict[int, tuple[_Need, str | None]] = {}
-    prompts = book.prompts
-    for key, resolution in {id(resolution): resolution for resolution in graph.resolutions}.items():
+    prompts, guesses = book.prompts, Guesses()
+    resolutions = [graph.resolutions[handle] for handle in graph.ranked]
+    for key, resolution in {id(resolution): resolution for resolution in resolutions}.items():
         known = _NEEDS.get(key)
         need = known[1] if known is not None else _need(resolution)
         if need is None:
@@ -52,19 +53,19 @@ def check(
         if not book.declared and need.name not in book.unusable:
             first = first or (resolution, need.key)
         elif not book.problems:
-            near = closest(need.role, (prompt.name for prompt in prompts.values()))
+            near = guesses.closest(need.role, (prompt.name for prompt in prompts.values()))
             # The prompt that was probably meant is not unused as well.
             used.add((near or "").strip().casefold())
             wrong[key] = need, near
-    for index, resolution in enumerate(graph.resolutions) if wrong else ():
-        found = wrong.get(id(resolution))
+    for index in graph.ranked if wrong else ():
+        found = wrong.get(id(graph.resolutions[index]))
         if found is not None:
             need, near = found
-            node = graph.nodes[index]
+            node = graph.node(index)
             yield _without_instruction(node) if need.key is None else _missing(node, need.key, need.role, near, book)
     if first is not None:
-        index = next(index for index, resolution in enumerate(graph.resolutions) if resolution is first[0])
-        yield _no_prompts(graph.nodes[index], first[1])
+        index = next(index for index in graph.ranked if graph.resolutions[index] is first[0])
+        yield _no_prompts(graph.node(index), first[1])
     if front is not None and settings.prompts:
         yield from _unused(settings, used, front)
 

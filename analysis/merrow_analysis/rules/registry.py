@@ -26,6 +26,8 @@ class Rule:
     fix: FixAvailability = "none"
     at_run_time: bool = False
     """Whether it is about runs: no check of a text reports it."""
+    refused: bool = False
+    """Whether Mermaid itself refuses a text with this finding, so that no comment may suppress it."""
 
 
 _RULES: dict[str, Rule] = {}
@@ -40,13 +42,14 @@ def register(
     since: str = "0.1.0",
     fix: FixAvailability = "none",
     at_run_time: bool = False,
+    refused: bool = False,
 ) -> Rule:
     """Add a rule to the registry and return it. Raises ValueError for a code or name that is malformed or taken."""
     if not _CODE.fullmatch(code) or not _NAME.fullmatch(name):
         raise ValueError(f"not a rule code and name: {code} {name}")
     if code in _RULES or any(rule.name == name for rule in _RULES.values()):
         raise ValueError(f"rule registered twice: {code} {name}")
-    rule = Rule(code, name, summary, severity, since, fix, at_run_time)
+    rule = Rule(code, name, summary, severity, since, fix, at_run_time, refused)
     _RULES[code] = rule
     return rule
 
@@ -54,6 +57,12 @@ def register(
 def all_rules() -> list[Rule]:
     """Every rule, by code."""
     return [_RULES[code] for code in sorted(_RULES)]
+
+
+def is_refused(code: str) -> bool:
+    """Whether Mermaid itself refuses a text with a finding of this code."""
+    rule = _RULES.get(code)
+    return rule is not None and rule.refused
 
 
 def find_rule(code_or_name: str) -> Rule | None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from merrow_analysis.definitions.metadata import parse_metadata
 from merrow_analysis.diagnostics import Applicability, Cause, Diagnostic, Fix, Related, Tag
-from merrow_analysis.graph.flow import FlowNode
-from merrow_analysis.graph.nodes import TypedEdge, TypedNode
+from merrow_analysis.graph.flow import FlowEdge, FlowNode
+from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
+from merrow_analysis.graph.records import EdgeRecord
 from merrow_analysis.graph.resolve import Claim
 from merrow_analysis.rules.registry import Rule
 from merrow_analysis.syntax.tree import Block, Metadata, Span
@@ -109,37 +110,78 @@ def metadata_value_span(metadata: Metadata, key: str) -> Span | None:
     return start + value_start, start + value_end
 
 
+def indentation(block: Block) -> str:
+    """The spaces and tabs before a block's first line."""
+    indent = _INDENT.match(block.text)
+    return indent.group() if indent else ""
+
+
 def insert_line_after(block: Block, line: str) -> TextEdit:
     """An edit that adds a line of its own below a block, indented as the block's first line is."""
-    indent = _INDENT.match(block.text)
-    text = (indent.group() if indent else "") + line
+    return insert_lines_after(block, [indentation(block) + line])
+
+
+def insert_lines_after(block: Block, lines: Iterable[str]) -> TextEdit:
+    """An edit that adds lines of their own below a block."""
     if block.text.endswith(("\n", "\r")):
         place = Position(block.line + block.line_count, 0)
-        return TextEdit(Range(place, place), text + "\n")
+        return TextEdit(Range(place, place), "".join(f"{line}\n" for line in lines))
     place = block.position(len(block.text))
-    return TextEdit(Range(place, place), "\n" + text)
+    return TextEdit(Range(place, place), "".join(f"\n{line}" for line in lines))
+
+
+_SPACE = re.compile(r"\s*")
+
+
+class Continued(NamedTuple):
+    """An arrow that goes on to another line than it began: the place that its author left unfinished, and why."""
+
+    place: Range
+    why: str
+    fixes: list[Fix]
+
+
+def continued(edge: FlowEdge) -> Continued | None:
+    """What to say of an edge that is wrong because its arrow ends a line, and so takes its target from the next one.
+
+    None for an arrow whose target is on its own line.
+    """
+    text, (start, end) = edge.block.text, edge.arrow.span
+    line_end = text.find("\n", start)
+    if line_end == -1:
+        return None
+    if line_end < end:
+        why = "The text on this arrow continues onto the next line, up to the next arrow"
+        return Continued(edge.block.range((start, start + len(text[start:line_end].rstrip()))), why, [])
+    gap = _SPACE.match(text, end)
+    if gap is None or line_end >= gap.end():
+        return None
+    kept = len(text[:start].rstrip())
+    fixes: list[Fix] = []
+    if text[text.rfind("\n", 0, start) + 1 : start].strip():
+        removed = TextEdit(edge.block.range((kept, end)), "")
+        fixes = [Fix("Remove the unfinished arrow", (removed,), Applicability.UNSAFE)]
+    return Continued(edge.block.range((start, end)), "This arrow continues onto the next line", fixes)
 
 
 MOST_SHARING = 50
 """An arrow that draws more edges than this is not repaired."""
 
 
-def edges_of_arrow(edge: TypedEdge, edges: list[TypedEdge]) -> list[TypedEdge]:
-    """The edges that the arrow of ``edge`` draws, or the first ones of very many.
+def edges_of_arrow(edge: TypedEdge, graph: TypedGraph) -> list[TypedEdge]:
+    """The edges that the arrow of ``edge`` draws, or the first ones of very many."""
+    chart, own = graph.core.chart, edge.record
+    edges, place = chart.edges, chart.numbers[own]
 
-    ``edges`` are those of the graph, in the order of the text.
-    """
-    place = bisect_left(edges, edge.flow.index, key=lambda other: other.flow.index)
-
-    def same(other: TypedEdge) -> bool:
-        return other.flow.block is edge.flow.block and other.flow.arrow.span == edge.flow.arrow.span
+    def same(other: EdgeRecord) -> bool:
+        return other.block is own.block and other.arrow is own.arrow
 
     first = last = place
     while first > 0 and last - first <= MOST_SHARING and same(edges[first - 1]):
         first -= 1
     while last + 1 < len(edges) and last - first <= MOST_SHARING and same(edges[last + 1]):
         last += 1
-    return edges[first : last + 1]
+    return [graph.edge(record) for record in edges[first : last + 1]]
 
 
 def write_label(edge: TypedEdge, text: str) -> TextEdit:
@@ -147,6 +189,10 @@ def write_label(edge: TypedEdge, text: str) -> TextEdit:
     label = edge.flow.arrow.label
     if label is not None:
         return TextEdit(edge.flow.block.range(label.span), text)
-    end = edge.flow.block.position(edge.flow.arrow.span[1])
+    block, end = edge.flow.block, edge.flow.arrow.span[1]
     shown = text if _BARE_LABEL.fullmatch(text) else f'"{text}"'
-    return TextEdit(Range(end, end), f"|{shown}|")
+    gap = _SPACE.match(block.text, end)
+    if gap is not None and "\n" in gap.group() and not block.text.startswith("%%", gap.end()):
+        # Mermaid lets a line end after an arrow, but not after its label: the target moves up.
+        return TextEdit(block.range((end, gap.end())), f"|{shown}| ")
+    return TextEdit(block.range((end, end)), f"|{shown}|")

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator
 from merrow_analysis.definitions.front_matter import read_front_matter
 from merrow_analysis.definitions.metadata import parse_metadata
 from merrow_analysis.diagnostics import Applicability, Diagnostic, Fix, Related, Severity
-from merrow_analysis.graph.flow import Flow, FlowEdge
-from merrow_analysis.rules.registry import find_rule, register
-from merrow_analysis.rules.reporting import metadata_value_span, report
+from merrow_analysis.graph.flow import Flow
+from merrow_analysis.rules.registry import FixAvailability, Rule, find_rule, register
+from merrow_analysis.rules.reporting import indentation, insert_lines_after, metadata_value_span, report
 from merrow_analysis.rules.syntax_fixes import fixes_for
 from merrow_analysis.suggest import closest
 from merrow_analysis.syntax.parser import Diagram
@@ -29,20 +29,26 @@ from merrow_analysis.syntax.tree import (
 )
 from merrow_analysis.text import Position, Range, TextEdit
 
-register("MW001", "syntax-error", "A statement is no Mermaid.", Severity.ERROR)
-register("MW002", "unclosed-bracket", "A bracket is never closed.", Severity.ERROR, fix="sometimes")
-register("MW003", "unclosed-quote", "A quote is never closed.", Severity.ERROR, fix="sometimes")
-register("MW004", "comment-after-statement", "A comment stands at the end of a line.", Severity.ERROR, fix="always")
-register("MW005", "reserved-word", "A word of Mermaid's own is used as an id.", Severity.ERROR, fix="sometimes")
-register("MW006", "bracket-in-label", "A label without quotes holds a bracket.", Severity.ERROR, fix="sometimes")
-METADATA = register("MW007", "metadata-not-yaml", "A metadata block is no YAML.", Severity.ERROR)
-FRONT_MATTER = register("MW008", "front-matter-not-yaml", "The front matter is no YAML.", Severity.ERROR)
-SHAPE = register("MW009", "unknown-shape", "Mermaid has no shape of this name.", Severity.ERROR, fix="sometimes")
-register("MW010", "misplaced-front-matter", "Front matter is not closed, or not at the top.", Severity.ERROR)
-register("MW011", "not-a-diagram", "The text does not begin like a Mermaid diagram.", Severity.ERROR, fix="sometimes")
-STRAY_END = register("MW012", "stray-end", "An end closes no subgraph.", Severity.ERROR, fix="sometimes")
-UNCLOSED = register("MW013", "unclosed-subgraph", "A subgraph is never closed.", Severity.ERROR, fix="always")
-LINK_STYLE = register("MW014", "link-style-out-of-range", "linkStyle names an edge that isn't there.", Severity.ERROR)
+
+def _refused(code: str, name: str, summary: str, fix: FixAvailability = "none") -> Rule:
+    """A rule about a text that Mermaid itself refuses."""
+    return register(code, name, summary, Severity.ERROR, fix=fix, refused=True)
+
+
+_refused("MW001", "syntax-error", "A statement is no Mermaid.")
+_refused("MW002", "unclosed-bracket", "A bracket is never closed.", fix="sometimes")
+_refused("MW003", "unclosed-quote", "A quote is never closed.", fix="sometimes")
+_refused("MW004", "comment-after-statement", "A comment follows a statement on the same line.", fix="sometimes")
+_refused("MW005", "reserved-word", "A word of Mermaid's own is used as an id.", fix="sometimes")
+_refused("MW006", "bracket-in-label", "A label without quotes holds a bracket.", fix="sometimes")
+METADATA = _refused("MW007", "metadata-not-yaml", "A metadata block is no YAML.")
+FRONT_MATTER = _refused("MW008", "front-matter-not-yaml", "The front matter is no YAML.")
+SHAPE = _refused("MW009", "unknown-shape", "Mermaid has no shape of this name.", fix="sometimes")
+_refused("MW010", "misplaced-front-matter", "Front matter is not closed, or not at the top.")
+_refused("MW011", "not-a-diagram", "The text does not begin like a Mermaid diagram.", fix="sometimes")
+STRAY_END = _refused("MW012", "stray-end", "An end closes no subgraph.", fix="sometimes")
+UNCLOSED = _refused("MW013", "unclosed-subgraph", "A subgraph is never closed.", fix="sometimes")
+LINK_STYLE = _refused("MW014", "link-style-out-of-range", "linkStyle names an edge that isn't there.")
 TOO_MANY = register(
     "MW015", "too-many-edges", "The flowchart has more edges than Mermaid draws by default.", Severity.WARNING
 )
@@ -53,7 +59,11 @@ MISREAD = register(
 MOST_EDGES = 500
 """Mermaid's default for its setting maxEdges, which hosts such as GitHub leave alone."""
 
+_MOST_OPEN = 50
+"""Subgraphs that one fix closes: each of them offers it."""
+
 _HEADS = {"arrow_cross": "x", "arrow_circle": "o", "double_arrow_cross": "x", "double_arrow_circle": "o"}
+_SUBGRAPH = re.compile(r"subgraph\b")
 _WORD = re.compile(r"\w+")
 
 
@@ -80,6 +90,7 @@ def check(diagram: Diagram, flow: Flow, notable: Iterable[Block] | None = None) 
     if diagram.front_matter is not None:
         found += _front_matter(diagram)
     open_subgraphs: list[tuple[SubgraphStart, Block]] = []
+    half_open = 0
     blocks = diagram.blocks if notable is None else notable
     for block in blocks:
         for statement in block.statements:
@@ -88,19 +99,21 @@ def check(diagram: Diagram, flow: Flow, notable: Iterable[Block] | None = None) 
                     found += _chain(statement, block)
             elif isinstance(statement, Broken):
                 found.append(_broken(statement, block))
+                half_open += _SUBGRAPH.match(block.text, statement.span[0]) is not None
             elif isinstance(statement, SubgraphStart):
                 open_subgraphs.append((statement, block))
             elif isinstance(statement, SubgraphEnd):
                 if open_subgraphs:
                     open_subgraphs.pop()
+                elif half_open:
+                    half_open -= 1  # it belongs to a subgraph whose first line can't be read
                 else:
                     found.append(_stray_end(statement, block))
             elif isinstance(statement, LinkStyle):
-                place = (block.line, statement.span[0])
-                found += _link_style(statement, block, bisect_left(flow.edges, place, key=_edge_place))
+                found += _link_style(statement, block, _edges_before(flow, (block.line, statement.span[0])))
     if open_subgraphs:
         found += _unclosed(open_subgraphs, diagram)
-    if len(flow.edges) > MOST_EDGES:
+    if len(flow.chart.edges) > MOST_EDGES:
         found.append(_too_many(flow))
     return found
 
@@ -108,8 +121,10 @@ def check(diagram: Diagram, flow: Flow, notable: Iterable[Block] | None = None) 
 _NOTABLE = frozenset((Broken, SubgraphStart, SubgraphEnd, LinkStyle))
 
 
-def _edge_place(edge: FlowEdge) -> tuple[int, int]:
-    return edge.block.line, edge.arrow.span[0]
+def _edges_before(flow: Flow, place: tuple[int, int]) -> int:
+    """How many edges are drawn above a place, given as a line and an offset in its block."""
+    here = flow.here
+    return bisect_left(flow.chart.edges, place, key=lambda edge: (here(edge.block).line, edge.arrow.span[0]))
 
 
 def _broken(statement: Broken, block: Block) -> Diagnostic:
@@ -155,8 +170,11 @@ def _is_odd(chain: Chain, block: Block) -> bool:
         for vertex in group:
             if vertex.metadata is not None:
                 return True
+    for arrow in chain.arrows:
+        if arrow.type in _HEADS:
+            return True
     # Only this chain's own text: a line may hold thousands of statements.
-    return any(arrow.type in _HEADS for arrow in chain.arrows) or block.text.find("%%", *chain.span) != -1
+    return block.text.find("%%", *chain.span) != -1
 
 
 def _chain(chain: Chain, block: Block) -> Iterator[Diagnostic]:
@@ -251,15 +269,15 @@ def _stray_end(statement: SubgraphEnd, block: Block) -> Diagnostic:
 
 
 def _unclosed(open_subgraphs: list[tuple[SubgraphStart, Block]], diagram: Diagram) -> Iterator[Diagnostic]:
-    last = diagram.blocks[-1]
-    end = last.position(len(last.text))
-    newline = "" if last.text.endswith(("\n", "\r")) else "\n"
+    # Each end closes the innermost subgraph, so only all of them together close an outer one.
+    ends = [f"{indentation(block)}end" for _, block in reversed(open_subgraphs)]
+    title = "Close it at the end" if len(ends) == 1 else f"Close all {len(ends)} open subgraphs at the end"
+    remedy = Fix(title, (insert_lines_after(diagram.blocks[-1], ends),), Applicability.UNSAFE)
+    remedies = [remedy] if len(ends) <= _MOST_OPEN else []
     for start, block in open_subgraphs:
-        title = start.title.text.strip() if start.title is not None else ""
-        indent = block.text[: len(block.text) - len(block.text.lstrip(" \t"))]
-        message = f"The subgraph {title or 'here'} is never closed: write end after its last line."
-        fix = Fix("Close it at the end", (TextEdit(Range(end, end), f"{newline}{indent}end\n"),), Applicability.UNSAFE)
-        yield report(UNCLOSED, block.range(start.span), message, fixes=[fix])
+        name = start.title.text.strip() if start.title is not None else ""
+        message = f"The subgraph {name or 'here'} is never closed: write end after its last line."
+        yield report(UNCLOSED, block.range(start.span), message, fixes=remedies)
 
 
 def _link_style(statement: LinkStyle, block: Block, edges: int) -> Iterator[Diagnostic]:
@@ -273,7 +291,7 @@ def _link_style(statement: LinkStyle, block: Block, edges: int) -> Iterator[Diag
 
 def _too_many(flow: Flow) -> Diagnostic:
     message = (
-        f"The flowchart has {len(flow.edges)} edges: Mermaid draws at most {MOST_EDGES} unless its setting maxEdges is"
+        f"The flowchart has {len(flow.chart.edges)} edges: Mermaid draws at most {MOST_EDGES} unless its setting maxEdges is"
         " raised, which GitHub does not do."
     )
-    return report(TOO_MANY, flow.edges[MOST_EDGES].range, message)
+    return report(TOO_MANY, flow.edge(flow.chart.edges[MOST_EDGES]).range, message)

@@ -5,16 +5,18 @@ Loaded only when a text has a line that the fast path does not know.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Protocol
 
 from lark import Token, UnexpectedToken
 
+from merrow_analysis.definitions.metadata import parse_metadata
 from merrow_analysis.syntax.grammar import parse_tokens, statement_grammar
 from merrow_analysis.syntax.lexer import Lexeme, Lexer, LexicalError
 from merrow_analysis.syntax.problems import Failure, explain
 from merrow_analysis.syntax.reduction import Reduction
-from merrow_analysis.syntax.tree import Broken, EmptyStatement, Span, Statement, SyntaxProblem
+from merrow_analysis.syntax.tree import Broken, Chain, EmptyStatement, Metadata, Span, Statement, SyntaxProblem
 
 
 class Owner(Protocol):
@@ -77,6 +79,7 @@ class BlockReader:
                 token = self._next(tokens)
                 begin = token.start
                 self.lexer.long_strings.clear()
+                self.lexer.long_texts.clear()
                 if token.type in ("NEWLINE", "EOF", "OVER"):
                     return self._line(token.start)
                 if token.type == "SEMI":
@@ -143,11 +146,31 @@ class BlockReader:
                     return self._line(first.start + newline)
             return None
         self._separator = None
-        self.statements.append(parse_tokens(self._until_separator(first, tokens), "statement"))
+        statement = parse_tokens(self._until_separator(first, tokens), "statement")
         separator = self._separator
+        if isinstance(statement, Chain) and (half := _half_metadata(statement)) is not None:
+            return self._unclosed_metadata(statement, half, separator.start if separator else self.lexer_end())
+        self.statements.append(statement)
         if separator is None or separator.type != "SEMI":
             return self._line(separator.start if separator else self.lexer_end())
         return None
+
+    def _unclosed_metadata(self, chain: Chain, half: Metadata, end: int) -> int:
+        """Give up a statement whose metadata swallowed the lines below it; reading goes on at the next line."""
+        at = half.span[0]
+        source = "".join(self.owner.lines[self.owner.line_of(self.base) :])
+        first_line = source[at : source.index("\n", at)]
+        if first_line.count('"') % 2:
+            quote = at + first_line.rindex('"')
+            message = 'This quote is never closed: add " at the end of the text.'
+            problem = SyntaxProblem("MW003", message, (quote, quote + 1), None, "yaml")
+        else:
+            message = "This @{ is never closed: add } at the end of the text."
+            problem = SyntaxProblem("MW002", message, (at, at + 2), None, "yaml")
+        self.statements.append(Broken(problem, (chain.span[0], at + 2)))
+        begin_line = self.owner.line_of(self.base)
+        self.reach = self._line(min(end, self.lexer_end() - 1)) - begin_line + 1
+        return self.owner.line_of(self.base + at)
 
     def lexer_end(self) -> int:
         return len(self.lexer.text)
@@ -182,7 +205,9 @@ class BlockReader:
         self.reach = len(self.owner.lines) if looked_at_all else self._line(failure.reported) - begin_line + 1
         problem = SyntaxProblem(failure.code, failure.message, (start, end), reported, failure.kind)
         self.statements.append(Broken(problem, (self._span(begin, begin + 1)[0], end)))
-        return max(last, self._line(min(begin, len(text) - 1)), begin_line)
+        # An arrow takes in the line breaks before it, so what is wrong may lie on a later line than where reading resumes.
+        marked = self._line(min(max(failure.end - 1, failure.start, begin), len(text) - 1))
+        return max(last, marked, begin_line)
 
     def _span(self, start: int, end: int) -> Span:
         length = len(self.lexer.text)
@@ -205,6 +230,22 @@ class BlockReader:
         while last > 0 and not lines[last].rstrip("\r\n"):
             last -= 1
         return max(last, 0)
+
+
+_NOT_METADATA = re.compile(r"@\{|--|==|:::|^\s*(?:classDef|class|subgraph|end|style|linkStyle|click)\b", re.MULTILINE)
+
+
+def _half_metadata(chain: Chain) -> Metadata | None:
+    """A metadata block without its closing brace, which Mermaid reads up to a brace of later statements, and refuses."""
+    for group in chain.groups:
+        for vertex in group:
+            metadata = vertex.metadata
+            if metadata is None or "\n" not in metadata.body:
+                continue
+            later = metadata.body.partition("\n")[2]
+            if _NOT_METADATA.search(later) and parse_metadata(metadata.body).error is not None:
+                return metadata
+    return None
 
 
 _SEPARATORS = frozenset(("NEWLINE", "SEMI", "EOF"))

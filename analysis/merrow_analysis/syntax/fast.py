@@ -91,9 +91,14 @@ _LINK = re.compile(
     + r")\|[ \t]*)?(?=\w)",
     re.ASCII,
 )
+# The two lines that most files consist of, each read by one pattern: two ids and an arrow, and one node with a label.
+_EDGE = re.compile(
+    r"[ \t]*+(\w++)[ \t]*+(--+>|==+>|-\.+->)[ \t]*+(?:\|(" + _LABEL + r")\|[ \t]*+)?(\w++)[ \t]*+;?[ \t]*+$", re.ASCII
+)
+_NODE = re.compile(rf"[ \t]*+(\w++)\[({_LABEL})\](?::::([A-Za-z_]\w*+))?[ \t]*+;?[ \t]*+$", re.ASCII)
 _AMP = re.compile(r"[ \t]+&[ \t]+(?=\w)", re.ASCII)
 _REST = re.compile(r"[ \t]*;?[ \t]*$")
-_INDENT = re.compile(r"[ \t]*")
+_ONE_CLASS = re.compile(r"class[ \t]++(\w++)[ \t]++(\w++);?$", re.ASCII)
 _CLASS_ASSIGN = re.compile(r"class[ \t]+(\w+(?:,\w+)*)[ \t]+(\w+);?$", re.ASCII)
 # No space before a "#": then Mermaid would take "#fff;" for an entity.
 _STYLE_PROPERTY = r"[a-z]+(?:-[a-z]+)*:(?:#[0-9a-fA-F]{3,8}|[ ]?(?:\d+(?:px|em|pt)?|[a-z]+|\d+ \d+))"
@@ -108,7 +113,7 @@ def read_line(line: str) -> tuple[Statement, ...] | None:
 
     A blank line gives an empty tuple. Lines that start with an arrow continue the statement before them and are never taken.
     """
-    start = _INDENT.match(line).end()  # type: ignore[union-attr]
+    start = len(line) - len(line.lstrip(" \t"))
     if start == len(line):
         return ()
     if "direction" in line or "~~~" in line or "%%" in line:
@@ -118,7 +123,62 @@ def read_line(line: str) -> tuple[Statement, ...] | None:
     special = _KEYWORDS.get(line[start : start + 3])
     if special is not None:
         return special(line, start)
+    match = _EDGE.match(line)
+    if match is not None:
+        return _edge(match)
+    match = _NODE.match(line)
+    if match is not None:
+        return _node(match)
     return _chain(line, start)
+
+
+def _edge(match: re.Match[str]) -> tuple[Statement, ...] | None:
+    """What ``A --> B`` and ``A -->|text| B`` say; the same as `_chain` answers."""
+    source, arrow, text, target = match.groups()
+    if source in RESERVED or target in RESERVED or _is_reserved(source) or _is_reserved(target):
+        return None
+    source_span, target_span = match.span(1), match.span(4)
+    kind = _ARROWS.get(arrow)
+    if kind is None:
+        kind = read_arrow(arrow)
+        if len(arrow) <= _SHORT_ARROW:
+            _ARROWS[arrow] = kind
+    label = None
+    end = match.end(2)
+    if text is not None:
+        label = _label(text, match.start(3))
+        if label is None:
+            return None
+        end = match.end(3) + 1
+    drawn = Arrow(kind[0], kind[1], kind[2], label, None, (match.start(2), end))
+    first = Vertex(Name(intern(source), source_span), None, None, (), None, source_span)
+    second = Vertex(Name(intern(target), target_span), None, None, (), None, target_span)
+    return (Chain(((first,), (second,)), (drawn,), (source_span[0], target_span[1])),)
+
+
+def _node(match: re.Match[str]) -> tuple[Statement, ...] | None:
+    """What ``A["text"]:::class`` says; the same as `_chain` answers."""
+    text, inside, class_name = match.groups()
+    if _is_reserved(text) or inside[0] in _OTHER_SHAPE["square"]:
+        return None
+    label = _label(inside, match.start(2))
+    if label is None:
+        return None
+    start, end = match.start(1), match.end(2) + 1
+    classes: tuple[Name, ...] = ()
+    if class_name is not None:
+        if _is_reserved(class_name):
+            return None
+        classes = (Name(intern(class_name), match.span(3)),)
+        end = match.end(3)
+    span = (start, end)
+    vertex = Vertex(Name(intern(text), match.span(1)), "square", label, classes, None, span)
+    return (Chain(((vertex,),), (), span),)
+
+
+_SHORT_ARROW = 8
+_ARROWS: dict[str, tuple[str, str, int | None]] = {}
+"""What short arrows say; there are few different ones."""
 
 
 def _chain(line: str, position: int) -> tuple[Statement, ...] | None:
@@ -217,6 +277,13 @@ def _label(text: str, start: int) -> Label | None:
 
 
 def _class(line: str, start: int) -> tuple[Statement, ...] | None:
+    match = _ONE_CLASS.match(line, start)
+    if match is not None:
+        node, name = match.groups()
+        if _is_reserved(node) or _is_reserved(name):
+            return None
+        ids = (Name(intern(node), match.span(1)),)
+        return (ClassAssign(ids, Name(intern(name), match.span(2)), (start, match.end(2))),)
     match = _CLASS_ASSIGN.match(line, start)
     if match is not None:
         names = []

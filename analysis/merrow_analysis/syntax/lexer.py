@@ -224,6 +224,21 @@ _AT_END = {
 """Modes in which a pattern fits the empty end of the text, so that a token comes there."""
 
 
+_CLOSERS = {
+    "([": "])",
+    "[[": "]]",
+    "[(": ")]",
+    "(((": ")))",
+    "|": "|",
+    "(": ")",
+    "[": "]",
+    "[|": "]",
+    "{": "}",
+    ">": "]",
+}
+"""How a label ends that opened the mode of texts. Mermaid's lexer lets any of these marks end any label; its grammar does not."""
+
+
 class _EdgeText(NamedTuple):
     """How the text on an arrow ends: at the first quote, or at the first ``core``, which must then start a link."""
 
@@ -246,6 +261,8 @@ class Lexer:
         self.modes: list[str] = []
         self.open: list[Delimiter] = []
         self.long_strings: list[Delimiter] = []
+        self.long_texts: list[Delimiter] = []
+        """Brackets that another bracket closes on a later line, which no statement allows."""
         self._direction = _Ahead(_DIRECTION_AHEAD, _LINE_END)
         self._link_id = _Ahead(_AT_AHEAD, _ID_END)
 
@@ -259,6 +276,7 @@ class Lexer:
         modes = self.modes = ["initial"]
         opened = self.open = []
         self.long_strings = []
+        self.long_texts = []
         done = False
         while True:
             mode = modes[-1]
@@ -287,9 +305,15 @@ class Lexer:
             if rule is None or end == position:
                 raise LexicalError(position)
             if rule.pop and len(modes) > 1:
-                closed = opened.pop()
-                if modes.pop() in ("string", "markdown") and "\n" in text[closed.start : position]:
+                closed, closed_mode = opened.pop(), modes.pop()
+                if closed_mode in ("string", "markdown") and "\n" in text[closed.start : position]:
                     self.long_strings.append(closed)
+                elif (
+                    closed_mode == "text"
+                    and text[position:end] != _CLOSERS.get(closed.text)
+                    and "\n" in text[closed.start : position]
+                ):
+                    self.long_texts.append(closed)
             if rule.push:
                 modes.append(rule.push)
                 opened.append(Delimiter(text[position:end], position, rule.push))

@@ -50,10 +50,17 @@ class Diagram:
     """The blocks whose reading depends on lines after them."""
     whole: bool = False
     """Whether an edit needs the file read anew: there are directives or tags, which may change lines far away."""
+    moved: dict[Block, Block] = field(default_factory=dict)
+    """The blocks that are at another line than when they were first read, by the one that was read (`Block.origin`)."""
 
     @property
     def is_flowchart(self) -> bool:
         return self.kind == "flowchart"
+
+    def here(self, block: Block) -> Block:
+        """A block that was read at some time, where it is in this text."""
+        first = block.origin or block
+        return self.moved.get(first, first)
 
 
 def parse_diagram(text: str) -> Diagram:
@@ -357,7 +364,7 @@ class _FileParser:
         alone = _FileParser([self.lines[line]], None)
         alone.body(0)
         for block in alone.diagram.blocks:
-            block.line += line
+            block.line += line  # nobody has seen it yet
             self.diagram.blocks.append(block)
         return line + 1
 

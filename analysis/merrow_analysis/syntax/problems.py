@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Literal
 
@@ -28,6 +29,17 @@ _CLOSERS = {
 }
 
 
+_FORMS = {
+    "classDef": "classDef name fill:#eee",
+    "class": "class A,B name",
+    "style": "style A fill:#eee",
+    "linkStyle": "linkStyle 0 stroke:#888",
+    "subgraph": "subgraph name [Title]",
+    "click": 'click A "https://example.org"',
+}
+"""Statements that begin with a word of Mermaid's own, as they look when they are finished."""
+
+
 @dataclass(slots=True)
 class Failure:
     """Where a statement failed, in offsets of the reduced text; ``resume_after`` is on the last line that belongs to it."""
@@ -52,6 +64,10 @@ def explain(lexer: Lexer, begin: int, found: Lexeme | None, lexical_at: int | No
     at = found.start if found is not None else lexical_at if lexical_at is not None else len(text)
     end = found.end if found is not None else min(at + 1, len(text))
     kind: Literal["syntax", "lexical"] = "lexical" if found is None else "syntax"
+    unfinished = _unfinished(lexer, begin, found, at)
+    if unfinished is not None:
+        message, start, stop = unfinished
+        return Failure("MW001", message, start, stop, at, stop - 1, kind)
     cause = _never_closed(lexer, found, at)
     if cause is not None:
         start, stop = cause.start, cause.start + len(cause.text)
@@ -82,20 +98,87 @@ def explain(lexer: Lexer, begin: int, found: Lexeme | None, lexical_at: int | No
     return Failure(code, message, start, stop, at, resume, kind, closed)
 
 
+_ARROW_AT_END = re.compile(r"(?:[xo<]?(?:--+[-xo>]|==+[=xo>]|-?\.+-[xo>]?)|~~~+)(?:\|[^|\n]*\|)?$")
+_STATEMENTS = re.compile(r"(?:style|linkStyle|classDef|class|click|subgraph|end|graph|flowchart|direction)\b", re.ASCII)
+_HALF_ARROW = re.compile(r"[-=.<>ox ]*")
+_CLICK = re.compile(r"\bclick\s+$", re.ASCII)
+
+
+def _unfinished(lexer: Lexer, begin: int, found: Lexeme | None, at: int) -> tuple[str, int, int] | None:
+    """What is half typed at the end of a line, so that Mermaid reads on into lines that have nothing to do with it.
+
+    A sentence and the place of what is unfinished; None where the mistake is another one.
+    """
+    text = lexer.text
+    label = next((opened for opened in lexer.open if opened.mode.endswith("edge_text")), None)
+    if label is not None:
+        line_end = _line_end(text, label.start)
+        mark = label.text.strip()
+        start = text.index(mark, label.start)
+        if at >= line_end:
+            shown = _finished(mark)
+            if text[label.start + len(label.text.rstrip()) : line_end].strip():
+                return f"The text on this arrow never ends: write {shown} after it.", start, start + len(mark)
+            return f"This arrow is unfinished: write {shown} and the node it leads to.", start, start + len(mark)
+        if _HALF_ARROW.fullmatch(text, at, line_end):
+            stop = at + len(text[at:line_end].rstrip())
+            return f"This arrow is unfinished: write {_finished(mark)} and the node it leads to.", at, stop
+        return None
+    if any(opened.text in _CLOSERS for opened in lexer.open) or lexer.long_strings:
+        return None
+    before = text[begin:at].rstrip()
+    arrow = _ARROW_AT_END.search(before)
+    if arrow is not None and begin + arrow.start() > begin:
+        start, stop = begin + arrow.start(), begin + arrow.end()
+        if found is not None and found.type in ("NEWLINE", "EOF", "OVER", "SEMI"):
+            return "This arrow leads nowhere: write a node after it, or remove it.", start, stop
+        if "\n" in text[stop:at] and _STATEMENTS.match(text, at):
+            shown = _shown(text, at, found)
+            why = f"This arrow continues onto the next line, where {shown} is not a node"
+            return f"{why}: write a node after it, or remove it.", start, stop
+    click = _CLICK.search(text, max(begin - 200, 0), begin)
+    if click is not None and "\n" in click[0]:
+        message = f"This line is unfinished: write `{_FORMS['click']}`."
+        return message, click.start(), click.start() + len("click")
+    rest = text[at : _line_end(text, at)].strip()
+    if rest and at > begin and _HALF_ARROW.fullmatch(rest) and rest[0] in "-=<":
+        return "This arrow is unfinished: write --> and the node it leads to.", at, at + len(rest)
+    return None
+
+
+def _finished(mark: str) -> str:
+    """The arrow that ends the text after the beginning of one."""
+    return "==>" if "=" in mark else ".->" if "." in mark else "-->"
+
+
 def _never_closed(lexer: Lexer, found: Lexeme | None, at: int) -> Delimiter | None:
     """The bracket or quote that was never closed, where that is why the token at ``at`` does not fit."""
     text = lexer.text
     if lexer.long_strings:
         return lexer.long_strings[0]
+    if lexer.long_texts:
+        return lexer.long_texts[0]
     for delimiter in lexer.open:
         if delimiter.start >= at and found is not None:
             break
         if delimiter.text not in _CLOSERS:
             continue
-        runs_on = found is None or found.type == "OVER" or "\n" in text[delimiter.start : at]
+        runs_on = found is None or found.type == "OVER" or "\n" in text[delimiter.start : at + 1]
         if runs_on and (found is not None or delimiter.text != "@{"):
-            return delimiter
+            return _quote_inside(lexer, delimiter) or delimiter
     return None
+
+
+def _quote_inside(lexer: Lexer, bracket: Delimiter) -> Delimiter | None:
+    """The quote that hides the end of a bracket: open, and on the line of the bracket."""
+    if bracket.text == "@{":
+        line_end = _line_end(lexer.text, bracket.start)
+        if lexer.text.count('"', bracket.start, line_end) % 2:
+            return Delimiter('"', lexer.text.rindex('"', bracket.start, line_end), "shape_data_string")
+        return None
+    inside = (opened for opened in lexer.open if opened.start > bracket.start and opened.text.startswith('"'))
+    quote = next(inside, None)
+    return None if quote is None or "\n" in lexer.text[bracket.start : quote.start] else quote
 
 
 def _describe(lexer: Lexer, begin: int, found: Lexeme | None, at: int) -> tuple[str, str]:
@@ -127,8 +210,14 @@ def _describe(lexer: Lexer, begin: int, found: Lexeme | None, at: int) -> tuple[
                 f"{shown} does not close {last.text}: write {_CLOSERS[last.text]}, or put the label in quotes.",
             )
         return "MW006", f"{shown} closes nothing: remove it, or put the label in double quotes."
-    if found.type in ("NEWLINE", "EOF", "SEMI"):
+    if found.type in ("NEWLINE", "EOF", "OVER", "SEMI"):
+        wanted = next((form for word, form in _FORMS.items() if re.match(rf"{word}\b", text[begin:at])), None)
+        if wanted is not None:
+            return "MW001", f"This line is unfinished: write `{wanted}`."
         before = text[begin:at].rstrip().rpartition("\n")[2]
+        if before.endswith(("&", ":::")):
+            mark, what = ("&", "a node") if before.endswith("&") else (":::", "a class")
+            return "MW001", f"{_quote(mark)} needs {what} after it: write one, or remove it."
         return "MW001", f"The statement ends too early after {_quote(before[-20:])}: something must follow."
     if found.type in ("LINK", "START_LINK"):
         if not text[begin:at].strip():
@@ -137,6 +226,8 @@ def _describe(lexer: Lexer, begin: int, found: Lexeme | None, at: int) -> tuple[
     if found.type in ("STYLE", "CLASS", "CLASSDEF", "CLICK", "SUBGRAPH", "LINKSTYLE", "GRAPH", "INTERPOLATE"):
         return "MW005", f"The word {shown} has a meaning of its own here: choose another id, or put the text in quotes."
     before = text[begin:at].strip().rpartition("\n")[2]
+    if not before:
+        return "MW001", f"{shown} can't stand here: no statement begins so."
     return "MW001", f"{shown} can't stand here after {_quote(before[-20:])}."
 
 

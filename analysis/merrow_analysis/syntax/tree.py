@@ -2,8 +2,8 @@
 
 A file is a list of `Block`, each some whole lines of the source; every line belongs to exactly one block. A block holds the
 statements that its lines make. Places inside a block are ``Span`` pairs of offsets (code points) from the start of the block's
-own text, so that statements are shared between equal texts and stay true when lines above them come and go; ``Block.range``
-turns a span into a range of the file.
+own text, so that statements are shared between equal texts and hold wherever their lines are; ``Block.range`` turns a span into a
+range of the file.
 """
 
 from __future__ import annotations
@@ -243,9 +243,11 @@ Statement = (
 
 @dataclass(slots=True, eq=False)
 class Block:
-    """Some whole lines of a file, from ``line`` on, and the statements they hold. Blocks outlive edits: only ``line`` moves.
+    """Some whole lines of a file, from ``line`` on, and the statements they hold. A block is never changed.
 
     ``reach`` is how many lines from its first on were looked at to read a broken statement, where that is more than its own.
+    A block below an edit that adds or removes lines gets a successor with another ``line`` (`moved`), which shares all
+    else; ``origin`` is the first of such a row, None in that first one itself.
     """
 
     line: int
@@ -253,7 +255,16 @@ class Block:
     statements: tuple[Statement, ...]
     line_count: int = 1
     reach: int = 0
+    origin: Block | None = None
     _starts: list[int] | None = field(default=None, repr=False)
+
+    def moved(self, line: int, reach: int | None = None) -> Block:
+        """The same block in a text where it begins at another line."""
+        first = self.origin or self
+        reach = self.reach if reach is None else reach
+        if (first.line, first.reach) == (line, reach):
+            return first
+        return Block(line, self.text, self.statements, self.line_count, reach, first, self._starts)
 
     def position(self, offset: int) -> Position:
         """The place in the file of an offset into this block's text."""

@@ -16,15 +16,14 @@ from types import MappingProxyType
 from typing import Generic, NamedTuple, TypeVar, overload
 
 from merrow_analysis.definitions.operators import OperatorSpec
-from merrow_analysis.graph.flow import FlowEdge, FlowNode
-from merrow_analysis.graph.nodes import TypedEdge, TypedGraph
+from merrow_analysis.graph.flow import FlowEdge
+from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.graph.resolve import Resolution
-from merrow_analysis.graph.typed import build, read_node
 from merrow_analysis.text import Range
-from merrow_optimizer.mutations.base import Delta, difference, terms_of
-from merrow_optimizer.mutations.flow_after import flow_after, written_node
+from merrow_optimizer.mutations.base import Delta, difference, terms_of_nodes
+from merrow_optimizer.mutations.graph_change import graph_after
+from merrow_optimizer.mutations.harm import brings_harm
 from merrow_optimizer.mutations.subject import Subject, role_of, troubles
-from merrow_optimizer.mutations.trial import Trial, try_out
 
 _Row = TypeVar("_Row")
 _Column = TypeVar("_Column")
@@ -139,22 +138,11 @@ class Change:
     def _is_old(self, link: Link) -> bool:
         return any(label_of(edge) == link.label for edge in self.subject.edges_between(link.source, link.target))
 
-    @cached_property
-    def written_nodes(self) -> dict[str, FlowNode]:
-        """The new and the substituted nodes as the flowchart will have them, without their edges."""
-        new = (*self.added, *self.substituted.values())
-        return {node.id: written_node(node, -number) for number, node in enumerate(new, 1)}
-
-    @cached_property
+    @property
     def resolutions(self) -> dict[str, Resolution]:
         """What the new and the substituted nodes are."""
-        subject = self.subject
-        settings = subject.analysis.settings
-        subject.cache.prepare(settings)
-        return {
-            name: read_node(node, subject.flow, settings, subject.special, subject.cache)[1]
-            for name, node in self.written_nodes.items()
-        }
+        names = (*(node.id for node in self.added), *self.substituted)
+        return {name: self.after.by_id[name].resolution for name in names}
 
     @property
     def growth(self) -> int:
@@ -199,38 +187,40 @@ class Change:
         ]
 
     @cached_property
-    def trial(self) -> Trial | None:
-        """What differs in the typed graph that follows; None where only typing it whole tells."""
-        return try_out(self)
+    def after(self) -> TypedGraph:
+        """The typed graph that follows."""
+        return graph_after(self)
+
+    @cached_property
+    def does_harm(self) -> bool | None:
+        """Whether something new is wrong, by a look at what differs; None where only the whole graph tells."""
+        return brings_harm(self.subject.typed, self.after) if self.subject.is_sound else None
 
     @property
     def is_hopeless(self) -> bool:
-        """Whether a precondition fails, as far as that shows without typing the whole graph."""
-        return bool(self.doubts) or (self.trial is not None and self.trial.is_harmful)
-
-    @cached_property
-    def after(self) -> TypedGraph:
-        """The typed graph that follows, inferred anew as a whole."""
-        return build(flow_after(self), self.subject.analysis.settings, cache=self.subject.cache)
+        """Whether a precondition fails, as far as that shows without a look at the whole graph."""
+        return bool(self.doubts) or self.does_harm is True
 
     def incoming(self, name: str) -> Sequence[TypedEdge]:
         """The typed edges into a node as they will be."""
-        return self.after.by_id[name].incoming if self._told is None else self._told.incoming(name)
+        return self.after.by_id[name].incoming
 
     @property
     def read_anew(self) -> list[str]:
         """The nodes whose edges may bring something else than before, in a fixed order."""
-        return [node.id for node in self.after.nodes] if self._told is None else sorted(self._told.nodes)
+        return sorted(node.id for node in self._differing(self.after))
 
-    @property
-    def _told(self) -> Trial | None:
-        """The trial, where that says all."""
-        return None if self.trial is None or self.trial.is_harmful else self.trial
+    def _differing(self, graph: TypedGraph) -> list[TypedNode]:
+        """The nodes of a graph, before or after, that differ between the two."""
+        touched, core = self.after.core.touched, graph.core
+        if touched is None:
+            return graph.nodes
+        return [graph.node(n) for n in touched if n < len(core.records) and core.records[n] is not None]
 
     @cached_property
     def new_troubles(self) -> Counter[tuple[str, str]]:
         """Errors and warnings that the graph has only after the change."""
-        if self._told is not None:
+        if self.does_harm is False:
             return Counter()
         found = troubles(self.after)
         return found - self.subject.troubles if found else found
@@ -240,9 +230,8 @@ class Change:
         """The difference that this change declares."""
         before = set(self.subject.analysis.settings.prompts)
         after = (before - set(self.lost_prompts)) | {name for name, _ in self.gained_prompts}
-        told = self._told
-        terms = (self.subject.terms, terms_of(self.after)) if told is None else told.terms
-        return difference(*terms, before, after)
+        old = terms_of_nodes(self._differing(self.subject.typed))
+        return difference(old, terms_of_nodes(self._differing(self.after)), before, after)
 
 
 def _place(arrival: Arrival) -> tuple[int, int]:

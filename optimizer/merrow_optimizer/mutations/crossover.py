@@ -139,7 +139,7 @@ def _parents(first: Analysis, second: Analysis) -> tuple[TypedGraph, TypedGraph]
     for name, analysis in (("first", first), ("second", second)):
         if analysis.typed is None:
             raise CrossoverRefusedError(f"The {name} file is no workflow.")
-        if any(diagnostic.severity is Severity.ERROR for diagnostic in analysis.diagnostics):
+        if analysis.errors:
             raise CrossoverRefusedError(f"The {name} workflow has errors; put them right first.")
         for block in analysis.diagram.blocks:
             for statement in block.statements:

@@ -76,7 +76,7 @@ def cuts(graph: TypedGraph, most: int = MOST_CUTS) -> Iterator[Cut]:
     order = [index for index in graph.order if index not in rims]
     place = {index: number for number, index in enumerate(order)}
     for index in spread(graph.shape.cuts, most):
-        node = graph.nodes[index]
+        node = graph.node(index)
         if node.kind != "operator" or node.spec is None or graph.combinations.runs(node) != ALWAYS:
             continue
         if node.spec.is_ensemble:
@@ -98,7 +98,7 @@ def _crossing(graph: TypedGraph, upstream: set[int]) -> tuple[TypedEdge, ...]:
 
 
 def _ids(graph: TypedGraph, indices: list[int]) -> frozenset[str]:
-    return frozenset(graph.nodes[index].id for index in indices)
+    return frozenset(graph.node(index).id for index in indices)
 
 
 def _after(graph: TypedGraph, node: TypedNode, up: list[int], down: list[int]) -> Cut | None:

@@ -10,7 +10,6 @@ from random import Random
 
 from merrow_analysis.check import Analyser, Analysis
 from merrow_analysis.diagnostics import Severity
-from merrow_analysis.graph.typed import TypedCache
 from merrow_analysis.suppressions import has_suppression
 from merrow_analysis.syntax.tree import Broken
 from merrow_optimizer.mutations import addition, deletion, rewiring, subgraph, substitution
@@ -228,12 +227,11 @@ class Lineage:
         self.text = text
         self.choice = choice
         self._analyser = choice.opener(text)
-        self._cache = TypedCache()
         self._subject: Subject | None = None
 
     @property
     def analysis(self) -> Analysis:
-        """The analysis of the text as it is now; true until it grows."""
+        """The analysis of the text as it is now."""
         return self._analyser.analysis() if self._subject is None else self._subject.analysis
 
     def grow(self, random: Random) -> Mutant | None:
@@ -242,7 +240,7 @@ class Lineage:
             analysis = self._analyser.analysis()
             if analysis.typed is None:
                 return None
-            self._subject = Subject(analysis, self._cache)
+            self._subject = Subject(analysis)
         was_clean = not self._subject.troubles
         move = draw_from(self._subject, random, self.choice)
         if move is None:
@@ -252,5 +250,5 @@ class Lineage:
             self._analyser.edit(edit)
         # What nothing was wrong with, nothing is wrong with after a safe move.
         known = Counter[tuple[str, str]]() if was_clean and self.choice.preconditions is ALL else None
-        self._subject = Subject(self._analyser.analysis(), self._cache, known)
+        self._subject = Subject(self._analyser.analysis(), known)
         return Mutant(move, self.text)

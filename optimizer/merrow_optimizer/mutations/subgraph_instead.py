@@ -54,7 +54,7 @@ def parts_ending_in(subject: Subject, last: TypedNode) -> Iterator[Part]:
         more = {
             edge.source.index
             for index in inside
-            for edge in subject.typed.nodes[index].incoming
+            for edge in subject.typed.node(index).incoming
             if edge.source.index not in inside and _works_for(subject, edge.source, inside)
         }
         if not more:
@@ -71,7 +71,7 @@ def _works_for(subject: Subject, node: TypedNode, inside: set[int]) -> bool:
 
 
 def _part(subject: Subject, last: TypedNode, inside: set[int]) -> Part | None:
-    nodes = tuple(subject.typed.nodes[index] for index in sorted(inside))
+    nodes = tuple(subject.typed.node(index) for index in sorted(inside))
     entering = [
         edge
         for node in nodes

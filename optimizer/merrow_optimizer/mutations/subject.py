@@ -11,18 +11,13 @@ from merrow_analysis.check import Analysis
 from merrow_analysis.diagnostics import Diagnostic, Severity
 from merrow_analysis.graph.flow import Flow, FlowEdge
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
-from merrow_analysis.graph.placement import Placement, Signature
-from merrow_analysis.graph.plan import Combinations, combinations
 from merrow_analysis.graph.reach import reach
-from merrow_analysis.graph.resolve import Resolution, Role
-from merrow_analysis.graph.typed import TypedCache, special_nodes
+from merrow_analysis.graph.resolve import Resolution
 from merrow_analysis.rules import graph as graph_rules
 from merrow_analysis.text import Range
-from merrow_optimizer.mutations.base import Places, Terms, terms_of
+from merrow_optimizer.mutations.base import Places
 
 _Made = TypeVar("_Made")
-Given = tuple[tuple[str | None, Signature], ...]
-"""The label on each edge into a node, and what its source gives."""
 PORT_RULES = frozenset({"MW201", "MW202", "MW203", "MW204", "MW206", "MW207", "MW208", "MW209", "MW215"})
 """Rules about what single nodes are fed."""
 _CLASS_RULES = frozenset({"MW106", "MW108", "MW114", "MW115", "MW403", "MW404"})
@@ -32,19 +27,15 @@ _CLASS_RULES = frozenset({"MW106", "MW108", "MW114", "MW115", "MW403", "MW404"})
 class Subject:
     """A workflow that changes are proposed for, with what all of them need to know of it.
 
-    ``cache`` may be shared by subjects that follow each other; ``troubles`` are given where they are known. Raises
-    `ValueError` for an analysis of something that is no workflow.
+    ``troubles`` are given where they are known. Raises `ValueError` for an analysis of something that is not a workflow.
     """
 
-    def __init__(
-        self, analysis: Analysis, cache: TypedCache | None = None, troubles: Counter[tuple[str, str]] | None = None
-    ) -> None:
+    def __init__(self, analysis: Analysis, troubles: Counter[tuple[str, str]] | None = None) -> None:
         if analysis.typed is None:
             raise ValueError("only a workflow can be changed")
         self.analysis = analysis
         self.typed: TypedGraph = analysis.typed
         self.flow: Flow = analysis.flow
-        self.cache = TypedCache() if cache is None else cache
         self._remembered: dict[Any, Any] = {}
         if troubles is not None:
             self.__dict__["troubles"] = troubles
@@ -78,33 +69,15 @@ class Subject:
         return bool(shape.inputs and shape.outputs) and {code for code, _ in self.troubles} <= PORT_RULES
 
     @cached_property
-    def placed(self) -> dict[tuple[Resolution, Given], Placement]:
-        """Where the edges of nodes go, filled as changes are tried, by what a node is and what it is given."""
-        return {}
-
-    @cached_property
-    def special(self) -> dict[str, Role]:
-        """Nodes that are inputs or outputs by their name."""
-        return special_nodes(self.analysis.settings)
+    def following(self) -> dict[str, str | None]:
+        """For each node the next one in the order of first mention."""
+        names = list(self.typed.core.chart.nodes)
+        return dict(zip(names, [*names[1:], None], strict=True))
 
     @cached_property
     def roles(self) -> Counter[str]:
         """How many nodes have each role, casefolded."""
         return Counter(role for node in self.typed.nodes if (role := role_of(node.resolution)) is not None)
-
-    @cached_property
-    def liveness(self) -> Combinations:
-        """What runs under which cases; apart from the graph's own, since changes that are tried add to it."""
-        return combinations(self.typed)
-
-    def forget_liveness(self) -> None:
-        """Let the next one who asks work out `liveness` anew, with none of what changes added to it."""
-        self.__dict__.pop("liveness", None)
-
-    @cached_property
-    def terms(self) -> Terms:
-        """The graph as it is, in the terms in which differences are told."""
-        return terms_of(self.typed)
 
     @cached_property
     def names_bulk(self) -> bool:

@@ -123,9 +123,7 @@ def upstream(subject: Subject, node: TypedNode) -> list[TypedNode]:
     shape = subject.typed.shape
     marks = reach(shape.before, [node.index])
     return [
-        subject.typed.nodes[index]
-        for index in shape.order
-        if marks[index] or subject.typed.nodes[index].kind == "input"
+        subject.typed.node(index) for index in shape.order if marks[index] or subject.typed.node(index).kind == "input"
     ]
 
 

@@ -23,9 +23,6 @@ class Answer:
     where it didn't count.
     """
 
-    content: str = ""
-    thinking: str = ""
-    refusal: str = ""
     reason: str = ""
     model: str = ""
     calls_tools: bool = False
@@ -34,11 +31,31 @@ class Answer:
     completion_tokens: int | None = None
     cached_tokens: int = 0
     error: object = field(default=None)
+    _content: list[str] = field(default_factory=list)
+    _thinking: list[str] = field(default_factory=list)
+    _refusal: list[str] = field(default_factory=list)
+
+    @property
+    def content(self) -> str:
+        return "".join(self._content)
+
+    @property
+    def thinking(self) -> str:
+        return "".join(self._thinking)
+
+    @property
+    def refusal(self) -> str:
+        return "".join(self._refusal)
 
     @property
     def finish(self) -> Finish:
         """How the answer ended."""
-        return "refusal" if self.refusal else _FINISHES.get(self.reason, "stop")
+        return "refusal" if self._refusal else _FINISHES.get(self.reason, "stop")
+
+    @classmethod
+    def refused(cls, text: str) -> Answer:
+        """An answer that is a refusal with these words."""
+        return cls(_refusal=[text])
 
     def add(self, body: Mapping[str, Any]) -> str:
         """Take in a whole answer or one chunk of a streamed one; gives back the piece of content that came with it."""
@@ -57,9 +74,12 @@ class Answer:
         if not isinstance(message, Mapping):
             return ""
         piece, thoughts = _contents(message.get("content"))
-        self.content += piece
-        self.thinking += thoughts or _text(message.get("reasoning_content")) or _text(message.get("reasoning"))
-        self.refusal += _text(message.get("refusal"))
+        thoughts = thoughts or _text(message.get("reasoning_content")) or _text(message.get("reasoning"))
+        refusal = _text(message.get("refusal"))
+        # Pieces are joined once, at the end: adding each to what came before would copy that again and again.
+        for parts, part in ((self._content, piece), (self._thinking, thoughts), (self._refusal, refusal)):
+            if part:
+                parts.append(part)
         self.calls_tools = self.calls_tools or bool(message.get("tool_calls") or message.get("function_call"))
         return piece
 
@@ -78,13 +98,16 @@ def _contents(content: object) -> tuple[str, str]:
     """Text and thinking of a message's content: a text, or a list of parts."""
     if not isinstance(content, list):
         return _text(content), ""
-    text = thinking = ""
+    text: list[str] = []
+    thinking: list[str] = []
     for part in content:
         if isinstance(part, Mapping) and part.get("type") == "thinking":
-            thinking += _contents(part.get("thinking"))[0]
+            thoughts = part.get("thinking")
+            pieces = thoughts if isinstance(thoughts, list) else [{"text": thoughts}]
+            thinking += [_text(piece.get("text")) for piece in pieces if isinstance(piece, Mapping)]
         elif isinstance(part, Mapping):
-            text += _text(part.get("text"))
-    return text, thinking
+            text.append(_text(part.get("text")))
+    return "".join(text), "".join(thinking)
 
 
 def _text(value: object) -> str:

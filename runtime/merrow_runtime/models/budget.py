@@ -67,6 +67,10 @@ class Budget:
         try:
             async with asyncio.timeout(self.remaining_seconds):
                 await turn
+            # Another call may have settled more than it reserved since this one's turn came.
+            refusal = self._refusal(reservation.estimate)
+            if refusal is not None:
+                raise refusal
         except BaseException as left:
             self._waiting.pop(reservation, None)
             self._leave(reservation)

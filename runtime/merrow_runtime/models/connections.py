@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from merrow_runtime.errors import EndpointFailure
+from merrow_runtime.models.limits import response_bound
 from merrow_runtime.models.origins import is_loopback, origin_of
 
 if TYPE_CHECKING:
@@ -75,6 +77,8 @@ def _client(connection: Connection) -> AsyncOpenAI:
             f"Real endpoints need the package {problem.name}, which is not installed; install it with: pip install"
             " 'openai[aiohttp]', or use the embedded model with: --base-url offline",
             fatal=True,
+            needs="packages",
+            sent=False,
         ) from None
     from_environment = connection.proxy is None and not is_loopback(origin_of(connection.base_url))
     has_tls = connection.base_url.casefold().startswith("https:") or from_environment or bool(connection.proxy)
@@ -88,6 +92,7 @@ def _client(connection: Connection) -> AsyncOpenAI:
             max_keepalive_connections=connection.concurrency,
             keepalive_expiry=_KEEPALIVE_SECONDS,
         ),
+        event_hooks={"response": [response_bound()]},
     )
     client: AsyncOpenAI = openai.AsyncOpenAI(
         # The package takes an empty key for a missing one and then reads the environment's; without a key, requests
@@ -96,13 +101,24 @@ def _client(connection: Connection) -> AsyncOpenAI:
         base_url=connection.base_url,
         max_retries=0,
         http_client=transport,
+        default_headers=None if connection.environment_headers else _without_environment(connection, openai.Omit()),
     )
     client.admin_api_key = None
     if not connection.environment_headers:
         client.organization = client.project = None
-        # No public way leads past OPENAI_CUSTOM_HEADERS, which may hold a key for another origin.
-        client._custom_headers = {}
     return client
+
+
+def _without_environment(connection: Connection, omit: Any) -> dict[str, Any]:
+    """Headers that take precedence over those of OPENAI_CUSTOM_HEADERS, which may hold a key for another origin."""
+    lines = os.environ.get("OPENAI_CUSTOM_HEADERS", "").split("\n")
+    names = {name.strip() for name, colon, _ in (line.partition(":") for line in lines) if colon}
+    ours = {
+        "accept": "application/json",
+        "authorization": f"Bearer {connection.api_key or 'none'}",
+        "content-type": "application/json",
+    }
+    return ours | {name: ours.get(name.lower(), omit) for name in names}
 
 
 def request_options(connection: Connection, seconds: float) -> dict[str, Any]:

@@ -119,7 +119,8 @@ def after_refusal(dialect: Dialect, body: Mapping[str, Any], message: str, param
     """The dialect to try next after an endpoint refused a request for its form; None where it refused it for another
     reason. ``message``, ``parameter`` and ``code`` are of the endpoint's error.
     """
-    text = message.casefold()
+    # A sentence that says what is wrong is short; looking through megabytes of words would take minutes.
+    text = message[:_LOOKED_AT].casefold()
     named = parameter.casefold()
     is_refusal = code in _REFUSAL_CODES or _REFUSED.search(text) is not None
 
@@ -149,6 +150,7 @@ def after_ignored_schema(dialect: Dialect) -> Dialect:
     return replace(dialect, schema=_NEXT_SCHEMA.get(dialect.schema, dialect.schema))
 
 
+_LOOKED_AT = 2000
 _REFUSAL_CODES = frozenset({"unsupported_parameter", "unsupported_value", "unknown_parameter", "invalid_parameter"})
 _REFUSED = re.compile(
     r"\b(unsupported|unrecognized|unrecognised|unknown|unexpected|deprecated|disallowed|forbidden)\b"

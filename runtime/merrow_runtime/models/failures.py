@@ -11,10 +11,11 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from merrow_runtime.errors import EndpointFailure
+from merrow_runtime.errors import EndpointFailure, Needs
 from merrow_runtime.models.redaction import quoted
 from merrow_runtime.usage import Usage
 
+_LONGEST_MESSAGE = 100_000
 _BAD_KEY = re.compile(r"(?i)\bkey\b.{0,20}\b(not valid|invalid|incorrect)|\b(invalid|incorrect) (api[ _-]?)?key\b")
 
 
@@ -33,17 +34,17 @@ class ServerError:
         if isinstance(body, list) and body:
             body = body[0]
         if isinstance(body, str):
-            return cls() if "<html" in body[:2000].casefold() else cls(body)
+            return cls() if "<html" in body[:2000].casefold() else cls(body[:_LONGEST_MESSAGE])
         if not isinstance(body, Mapping):
             return cls()
         error = body.get("error", body)
         if isinstance(error, str):
-            return cls(error)
+            return cls(error[:_LONGEST_MESSAGE])
         if not isinstance(error, Mapping):
             return cls()
         message = next((error[key] for key in ("message", "detail", "msg", "error") if error.get(key)), "")
         return cls(
-            message if isinstance(message, str) else str(message),
+            (message if isinstance(message, str) else str(message))[:_LONGEST_MESSAGE],
             str(error.get("param") or ""),
             str(error.get("code") or ""),
             str(error.get("type") or ""),
@@ -69,7 +70,7 @@ class Failures:
             )
         if status == 401 or (status == 400 and _BAD_KEY.search(error.message)):
             return self._failure(
-                f"refused the key (HTTP {status}{said}); set the right one in OPENAI_API_KEY", fatal=True
+                f"refused the key (HTTP {status}{said}); set the right one in OPENAI_API_KEY", fatal=True, needs="key"
             )
         if _is_about_model(status, error, model):
             return self._failure(
@@ -78,7 +79,9 @@ class Failures:
                 model=model,
             )
         if status == 403:
-            return self._failure(f"doesn't allow this (HTTP 403{said}); ask for access, or use another key", fatal=True)
+            return self._failure(
+                f"doesn't allow this (HTTP 403{said}); ask for access, or use another key", fatal=True, needs="key"
+            )
         if status == 404:
             return self._failure(
                 f"has nothing at this address (HTTP 404{said}); check the base URL, which mostly ends in /v1",
@@ -104,8 +107,9 @@ class Failures:
 
     def of_connection(self, problem: BaseException, seconds: float | None) -> EndpointFailure:
         """The failure of a request that got no answer, from the exception that the client raised and its causes."""
-        # aiohttp is there once a request was made; importing it here keeps this module light.
+        # Both are there once a request was made; importing them here keeps this module light.
         import aiohttp
+        import httpx2
 
         causes = list(_causes(problem))
 
@@ -114,30 +118,39 @@ class Failures:
 
         if caused_by(aiohttp.ClientConnectorDNSError):
             return self._failure(
-                "can't be found: its name doesn't resolve; check the base URL and the network", fatal=True
+                "can't be found: its name doesn't resolve; check the base URL and the network",
+                fatal=True,
+                sent=False,
             )
         if caused_by(ssl.SSLError, ssl.CertificateError, aiohttp.ClientSSLError):
             return self._failure(
                 "has a certificate that can't be trusted, or speaks no TLS; check the base URL and SSL_CERT_FILE",
                 fatal=True,
+                sent=False,
             )
         if caused_by(aiohttp.ClientProxyConnectionError, aiohttp.ClientHttpProxyError):
             return self._failure(
-                "can't be reached through the proxy; check `proxy` in your settings or HTTPS_PROXY", fatal=True
+                "can't be reached through the proxy; check `proxy` in your settings or HTTPS_PROXY",
+                fatal=True,
+                sent=False,
             )
         if any(isinstance(cause, OSError) and cause.errno == errno.ECONNREFUSED for cause in causes):
-            return self._failure("refuses connections; start the server, or check the base URL", fatal=True)
+            return self._failure("refuses connections; start the server, or check the base URL", fatal=True, sent=False)
         if caused_by(aiohttp.InvalidURL):
-            return self._failure("has an address that can't be used; check the base URL", fatal=True)
+            return self._failure("has an address that can't be used; check the base URL", fatal=True, sent=False)
+        if caused_by(httpx2.DecodingError):
+            return self.unusable("answered with a body that can't be decompressed; check the server and the proxy")
         if caused_by(aiohttp.ClientPayloadError):
             return self.cut_off()
         if caused_by(aiohttp.ServerDisconnectedError, aiohttp.ClientOSError, ConnectionError):
             return self._failure("cut the connection before it answered; try again later", transient=True)
         if caused_by(aiohttp.ConnectionTimeoutError):
-            return self._failure("takes too long to connect to; check the base URL and the network", transient=True)
+            return self._failure(
+                "takes too long to connect to; check the base URL and the network", transient=True, sent=False
+            )
         if caused_by(TimeoutError):
             return self.too_slow(seconds)
-        return self._failure("could not be reached; check the base URL and the network", transient=True)
+        return self._failure("could not be reached; check the base URL and the network", transient=True, sent=False)
 
     def too_slow(self, seconds: float | None) -> EndpointFailure:
         """The failure of a request that took longer than it may."""
@@ -149,6 +162,13 @@ class Failures:
         """The failure of an answer that came in part: it was written, and is paid mostly."""
         reason = "cut the connection before its answer was complete; try again later"
         return self._failure(reason, transient=True, paid=True)
+
+    def too_large(self, limit: int) -> EndpointFailure:
+        """The failure of an answer of more than ``limit`` bytes. It was written, and another try would be as long."""
+        reason = (
+            f"sent more than {limit / 2**20:g} MB, which no model's answer needs; check the base URL and the server"
+        )
+        return self._failure(reason, paid=True)
 
     def unusable(self, reason: str, *, transient: bool = True, usage: Usage | None = None) -> EndpointFailure:
         """The failure of an answer that is none, or no usable one: then ``usage`` is what it has used. ``reason`` goes on
@@ -174,6 +194,8 @@ class Failures:
         retry_after: float | None = None,
         usage: Usage | None = None,
         paid: bool = False,
+        needs: Needs | None = None,
+        sent: bool = True,
     ) -> EndpointFailure:
         return EndpointFailure(
             f"The endpoint {self._origin} {reason}.",
@@ -183,6 +205,8 @@ class Failures:
             retry_after=retry_after,
             usage=usage,
             paid=paid,
+            needs=needs,
+            sent=sent,
         )
 
 

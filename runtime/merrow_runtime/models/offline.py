@@ -9,10 +9,10 @@ from merrow_runtime.models.endpoint import OnText
 from merrow_runtime.models.offline_answers import NOTICE, answer_to
 from merrow_runtime.models.prices import FREE, Price
 from merrow_runtime.models.tokens import estimate_tokens, prompt_tokens
+from merrow_runtime.provenance import OFFLINE_ORIGIN
 from merrow_runtime.requests import ModelReply, ModelRequest
 from merrow_runtime.usage import Usage
 
-OFFLINE_ORIGIN = "merrow:offline"
 OFFLINE_MODEL = "merrow-offline (not a real model)"
 _PIECES = re.compile(r"\S+\s*|\s+")
 

@@ -15,6 +15,7 @@ from merrow_runtime.models.connections import Connection, acquire, release, requ
 from merrow_runtime.models.dialects import Dialect, Dialects, DialectStore, after_ignored_schema, after_refusal
 from merrow_runtime.models.endpoint import OnText
 from merrow_runtime.models.failures import Failures, ServerError
+from merrow_runtime.models.limits import TooLargeError
 from merrow_runtime.models.origins import origin_of
 from merrow_runtime.models.prices import Price, PriceTable, packaged_prices
 from merrow_runtime.models.thinking import ThinkingFilter, split_thinking
@@ -48,7 +49,7 @@ class OpenAIEndpoint:
     ) -> None:
         key = (connection.api_key or "").strip()
         if not key.isascii() or not key.isprintable() or " " in key:
-            raise UsageFailure("The key has characters that no key has: copy it again where it is set.")
+            raise UsageFailure("The key has characters that no key has: copy it again where it is set.", needs="key")
         self._origin = origin_of(connection.base_url)
         self._connection = Connection(
             connection.base_url.strip(),
@@ -91,7 +92,7 @@ class OpenAIEndpoint:
                 raise self._failures.too_slow(seconds) from None
             except _RefusedError as refused:
                 if "content_filter" in (refused.error.code, refused.error.type):
-                    answer = Answer(refusal=self._failures.said(refused.error.message) or "content filter")
+                    answer = Answer.refused(self._failures.said(refused.error.message) or "content filter")
                 else:
                     following = self._rephrased(request.model, dialect, body, refused)
                     if following is None:
@@ -149,6 +150,8 @@ class OpenAIEndpoint:
                     text = (await stream.response.aread()).decode("utf-8", "replace")
                     return self._shown(self._whole(text), on_text)
                 return await self._streamed(stream, shown, on_text)
+        except TooLargeError as problem:
+            raise self._failures.too_large(problem.limit) from None
         except openai.APIStatusError as problem:
             error = ServerError.read(problem.body)
             raise _RefusedError(problem.status_code, error, problem.response.headers) from None

@@ -10,6 +10,7 @@ from typing import Any
 from merrow_runtime.errors import EndpointFailure
 from merrow_runtime.models.connections import Connection, acquire, release, request_options
 from merrow_runtime.models.failures import Failures, ServerError
+from merrow_runtime.models.limits import TooLargeError
 from merrow_runtime.models.origins import origin_of
 
 _SHOWN = 5
@@ -50,6 +51,8 @@ async def _ask(client: Any, connection: Connection, seconds: float, origin: str,
 
     try:
         told = await client.get("/models", cast_to=object, options=request_options(connection, seconds))
+    except TooLargeError as problem:
+        raise failures.too_large(problem.limit) from None
     except openai.APIStatusError as problem:
         if problem.status_code in (404, 405, 501):
             return Reached(None, f"The endpoint {origin} answers, but doesn't list its models.")

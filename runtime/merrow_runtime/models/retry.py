@@ -49,16 +49,18 @@ class RetryPolicy:
         attempt: Callable[[], Awaitable[T]],
         on_retry: Callable[[Retrying], None] | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        clock: Callable[[], float] = time.monotonic,
     ) -> T:
-        """Call ``attempt`` until it succeeds. ``on_retry`` hears of every retry before its wait.
+        """Call ``attempt`` until it succeeds. ``on_retry`` hears of every retry before its wait. ``sleep`` and
+        ``clock`` are in seconds.
 
         Raises the last failure, with the number of tries where there were several, or why no more was waited for.
         """
-        started = time.monotonic()
+        started = clock()
         reasons: list[str] = []
 
         def is_over(state: tenacity.RetryCallState) -> bool:
-            reason = self._reason_to_stop(state, time.monotonic() - started)
+            reason = self._reason_to_stop(state, clock() - started)
             if reason is not None:
                 reasons.append(reason)
             return reason is not None

@@ -10,11 +10,12 @@ from merrow_runtime.errors import UsageFailure
 from merrow_runtime.models.connections import Connection
 from merrow_runtime.models.dialects import DialectStore
 from merrow_runtime.models.endpoint import Endpoint
-from merrow_runtime.models.offline import OFFLINE_ORIGIN, OfflineEndpoint
+from merrow_runtime.models.offline import OfflineEndpoint
 from merrow_runtime.models.origins import OPENAI_BASE_URL, OPENAI_ORIGIN, is_loopback, origin_of
 from merrow_runtime.models.prices import PriceTable
 from merrow_runtime.models.trust import WorkspaceValue, trusted_base_url
 from merrow_runtime.models.user_settings import UserSettings, read_user_settings, settings_path
+from merrow_runtime.provenance import OFFLINE_ORIGIN
 
 DEFAULT_CONCURRENCY = 64
 KEY_VARIABLE = "OPENAI_API_KEY"

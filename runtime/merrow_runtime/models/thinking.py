@@ -11,13 +11,15 @@ Thinks = Literal["no", "marked", "implicit"]
 (where the chat template opens the block in the prompt).
 """
 
-_BLOCK = re.compile(r"<(think|thinking)>(.*?)</\1>\s*", re.DOTALL | re.IGNORECASE)
+_MARK = re.compile(r"<(/?)(think|thinking)>", re.IGNORECASE)
+_BLANKS = re.compile(r"\s*")
 _OPENED = re.compile(r"(?:\A|\n)[ \t]*<(?:think|thinking)>(.*)\Z", re.DOTALL | re.IGNORECASE)
 _CLOSED = re.compile(
     r"\A(.*?)(?:\n[ \t]*</(?:think|thinking)>\s*|</(?:think|thinking)>[ \t]*(?:\n|\Z))", re.DOTALL | re.IGNORECASE
 )
 _OPENING = ("<think>", "<thinking>")
 _CLOSING = re.compile(r"</(?:think|thinking)>\s*", re.IGNORECASE)
+_LONGEST_MARK = len("</thinking>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +37,8 @@ def split_thinking(content: str) -> Split:
     """
     if "think" not in content and "THINK" not in content.upper():
         return Split(content, "", "no")
-    thoughts: list[str] = []
     thinks: Thinks = "no"
-
-    def keep(match: re.Match[str]) -> str:
-        thoughts.append(match.group(2))
-        return ""
-
-    text = _BLOCK.sub(keep, content)
+    text, thoughts = _without_blocks(content)
     if thoughts:
         thinks = "marked"
     else:
@@ -59,32 +55,81 @@ def split_thinking(content: str) -> Split:
     return Split(text.strip(), "\n".join(thought.strip() for thought in thoughts).strip(), thinks)
 
 
+def _without_blocks(content: str) -> tuple[str, list[str]]:
+    """The text outside whole blocks and the thoughts inside them. Each mark is looked at once, however many there are."""
+    marks = list(_MARK.finditer(content))
+    closings = {"think": -1, "thinking": -1}
+    closing_of = [-1] * len(marks)
+    for index in range(len(marks) - 1, -1, -1):
+        name = marks[index][2].casefold()
+        if marks[index][1]:
+            closings[name] = index
+        else:
+            closing_of[index] = closings[name]
+    kept: list[str] = []
+    thoughts: list[str] = []
+    index = at = 0
+    while index < len(marks):
+        closing = closing_of[index]
+        if closing < 0:
+            index += 1
+            continue
+        kept.append(content[at : marks[index].start()])
+        thoughts.append(content[marks[index].end() : marks[closing].start()])
+        blanks = _BLANKS.match(content, marks[closing].end())
+        at = marks[closing].end() if blanks is None else blanks.end()
+        index = closing + 1
+    kept.append(content[at:])
+    return "".join(kept), thoughts
+
+
 class ThinkingFilter:
-    """Of a streamed answer, the pieces that may be shown: all but a thinking block at its start."""
+    """Of a streamed answer, the pieces that may be shown: all but a thinking block at its start.
+
+    Each character is looked at a fixed number of times, in however many pieces the answer comes.
+    """
 
     def __init__(self, thinks: Thinks) -> None:
-        self._held = ""
-        self._state: Literal["start", "thinking", "answer"] = "thinking" if thinks == "implicit" else "start"
+        self._held: list[str] = []
+        self._begun = ""
+        self._tail = ""
+        self._state: Literal["start", "thinking", "thought", "answer"] = "thinking" if thinks == "implicit" else "start"
 
     def feed(self, piece: str) -> str:
         """What can be shown now that ``piece`` has come."""
         if self._state == "answer":
             return piece
-        self._held += piece
+        if self._state == "thought":
+            # White space between the block and the answer belongs to neither, in whichever piece it comes.
+            piece = piece.lstrip()
+            return self._show(piece) if piece else ""
         if self._state == "start":
-            begun = self._held.lstrip().casefold()
+            self._held.append(piece)
+            self._begun += piece if self._begun else piece.lstrip()
+            begun = self._begun[:_LONGEST_MARK].casefold()
             if any(mark.startswith(begun) and mark != begun for mark in _OPENING):
                 return ""
             if not begun.startswith(_OPENING):
-                return self._show(self._held)
-            self._state = "thinking"
-        closed = _CLOSING.search(self._held)
-        return "" if closed is None else self._show(self._held[closed.end() :])
+                return self._show("".join(self._held))
+            self._state, piece = "thinking", self._begun
+            self._held.clear()
+        # Only the end of what came before can be the beginning of a mark that this piece completes.
+        searched = self._tail + piece
+        closed = _CLOSING.search(searched)
+        if closed is not None:
+            text = searched[closed.end() :]
+            if not text:
+                self._state = "thought"
+                return ""
+            return self._show(text)
+        self._tail = searched[1 - _LONGEST_MARK :]
+        return ""
 
     def finish(self) -> str:
         """What is left to show at the end: the beginning of a mark that never became one."""
-        return self._show(self._held) if self._state == "start" else ""
+        return self._show("".join(self._held)) if self._state == "start" else ""
 
     def _show(self, text: str) -> str:
-        self._state, self._held = "answer", ""
+        self._state, self._tail, self._begun = "answer", "", ""
+        self._held.clear()
         return text

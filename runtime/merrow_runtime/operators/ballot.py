@@ -51,6 +51,16 @@ def candidates(task: Task) -> list[Candidate]:
     return [Candidate(text, group[0], len(group)) for text, group in groups.items()]
 
 
+def agreement(ballot: Sequence[Candidate], winner: Candidate) -> str:
+    """Why there is nothing to vote about."""
+    total = sum(candidate.times for candidate in ballot)
+    if total == 1:
+        return "There is only one candidate."
+    return (
+        f"All {total} candidates are equal." if len(ballot) == 1 else f"{winner.times} of {total} candidates are equal."
+    )
+
+
 def expected(task: Task) -> list[Candidate]:
     """The candidates where values are placeholders: none of them counts as equal to another."""
     return [Candidate(as_text(value).strip(), value, 1) for value in _solutions(task)]

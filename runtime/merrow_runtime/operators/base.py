@@ -108,6 +108,10 @@ class Tools(Protocol):
         """Run tests against a solution, each in a process of its own."""
         ...
 
+    def no_call(self, why: str) -> None:
+        """Say why the node asks nothing this time, in a sentence for the user."""
+        ...
+
     def output(self, text: str) -> None:
         """Show text of this node as it comes into being (an event, nothing more)."""
         ...

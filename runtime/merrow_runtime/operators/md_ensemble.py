@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import ClassVar
 
-from merrow_runtime.operators.ballot import candidates, chosen, expected, vote
+from merrow_runtime.operators.ballot import agreement, candidates, chosen, expected, vote
 from merrow_runtime.operators.base import Task, Tools
 from merrow_runtime.operators.concurrently import concurrently
 from merrow_runtime.operators.questions import ModelOperator, Planned
@@ -37,6 +37,7 @@ class MdEnsemble(ModelOperator):
     async def run(self, task: Task, tools: Tools) -> Outputs:
         ballot = candidates(task)
         if len(ballot) == 1:
+            tools.no_call(agreement(ballot, ballot[0]))
             return chosen(task, ballot[0])
         # All orders are drawn before the first question: which vote ends first must not matter.
         orders = [tools.random.sample(range(len(ballot)), len(ballot)) for _ in range(VOTES)]

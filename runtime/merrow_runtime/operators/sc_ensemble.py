@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from merrow_runtime.operators.ballot import Candidate, candidates, chosen, expected, vote
+from merrow_runtime.operators.ballot import Candidate, agreement, candidates, chosen, expected, vote
 from merrow_runtime.operators.base import Task, Tools
 from merrow_runtime.operators.questions import ModelOperator, Planned
 from merrow_runtime.values import Outputs
@@ -36,6 +36,8 @@ class ScEnsemble(ModelOperator):
         winner = _majority(ballot)
         if winner is None:
             winner = ballot[await vote(task, "vote", PROMPT, ballot).ask(tools)]
+        else:
+            tools.no_call(agreement(ballot, winner))
         return chosen(task, winner)
 
 

@@ -21,9 +21,11 @@ from merrow_runtime.sandbox.means.base import FOLDER
 from merrow_runtime.sandbox.results import Limits, Outcome, SandboxRefusedError
 
 # In the order in which the guest takes them: what is imported comes before what imports it.
-_SHARED_MODULES = ("syscalls", "seccomp", "lock", "channel", "running")
+_SHARED_MODULES = ("syscalls", "seccomp", "lock", "removal", "channel", "running")
 _MODULES = {"evaluate": ("evaluate",), "solution": ("values", "solution"), "verdict": ("values", "remote", "verdict")}
 _WATCH_INTERVAL_S = 0.1
+#: Bytes of a report on an error or a verdict, before it is parsed: an honest guest cuts its texts to a fraction of this.
+_MAX_REPORT = 256 * 1024
 
 _SENTENCES: dict[str, str] = {
     "timeout": "the time limit was reached",
@@ -49,6 +51,27 @@ def _program(work: str, as_source: bool) -> bytes:
     return marshal.dumps(modules, 4)
 
 
+def parsed_report(payload: bytes) -> dict[str, Any]:
+    """A report on an error, or a verdict. Parsing JSON takes up to 30 times its size in memory, so the size is checked first.
+
+    Raises:
+        GuestEndedError: when it is too long, or not a JSON object.
+    """
+    if len(payload) > _MAX_REPORT:
+        raise GuestEndedError("crashed", "the process sent a message that is too long")
+    return _parsed(payload)
+
+
+def _parsed(payload: bytes) -> dict[str, Any]:
+    try:
+        said = json.loads(payload)
+    except (ValueError, RecursionError):
+        said = None
+    if not isinstance(said, dict):
+        raise GuestEndedError("crashed", "the process sent an invalid message")
+    return said
+
+
 class GuestEndedError(Exception):
     """The guest can't go on.
 
@@ -71,6 +94,7 @@ class Guest:
         self._folder = Path()
         self._ended_for: GuestEndedError | None = None
         self._tasks: list[asyncio.Task[None]] = []
+        self._watching = False
         self._output_left = limits.output_kb * 1024
         self.printed = {"o": bytearray(), "e": bytearray()}
 
@@ -78,7 +102,10 @@ class Guest:
         self._folder = guest_folder.make()
         try:
             self._start = self._way.start(self._folder, self._limits)
-            self._process = await asyncio.create_subprocess_exec(
+            # As `asyncio.create_subprocess_exec` does it, but keeping the transport: only with it can a pipe be closed unread.
+            loop = asyncio.get_running_loop()
+            self._transport, protocol = await loop.subprocess_exec(
+                lambda: asyncio.subprocess.SubprocessStreamProtocol(limit=65536, loop=loop),
                 *self._start.command,
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
@@ -87,6 +114,7 @@ class Guest:
                 env=self._start.environment,
                 start_new_session=True,
             )
+            self._process = asyncio.subprocess.Process(self._transport, protocol, loop)
             self._stdin = cast("asyncio.StreamWriter", self._process.stdin)
             self._stdout = cast("asyncio.StreamReader", self._process.stdout)
             self._stderr = cast("asyncio.StreamReader", self._process.stderr)
@@ -94,8 +122,6 @@ class Guest:
             guest_folder.remove(self._folder)
             raise
         self._tasks.append(asyncio.create_task(self._read_raw_output()))
-        if self._start.watch:
-            self._tasks.append(asyncio.create_task(self._watch()))
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -105,18 +131,25 @@ class Guest:
         await asyncio.shield(asyncio.ensure_future(self._finish()))
 
     async def _finish(self) -> None:
-        if self._start.end is not None:
-            with contextlib.suppress(OSError):
-                ending = await asyncio.create_subprocess_exec(
-                    *self._start.end(), stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL
-                )
-                await ending.wait()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self._process.wait()
-        self._stdin.close()
-        guest_folder.remove(self._folder)
+        try:
+            if self._start.end is not None:
+                with contextlib.suppress(OSError):
+                    ending = await asyncio.create_subprocess_exec(
+                        *self._start.end(), stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL
+                    )
+                    await ending.wait()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+            await self._process.wait()
+        finally:  # a second Ctrl-C may cancel this task
+            self._transport.close()
+            guest_folder.remove(self._folder)
 
     def _kill(self) -> None:
+        """Kill the guest and close its pipes: `Process.wait` would never return while a pipe is not read to its end."""
+        for descriptor in (0, 1, 2):
+            pipe: Any = self._transport.get_pipe_transport(descriptor)
+            if pipe is not None and not pipe.is_closing():
+                pipe.abort() if descriptor == 0 else pipe.close()
         with contextlib.suppress(ProcessLookupError, PermissionError):
             if self._process.returncode is None:
                 if hasattr(os, "killpg"):
@@ -152,6 +185,10 @@ class Guest:
             raise self._refused(self.text("e").strip()[-300:] or str(ended)) from None
         if kind != b"k":
             raise self._refused(payload.decode(errors="replace"))
+        # Only now: a guest ended earlier would seem one that could not lock itself in, though its code is running already.
+        if self._start.watch:
+            self._watching = True
+            self._tasks.append(asyncio.create_task(self._watch()))
 
     def _refused(self, why: str) -> SandboxRefusedError:
         return SandboxRefusedError(
@@ -168,39 +205,41 @@ class Guest:
             try:
                 kind, length = HEADER.unpack(await self._stdout.readexactly(HEADER.size))
                 if length > MAX_FRAME:
-                    self._end(GuestEndedError("crashed", "the process sent what is no message"))
+                    self._end(GuestEndedError("crashed", "the process sent an invalid message"))
+                if self._ended_for is None and kind in b"oe":  # what is over the limit is not read
+                    length = min(length, max(self._output_left, 0) + 1)
                 payload = await self._stdout.readexactly(length) if self._ended_for is None else b""
             except asyncio.IncompleteReadError:
                 raise await self._why_ended() from None
             if self._ended_for is not None:
                 raise self._ended_for
             if kind not in b"oe":
+                if self._watching:  # a quick program fills its folder and answers between two looks
+                    self._measure_folder()
+                    if self._ended_for is not None:
+                        raise self._ended_for
                 return kind, payload
             self._take(kind.decode(), payload)
 
-    async def receive_json(self, *kinds: bytes) -> tuple[bytes, Any]:
-        """The next frame, which must be of one of some kinds and JSON."""
-        kind, payload = await self.receive()
-        try:
-            if kind in kinds:
-                return kind, json.loads(payload)
-        except (ValueError, RecursionError):
-            pass
-        raise GuestEndedError("crashed", "the process sent what is no message")
-
-    def spend(self, size: int) -> None:
-        """Count bytes of a value against the limit on output.
+    async def receive_value(self) -> dict[str, Any]:
+        """The next frame, which must be a value (`v`). Its bytes count against the limit on output before they are parsed.
 
         Raises:
-            GuestEndedError: when there is less left.
+            GuestEndedError: when it is not, or when it exceeds the limit.
         """
-        self._output_left -= size
+        kind, payload = await self.receive()
+        if kind != b"v":
+            raise GuestEndedError("crashed", "the process sent an invalid message")
+        self._output_left -= len(payload)
         if self._output_left < 0:
             raise GuestEndedError("output")
+        return _parsed(payload)
 
     def _take(self, kind: str, payload: bytes) -> None:
         self.printed[kind] += payload[: max(self._output_left, 0)]
-        self._output_left -= len(payload)
+        self._output_left -= (
+            len(payload) or HEADER.size
+        )  # an empty frame is not free: there could be any number of them
         if self._output_left < 0:
             self._end(GuestEndedError("output"))
             raise GuestEndedError("output")
@@ -210,7 +249,8 @@ class Guest:
 
     def shown(self, text: str) -> str:
         """A text of the guest with its folder under the fixed name, and nothing in it that UTF-8 does not have."""
-        return text.replace(os.fspath(self._folder), FOLDER).encode("utf-8", "replace").decode()
+        text = text.replace(os.fspath(self._folder), FOLDER).replace(os.fspath(self._folder.parent), "/")
+        return text.encode("utf-8", "replace").decode()
 
     def _end(self, why: GuestEndedError) -> None:
         if self._ended_for is None:
@@ -230,14 +270,17 @@ class Guest:
         """Limits that the kernel does not know: the folder's size, the number of threads, memory on macOS."""
         while True:
             await asyncio.sleep(_WATCH_INTERVAL_S)
-            if guest_folder.used(self._folder) > self._limits.folder_mb * 1024 * 1024:
-                self._end(GuestEndedError("output", "the limit on files was reached"))
+            self._measure_folder()
             if sys.platform.startswith("linux"):
                 with contextlib.suppress(OSError):
                     if len(list(Path(f"/proc/{self._process.pid}/task").iterdir())) > self._limits.threads:
                         self._end(GuestEndedError("crashed", "the limit on threads was reached"))
             elif await self._resident_kib() > self._limits.memory_mb * 1024:
                 self._end(GuestEndedError("memory"))
+
+    def _measure_folder(self) -> None:
+        if guest_folder.used(self._folder) > self._limits.folder_mb * 1024 * 1024:
+            self._end(GuestEndedError("output", "the limit on files was reached"))
 
     async def _resident_kib(self) -> int:
         asking = await asyncio.create_subprocess_exec(
@@ -253,6 +296,8 @@ class Guest:
         return int(answer) if answer.strip().isdigit() else 0
 
     async def _why_ended(self) -> GuestEndedError:
+        if self._ended_for is not None:
+            return self._ended_for
         status = await self._process.wait()
         await asyncio.wait(self._tasks[:1], timeout=1)  # what it wrote last may still be on its way
         if self._ended_for is not None:

@@ -25,9 +25,9 @@ class Limits:
         wall_s: seconds from start to end, of one evaluation or of all tests of a solution together.
         cpu_s: seconds of processor time, of each process.
         memory_mb: address space of each process in MiB; numpy and sympy need 512.
-        output_kb: text printed and value returned, together, in KiB.
+        output_kb: text printed and value returned (as JSON), together, in KiB of UTF-8.
         file_mb: size of one file in MiB.
-        folder_mb: size of all files of one process in MiB.
+        folder_mb: size of all files of one process in MiB; with Landlock, files that it removed included.
         open_files: file descriptors of each process.
         threads: threads of each process.
     """

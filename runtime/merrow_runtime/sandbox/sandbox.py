@@ -69,7 +69,7 @@ class Sandbox:
                 try:
                     async with asyncio.timeout(job.timeout_s or self.limits.wall_s):
                         await guest.begin()
-                        _, answer = await guest.receive_json(b"v")
+                        answer = await guest.receive_value()
                     return _result(guest, answer)
                 except TimeoutError:
                     ended = GuestEndedError("timeout")
@@ -134,15 +134,16 @@ def _sentence(ended: GuestEndedError) -> str:
     return f"{text[0].upper()}{text[1:]}."
 
 
-def _result(guest: Guest, answer: Any) -> SandboxResult:
+def _result(guest: Guest, answer: dict[str, Any]) -> SandboxResult:
     """A result from what the guest says, which may be anything: the code could have written the frame itself."""
-    if not isinstance(answer, dict) or answer.get("outcome") not in ("ok", "error", "memory"):
-        raise GuestEndedError("crashed", "the process sent what is no result")
+    if answer.get("outcome") == "output":
+        raise GuestEndedError("output")
+    if answer.get("outcome") not in ("ok", "error", "memory"):
+        raise GuestEndedError("crashed", "the process sent an invalid result")
     texts: dict[str, str] = {}
     for name in ("value", "error", "traceback"):
         text = answer.get(name)
         if isinstance(text, str):
-            guest.spend(len(text))
             texts[name] = guest.shown(text)
     return SandboxResult(
         answer["outcome"],

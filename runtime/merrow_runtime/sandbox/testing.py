@@ -7,13 +7,11 @@ and decides: a test during which the solution's process died or spoke out of tur
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
-from typing import Any
 
 from merrow_runtime.sandbox.means import Way
-from merrow_runtime.sandbox.process import Guest, GuestEndedError
+from merrow_runtime.sandbox.process import Guest, GuestEndedError, parsed_report
 from merrow_runtime.sandbox.results import Limits, TestFailure, TestOutcome, TestResult
 
 _NOT_RUN = "not run: the time limit was reached before"
@@ -68,11 +66,11 @@ class _Trial:
         self.blamed = "the solution"
         try:
             kind, payload = await guest.receive()
-            loaded = _parsed(payload)
-            if kind == b"l" and isinstance(loaded.get("names"), dict):
+            if kind == b"l":
                 return payload
-            if kind != b"l" or "error" not in loaded:
-                raise GuestEndedError("crashed", "the process sent what is no message")
+            if kind != b"f":
+                raise GuestEndedError("crashed", "the process sent an invalid message")
+            loaded = parsed_report(payload)
         except GuestEndedError as ended:
             raise _LoadError(_outcome(ended), TestFailure("", f"the solution: {ended}")) from None
         failure = TestFailure("", _brief(guest, loaded.get("error")), _brief(guest, loaded.get("traceback")))
@@ -92,7 +90,7 @@ class _Trial:
                 if kind == b"v":
                     return _verdict(judge, test, payload, calls)
                 if kind not in b"ca":
-                    raise GuestEndedError("crashed", "the process sent what is no message")
+                    raise GuestEndedError("crashed", "the process sent an invalid message")
                 calls += kind == b"c"
                 try:
                     answer = await self._ask(solution, kind, payload)
@@ -110,7 +108,7 @@ class _Trial:
         await solution.send_bytes(kind, payload)
         answer, content = await solution.receive()
         if answer not in b"rb":
-            raise GuestEndedError("crashed", "the process sent what is no answer")
+            raise GuestEndedError("crashed", "the process sent an invalid answer")
         return answer, content
 
     async def _after_death(self, test: str, judge: Guest, ended: GuestEndedError) -> TestFailure:
@@ -121,7 +119,7 @@ class _Trial:
             while True:
                 kind, payload = await judge.receive()
                 if kind == b"v":
-                    said = _parsed(payload)
+                    said = parsed_report(payload)
                     return TestFailure(test, error, _brief(judge, said.get("traceback")))
                 await judge.send(b"d", error)
         except GuestEndedError:
@@ -130,7 +128,7 @@ class _Trial:
 
 
 def _verdict(judge: Guest, test: str, payload: bytes, calls: int) -> tuple[TestOutcome, TestFailure | None]:
-    said = _parsed(payload)
+    said = parsed_report(payload)
     if said.get("outcome") == "passed":
         return ("passed", None) if calls else ("failed", TestFailure(test, _NEVER_CALLED))
     return "failed", TestFailure(test, _brief(judge, said.get("error")), _brief(judge, said.get("traceback")))
@@ -139,16 +137,6 @@ def _verdict(judge: Guest, test: str, payload: bytes, calls: int) -> tuple[TestO
 def _brief(guest: Guest, text: object) -> str:
     """A message of a guest, which keeps it short if it is honest."""
     return guest.shown(text)[:_MAX_MESSAGE] if isinstance(text, str) else ""
-
-
-def _parsed(payload: bytes) -> dict[str, Any]:
-    try:
-        said = json.loads(payload)
-    except (ValueError, RecursionError):
-        said = None
-    if not isinstance(said, dict):
-        raise GuestEndedError("crashed", "the process sent what is no message")
-    return said
 
 
 def _outcome(ended: GuestEndedError) -> TestOutcome:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 import time
 from collections.abc import Mapping
 from typing import Any
 
+from merrow_runtime.store.rows import Damaged, object_of
 from merrow_runtime.store.writer import Statement, Writer, explained
 
 _KEEP = "INSERT OR REPLACE INTO answers VALUES (NULL, ?, ?, ?)"
@@ -41,10 +41,13 @@ class Cache:
             raise explained(problem) from problem
         if row is None:
             return None
+        try:
+            reply = object_of(row[0])
+        except Damaged:
+            return None  # Damaged: it is asked for again, and replaced.
         now = time.time()
         if not 0.0 <= now - row[1] < FRESH:
             self._writer.write_later((_MOVE, (now, key)))
-        reply: Mapping[str, Any] = json.loads(row[0])
         return reply
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any, Literal, Protocol
 
+from merrow_runtime.provenance import Source
 from merrow_runtime.records import record
 from merrow_runtime.requests import CallKey
 from merrow_runtime.usage import NOTHING, Usage
@@ -33,6 +34,10 @@ class RunRecord:
     error: str | None = None
     parent: str | None = None
     """The run that this one took results from (``--from``)."""
+    seconds: float = 0.0
+    """How long processes worked on it, without the time between two of them."""
+    sources: Sequence[Source] = ()
+    """Who answered its questions, now or in the runs that it reused results of."""
 
 
 @record(frozen=True, slots=True)
@@ -40,7 +45,8 @@ class CallRecord:
     """One call that was made (or answered from elsewhere); its request and result are JSON texts, as they are kept.
 
     ``usable`` is False for an answer that could not be used: it is kept and counted, and on a resume it is replayed to
-    the operator like any other.  ``origin`` says where the answer came from.
+    the operator like any other. ``origin`` says where the answer came from: ``endpoint``, ``cache``, ``shared`` (the same
+    question of another node), ``replay``, or ``sandbox``. ``endpoint`` and ``model`` say who gave it first.
     """
 
     key: CallKey
@@ -53,6 +59,13 @@ class CallRecord:
     origin: str = "endpoint"
     started: float = 0.0
     seconds: float = 0.0
+    endpoint: str = ""
+    model: str = ""
+
+    @property
+    def source(self) -> Source:
+        """Who gave the answer of a model's call."""
+        return Source(self.endpoint, self.model)
 
     @property
     def request(self) -> dict[str, Any]:
@@ -86,6 +99,10 @@ class NodeRecord:
     definition: Mapping[str, Any] | None = None
     inputs: Mapping[str, Any] | None = None
     memory: Sequence[Mapping[str, Any]] = ()
+    sources: Sequence[Source] = ()
+    """Who answered its questions; empty where it asked none."""
+    why_no_call: str | None = None
+    """Why it asked nothing although nodes of its kind do."""
 
 
 class RunJournal(Protocol):
@@ -95,8 +112,10 @@ class RunJournal(Protocol):
     resumed: bool
     """Whether it knows calls of an earlier part of the run."""
 
-    async def recall(self, key: CallKey, request_hash: str) -> CallRecord | None:
-        """The call, if it finished before (in this run or the process that died)."""
+    async def recall(self, key: CallKey, request_hash: str, endpoint: str | None = None) -> CallRecord | None:
+        """The call, if it finished before (in this run or the process that died); with ``endpoint`` only where that gave
+        the answer.
+        """
         ...
 
     async def record_definitions(self, definitions: str) -> None:
@@ -120,8 +139,16 @@ class RunJournal(Protocol):
         ...
 
     async def finish(
-        self, status: RunStatus, outputs: Mapping[str, Any] | None, usage: Usage, error: str | None
-    ) -> None: ...
+        self,
+        status: RunStatus,
+        outputs: Mapping[str, Any] | None,
+        usage: Usage,
+        error: str | None,
+        seconds: float = 0.0,
+        sources: Sequence[Source] = (),
+    ) -> None:
+        """Keep how the run ended; ``seconds`` are those of this process."""
+        ...
 
     def spent(self) -> Usage:
         """The usage that was journalled for this run before: what a resume counts as spent."""

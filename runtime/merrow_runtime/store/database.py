@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import sqlite3
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from merrow_runtime.errors import StoreFailure, UsageFailure
+from merrow_runtime.provenance import Source
 from merrow_runtime.store import lease, rows
 from merrow_runtime.store.cache import Cache
 from merrow_runtime.store.contract import CallRecord, NodeRecord, RunRecord
@@ -19,10 +21,19 @@ from merrow_runtime.store.location import private_file, state_folder
 from merrow_runtime.store.pruning import Pruned, prune, tidy
 from merrow_runtime.store.schema import TABLES, VERSION
 from merrow_runtime.store.writer import BALLAST, BUSY, PATIENCE, Writer, explained, in_transaction
+from merrow_runtime.usage import NOTHING, Usage
 
 FILE = "runs.sqlite"
 
+Report = Callable[[str], object]
+"""Called with a sentence about a damaged record, which is left out."""
+
 _NUMBER = "(SELECT number FROM runs WHERE id = ?)"
+_REMEDY = "To remove the run, use: merrow runs --delete {}"
+
+
+def _ignore(sentence: str) -> None:
+    del sentence
 
 
 class Store:
@@ -55,7 +66,9 @@ class Store:
 
         def work(database: sqlite3.Connection) -> int | None:
             values = rows.run_values(run)
-            number = database.execute("INSERT INTO runs VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values).lastrowid
+            number = database.execute(
+                "INSERT INTO runs VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values
+            ).lastrowid
             lease.take(database, run.id, holder)
             return number
 
@@ -78,47 +91,100 @@ class Store:
 
         return record, SqliteJournal(self._writer, record.id, self._writer.now(work), holder)
 
-    def run(self, run: str) -> RunRecord:
-        """The run of this id, or of the only id that begins so. Raises `UsageFailure`, `StoreFailure`."""
+    def identity(self, run: str) -> str:
+        """The id of the run of this id, or of the only one whose id begins so. Raises `UsageFailure`, `StoreFailure`."""
         pattern = run.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
-        found = self._rows(
-            f"SELECT {rows.RUN_COLUMNS} FROM runs WHERE id = ? OR id LIKE ? ESCAPE '\\' ORDER BY started DESC LIMIT 3",  # noqa: S608
-            (run, pattern),
-        )
-        exact = [row for row in found if row[0] == run]
-        if exact or len(found) == 1:
-            return self._shown(rows.run_of((exact or found)[0]))
+        found: list[str] = [
+            row[0]
+            for row in self._rows(
+                "SELECT id FROM runs WHERE id = ? OR id LIKE ? ESCAPE '\\' ORDER BY started DESC LIMIT 3",
+                (run, pattern),
+            )
+        ]
+        if run in found:
+            return run
+        if len(found) == 1:
+            return found[0]
         if not found or not run:
             raise UsageFailure(f"There is no run {run!r} in the journal; list them with: merrow runs")
-        raise UsageFailure(f"Several runs begin with {run!r}; give more of the id: {found[0][0]}, {found[1][0]}, ...")
+        raise UsageFailure(f"Several runs begin with {run!r}; give more of the id: {found[0]}, {found[1]}, ...")
 
-    def runs(self, limit: int = 50, workflow: str | None = None) -> list[RunRecord]:
-        """The newest runs, newest first, of one workflow where given. Raises `StoreFailure`."""
+    def run(self, run: str) -> RunRecord:
+        """The run of this id, or of the only id that begins so. Raises `UsageFailure`; `StoreFailure`, also where its record
+        is damaged.
+        """
+        identity = self.identity(run)
+        (row,) = self._rows(f"SELECT {rows.RUN_COLUMNS} FROM runs WHERE id = ?", (identity,))  # noqa: S608
+        try:
+            return self._shown(rows.run_of(row))
+        except rows.Damaged:
+            raise StoreFailure(damaged_run(identity)) from None
+
+    def runs(self, limit: int = 50, workflow: str | None = None, report: Report = _ignore) -> list[RunRecord]:
+        """The newest runs, newest first, of one workflow where given. A damaged record is left out, and ``report`` called
+        with a sentence about it. Raises `StoreFailure`.
+        """
         where, values = ("", ()) if workflow is None else ("WHERE workflow = ?", (workflow,))
         found = self._rows(
             f"SELECT {rows.RUN_COLUMNS} FROM runs {where} ORDER BY started DESC, id LIMIT ?",  # noqa: S608
             (*values, limit),
         )
-        return [self._shown(rows.run_of(row)) for row in found]
+        shown: list[RunRecord] = []
+        for row in found:
+            try:
+                shown.append(self._shown(rows.run_of(row)))
+            except rows.Damaged:
+                report(damaged_run(row[0]))
+        return shown
 
-    def nodes(self, run: str) -> list[NodeRecord]:
-        """How the nodes of a run ended, in that order. Raises `StoreFailure`."""
-        said = self._rows(f"SELECT body FROM definitions WHERE run = {_NUMBER}", (run,))  # noqa: S608
-        definitions = json.loads(said[0][0]) if said else {}
+    def nodes(self, run: str, report: Report = _ignore) -> list[NodeRecord]:
+        """How the nodes of a run ended, in that order; damaged records as in `runs`. Raises `StoreFailure`."""
+        definitions: dict[str, Any] = {}
+        for (body,) in self._rows(f"SELECT body FROM definitions WHERE run = {_NUMBER}", (run,)):  # noqa: S608
+            try:
+                definitions = rows.definitions_of(body)
+            except rows.Damaged:
+                report(f"The definitions of the nodes of run {run} are damaged in the journal. {_REMEDY.format(run)}")
         ended: dict[str, NodeRecord] = {}
         for (several,) in self._rows(f"SELECT several FROM nodes WHERE run = {_NUMBER} ORDER BY number", (run,)):  # noqa: S608
             # A node that was resumed, or failed and went on, is there again: the last counts.
-            ended.update((node.node, node) for node in rows.nodes_of(several, definitions))
+            try:
+                ended.update((node.node, node) for node in rows.nodes_of(several, definitions))
+            except rows.Damaged:
+                report(f"Results of some nodes of run {run} are damaged in the journal. {_REMEDY.format(run)}")
         return sorted(ended.values(), key=lambda node: node.ended)
 
-    def calls(self, run: str, node: str | None = None) -> list[CallRecord]:
-        """The calls of a run, or of one of its nodes, in the order they finished. Raises `StoreFailure`."""
+    def calls(self, run: str, node: str | None = None, report: Report = _ignore) -> list[CallRecord]:
+        """The calls of a run, or of one of its nodes, in the order they finished; damaged records as in `runs`. Raises
+        `StoreFailure`.
+        """
         where, values = ("", ()) if node is None else ("AND node = ?", (node,))
         found = self._rows(
             f"SELECT {rows.CALL_COLUMNS} FROM calls WHERE run = {_NUMBER} {where} ORDER BY number",  # noqa: S608
             (run, *values),
         )
-        return [rows.call_of(row) for row in found]
+        calls: list[CallRecord] = []
+        for row in found:
+            try:
+                calls.append(rows.call_of(row))
+            except rows.Damaged:
+                report(f"A call of node {row[0]} in run {run} is damaged in the journal. {_REMEDY.format(run)}")
+        return calls
+
+    def answered_by_others(self, run: str, endpoint: str) -> list[tuple[str, str]]:
+        """The nodes of a run with answers that another endpoint gave and this one did not, each with that endpoint.
+
+        Raises `StoreFailure`.
+        """
+        given: dict[tuple[Any, ...], dict[str, None]] = {}
+        for *key, by in self._rows(
+            f"SELECT node, sample, step, attempt, request_hash, endpoint FROM calls WHERE run = {_NUMBER}"  # noqa: S608
+            " AND kind = 'model' ORDER BY number",
+            (run,),
+        ):
+            given.setdefault(tuple(key), {})[by] = None
+        others = [(key[0], by) for key, all_by in given.items() if endpoint not in all_by for by in all_by]
+        return list(dict.fromkeys(others))
 
     def lost(self, run: str) -> list[tuple[str, str, str]]:
         """Calls without a result: node, step and why. Raises `StoreFailure`."""
@@ -126,7 +192,7 @@ class Store:
 
     def request_cancel(self, run: str) -> bool:
         """Ask the process that works on a run to end it; False where none does. Raises `StoreFailure`, `UsageFailure`."""
-        identity = self.run(run).id
+        identity = self.identity(run)
 
         def work(database: sqlite3.Connection) -> bool:
             if not lease.is_held(database, identity):
@@ -142,7 +208,7 @@ class Store:
 
     def delete(self, run: str) -> None:
         """Take a run with all its calls out of the journal. Raises `StoreFailure` while a process works on it."""
-        identity = self.run(run).id
+        identity = self.identity(run)
 
         def work(database: sqlite3.Connection) -> None:
             if lease.is_held(database, identity):
@@ -166,7 +232,12 @@ class Store:
         self._database.close()
 
     def _shown(self, run: RunRecord) -> RunRecord:
-        """A run that no living process works on isn't running, whatever its row says: its process died."""
+        """The run as it is now: what one that has no end yet used is counted from its calls; and one that no living process
+        works on isn't running, whatever its row says: its process died.
+        """
+        if run.ended is None:
+            usage, sources = self._counted(run.id)
+            run = replace(run, usage=usage, sources=sources)
         if run.status != "running":
             return run
         try:
@@ -175,18 +246,23 @@ class Store:
             raise explained(problem) from problem
         if held:
             return run
-        return RunRecord(
-            run.id,
-            run.workflow,
-            "failed",
-            run.started,
-            run.ended,
-            run.snapshot,
-            run.outputs,
-            run.usage,
-            "Its process ended before the run did; resume it.",
-            run.parent,
-        )
+        return replace(run, status="failed", error="Its process ended before the run did; resume it.")
+
+    def _counted(self, run: str) -> tuple[Usage, tuple[Source, ...]]:
+        """What the calls of a run have used, and who answered them."""
+        spent = NOTHING
+        sources: dict[Source, None] = {}
+        for kind, origin, usage, endpoint, model in self._rows(
+            f"SELECT kind, origin, usage, endpoint, model FROM calls WHERE run = {_NUMBER} ORDER BY number",  # noqa: S608
+            (run,),
+        ):
+            if origin == "endpoint":
+                spent += rows.usage_or_unknown(usage)
+            if kind == "model":
+                sources[Source(endpoint, model)] = None
+        for (usage,) in self._rows(f"SELECT usage FROM lost WHERE run = {_NUMBER}", (run,)):  # noqa: S608
+            spent += rows.usage_or_unknown(usage)
+        return spent, tuple(sources)
 
     def _rows(self, sql: str, values: tuple[Any, ...]) -> list[Any]:
         self._writer.flush()
@@ -196,10 +272,16 @@ class Store:
             raise explained(problem) from problem
 
 
+def damaged_run(run: str) -> str:
+    """The sentence about a run whose record can't be read."""
+    return f"The record of run {run} is damaged in the journal. {_REMEDY.format(run)}"
+
+
 def connect(path: str) -> sqlite3.Connection:
     """A connection with the tables there. Raises `StoreFailure`."""
     try:
         database = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
+        database.text_factory = _text
         database.execute("PRAGMA foreign_keys = ON")
         if database.execute("PRAGMA user_version").fetchone()[0] == 0:
             database.execute("PRAGMA auto_vacuum = INCREMENTAL")
@@ -230,6 +312,16 @@ def connect(path: str) -> sqlite3.Connection:
     in_transaction(database, work)
     database.execute(f"PRAGMA busy_timeout = {int(BUSY * 1000)}")  # from here on `in_transaction` waits
     return database
+
+
+def _text(stored: bytes) -> str:
+    """A text of the database. Bytes that are no text are read as none, which makes their row damaged; else they would hide
+    all rows that are read with them.
+    """
+    try:
+        return stored.decode()
+    except UnicodeDecodeError:
+        return ""
 
 
 def _set_aside(ballast: Path) -> None:

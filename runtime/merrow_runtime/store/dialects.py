@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Mapping
 from typing import Any
 
+from merrow_runtime.store.rows import Damaged, object_of
 from merrow_runtime.store.writer import Writer, explained
 
 
@@ -26,8 +27,10 @@ class Dialects:
             raise explained(problem) from problem
         if row is None:
             return None
-        learned: Mapping[str, Any] = json.loads(row[0])
-        return learned
+        try:
+            return object_of(row[0])
+        except Damaged:
+            return None  # It is learned again.
 
     def put(self, origin: str, model: str, learned: Mapping[str, Any]) -> None:
         """Keep what is known now in the place of what was. Raises `StoreFailure`."""

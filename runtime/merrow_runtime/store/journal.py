@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from merrow_runtime.errors import StoreFailure
+from merrow_runtime.provenance import Source
 from merrow_runtime.requests import CallKey
 from merrow_runtime.store import rows
 from merrow_runtime.store.cache import kept
@@ -22,7 +23,7 @@ from merrow_runtime.usage import NOTHING, Usage
 _TURN = 0.02
 """Seconds after which a run makes way for others in its event loop."""
 
-_CALL = "INSERT INTO calls VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_CALL = "INSERT INTO calls VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _DEFINITIONS = "INSERT OR REPLACE INTO definitions VALUES (?, ?)"
 _NODES = "INSERT INTO nodes VALUES (NULL, ?, ?)"
 _LOST = "INSERT INTO lost VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -44,11 +45,15 @@ class SqliteJournal:
         self._known, self._spent = _known(writer.database, number)
         self.resumed = bool(self._known)
 
-    async def recall(self, key: CallKey, request_hash: str) -> CallRecord | None:
-        """The call, if it finished before this journal was opened. Raises `StoreFailure`."""
+    async def recall(self, key: CallKey, request_hash: str, endpoint: str | None = None) -> CallRecord | None:
+        """The call, if it finished before this journal was opened; with ``endpoint`` only where that gave the answer.
+
+        None also where its record is damaged. Raises `StoreFailure`.
+        """
         if self._beating is None:
             self._keep_beating()
-        number = self._known.get((key.node, key.sample, key.step, key.attempt, request_hash))
+        numbers = self._known.get((key.node, key.sample, key.step, key.attempt, request_hash), {})
+        number = max(numbers.values(), default=None) if endpoint is None else numbers.get(endpoint)
         if number is None:
             return None
         try:
@@ -56,9 +61,11 @@ class SqliteJournal:
                 f"SELECT {rows.CALL_COLUMNS} FROM calls WHERE number = ?",  # noqa: S608 (texts of this module)
                 (number,),
             ).fetchone()
+            return None if row is None else rows.call_of(row)
+        except rows.Damaged:
+            return None
         except sqlite3.Error as problem:
             raise explained(problem) from problem
-        return None if row is None else rows.call_of(row)
 
     async def record_definitions(self, definitions: str) -> None:
         """Keep the nodes' definitions, with the next commit; and show from here on that the run goes on."""
@@ -90,23 +97,33 @@ class SqliteJournal:
         await self._writer.write((_LOST, (*values, time.time())))
 
     async def record_nodes(self, nodes: Sequence[NodeRecord]) -> None:
-        """Keep how nodes ended, with the next commit: a node follows from its calls."""
+        """Keep how nodes ended, with the next commit: a node follows from its calls. Raises `StoreFailure`."""
+        self._check()
         self._writer.write_later((_NODES, (self._number, rows.nodes_text(nodes))))
 
     async def finish(
-        self, status: RunStatus, outputs: Mapping[str, Any] | None, usage: Usage, error: str | None
+        self,
+        status: RunStatus,
+        outputs: Mapping[str, Any] | None,
+        usage: Usage,
+        error: str | None,
+        seconds: float = 0.0,
+        sources: Sequence[Source] = (),
     ) -> None:
-        """Keep how the run ended. Raises `StoreFailure`."""
+        """Keep how the run ended, after ``seconds`` of work by this process. Raises `StoreFailure`."""
         self._check()
         await self._writer.write(
             (
-                "UPDATE runs SET status = ?, ended = ?, outputs = ?, usage = ?, error = ? WHERE number = ?",
+                "UPDATE runs SET status = ?, ended = ?, outputs = ?, usage = ?, error = ?, seconds = seconds + ?,"
+                " sources = ? WHERE number = ?",
                 (
                     status,
                     time.time(),
                     None if outputs is None else json.dumps(outputs),
                     rows.usage_text(usage),
                     rows.storable(error),
+                    seconds,
+                    rows.text_of(sources),
                     self._number,
                 ),
             )
@@ -159,19 +176,24 @@ class SqliteJournal:
             database.execute("UPDATE leases SET beat = ? WHERE run = ?", (now, self.run))
 
 
-def _known(database: sqlite3.Connection, run: int) -> tuple[dict[tuple[str, int, str, int, str], int], Usage]:
-    """The numbers of a run's calls by what they are, and what all of it has used."""
+_Key = tuple[str, int, str, int, str]
+
+
+def _known(database: sqlite3.Connection, run: int) -> tuple[dict[_Key, dict[str, int]], Usage]:
+    """The numbers of a run's calls, by what they are and by the endpoint that answered; and what all of it has used."""
     spent = NOTHING
-    known: dict[tuple[str, int, str, int, str], int] = {}
+    known: dict[_Key, dict[str, int]] = {}
     try:
         for row in database.execute(
-            "SELECT node, sample, step, attempt, request_hash, number, usage, origin FROM calls WHERE run = ?", (run,)
+            "SELECT node, sample, step, attempt, request_hash, number, usage, origin, endpoint FROM calls WHERE run = ?"
+            " ORDER BY number",
+            (run,),
         ):
-            known[row[:5]] = row[5]
+            known.setdefault(row[:5], {})[row[8]] = row[5]
             if row[7] == "endpoint":
-                spent += rows.usage_of(row[6])
+                spent += rows.usage_or_unknown(row[6])
         for (usage,) in database.execute("SELECT usage FROM lost WHERE run = ?", (run,)):
-            spent += rows.usage_of(usage)
+            spent += rows.usage_or_unknown(usage)
     except sqlite3.Error as problem:
         raise explained(problem) from problem
     return known, spent

@@ -52,6 +52,10 @@ class Recorder:
 
     async def record(self, call: CallRecord) -> None:
         """Add a call. Raises `UsageFailure` where the file can't be written any more."""
+        self.write(call)
+
+    def write(self, call: CallRecord) -> None:
+        """The same, outside of an event loop."""
         key = call.key
         self._line(
             {
@@ -138,6 +142,11 @@ def _object(path: Path, number: int, line: str) -> dict[str, Any]:
     return content
 
 
+def _model(content: Mapping[str, Any]) -> str:
+    result = content["result"]
+    return str(result.get("model", "")) if content["kind"] == "model" and isinstance(result, Mapping) else ""
+
+
 def _call(path: Path, number: int, content: Mapping[str, Any]) -> CallRecord:
     try:
         return CallRecord(
@@ -149,6 +158,7 @@ def _call(path: Path, number: int, content: Mapping[str, Any]) -> CallRecord:
             Usage.from_json(content["usage"]),
             content["usable"],
             "replay",
+            model=_model(content),
         )
     except (KeyError, TypeError, AttributeError) as problem:
         raise UsageFailure(f"Line {number} of the recording {path} lacks {problem}; it is no recorded call.") from None

@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
+from merrow_runtime.provenance import Source
 from merrow_runtime.requests import CallKey
 from merrow_runtime.store.contract import CallRecord, NodeRecord, RunRecord
 from merrow_runtime.usage import Usage
 from merrow_runtime.values import number_text
 
-RUN_COLUMNS = "id, workflow, status, started, ended, snapshot, outputs, usage, error, parent"
+RUN_COLUMNS = "id, workflow, status, started, ended, seconds, usage, sources, error, parent, snapshot, outputs"
 _MICROSECONDS = 1e6
 """Of a second: whole ones are written and read in a sixth of the time of a fraction."""
 
 CALL_COLUMNS = (
-    "node, sample, step, attempt, request_hash, kind, request, result, usage, usable, origin, started, seconds"
+    "node, sample, step, attempt, request_hash, kind, usage, usable, origin, endpoint, model, started, seconds, request,"
+    " result"
 )
+
+
+class Damaged(Exception):  # noqa: N818 (a state of a row)
+    """A row of the journal that can't be read back."""
 
 
 def run_values(run: RunRecord) -> tuple[Any, ...]:
@@ -28,29 +35,34 @@ def run_values(run: RunRecord) -> tuple[Any, ...]:
         run.status,
         run.started,
         run.ended,
-        text_of(run.snapshot),
-        _optional(run.outputs),
+        run.seconds,
         usage_text(run.usage),
+        text_of(run.sources),
         storable(run.error),
         run.parent,
+        text_of(run.snapshot),
+        None if run.outputs is None else text_of(run.outputs),
     )
 
 
 def run_of(row: Sequence[Any]) -> RunRecord:
-    """The inverse of `run_values`."""
-    identity, workflow, status, started, ended, snapshot, outputs, usage, error, parent = row
-    return RunRecord(
-        identity,
-        workflow,
-        status,
-        started,
-        ended,
-        json.loads(snapshot),
-        _read(outputs),
-        usage_of(usage),
-        error,
-        parent,
-    )
+    """The inverse of `run_values`. Raises `Damaged`."""
+    identity, workflow, status, started, ended, seconds, usage, sources, error, parent, snapshot, outputs = row
+    with _reading():
+        return RunRecord(
+            identity,
+            workflow,
+            status,
+            started,
+            ended,
+            _object(snapshot),
+            None if outputs is None else _object(outputs),
+            usage_of(usage),
+            error,
+            parent,
+            float(seconds),
+            sources_of(json.loads(sources)),
+        )
 
 
 def call_values(run: int, call: CallRecord) -> tuple[Any, ...]:
@@ -64,31 +76,39 @@ def call_values(run: int, call: CallRecord) -> tuple[Any, ...]:
         key.attempt,
         call.request_hash,
         call.kind,
-        call.request_text,
-        call.result_text,
         usage_text(call.usage),
         call.usable,
         call.origin,
+        call.endpoint,
+        storable(call.model),
         call.started,
         call.seconds,
+        call.request_text,
+        call.result_text,
     )
 
 
 def call_of(row: Sequence[Any]) -> CallRecord:
-    """A row of `CALL_COLUMNS`."""
-    node, sample, step, attempt, request_hash, kind, request, result, usage, usable, origin, started, seconds = row
-    return CallRecord(
-        CallKey(node, sample, step, attempt),
-        kind,
-        request_hash,
-        request,
-        result,
-        usage_of(usage),
-        bool(usable),
-        origin,
-        started,
-        seconds,
-    )
+    """A row of `CALL_COLUMNS`. Raises `Damaged`."""
+    node, sample, step, attempt, request_hash, kind, usage, usable, origin, endpoint, model, *rest = row
+    started, seconds, request, result = rest
+    with _reading():
+        _object(request)
+        _object(result)
+        return CallRecord(
+            CallKey(node, sample, step, attempt),
+            kind,
+            request_hash,
+            request,
+            result,
+            usage_of(usage),
+            bool(usable),
+            origin,
+            float(started),
+            float(seconds),
+            endpoint,
+            model,
+        )
 
 
 def nodes_text(nodes: Iterable[NodeRecord]) -> str:
@@ -107,6 +127,8 @@ def nodes_text(nodes: Iterable[NodeRecord]) -> str:
                 node.case,
                 node.inputs,
                 node.memory,
+                node.sources,
+                node.why_no_call,
             )
             for node in nodes
         ]
@@ -114,24 +136,45 @@ def nodes_text(nodes: Iterable[NodeRecord]) -> str:
 
 
 def nodes_of(several: str, definitions: Mapping[str, Any]) -> list[NodeRecord]:
-    """The inverse of `nodes_text`; ``definitions`` are those of the run by node."""
-    return [
-        NodeRecord(
-            node,
-            status,
-            key,
-            outputs,
-            Usage(*usage),
-            started / _MICROSECONDS,
-            ended / _MICROSECONDS,
-            error,
-            chosen,
-            None if status == "skipped" else definitions.get(node),
-            inputs,
-            tuple(memory),
-        )
-        for node, status, key, outputs, usage, started, ended, error, chosen, inputs, memory in json.loads(several)
-    ]
+    """The inverse of `nodes_text`; ``definitions`` are those of the run by node. Raises `Damaged`."""
+    with _reading():
+        return [_node(values, definitions) for values in json.loads(several)]
+
+
+def _node(values: Sequence[Any], definitions: Mapping[str, Any]) -> NodeRecord:
+    node, status, key, outputs, usage, started, ended, error, chosen, inputs, memory, sources, why_no_call = values
+    return NodeRecord(
+        node,
+        status,
+        key,
+        None if outputs is None else dict(outputs),
+        Usage(*usage),
+        started / _MICROSECONDS,
+        ended / _MICROSECONDS,
+        error,
+        chosen,
+        None if status == "skipped" else definitions.get(node),
+        None if inputs is None else dict(inputs),
+        tuple(memory),
+        sources_of(sources),
+        why_no_call,
+    )
+
+
+def definitions_of(text: str) -> dict[str, Any]:
+    """The definitions of a run's nodes by id. Raises `Damaged`."""
+    return object_of(text)
+
+
+def object_of(text: str) -> dict[str, Any]:
+    """A column that holds a JSON object. Raises `Damaged`."""
+    with _reading():
+        return _object(text)
+
+
+def sources_of(plain: Any) -> tuple[Source, ...]:
+    """Sources of plain data, the inverse of their JSON."""
+    return tuple(Source(str(endpoint), str(model)) for endpoint, model in plain)
 
 
 def storable(text: str | None) -> str | None:
@@ -159,18 +202,35 @@ def usage_text(usage: Usage) -> str:
 
 
 def usage_of(text: str) -> Usage:
-    """The inverse of `usage_text`."""
-    prompt, completion, calls, cost, estimated = json.loads(text)
-    return Usage(prompt, completion, calls, cost, bool(estimated))
+    """The inverse of `usage_text`. Raises `Damaged`."""
+    with _reading():
+        prompt, completion, calls, cost, estimated = json.loads(text)
+        return Usage(int(prompt), int(completion), int(calls), None if cost is None else float(cost), bool(estimated))
+
+
+def usage_or_unknown(text: str) -> Usage:
+    """The same; of a damaged column it is one call of unknown cost, so that nothing paid is taken for free."""
+    try:
+        return usage_of(text)
+    except Damaged:
+        return Usage(calls=1, cost_usd=None, estimated=True)
 
 
 # Keys keep their order, which is that of ports. Escapes keep what no database takes: lone surrogates.
 text_of = json.JSONEncoder(separators=(",", ":")).encode
 
 
-def _optional(value: Mapping[str, Any] | None) -> str | None:
-    return None if value is None else text_of(value)
+def _object(text: str) -> dict[str, Any]:
+    value = json.loads(text)
+    if not isinstance(value, dict):
+        raise TypeError(text)
+    return value
 
 
-def _read(text: str | None) -> Any:
-    return None if text is None else json.loads(text)
+@contextmanager
+def _reading() -> Iterator[None]:
+    """Whatever is wrong with a row that does not read back is one thing: it is damaged."""
+    try:
+        yield
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as problem:
+        raise Damaged from problem

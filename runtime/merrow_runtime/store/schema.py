@@ -6,14 +6,15 @@ run goes on is put at the end of tables and of indices, and touches few pages.
 
 from __future__ import annotations
 
-VERSION = 2
+VERSION = 3
 """Stands in the file; a file with a greater one was written by a newer Merrow."""
 
 TABLES = """
 CREATE TABLE runs (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
     id TEXT NOT NULL UNIQUE, workflow TEXT NOT NULL, status TEXT NOT NULL, started REAL NOT NULL, ended REAL,
-    snapshot TEXT NOT NULL, outputs TEXT, usage TEXT NOT NULL, error TEXT, parent TEXT
+    seconds REAL NOT NULL, usage TEXT NOT NULL, sources TEXT NOT NULL, error TEXT, parent TEXT,
+    snapshot TEXT NOT NULL, outputs TEXT
 );
 CREATE INDEX runs_by_start ON runs (started);
 CREATE TABLE leases (
@@ -26,8 +27,8 @@ CREATE TABLE definitions (
 CREATE TABLE calls (
     number INTEGER PRIMARY KEY, run INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE,
     node TEXT NOT NULL, sample INTEGER NOT NULL, step TEXT NOT NULL, attempt INTEGER NOT NULL, request_hash TEXT NOT NULL,
-    kind TEXT NOT NULL, request TEXT NOT NULL, result TEXT NOT NULL, usage TEXT NOT NULL, usable INTEGER NOT NULL,
-    origin TEXT NOT NULL, started REAL NOT NULL, seconds REAL NOT NULL
+    kind TEXT NOT NULL, usage TEXT NOT NULL, usable INTEGER NOT NULL, origin TEXT NOT NULL, endpoint TEXT NOT NULL,
+    model TEXT NOT NULL, started REAL NOT NULL, seconds REAL NOT NULL, request TEXT NOT NULL, result TEXT NOT NULL
 );
 CREATE INDEX calls_of_run ON calls (run);
 CREATE TABLE lost (
@@ -48,5 +49,5 @@ CREATE TABLE dialects (
 ) WITHOUT ROWID;
 """
 """The number of a run that was deleted is never given again. ``nodes.several`` holds nodes that were written together.
-``answers`` stand in the order of their last use.
+``answers`` are in the order of their last use. Long columns come last: what is before them is read without them.
 """

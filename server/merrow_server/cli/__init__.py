@@ -12,6 +12,7 @@ from inspect import cleandoc
 import click
 
 from merrow_server.errors import RunFailure
+from merrow_server.rendering.terminal import colour, echo, guard, style
 
 OK, NOT_WELL, MISUSED, INTERRUPTED = 0, 1, 2, 130
 
@@ -89,7 +90,7 @@ def _print_version(ctx: click.Context, _parameter: click.Parameter, wanted: bool
     if wanted and not ctx.resilient_parsing:
         from importlib.metadata import version
 
-        click.echo(f"merrow {version('merrow')}")
+        echo(f"merrow {version('merrow')}")
         ctx.exit()
 
 
@@ -120,6 +121,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if hasattr(stream, "reconfigure"):
             # A name or a message may hold what the terminal's encoding can't carry.
             stream.reconfigure(errors="backslashreplace")
+    guard()
     try:
         code = _run([*(word for word in options if word != "--debug"), *given[len(options) :]])
         sys.stdout.flush()
@@ -138,12 +140,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(arguments: list[str]) -> int:
     try:
-        with program.make_context("merrow", arguments, color=_colour()) as context:
+        with program.make_context("merrow", arguments, color=colour()) as context:
             program.invoke(context)
     except click.exceptions.Exit as end:
         return end.exit_code
     except click.exceptions.NoArgsIsHelpError as problem:
-        click.echo(problem.format_message())
+        echo(problem.format_message())
         return MISUSED
     except click.UsageError as problem:
         path = problem.ctx.command_path if problem.ctx else "merrow"
@@ -157,13 +159,6 @@ def _run(arguments: list[str]) -> int:
     return OK
 
 
-def _colour() -> bool | None:
-    """Whether to colour: as NO_COLOR and FORCE_COLOR say, else (None) where a terminal reads."""
-    if os.environ.get("NO_COLOR"):
-        return False
-    return True if os.environ.get("FORCE_COLOR") else None
-
-
 def _sentence(text: str) -> str:
     """``text`` on one line, with its full stop."""
     line = " ".join(text.split())
@@ -171,5 +166,5 @@ def _sentence(text: str) -> str:
 
 
 def _complain(sentence: str) -> int:
-    click.echo(f"{click.style('merrow:', fg='red', bold=True)} {sentence}", err=True, color=_colour())
+    echo(f"{style('merrow:', fg='red', bold=True)} {sentence}", err=True)
     return MISUSED

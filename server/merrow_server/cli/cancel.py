@@ -9,6 +9,7 @@ import click
 from merrow_runtime.store.database import Store
 from merrow_server.cli import NOT_WELL, Command
 from merrow_server.cli.output import complain
+from merrow_server.rendering.terminal import echo
 
 
 @click.command(
@@ -25,7 +26,7 @@ def command(ctx: click.Context, run: str) -> None:
     with closing(Store.open()) as store:
         identity = store.run(run).id
         if store.request_cancel(identity):
-            click.echo(f"Run {identity} was asked to end; its calls in flight are stopped.")
+            echo(f"Run {identity} was asked to end; its calls in flight are stopped.")
             return
         complain(f"No process works on run {identity}: it is {store.run(identity).status}.")
         ctx.exit(NOT_WELL)

@@ -16,6 +16,7 @@ from merrow_server.cli.output import complain, print_diff, progress
 from merrow_server.errors import InputError
 from merrow_server.files import Source, Target, discover, no_workflows, read, write, write_stdout
 from merrow_server.fixing import repair
+from merrow_server.rendering.terminal import echo, emit, style
 from merrow_server.rendering.text import counted, render_file, summary
 from merrow_server.report import Report
 from merrow_server.settings import Settings
@@ -106,7 +107,8 @@ class _Run:
         self.report.problems += found.problems
         # A folder in which nothing was there to check is a mistake of whoever named it.
         barren = {target.folder for target in found.targets if target.folder is not None}
-        for target in progress(found.targets, "Checking"):
+        # A difference is printed as soon as it is found: there is nothing to wait for, and a bar would be in its way.
+        for target in found.targets if self._diff else progress(found.targets, "Checking"):
             try:
                 if self._check(target):
                     barren.discard(target.folder or "")
@@ -150,16 +152,16 @@ def _print(report: Report, output: str, run: _Run) -> None:
     # A repaired text on standard output has it for itself.
     aside = run.wrote_to_stdout
     if run.applied:
-        click.echo(_repaired(run, "Repaired"), err=aside or output != "text")
+        echo(_repaired(run, "Repaired"), err=aside or output != "text")
     if output == "text":
         for file in report.files:
             if file.diagnostics:
-                click.echo(render_file(file), err=aside)
+                echo(render_file(file), err=aside)
         line = summary(report)
         if line:
-            click.echo(line, err=aside)
+            echo(line, err=aside)
         elif sys.stdout.isatty() and not report.problems and not aside:
-            click.echo(click.style("All checks passed", fg="green") + f": {counted(len(report.files), 'file')}.")
+            echo(style("All checks passed", fg="green") + f": {counted(len(report.files), 'file')}.")
         return
     if output == "json":
         from merrow_server.rendering.json import render
@@ -169,14 +171,14 @@ def _print(report: Report, output: str, run: _Run) -> None:
         from merrow_server.rendering.github import render
     rendered = render(report)
     if rendered:
-        click.echo(rendered, err=aside)
+        emit(rendered, err=aside)
 
 
 def _say_what_a_fix_would_do(run: _Run) -> None:
     if run.applied:
-        click.echo(_repaired(run, "Would repair"), err=True)
+        echo(_repaired(run, "Would repair"), err=True)
     elif not run.report.problems:
-        click.echo("There is nothing to repair.", err=True)
+        echo("There is nothing to repair.", err=True)
 
 
 def _repaired(run: _Run, verb: str) -> str:

@@ -14,6 +14,7 @@ from merrow_server.cli.output import complain
 from merrow_server.errors import InputError
 from merrow_server.opening import Opened, open_diagram
 from merrow_server.rendering.child import child_object
+from merrow_server.rendering.terminal import emit, style
 
 
 @click.command(
@@ -72,13 +73,13 @@ def command(
 
 def _workflow(opened: Opened) -> Analysis:
     if opened.analysis.typed is None:
-        raise InputError(f"{opened.target.name} is no workflow: it has no PROBLEM and RETURN and names no operator.")
+        raise InputError(f"{opened.target.name} is not a workflow: {opened.analysis.why_no_workflow}.")
     return opened.analysis
 
 
 def _print(child: Child, parents: list[Opened], output: str) -> None:
     if output == "text":
-        click.echo(click.style(f"%% {child.id}: {child.title}", bold=True))
-        click.echo(child.text)
+        emit(style(f"%% {child.id}: {child.title}", bold=True))
+        emit(child.text)
         return
-    click.echo(json.dumps(child_object(child, [parent.target.name for parent in parents])))
+    emit(json.dumps(child_object(child, [parent.target.name for parent in parents])))

@@ -15,6 +15,7 @@ import click
 
 from merrow_server.cli import NOT_WELL, Command
 from merrow_server.errors import RunFailure
+from merrow_server.rendering.terminal import echo, emit, style
 
 _PACKAGES = ("openai", "aiohttp", "pygls", "lark")
 
@@ -44,12 +45,12 @@ def command(ctx: click.Context, base_url: str | None, output: str) -> None:
         "sandbox": _sandbox(),
     }
     if output == "json":
-        click.echo(json.dumps(report, indent=2))
+        emit(json.dumps(report, indent=2))
     else:
         for title, part in report.items():
-            click.echo(click.style(title, bold=True))
+            echo(style(title, bold=True))
             for line in part["lines"]:
-                click.echo(f"  {_mark(line['ok'])} {line['text']}")
+                echo(f"  {_mark(line['ok'])} {line['text']}")
     if not all(part["ok"] for part in report.values()):
         ctx.exit(NOT_WELL)
 
@@ -57,7 +58,7 @@ def command(ctx: click.Context, base_url: str | None, output: str) -> None:
 def _mark(ok: bool | None) -> str:
     if ok is None:
         return "-"
-    return click.style("ok", fg="green") if ok else click.style("no", fg="red")
+    return style("ok", fg="green") if ok else style("no", fg="red")
 
 
 def _part(lines: list[tuple[bool | None, str]], *, ok: bool | None = None, **further: Any) -> dict[str, Any]:
@@ -74,7 +75,7 @@ def _installed() -> dict[str, Any]:
         try:
             lines.append((True, f"{package} {version(package)}"))
         except PackageNotFoundError:
-            lines.append((False, f"{package} is missing; install it with: pip install merrow"))
+            lines.append((False, f"{package} is missing; install it with: pip install {package}"))
     return _part(lines)
 
 
@@ -93,9 +94,9 @@ def _journal() -> dict[str, Any]:
 
 
 def _endpoint(base_url: str | None) -> dict[str, Any]:
-    from merrow_runtime.models.offline import OFFLINE_ORIGIN
     from merrow_runtime.models.selection import ModelOptions, decide
     from merrow_runtime.models.user_settings import read_user_settings, settings_path
+    from merrow_runtime.provenance import OFFLINE_ORIGIN
 
     try:
         settings = read_user_settings()

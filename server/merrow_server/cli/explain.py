@@ -11,6 +11,7 @@ from merrow_analysis.rules.pages import page_text
 from merrow_analysis.rules.registry import all_rules, find_rule
 from merrow_analysis.suggest import closest
 from merrow_server.cli import Command
+from merrow_server.rendering.terminal import console, echo
 
 
 @click.command(
@@ -32,10 +33,9 @@ def command(ctx: click.Context, rule: str) -> None:
         raise click.UsageError(f"There is no rule {rule}. {hint}", ctx)
     page = page_text(found.code) or f"# {found.code} {found.name}\n\n{found.summary}\n"
     if not sys.stdout.isatty():
-        click.echo(page, nl=False)
+        echo(page, nl=False)
         return
-    from rich.console import Console
     from rich.markdown import Markdown
 
-    console = Console()
-    console.print(Markdown(page), width=min(console.width, 100))
+    terminal = console()
+    terminal.print(Markdown(page), width=min(terminal.width, 100))

@@ -12,6 +12,7 @@ from merrow_server.cli.options import paths_argument, stdin_filename_option
 from merrow_server.cli.output import complain, print_diff, progress
 from merrow_server.errors import InputError
 from merrow_server.files import Source, Target, discover, read, write, write_stdout
+from merrow_server.rendering.terminal import echo
 from merrow_server.rendering.text import counted
 
 _DEFAULTS = FormatOptions()
@@ -74,13 +75,13 @@ def command(
         if text != source.text:
             changed.append(target.name)
             if check and not diff:
-                click.echo(f"{target.name} is not formatted.")
+                echo(f"{target.name} is not formatted.")
     for sentence in problems:
         complain(sentence)
     dry = check or diff
     if changed and (dry or found.targets[0].path is not None):
         would = "would be" if dry else "were" if len(changed) > 1 else "was"
-        click.echo(f"{counted(len(changed), 'file')} {would} reformatted.", err=diff)
+        echo(f"{counted(len(changed), 'file')} {would} reformatted.", err=diff)
     if problems:
         ctx.exit(MISUSED)
     if changed and dry:

@@ -14,6 +14,7 @@ from merrow_server.errors import InputError
 from merrow_server.opening import open_diagram
 from merrow_server.positions import WireRange, wire_range
 from merrow_server.rendering.graph import graph_object, graph_text
+from merrow_server.rendering.terminal import echo, emit
 
 
 @click.command(
@@ -44,17 +45,17 @@ def command(ctx: click.Context, file: str, output: str, config: str | None, no_c
     opened = open_diagram(file, config, use_files=not no_config)
     graph = opened.analysis.typed
     if graph is None:
-        raise InputError(f"{opened.target.name} is no workflow: it has no PROBLEM and RETURN and names no operator.")
+        raise InputError(f"{opened.target.name} is not a workflow: {opened.analysis.why_no_workflow}.")
     lines = split_lines(opened.text)
 
     def place(span: Range) -> WireRange:
         return wire_range(lines, opened.in_file(span))
 
     if output == "json":
-        click.echo(json.dumps(graph_object(graph, opened.target.name, place, opened.errors), indent=2))
+        emit(json.dumps(graph_object(graph, opened.target.name, place, opened.errors), indent=2))
     else:
         for line in graph_text(graph):
-            click.echo(line)
+            echo(line)
     if opened.errors:
         complain(opened.warning)
         ctx.exit(NOT_WELL)

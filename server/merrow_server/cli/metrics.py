@@ -15,6 +15,7 @@ from merrow_server.cli.options import CONFIG_OPTIONS, diagram_argument, with_opt
 from merrow_server.cli.output import complain
 from merrow_server.opening import open_diagram
 from merrow_server.rendering.snippet import cells, visible
+from merrow_server.rendering.terminal import echo, emit
 
 _LONGEST_PATH = 6
 
@@ -61,10 +62,10 @@ def command(
         raise click.BadParameter("a probability is a number from 0 to 1", ctx, param_hint="--failure-probability")
     found = metrics(analysis.typed if analysis.typed is not None else analysis.flow, failure_probability)
     if output == "json":
-        click.echo(json.dumps({"file": opened.target.name, **found.as_json()}, indent=2))
+        emit(json.dumps({"file": opened.target.name, **found.as_json()}, indent=2))
     else:
         for line in _table(found):
-            click.echo(line)
+            echo(line)
     if opened.errors:
         complain(opened.warning)
         ctx.exit(NOT_WELL)

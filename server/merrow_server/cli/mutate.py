@@ -22,6 +22,7 @@ from merrow_server.errors import InputError
 from merrow_server.opening import Opened, open_diagram
 from merrow_server.patterns import operators_of
 from merrow_server.positions import wire_range
+from merrow_server.rendering.terminal import echo, emit, style
 from merrow_server.settings import Settings
 
 
@@ -81,7 +82,10 @@ def command(
         raise click.UsageError("Say one of --list, --apply ID and --random N.", ctx)
     opened = open_diagram(file, config, use_files=not no_config)
     if opened.analysis.typed is None:
-        raise InputError(f"{opened.target.name} is no workflow: it has no PROBLEM and RETURN and names no operator.")
+        raise InputError(f"{opened.target.name} is not a workflow: {opened.analysis.why_no_workflow}.")
+    if opened.analysis.refusals:
+        first = opened.in_file(opened.analysis.refusals[0].range).start.line + 1
+        raise InputError(f"{opened.target.name} can't be changed: Mermaid refuses it on line {first}. Fix that first.")
     settings = Settings(config, use_files=not no_config)
     target = opened.target
     settled = settings.config(target)
@@ -113,9 +117,9 @@ def _list(opened: Opened, choice: Choice, as_json: bool) -> None:
                 {"range": wire_range(lines, edit.range), "newText": edit.new_text}
                 for edit in _edits_in_file(opened, move)
             ]
-            click.echo(json.dumps({**_object(opened, move), "edits": edits}))
+            emit(json.dumps({**_object(opened, move), "edits": edits}))
         else:
-            click.echo(f"{move.id}  {move.operator:<12}  {move.title}")
+            echo(f"{move.id}  {move.operator:<12}  {move.title}")
 
 
 def _apply(opened: Opened, choice: Choice, identifier: str, as_json: bool) -> bool:
@@ -127,14 +131,14 @@ def _apply(opened: Opened, choice: Choice, identifier: str, as_json: bool) -> bo
     if isinstance(found, Refused):
         if as_json:
             refused = {"id": identifier, "title": found.title, "precondition": found.precondition}
-            click.echo(json.dumps({**refused, "message": found.reason}))
+            emit(json.dumps({**refused, "message": found.reason}))
         complain(f"{found.title} is not safe ({found.precondition}): {found.reason}")
         return False
     text = apply_edits(opened.text, _edits_in_file(opened, found))
     if as_json:
-        click.echo(json.dumps({**_object(opened, found), "text": text}))
+        emit(json.dumps({**_object(opened, found), "text": text}))
     else:
-        click.echo(text, nl=False)
+        emit(text, nl=False)
     return True
 
 
@@ -143,9 +147,9 @@ def _random(opened: Opened, choice: Choice, count: int, seed: int, as_json: bool
     for before, move, after in _chain(opened, choice, count, seed):
         made += 1
         if as_json:
-            click.echo(json.dumps({**_object(before, move), "text": after}))
+            emit(json.dumps({**_object(before, move), "text": after}))
         else:
-            click.echo(click.style(f"{move.id}  {move.title}", bold=True))
+            echo(style(f"{move.id}  {move.title}", bold=True))
             print_diff(opened.target.name, before.text, after)
     if made < count:
         complain(f"No safe mutation is left after {made} of {count}; --max-nodes may leave no room.")

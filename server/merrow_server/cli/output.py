@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
-import click
-
 from merrow_analysis.text import split_lines
+from merrow_server.rendering.terminal import console, echo, emit, style
 
 _Item = TypeVar("_Item")
 MANY = 50
@@ -18,7 +17,7 @@ _DIFF_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 
 def complain(sentence: str) -> None:
     """One sentence about an input that can't be used, on standard error."""
-    click.echo(f"{click.style('merrow:', fg='red', bold=True)} {sentence}", err=True)
+    echo(f"{style('merrow:', fg='red', bold=True)} {sentence}", err=True)
 
 
 def print_diff(name: str, before: str, after: str) -> bool:
@@ -31,7 +30,7 @@ def print_diff(name: str, before: str, after: str) -> bool:
     for number, line in enumerate(lines):
         bold = number < 2
         ended = line if line.endswith("\n") else line + "\n\\ No newline at end of file\n"
-        click.echo(click.style(ended, fg=None if bold else _DIFF_COLOURS.get(line[0]), bold=bold or None), nl=False)
+        emit(style(ended, fg=None if bold else _DIFF_COLOURS.get(line[0]), bold=bold or None), nl=False)
     return True
 
 
@@ -39,7 +38,13 @@ def progress(items: Sequence[_Item], verb: str) -> Iterable[_Item]:
     """``items`` with a progress bar on standard error where a person waits for many of them."""
     if len(items) < MANY or not sys.stderr.isatty():
         return items
-    from rich.console import Console
-    from rich.progress import track
+    return _with_bar(items, verb)
 
-    return track(items, verb, console=Console(stderr=True), transient=True)
+
+def _with_bar(items: Sequence[_Item], verb: str) -> Iterator[_Item]:
+    from rich.progress import Progress
+
+    # What is printed meanwhile goes where it belongs, not through the bar to standard error.
+    bar = Progress(console=console(err=True), transient=True, redirect_stdout=False, redirect_stderr=False)
+    with bar:
+        yield from bar.track(items, description=verb)

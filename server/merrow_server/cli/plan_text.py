@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-import click
-
 from merrow_server.rendering.snippet import visible
+from merrow_server.rendering.terminal import style
 
 if TYPE_CHECKING:
     from merrow_runtime.planning import Bounds, Plan, PlannedNode
@@ -27,16 +26,16 @@ def _node(number: int, node: PlannedNode) -> Iterator[str]:
     model = f", {node.model}" if node.model and node.questions else ""
     times = f", {node.samples} samples" if node.samples > 1 else ""
     choice = "" if node.runs else ", only if a Decision leads here"
-    yield f"{number}. {click.style(node.node, bold=True)} ({node.operator}{model}{times}{choice})"
+    yield f"{number}. {style(node.node, bold=True)} ({node.operator}{model}{times}{choice})"
     for question in node.questions:
         often = f"{question.least}" if question.least == question.most else f"{question.least} to {question.most}"
         yield (
-            f"   {click.style(question.step, fg='cyan')}, asked {often} times"
+            f"   {style(question.step, fg='cyan')}, asked {often} times"
             if often != "1"
-            else (f"   {click.style(question.step, fg='cyan')}")
+            else (f"   {style(question.step, fg='cyan')}")
         )
         for message in question.messages:
-            yield f"     {click.style(message.role + ':', dim=True)}"
+            yield f"     {style(message.role + ':', dim=True)}"
             for line in message.content.splitlines():
                 yield f"     | {visible(line)}"
 

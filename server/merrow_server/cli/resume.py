@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from merrow_server.cli import Command
 from merrow_server.cli.options import with_options
 from merrow_server.cli.run_options import RUN_OPTIONS, process_options
+
+if TYPE_CHECKING:
+    from merrow_runtime import Run
+    from merrow_runtime.provenance import Reuse
 
 
 @click.command(
@@ -27,10 +32,14 @@ def command(ctx: click.Context, /, run: str, **given: Any) -> None:
     """Go on with the run RUN where it ended; the beginning of its id is enough.
 
     It runs what the journal has (text, prompts, settings, inputs), whatever the files say now. No call that finished is
-    made again, and what was spent counts.
+    made again, and what was spent counts. A run that finished is only shown again.
     """
     from merrow_runtime import RunOptions, resume
     from merrow_server.cli.run_session import watch
 
     options = RunOptions(stream=given["verbose"] or given["as_json"], **process_options(given))
-    ctx.exit(watch(lambda: resume(run, options=options), as_json=given["as_json"], verbose=given["verbose"]))
+
+    def begin(reuse: Reuse | None) -> Run:
+        return resume(run, options=replace(options, reuse=reuse or options.reuse))
+
+    ctx.exit(watch(begin, as_json=given["as_json"], verbose=given["verbose"]))

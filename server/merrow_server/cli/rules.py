@@ -10,6 +10,7 @@ import click
 import merrow_analysis.check as _registered  # noqa: F401 - importing it registers every rule
 from merrow_analysis.rules.registry import Rule, all_rules
 from merrow_server.cli import Command
+from merrow_server.rendering.terminal import console, echo, emit
 
 _COLOUR = {"error": "red", "warning": "yellow", "hint": "cyan"}
 _FIX = {"none": "", "sometimes": "sometimes", "always": "yes"}
@@ -28,12 +29,12 @@ def command(output: str) -> None:
     """List all rules: code, name, severity, whether there is a fix, and what each is about."""
     rules = all_rules()
     if output == "json":
-        click.echo(json.dumps([rule_object(rule) for rule in rules], indent=2))
+        emit(json.dumps([rule_object(rule) for rule in rules], indent=2))
     elif sys.stdout.isatty():
         _print_table(rules)
     else:
         for rule in rules:
-            click.echo(f"{rule.code}  {rule.severity.value:<7}  {rule.name}: {rule.summary}")
+            echo(f"{rule.code}  {rule.severity.value:<7}  {rule.name}: {rule.summary}")
 
 
 def rule_object(rule: Rule) -> dict[str, str]:
@@ -50,7 +51,6 @@ def rule_object(rule: Rule) -> dict[str, str]:
 
 def _print_table(rules: list[Rule]) -> None:
     from rich import box
-    from rich.console import Console
     from rich.table import Table
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
@@ -66,4 +66,4 @@ def _print_table(rules: list[Rule]) -> None:
             _FIX[rule.fix],
             rule.summary.replace("[", r"\["),
         )
-    Console().print(table)
+    console().print(table)

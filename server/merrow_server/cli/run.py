@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -11,6 +12,7 @@ from merrow_server.cli import Command
 from merrow_server.cli.options import with_options
 from merrow_server.cli.run_options import RUN_OPTIONS, process_options, read_values
 from merrow_server.errors import InputError
+from merrow_server.rendering.terminal import echo, emit
 
 
 @click.command(
@@ -74,7 +76,7 @@ def command(ctx: click.Context, /, file: str, **given: Any) -> None:
 
     ctx.exit(
         watch(
-            lambda: start(file, inputs, options=options),
+            lambda reuse: start(file, inputs, options=replace(options, reuse=reuse or options.reuse)),
             as_json=given["as_json"],
             verbose=given["verbose"],
             kept=not given["no_store"],
@@ -88,7 +90,7 @@ def _dry_run(file: str, inputs: dict[str, str], options: Any, *, as_json: bool) 
 
     plan = dry_run(file, dict(inputs), options=options)
     if as_json:
-        click.echo(json.dumps(plan.to_json(), indent=2))
+        emit(json.dumps(plan.to_json(), indent=2))
         return
     for line in plan_lines(plan):
-        click.echo(line)
+        echo(line)

@@ -9,11 +9,10 @@ import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
 
-import click
-
 from merrow_runtime.usage import NOTHING, Usage
 from merrow_server.cli.runs import duration
 from merrow_server.rendering.snippet import visible
+from merrow_server.rendering.terminal import console, echo, emit, style
 from merrow_server.run_report import cost_text
 
 if TYPE_CHECKING:
@@ -65,7 +64,7 @@ class JsonLines:
         return None
 
     def show(self, event: Event) -> None:
-        click.echo(json.dumps(event.to_json()))
+        emit(json.dumps(event.to_json()))
 
 
 class Lines:
@@ -87,22 +86,22 @@ class Lines:
                 self._text(event.node or "", str(event.data.get("text", "")))
             return
         for notice in _notices(event):
-            click.echo(f"{click.style('Note:', fg='yellow')} {notice}", err=True)
+            echo(f"{style('Note:', fg='yellow')} {notice}", err=True)
         line = _line(event)
         if line is not None:
             self._end_of_text()
-            click.echo(line, err=True)
+            echo(line, err=True)
 
     def _text(self, node: str, text: str) -> None:
         if self._open != node:
             self._end_of_text()
-            click.echo(click.style(f"{node}:", fg="cyan"), err=True)
+            echo(style(f"{node}:", fg="cyan"), err=True)
             self._open = node
-        click.echo("\n".join(visible(line) for line in text.split("\n")), nl=False, err=True)
+        echo(text, nl=False, err=True)
 
     def _end_of_text(self) -> None:
         if self._open is not None:
-            click.echo(err=True)
+            echo(err=True)
             self._open = None
 
 
@@ -119,14 +118,14 @@ def _line(event: Event) -> str | None:
         case "node_finished" | "node_reused":
             if not _worked(data) and event.event == "node_finished" and "case" not in data:
                 return None
-            done = click.style("finished" if event.event == "node_finished" else "taken over", fg="green")
+            done = style("finished" if event.event == "node_finished" else "taken over", fg="green")
             return f"{event.node} {done}{_details(data)}"
         case "node_skipped":
             return f"{event.node} is skipped: {data.get('reason', '')}"
         case "node_retrying":
-            return click.style(f"{event.node} tries again: {data.get('reason', '')}", fg="yellow")
+            return style(f"{event.node} tries again: {data.get('reason', '')}", fg="yellow")
         case "node_failed":
-            return click.style(f"{event.node} failed: {_error(event)}", fg="red")
+            return style(f"{event.node} failed: {_error(event)}", fg="red")
     return None
 
 
@@ -159,11 +158,14 @@ class LiveTable:
         self._live: Live | None = None
 
     def __enter__(self) -> LiveTable:
-        from rich.console import Console
         from rich.live import Live
 
         self._live = Live(
-            console=Console(stderr=True), get_renderable=self._table, refresh_per_second=8, transient=False
+            console=console(err=True),
+            get_renderable=self._table,
+            refresh_per_second=8,
+            redirect_stdout=False,
+            redirect_stderr=False,
         )
         self._live.__enter__()
         return self
@@ -210,11 +212,11 @@ class LiveTable:
                 said = said or " ".join(self._texts.get(node, "").split())
             tokens = Usage.from_json(event.data["usage"]).tokens if "usage" in event.data else 0
             table.add_row(
-                f"[bold]{escape(node)}[/]",
+                f"[bold]{escape(visible(node))}[/]",
                 _STATES[event.event],
                 duration(seconds),
                 f"{tokens:,} tokens" if tokens else "",
-                escape(visible(said))[:_SHORT],
+                escape(visible(said)[:_SHORT]),
             )
         spent = f"{self._usage.calls} calls, {self._usage.tokens:,} tokens, {cost_text(self._usage.to_json())}"
         return Group(table, f"[dim]{spent}[/]")

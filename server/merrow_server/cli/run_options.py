@@ -23,6 +23,11 @@ RUN_OPTIONS = (
     click.option("--record", metavar="F", help="Write all calls to this file, to replay them."),
     click.option("--replay", metavar="F", help="Answer all calls from this recording, and from nowhere else."),
     click.option(
+        "--reuse",
+        type=click.Choice(["same", "any"]),
+        help="Results of another endpoint than the one that answers now: run them again (same), or keep them (any).",
+    ),
+    click.option(
         "--sandbox", metavar="MEANS", help="What holds generated code, as merrow doctor names it; the best there is."
     ),
     click.option(
@@ -36,7 +41,7 @@ def process_options(given: dict[str, Any]) -> dict[str, Any]:
     """The fields of `RunOptions` that `RUN_OPTIONS` say; those not given are left out."""
     fields: dict[str, Any] = {
         name: given[name]
-        for name in ("base_url", "concurrency", "budget_usd", "budget_tokens", "budget_seconds", "sandbox")
+        for name in ("base_url", "concurrency", "budget_usd", "budget_tokens", "budget_seconds", "reuse", "sandbox")
         if given[name] is not None
     }
     fields.update({name: Path(given[name]) for name in ("record", "replay") if given[name] is not None})

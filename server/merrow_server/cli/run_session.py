@@ -12,27 +12,51 @@ from typing import TYPE_CHECKING
 
 import click
 
+from merrow_runtime.provenance import answered_by
 from merrow_runtime.values import as_text
 from merrow_server.cli import INTERRUPTED, MISUSED, NOT_WELL, OK
 from merrow_server.cli.output import complain
 from merrow_server.cli.run_display import display_for
 from merrow_server.cli.runs import duration
+from merrow_server.rendering.snippet import visible
+from merrow_server.rendering.terminal import echo, emit, style
 from merrow_server.run_report import cost_text
 
 if TYPE_CHECKING:
+    from merrow_runtime.provenance import ForeignResults, Reuse
     from merrow_runtime.running import Run, RunResult
 
 
-def watch(begin: Callable[[], Run], *, as_json: bool, verbose: bool, kept: bool = True) -> int:
+Begin = Callable[["Reuse | None"], "Run"]
+"""Begins a run; what it is called with says what is to be done about results of other endpoints, where that was asked."""
+
+
+def watch(begin: Begin, *, as_json: bool, verbose: bool, kept: bool = True) -> int:
     """Begin a run, show it to its end, print its outputs; the exit code. ``kept`` says that the journal outlives it.
 
-    Ctrl-C and SIGTERM stop it: calls in flight are cancelled, what is finished is kept.
+    Ctrl-C, SIGTERM and SIGHUP stop it: calls in flight are cancelled, what is finished is kept. On a terminal the user is
+    asked about results of other endpoints.
     """
-    return asyncio.run(_watch(begin, as_json=as_json, verbose=verbose, kept=kept))
+    from merrow_runtime.provenance import ForeignResults
+
+    try:
+        return asyncio.run(_watch(begin, None, as_json=as_json, verbose=verbose, kept=kept))
+    except ForeignResults as found:
+        if as_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
+            raise
+        reuse = _ask(found)
+    return asyncio.run(_watch(begin, reuse, as_json=as_json, verbose=verbose, kept=kept))
 
 
-async def _watch(begin: Callable[[], Run], *, as_json: bool, verbose: bool, kept: bool) -> int:
-    run = begin()
+def _ask(found: ForeignResults) -> Reuse:
+    echo(visible(found.situation), err=True)
+    answers = click.Choice(["run", "keep"])
+    said = click.prompt("Run them again, or keep their results?", type=answers, err=True)
+    return "same" if said == "run" else "any"
+
+
+async def _watch(begin: Begin, reuse: Reuse | None, *, as_json: bool, verbose: bool, kept: bool) -> int:
+    run = begin(reuse)
     gc.freeze()
     stopped: list[int] = []
 
@@ -41,8 +65,8 @@ async def _watch(begin: Callable[[], Run], *, as_json: bool, verbose: bool, kept
         run.cancel()
 
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        with contextlib.suppress(NotImplementedError, ValueError):  # Windows has neither.
+    for number in ending_signals():
+        with contextlib.suppress(NotImplementedError, ValueError):  # Windows has no handlers in event loops.
             loop.add_signal_handler(number, stop, number)
     try:
         with display_for(run, as_json=as_json, verbose=verbose) as display:
@@ -63,6 +87,14 @@ async def _watch(begin: Callable[[], Run], *, as_json: bool, verbose: bool, kept
     return _code(result, stopped)
 
 
+def ending_signals() -> list[signal.Signals]:
+    """The signals that ask a process to end. SIGHUP is left alone where it is ignored: `nohup` asks for that."""
+    signals = [signal.SIGINT, signal.SIGTERM]
+    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
+        signals.append(signal.SIGHUP)
+    return signals
+
+
 def _code(result: RunResult, stopped: list[int]) -> int:
     from merrow_runtime.errors import UsageFailure
 
@@ -77,8 +109,8 @@ def _print_outputs(result: RunResult) -> None:
     several = len(result.outputs) > 1
     for name, value in result.outputs.items():
         if several:
-            click.echo(click.style(name, bold=True), err=True)
-        click.echo(as_text(value))
+            echo(style(name, bold=True), err=True)
+        emit(as_text(value))
     sys.stdout.flush()
 
 
@@ -86,10 +118,19 @@ def _print_end(result: RunResult, *, kept: bool) -> None:
     usage = result.usage
     tokens = f"{usage.tokens:,} tokens"
     calls = "1 call" if usage.calls == 1 else f"{usage.calls} calls"
-    summary = f"{calls}, {tokens}, {cost_text(usage.to_json())}, {duration(result.seconds)}"
+    by = visible(answered_by(result.sources))
+    answered = f", answered by {by}" if by else ""
+    summary = f"{calls}, {tokens}, {cost_text(usage.to_json())}, {duration(result.seconds)}{answered}"
+    if result.finished_before:
+        echo(
+            f"{style('Finished before', fg='green')}; nothing was called. When it ran: {summary}."
+            f" See it with: merrow show {result.run}",
+            err=True,
+        )
+        return
     if result.status == "finished":
         look = f"Look at it with: merrow show {result.run}" if kept else "Nothing of it is kept, as --no-store says."
-        click.echo(f"{click.style('Finished', fg='green')}: {summary}. {look}", err=True)
+        echo(f"{style('Finished', fg='green')}: {summary}. {look}", err=True)
         return
     if result.error:
         complain(result.error)
@@ -97,4 +138,4 @@ def _print_end(result: RunResult, *, kept: bool) -> None:
     colour = "yellow" if result.status == "cancelled" else "red"
     go_on = f"What is finished is kept; go on with: merrow resume {result.run}"
     told = go_on if kept else "Nothing of it is kept, as --no-store says."
-    click.echo(f"{click.style(word, fg=colour)}: {summary}. {told}", err=True)
+    echo(f"{style(word, fg=colour)}: {summary}. {told}", err=True)

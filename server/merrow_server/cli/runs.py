@@ -12,7 +12,9 @@ import click
 
 from merrow_runtime.store.database import Store
 from merrow_server.cli import Command
+from merrow_server.cli.output import complain
 from merrow_server.rendering.snippet import cells, visible
+from merrow_server.rendering.terminal import echo, emit, style
 from merrow_server.run_report import cost_text, run_object, workflow_text
 
 COLOURS = {"finished": "green", "failed": "red", "cancelled": "yellow", "running": "cyan"}
@@ -35,20 +37,23 @@ _UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
 @click.option("--prune", type=click.FloatRange(min=0), metavar="DAYS", help="Take out runs older than so many days.")
 @click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", help="How to print.")
 def command(limit: int, workflow: str | None, deleted: tuple[str, ...], prune: float | None, output: str) -> None:
-    """List the runs in the journal, newest first: id, status, when, how long, what it cost, workflow."""
+    """List the runs in the journal, newest first: id, status, when, how long, what it cost, who answered,
+    workflow.
+    """
     with closing(Store.open()) as store:
         for run in deleted:
             store.delete(run)
         if prune is not None:
             gone = store.prune(prune * 86_400, None)
-            click.echo(f"{gone.runs} runs and {gone.answers} kept answers were taken out.", err=True)
+            echo(f"{gone.runs} runs and {gone.answers} kept answers were taken out.", err=True)
         if deleted or prune is not None:
             return
-        found = [run_object(run) for run in store.runs(limit, None if workflow is None else _name(workflow))]
+        name = None if workflow is None else _name(workflow)
+        found = [run_object(run) for run in store.runs(limit, name, complain)]
     if output == "json":
-        click.echo(json.dumps(found, indent=2))
+        emit(json.dumps(found, indent=2))
     elif not found:
-        click.echo("No runs yet; make one with: merrow run FILE", err=True)
+        echo("No runs yet; make one with: merrow run FILE", err=True)
     else:
         _print(found)
 
@@ -64,8 +69,9 @@ def _print(found: list[dict[str, Any]]) -> None:
             run["status"],
             ago(run["started"]),
             "" if run["seconds"] is None else duration(run["seconds"]),
-            f"{run['usage']['calls']} calls",
+            "1 call" if run["usage"]["calls"] == 1 else f"{run['usage']['calls']} calls",
             cost_text(run["usage"]),
+            visible(run["answered_by"]),
             visible(workflow_text(run["workflow"])),
         )
         for run in found
@@ -73,8 +79,8 @@ def _print(found: list[dict[str, Any]]) -> None:
     widths = [max(cells(row[column]) for row in rows) for column in range(len(rows[0]))]
     for row in rows:
         padded = [value + " " * (width - cells(value)) for value, width in zip(row, widths, strict=True)]
-        padded[1] = click.style(padded[1], fg=COLOURS.get(row[1]))
-        click.echo("  ".join(padded).rstrip())
+        padded[1] = style(padded[1], fg=COLOURS.get(row[1]))
+        echo("  ".join(padded).rstrip())
 
 
 def ago(moment: float) -> str:

@@ -10,12 +10,15 @@ from typing import Any
 import click
 
 from merrow_analysis.suggest import closest
+from merrow_runtime.provenance import answered_by
 from merrow_runtime.store.database import Store
 from merrow_runtime.values import as_text
 from merrow_server.cli import Command
+from merrow_server.cli.output import complain
 from merrow_server.cli.runs import COLOURS, ago, duration
 from merrow_server.errors import InputError
 from merrow_server.rendering.snippet import visible
+from merrow_server.rendering.terminal import echo, emit, plain, style
 from merrow_server.run_report import cost_text, run_report, workflow_text
 
 _COLOUR = {**COLOURS, "reused": "blue", "skipped": None, "unfinished": "yellow"}
@@ -44,10 +47,12 @@ def command(run: str, node: str | None, output: str) -> None:
             hint = f" Did you mean {near}?" if near else ""
             raise InputError(f"Run {report['run']} has no node {node}.{hint}")
     if output == "json":
-        click.echo(json.dumps(report, indent=2))
+        emit(json.dumps(report, indent=2))
         return
     for line in _whole(report) if node is None else _one(report["nodes"][0]):
-        click.echo(line)
+        echo(line)
+    for sentence in report["damaged"]:
+        complain(sentence)
 
 
 def _whole(report: dict[str, Any]) -> Iterator[str]:
@@ -56,37 +61,51 @@ def _whole(report: dict[str, Any]) -> Iterator[str]:
     tokens = usage["prompt_tokens"] + usage["completion_tokens"]
     took = "" if report["seconds"] is None else f", {duration(report['seconds'])}"
     calls = "1 call" if usage["calls"] == 1 else f"{usage['calls']} calls"
-    yield f"{calls}, {tokens} tokens, {cost_text(usage)}{took}"
+    by = f", answered by {visible(report['answered_by'])}" if report["answered_by"] else ""
+    yield f"{calls}, {tokens} tokens, {cost_text(usage)}{took}{by}"
     if report["parent"]:
         yield f"took results from {report['parent']}"
     if report["error"]:
-        yield click.style(report["error"], fg="red")
+        yield style(report["error"], fg="red")
     for name, value in report["inputs"].items():
         yield f"input {name}: {_short(value)}"
     yield ""
     width = max((len(node["node"]) for node in report["nodes"]), default=0)
     for node in report["nodes"]:
-        result = node["error"] or _short(next(iter((node["outputs"] or {}).values()), ""))
         took = f"{duration(node['seconds']):>6}" if "seconds" in node else " " * 6
-        yield f"{node['node']:<{width}}  {_status(node['status'], 10)}  {took}  {result}"
+        first, *more = _results(node)
+        yield f"{node['node']:<{width}}  {_status(node['status'], 10)}  {took}  {first}".rstrip()
+        yield from (f"{'':<{width}}  {'':10}  {'':6}  {line}" for line in more)
     for lost in report["lost"]:
         yield f"{lost['node']}: a call was lost at {lost['step']}: {lost['why']}"
     for name, value in (report["outputs"] or {}).items():
-        yield f"\n{click.style(name, bold=True)}\n{_text(value)}"
+        yield f"\n{style(name, bold=True)}\n{_text(value)}"
+
+
+def _results(node: dict[str, Any]) -> list[str]:
+    """A line for each output, with its name where there are several."""
+    if node["error"]:
+        return [node["error"]]
+    outputs = node["outputs"] or {}
+    if len(outputs) < 2:
+        return [_short(value) for value in outputs.values()] or [""]
+    return [f"{visible(name)}: {_short(value)}" for name, value in outputs.items()]
 
 
 def _one(node: dict[str, Any]) -> Iterator[str]:
-    yield f"{click.style(node['node'], bold=True)}  {_status(node['status'])}"
+    by = f"  answered by {visible(node['answered_by'])}" if node["answered_by"] else ""
+    yield f"{style(node['node'], bold=True)}  {_status(node['status'])}{by}"
     if node["error"]:
-        yield click.style(node["error"], fg="red")
+        yield style(node["error"], fg="red")
+    if node["why_no_call"]:
+        yield from _part("Why no call", node["why_no_call"])
+    yield from _inputs(node["inputs"] or {})
     for entry in node["memory"]:
         yield from _part(f"memory of {entry.get('node', '')}", as_text(entry.get("text", "")))
     for call in node["calls"]:
         sample = f", sample {call['sample'] + 1}" if call["sample"] else ""
         attempt = f", attempt {call['attempt'] + 1}" if call["attempt"] else ""
-        heading = (
-            f"{call['step']}{sample}{attempt} ({call['kind']}, from {call['origin']}, {duration(call['seconds'])})"
-        )
+        heading = f"{call['step']}{sample}{attempt} ({call['kind']}, {_from(call)}, {duration(call['seconds'])})"
         for message in call["request"].get("messages", ()):
             yield from _part(f"{heading}: {message['role']}", message["content"])
         if call["kind"] != "model":
@@ -97,14 +116,36 @@ def _one(node: dict[str, Any]) -> Iterator[str]:
         yield from _part(f"output {name}", _text(value))
 
 
+def _inputs(inputs: dict[str, Any]) -> Iterator[str]:
+    """What arrived at each port, and from which node."""
+    if inputs:
+        yield f"\n{style('Inputs', bold=True)}"
+    for port, several in inputs.items():
+        for given in several:
+            giver = ".".join(visible(part) for part in (given["node"], given.get("output")) if part)
+            heading = (
+                f"input {visible(port)} (from {giver})" if given["node"] else f"input {visible(port)} (set by hand)"
+            )
+            text = _text(given["value"]) if "value" in given else "(no longer in the journal)"
+            yield from _part(heading, text)
+
+
 def _part(heading: str, text: str) -> Iterator[str]:
-    yield f"\n{click.style(heading, fg='cyan')}"
+    yield f"\n{style(heading, fg='cyan')}"
     yield _text(text)
+
+
+def _from(call: dict[str, Any]) -> str:
+    """Where a call's result came from."""
+    if call["kind"] != "model":
+        return f"from {call['origin']}"
+    by = visible(answered_by([(call["endpoint"] or "", call["model"] or "")]))
+    return f"answered by {by}" if call["origin"] in ("endpoint", "offline", "replay") else f"{call['origin']}, of {by}"
 
 
 def _text(value: Any) -> str:
     """A value line by line, with what could drive a terminal made visible."""
-    return "\n".join(visible(line) for line in as_text(value).splitlines())
+    return plain(as_text(value)).removesuffix("\n")
 
 
 def _short(value: Any) -> str:
@@ -113,4 +154,4 @@ def _short(value: Any) -> str:
 
 
 def _status(status: str, width: int = 0) -> str:
-    return click.style(status.ljust(width), fg=_COLOUR.get(status))
+    return style(status.ljust(width), fg=_COLOUR.get(status))

@@ -19,7 +19,7 @@ from lsprotocol import types
 from merrow_analysis.diagnostics import Applicability, Diagnostic
 from merrow_analysis.ide import code_actions as ide_actions
 from merrow_analysis.ide import line_edits
-from merrow_analysis.text import Range, TextEdit
+from merrow_analysis.text import Range, TextEdit, line_ending, with_line_ending
 from merrow_server.lsp.diagnostics import SOURCE
 from merrow_server.lsp.documents import OpenDiagram, OpenDocument
 from merrow_server.lsp.protocol import FeatureError
@@ -298,11 +298,17 @@ def _in_diagram(
 
 def _matched(diagram: OpenDiagram, sent: list[types.Diagnostic]) -> Iterator[tuple[Diagnostic, types.Diagnostic]]:
     """The findings of the text as it is now that a client speaks of; what is no longer there is passed over."""
+    by_place: dict[tuple[object, ...], types.Diagnostic] = {}
+    for diagnostic in sent:
+        by_place.setdefault((diagnostic.code, *_corners(diagnostic.range)), diagnostic)
     for finding in diagram.analysis.diagnostics:
-        for diagnostic in sent:
-            if diagnostic.code == finding.code and diagnostic.range == diagram.to_lsp(finding.range):
-                yield finding, diagnostic
-                break
+        found = by_place.get((finding.code, *_corners(diagram.to_lsp(finding.range))))
+        if found is not None:
+            yield finding, found
+
+
+def _corners(place: types.Range) -> tuple[int, int, int, int]:
+    return place.start.line, place.start.character, place.end.line, place.end.character
 
 
 def _edits_of(diagram: OpenDiagram, action: Action) -> list[types.TextEdit] | None:
@@ -310,10 +316,8 @@ def _edits_of(diagram: OpenDiagram, action: Action) -> list[types.TextEdit] | No
     edits: Iterable[TextEdit] | None = action.edits()
     if edits is None:
         return None
-    lines = diagram.lines
-    if lines and lines[0].endswith("\r\n"):
-        edits = [TextEdit(edit.range, edit.new_text.replace("\r\n", "\n").replace("\n", "\r\n")) for edit in edits]
-    return diagram.edits_to_lsp(edits)
+    ending = line_ending(diagram.lines)
+    return diagram.edits_to_lsp(with_line_ending(edit, ending) for edit in edits)
 
 
 def _is_repairable(diagram: OpenDiagram) -> bool:

@@ -10,6 +10,7 @@ from merrow_analysis.ide import code_lens as ide_code_lens
 from merrow_server.features.run_commands import DRY_RUN, RUN
 from merrow_server.lsp.documents import OpenDiagram
 from merrow_server.lsp.protocol import InvalidParameters
+from merrow_server.lsp.run_results import OFFLINE_NAME
 from merrow_server.lsp.server import MerrowServer
 
 SHOW_METRICS = "merrow.showMetrics"
@@ -36,6 +37,10 @@ def code_lens(server: MerrowServer, params: types.CodeLensParams) -> list[types.
                     for title, command in ((RUN_TITLE, RUN), (DRY_RUN_TITLE, DRY_RUN))
                 ]
             found.append(types.CodeLens(diagram.to_lsp(place), data=where))
+            last = server.runs.results.of(diagram)
+            if last is not None and last.offline:
+                # Without a command: words to read.
+                found.append(types.CodeLens(diagram.to_lsp(place), types.Command(f"Last run: {OFFLINE_NAME}", "")))
     return found
 
 

@@ -67,14 +67,13 @@ def metrics(server: MerrowServer, arguments: list[Any]) -> dict[str, object]:
 
 def graph(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
     """The typed graph of a workflow, as ``merrow graph`` prints it."""
-    from merrow_analysis.diagnostics import Severity
     from merrow_server.positions import WireRange
     from merrow_server.rendering.graph import graph_object
 
     diagram = the_diagram(server, arguments)
     analysis = diagram.analysis
     if analysis.typed is None:
-        raise InvalidParameters("This diagram is no workflow: it has no PROBLEM and RETURN and names no operator.")
+        raise InvalidParameters(f"This diagram is not a workflow: {analysis.why_no_workflow}.")
 
     def place(span: Range) -> WireRange:
         found = diagram.to_lsp(span)
@@ -83,8 +82,7 @@ def graph(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
             "end": {"line": found.end.line, "character": found.end.character},
         }
 
-    errors = sum(diagnostic.severity is Severity.ERROR for diagnostic in analysis.diagnostics)
-    return graph_object(analysis.typed, diagram.document.uri, place, errors)
+    return graph_object(analysis.typed, diagram.document.uri, place, len(analysis.errors))
 
 
 def explain(server: MerrowServer, arguments: list[Any]) -> str:  # noqa: ARG001

@@ -193,7 +193,7 @@ def _document_named(server: MerrowServer, document: OpenDocument, name: str) -> 
 
 def workflow(diagram: OpenDiagram) -> OpenDiagram:
     if diagram.analysis.typed is None:
-        raise InvalidParameters("The diagram is no workflow: it has no PROBLEM and RETURN and names no operator.")
+        raise InvalidParameters(f"The diagram is not a workflow: {diagram.analysis.why_no_workflow}.")
     return diagram
 
 

@@ -5,6 +5,7 @@ diagram at ``position`` or the last before it; without both the first. The answe
 
 - ``text``, ``version`` and ``direction``, the document's ``diagram`` as a number and ``range``, and how many ``diagrams`` it has;
 - ``kind``: ``flowchart``, ``other`` (a diagram that Merrow does not read) or ``unknown``; ``workflow``: whether it is one;
+  ``why``: why it is not one, as part of a sentence, else null;
 - ``nodes``: ``{id, kind, operator, label, range, places, diagnostics}``, ``places`` being all that is written about the node;
 - ``edges``, in Mermaid's order: ``{id, source, target, label, range, output, port, type, case, drawn, diagnostics}``, ``id``
   being the one that Mermaid gives the path;
@@ -86,6 +87,7 @@ def _answer(document: OpenDocument, number: int) -> dict[str, Any]:
         text=diagram.text,
         kind=analysis.diagram.kind,
         workflow=analysis.is_workflow,
+        why=analysis.why_no_workflow,
         direction=analysis.flow.direction,
         nodes=[encode.node(node) for node in drawn.nodes],
         edges=[encode.edge(edge) for edge in drawn.edges],

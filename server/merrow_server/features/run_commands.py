@@ -7,10 +7,13 @@ Each takes one object, of which all but the document's ``uri`` may be left out:
 - ``model``, in place of the workflow's, and ``budget``, ``{usd, tokens, seconds}``, in place of its own; ``fresh``: take nothing
   from the cache; ``noStore``: keep nothing;
 - ``merrow.runFrom`` makes ``node`` and what follows anew and takes the rest from ``run`` (without it: from the last run);
+- ``reuse`` says what ``merrow.runFrom`` and ``merrow.resume`` do with results of another endpoint than the one that answers now:
+  ``same`` runs them again, ``any`` keeps them; without it the user is asked by ``window/showMessageRequest``;
 - ``merrow.resume`` goes on with ``run``; ``merrow.cancel`` ends ``run``, or all runs of the document, or without one all.
 
-A run answers ``{run, status, outputs, usage, seconds, error?}``, also where it failed or was cancelled; a workflow that can't be
-run at all is an error with a sentence. Meanwhile each event goes out as ``merrow/runEvent``, ``{uri, diagram, event}``.
+A run answers ``{run, status, outputs, usage, seconds, sources, error?, finished_before?, code?, remedy?}``, also where it failed
+or was cancelled. A workflow that can't be run at all is an error with a sentence and the data ``{code, remedy?}``
+(`merrow_server.lsp.runs.refused`). Meanwhile each event goes out as ``merrow/runEvent``, ``{uri, diagram, event}``.
 """
 
 from __future__ import annotations
@@ -45,6 +48,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "noStore": (bool,),
     "ask": (bool,),
     "node": (str,),
+    "reuse": (str,),
     "run": (str,),
 }
 _LIMITS = ("usd", "tokens", "seconds")
@@ -74,7 +78,7 @@ async def run_from(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]
     diagram = _diagram(server, asked)
     last = server.runs.results.of(diagram)
     earlier = asked.get("run") or (None if last is None else last.run)
-    return await _run(server, asked, {"from_node": node, "from_run": earlier})
+    return await _run(server, asked, {"from_node": node, "from_run": earlier, "reuse": asked.get("reuse")})
 
 
 async def dry_run(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
@@ -99,7 +103,7 @@ async def resume(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
     _check_trust(server)
     if asked.get("run") is None:
         raise InvalidParameters("`run` must be the id of a run; `merrow/runs` lists them.")
-    order = Order(0, resume=asked["run"], budget=asked.get("budget", {}))
+    order = Order(0, resume=asked["run"], budget=asked.get("budget", {}), reuse=asked.get("reuse"))
     return await _carry_out(server, order, Place(None, 1), f"Resuming run {asked['run']}")
 
 
@@ -179,6 +183,8 @@ def _asked(arguments: list[Any]) -> dict[str, Any]:
     for limit, value in asked.get("budget", {}).items():
         if limit not in _LIMITS or isinstance(value, bool) or not isinstance(value, (int, float)) or value < 0:
             raise InvalidParameters("`budget` has the numbers `usd`, `tokens` and `seconds`, none below 0.")
+    if asked.get("reuse", "any") not in ("same", "any"):
+        raise InvalidParameters('`reuse` must be "same" or "any".')
     asked.setdefault("diagram", 1)
     return asked
 
@@ -188,7 +194,7 @@ _WORDS = {int: "a whole number from 1", dict: "an object", str: "a text", bool: 
 
 def _check_trust(server: MerrowServer) -> None:
     if not server.runs.trusted:
-        raise refused(UNTRUSTED)
+        raise refused(UNTRUSTED, "untrusted", "trust")
 
 
 def _diagram(server: MerrowServer, asked: dict[str, Any]) -> OpenDiagram:
@@ -198,12 +204,9 @@ def _diagram(server: MerrowServer, asked: dict[str, Any]) -> OpenDiagram:
 
 def _runnable(server: MerrowServer, asked: dict[str, Any]) -> OpenDiagram:
     """The workflow that is meant, where it has no errors. Raises `FeatureError` with the errors that it has."""
-    from merrow_analysis.diagnostics import Severity
-
     diagram = _diagram(server, asked)
     _check_trust(server)
-    found = diagram.analysis.diagnostics
-    errors = [diagram.in_document(one) for one in found if one.severity is Severity.ERROR]
+    errors = [diagram.in_document(one) for one in diagram.analysis.errors]
     name = _name(diagram)
     if errors:
         count = "an error" if len(errors) == 1 else f"{len(errors)} errors"
@@ -211,9 +214,9 @@ def _runnable(server: MerrowServer, asked: dict[str, Any]) -> OpenDiagram:
             f"line {one.range.start.line + 1}: {one.message.rstrip('.')} ({one.code})" for one in errors[:_MOST_ERRORS]
         )
         more = f"; and {len(errors) - _MOST_ERRORS} more" if len(errors) > _MOST_ERRORS else ""
-        raise refused(f"{name} has {count} and is not run: {shown}{more}.")
+        raise refused(f"{name} has {count} and is not run: {shown}{more}.", "workflow", "problems")
     if diagram.analysis.typed is None:
-        raise refused(f"{name} is no workflow: it has neither a `workflow:` block nor a PROBLEM and a RETURN.")
+        raise refused(f"{name} is not a workflow: {diagram.analysis.why_no_workflow}.", "workflow")
     return diagram
 
 
@@ -249,12 +252,16 @@ def _tell(server: MerrowServer, text: str, kind: types.MessageType) -> None:
 
 def _end_text(ended: dict[str, Any]) -> str:
     from merrow_analysis.ide.markup import shortened
+    from merrow_runtime.provenance import answered_by
     from merrow_runtime.values import as_text
     from merrow_server.run_report import cost_text
 
     usage = ended["usage"]
     calls = "1 call" if usage["calls"] == 1 else f"{usage['calls']} calls"
-    figures = f"{calls}, {cost_text(usage)}, {ended['seconds']:.1f} s"
+    by = answered_by((one["endpoint"], one["model"]) for one in ended["sources"])
+    figures = f"{calls}, {cost_text(usage)}, {ended['seconds']:.1f} s" + (f", answered by {by}" if by else "")
+    if ended.get("finished_before"):
+        figures = f"finished before; nothing was called; {figures}"
     if ended["status"] != "finished":
         word = "was cancelled" if ended["status"] == "cancelled" else "failed"
         return f"Run {ended['run']} {word} ({figures}). {ended.get('error', '')}".rstrip()

@@ -36,7 +36,11 @@ async def runs(server: MerrowServer, params: Any) -> list[dict[str, Any]]:
     if not isinstance(limit, int) or not 1 <= limit <= _MOST:
         raise InvalidParameters(f"`limit` must be a whole number from 1 to {_MOST}.")
     name = _workflow(server, asked)
-    return await server.runs.ask(lambda session: _journal().list_runs(session, name, limit))
+    found, damaged = await server.runs.ask(lambda session: _journal().list_runs(session, name, limit))
+    for sentence in damaged:
+        server.runs.warn_once(sentence)
+    listed: list[dict[str, Any]] = found
+    return listed
 
 
 async def show(server: MerrowServer, params: Any) -> dict[str, Any]:

@@ -18,15 +18,41 @@ Buffers = Callable[[Path], str | None]
 """The text of a file that is open in the editor; None for any other."""
 
 
-class Resources:
-    """The files beside a workflow file as the editor has them; remembers which it was asked for."""
+MOST_ASKED = 10_000
+"""Paths that are remembered; where more were asked for, every change of a file may matter."""
 
-    def __init__(self, files: FileProvider, root: Path, buffers: Buffers) -> None:
+
+class Asked:
+    """Absolute paths that were asked for, whether or not there is such a file; a bounded number of them."""
+
+    def __init__(self) -> None:
+        self._paths: set[Path] = set()
+        self._any = False
+
+    def add(self, path: Path) -> None:
+        if len(self._paths) >= MOST_ASKED and path not in self._paths:
+            self._any = True
+        else:
+            self._paths.add(path)
+
+    def has_one_of(self, paths: Iterable[Path]) -> bool:
+        """Whether one of ``paths`` was asked for; also true where too many were to tell."""
+        return self._any or not self._paths.isdisjoint(paths)
+
+
+class Resources:
+    """The files beside a workflow file as the editor has them; remembers which it was asked for.
+
+    ``all_asked`` collects the paths that any of the objects which share it was asked for.
+    """
+
+    def __init__(self, files: FileProvider, root: Path, buffers: Buffers, all_asked: Asked | None = None) -> None:
         self._files = files
         self._root = absolute_path(root)
         self._buffers = buffers
-        self.asked: set[Path] = set()
-        """Absolute paths on which an analysis depends, whether or not there is such a file."""
+        self._all_asked = all_asked
+        self.asked = Asked()
+        """Paths on which an analysis depends."""
 
     @property
     def folder(self) -> Path:
@@ -51,6 +77,8 @@ class Resources:
         except ValueError:
             return None
         self.asked.add(absolute)
+        if self._all_asked is not None:
+            self._all_asked.add(absolute)
         # A file outside the workspace is refused by whoever reads the disk, open or not.
         return self._buffers(absolute) if absolute.is_relative_to(self._root) else None
 
@@ -71,12 +99,15 @@ class Contexts:
         self._buffers = buffers
         self._settings = settings
         self.problems: list[str] = []
+        self.asked = Asked()
+        """Paths on which any analysis in one of the contexts depends."""
         self._configs: dict[Path, Config] = {}
         self._surroundings = Surroundings()
 
     def forget(self) -> None:
-        """Look at the disk again from now on."""
+        """Look at the disk again from now on; contexts that were given out before are used no more."""
         self._surroundings = Surroundings()
+        self.asked = Asked()
         self._configs.clear()
         self.problems.clear()
 
@@ -92,7 +123,7 @@ class Contexts:
         beside = root if settings_file is None else settings_file.parent
         config = config.with_files(lambda file: Path(os.path.relpath(beside / file, base)).as_posix())
         name = None if path is None else Path(os.path.relpath(path, beside)).as_posix()
-        return Context(name, Resources(FileProvider(base, root), root, self._buffers), config)
+        return Context(name, Resources(FileProvider(base, root), root, self._buffers, self.asked), config)
 
     def settings_file(self, path: Path) -> Path | None:
         """The settings file that a file at ``path`` obeys."""
@@ -129,4 +160,4 @@ def is_settings_file(path: Path) -> bool:
 def depends_on(context: Context, paths: Iterable[Path]) -> bool:
     """Whether an analysis in this context asked for one of the files."""
     provider = context.provider
-    return isinstance(provider, Resources) and not provider.asked.isdisjoint(paths)
+    return isinstance(provider, Resources) and provider.asked.has_one_of(paths)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types
 
 from merrow_analysis.diagnostics import Diagnostic, Related, Severity, Tag
+from merrow_analysis.text import LARGEST_TEXT
 from merrow_server.lsp.documents import OpenDiagram, OpenDocument
 from merrow_server.lsp.supports import Supports
 
@@ -35,6 +36,8 @@ def document_diagnostics(document: OpenDocument, supports: Supports, settings: E
     """What is wrong in ``document``, diagram by diagram; at most as many as the settings allow."""
     if not settings.enabled:
         return []
+    if document.kind == "too large":
+        return [_too_large()]
     found = [
         (diagram, diagnostic)
         for diagram in document.diagrams
@@ -54,6 +57,19 @@ def document_diagnostics(document: OpenDocument, supports: Supports, settings: E
             }
         )
     return shown
+
+
+def _too_large() -> PlainDiagnostic:
+    top = {"line": 0, "character": 0}
+    return {
+        "range": {"start": top, "end": top},
+        "message": (
+            f"Merrow does not check documents of more than {LARGEST_TEXT // 1_000_000} million characters."
+            " Make this one smaller, then close it and open it again."
+        ),
+        "severity": int(types.DiagnosticSeverity.Warning),
+        "source": SOURCE,
+    }
 
 
 def _diagnostic(

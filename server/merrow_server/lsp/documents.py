@@ -15,7 +15,7 @@ from urllib.parse import unquote
 from lsprotocol import types
 
 from merrow_analysis.definitions.provider import ResourceError
-from merrow_analysis.text import Position, Range, TextEdit, line_content, split_lines
+from merrow_analysis.text import LARGEST_TEXT, Position, Range, TextEdit, line_content, split_lines
 from merrow_server.lsp.lines import difference, splice
 from merrow_server.positions import Encoding, character_at, position_at
 
@@ -36,7 +36,7 @@ class Locator(Protocol):
     def location(self, path: str) -> Path: ...
 
 
-Kind = Literal["diagram", "markdown", "other"]
+Kind = Literal["diagram", "markdown", "other", "too large"]
 DIAGRAM_LANGUAGES = frozenset({"mermaid", "mmd", "merrow"})
 MARKDOWN_LANGUAGES = frozenset({"markdown", "gfm", "mdx", "quarto", "rmd"})
 
@@ -180,7 +180,11 @@ class OpenDiagram:
 
 
 class OpenDocument:
-    """A document that the client has open. ``version`` is the client's, None where it gives none."""
+    """A document that the client has open. ``version`` is the client's, None where it gives none.
+
+    One of more than `LARGEST_TEXT` characters is of kind "too large": its text is not kept, and it has no diagrams. It stays
+    so until the client sends a whole text again.
+    """
 
     def __init__(
         self,
@@ -198,8 +202,15 @@ class OpenDocument:
         self.language_id = language_id
         self.encoding: Encoding = encoding
         self.path = path
-        self.kind: Kind = kind_of(uri, language_id)
         self.context = context if context is not None else Context()
+        self._take(text)
+
+    def _take(self, text: str) -> None:
+        """Begin with a whole text."""
+        self._size = len(text)
+        self.kind: Kind = kind_of(self.uri, self.language_id) if self._size <= LARGEST_TEXT else "too large"
+        if self.kind == "too large":
+            text = ""
         self._lines = [] if self.kind == "diagram" else split_lines(text)
         self._diagrams = [OpenDiagram(self, text)] if self.kind == "diagram" else []
         self._outdated = self.kind == "markdown"
@@ -241,14 +252,27 @@ class OpenDocument:
 
     def edit(self, edit: TextEdit) -> None:
         """Replace a range of the document."""
-        if self.kind == "diagram":
+        if self.kind == "too large":
+            return
+        self._size += len(edit.new_text) - _length(self.lines, edit.range)
+        if self._size > LARGEST_TEXT:
+            self._give_up()
+        elif self.kind == "diagram":
             self._diagrams[0].edit(edit)
         else:
             splice(self._lines, edit)
             self._outdated = self.kind == "markdown"
 
+    def _give_up(self) -> None:
+        """Forget a text that has become too large."""
+        self.kind = "too large"
+        self._lines, self._diagrams, self._outdated = [], [], False
+
     def replace(self, text: str) -> None:
         """Make ``text`` the document's text; what is known about lines that stay is kept."""
+        if self.kind == "too large" or len(text) > LARGEST_TEXT:
+            self._take(text)
+            return
         edit = difference(self.lines, split_lines(text))
         if edit is not None:
             self.edit(edit)
@@ -331,6 +355,13 @@ def _plain_range(lines: Sequence[str], place: Range, encoding: Encoding) -> dict
         "start": {"line": start[0], "character": character_at(lines, start, encoding)},
         "end": {"line": end[0], "character": character_at(lines, end, encoding)},
     }
+
+
+def _length(lines: Sequence[str], place: Range) -> int:
+    """How many characters a range of the text has."""
+    start, end = place
+    whole = sum(len(line) for line in lines[start.line : end.line])
+    return whole + (end.column if end.line < len(lines) else 0) - (start.column if start.line < len(lines) else 0)
 
 
 def kind_of(uri: str, language_id: str = "") -> Kind:

@@ -120,12 +120,13 @@ class Reports:
         """Check files that are not open again: those that depend on ``changed``, or all. Whether there are any."""
         from merrow_server.lsp.contexts import depends_on
 
-        paths = None if changed is None else list(changed)
-        stale = [
-            path
-            for path, file in self._files.items()
-            if paths is None or path in paths or depends_on(file.context, paths)
-        ]
+        paths = None if changed is None else set(changed)
+        if paths is None:
+            stale = list(self._files)
+        elif self._server.surroundings.contexts.asked.has_one_of(paths):
+            stale = [path for path, file in self._files.items() if path in paths or depends_on(file.context, paths)]
+        else:
+            stale = [path for path in paths if path in self._files]
         for path in stale:
             del self._files[path]
         return bool(stale)

@@ -51,7 +51,7 @@ class Inputs:
         if wanted and not self._server.supports.asks_for_inputs:
             missing = [node.id for node in wanted if node.id not in values]
             if missing:
-                raise FeatureError(_missing(missing), types.LSPErrorCodes.RequestFailed)
+                raise FeatureError(_missing(missing), types.LSPErrorCodes.RequestFailed, {"code": "input"})
         else:
             for node in wanted:
                 values[node.id] = await self._ask(diagram, number, node, values.get(node.id))
@@ -83,7 +83,7 @@ class Inputs:
             answer = answer.get("value")
         if answer is None:
             sentence = f"No value was given for the input {node.id}; the workflow is not run."
-            raise FeatureError(sentence, types.LSPErrorCodes.RequestCancelled)
+            raise FeatureError(sentence, types.LSPErrorCodes.RequestCancelled, {"code": "input"})
         return answer
 
     @staticmethod

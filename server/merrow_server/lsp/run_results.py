@@ -19,12 +19,16 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 
+OFFLINE_NAME = "embedded model (offline)"
+"""What users read in place of a model's name where the embedded model answers."""
 _KEPT = 2_000
 """Characters of a result that are kept for showing; the journal has all of it."""
 _REFRESH = 1.0
 """Seconds between two times that the client is asked to draw hints anew while a run goes on."""
 _WORTH_TELLING = 0.05
 """Seconds below which the time of a node is no news."""
+_OFFLINE = "merrow:offline"
+"""`merrow_runtime.provenance.OFFLINE_ORIGIN`; the runtime is not imported here."""
 _STATES = {
     "node_started": "running",
     "node_finished": "finished",
@@ -43,10 +47,11 @@ class NodeResult:
     text: str = ""
     usage: Json = field(default_factory=dict)
     seconds: float = 0.0
+    answered_by: str = ""
 
     @property
     def figures(self) -> list[str]:
-        """Tokens, cost and time, as far as there are any."""
+        """Tokens, cost, who answered, and time, as far as there are any."""
         from merrow_server.run_report import cost_text
 
         shown = []
@@ -55,6 +60,8 @@ class NodeResult:
             shown.append(f"{tokens:,} tokens")
         if self.usage.get("calls"):
             shown.append(cost_text(self.usage))
+        if self.answered_by:
+            shown.append(self.answered_by.replace("embedded model", OFFLINE_NAME))
         if self.seconds >= _WORTH_TELLING:
             shown.append(f"{self.seconds:.1f} s")
         return shown
@@ -66,6 +73,8 @@ class LastRun:
 
     run: str
     text: str
+    offline: bool = False
+    """Whether the embedded model answers."""
     nodes: dict[str, NodeResult] = field(default_factory=dict)
 
 
@@ -96,6 +105,10 @@ class Results:
             if last is None or event["run"] != last.run:
                 continue
             node, kind = event["node"], event["event"]
+            if kind == "run_started":
+                last.offline = event.get("endpoint") == _OFFLINE
+                if last.offline and self._server.supports.refresh_code_lenses:
+                    self._server.protocol.send_request(types.WORKSPACE_CODE_LENS_REFRESH)
             if node is not None and kind in _STATES:
                 last.nodes[node] = _result(event)
             if kind == "node_failed":
@@ -130,15 +143,18 @@ class Results:
 
 
 def _result(event: Json) -> NodeResult:
+    from merrow_runtime.provenance import answered_by
     from merrow_runtime.values import as_text
 
     status = _STATES[event["event"]]
     text = str(event.get("error") or event.get("reason") or event.get("case") or "")
     outputs = event.get("outputs")
     if outputs and not text:
-        text = as_text(next(iter(outputs.values())))
+        several = len(outputs) > 1
+        text = "\n".join(f"{name}: {as_text(value)}" if several else as_text(value) for name, value in outputs.items())
     usage = event.get("usage") or {}
-    return NodeResult(event["run"], status, text[:_KEPT], dict(usage), float(event.get("seconds", 0.0)))
+    by = answered_by((one["endpoint"], one["model"]) for one in event.get("sources", ()))
+    return NodeResult(event["run"], status, text[:_KEPT], dict(usage), float(event.get("seconds", 0.0)), by)
 
 
 def _ends_runs(found: Diagnostic) -> bool:

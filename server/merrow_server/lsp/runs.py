@@ -21,6 +21,7 @@ from merrow_server.lsp.execution import EXECUTION
 from merrow_server.lsp.protocol import FeatureError
 from merrow_server.lsp.run_inputs import Inputs
 from merrow_server.lsp.run_progress import RunProgress
+from merrow_server.lsp.run_questions import ask_about_reuse
 from merrow_server.lsp.run_results import Results
 from merrow_server.runs.keys import Keys
 from merrow_server.runs.worker import Worker
@@ -71,6 +72,7 @@ class Runs:
         self._session: Session | None = None
         self._tickets = itertools.count(1)
         self._ending = False
+        self._warned: set[str] = set()
         self.live: dict[int, LiveRun] = {}
         self.keys = Keys()
         self.inputs = Inputs(server)
@@ -79,10 +81,23 @@ class Runs:
         """Whether the user trusts the workspace; a client that has no such notion says nothing about it."""
 
     async def carry_out(self, order: Order, place: Place, title: str) -> Json:
-        """Run to the end, tell the client of it meanwhile; how it ended.
+        """Run to the end, tell the client of it meanwhile; how it ended. The user is asked about results of other endpoints.
 
         The run is cancelled with the request that it answers. Raises `FeatureError` with a sentence where it can't be begun.
         """
+        try:
+            return await self._carry_out(order, place, title)
+        except Exception as problem:
+            from merrow_runtime.provenance import ForeignResults
+
+            if not isinstance(problem, ForeignResults):
+                raise
+            found = problem
+        reuse = await ask_about_reuse(self._server, found)
+        return await self._carry_out(replace(order, reuse=reuse), place, title)
+
+    async def _carry_out(self, order: Order, place: Place, title: str) -> Json:
+        """The same unasked. Raises `ForeignResults` too."""
         order = replace(order, ticket=next(self._tickets))
         loop = asyncio.get_running_loop()
         progress = RunProgress(self._server, title, lambda: self.cancel(order.ticket))
@@ -121,6 +136,12 @@ class Runs:
 
         return await self._ask(called)
 
+    def warn_once(self, sentence: str) -> None:
+        """Show the user a sentence, the first time it is to be said."""
+        if sentence not in self._warned:
+            self._warned.add(sentence)
+            self._server.window_show_message(types.ShowMessageParams(types.MessageType.Warning, sentence))
+
     async def stop(self) -> None:
         """Cancel all runs and wait for their end, though not for ever."""
         self._ending = True
@@ -156,9 +177,12 @@ class Runs:
             return await asyncio.wrap_future(future)
         except Exception as problem:
             from merrow_runtime.errors import RunFailure
+            from merrow_runtime.provenance import ForeignResults
 
+            if isinstance(problem, ForeignResults):
+                raise
             if isinstance(problem, RunFailure):
-                raise refused(str(problem)) from None
+                raise refused(str(problem), problem.code, problem.needs) from None
             raise
 
     def _begun(self, live: LiveRun, run: str, name: str) -> None:
@@ -192,6 +216,11 @@ class Runs:
             self.results.take(diagram, events)
 
 
-def refused(sentence: str) -> FeatureError:
-    """An answer that says in one sentence why something isn't done."""
-    return FeatureError(sentence, types.LSPErrorCodes.RequestFailed)
+def refused(sentence: str, code: str = "usage", remedy: str | None = None) -> FeatureError:
+    """An answer that says in one sentence why something isn't done.
+
+    Its data, ``{code, remedy?}``, is for programs: the kind of failure, and what the user can do about it (``key``, ``packages``:
+    supply them; ``problems``: look at the errors of the text; ``trust``: trust the workspace).
+    """
+    data = {"code": code} if remedy is None else {"code": code, "remedy": remedy}
+    return FeatureError(sentence, types.LSPErrorCodes.RequestFailed, data)

@@ -13,6 +13,7 @@ import logging
 import os
 import re
 import select
+import signal
 import sys
 import threading
 from collections.abc import Iterator
@@ -155,9 +156,20 @@ async def _serve_stdio(server: MerrowServer, input_descriptor: int, output_descr
     connection = Connection(server)
     server.connect(connection, _Output(output_descriptor, connection))
     loop = asyncio.get_running_loop()
+    _end_with_signals(connection)
     thread = threading.Thread(target=_read_ahead, args=(input_descriptor, connection, loop), daemon=True)
     thread.start()
     return await connection.ended()
+
+
+def _end_with_signals(connection: Connection) -> None:
+    """End as when the client goes, so that runs come to their end in the journal. An ignored SIGHUP (`nohup`) stays so."""
+    signals = [signal.SIGTERM]
+    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
+        signals.append(signal.SIGHUP)
+    for number in signals:
+        with contextlib.suppress(NotImplementedError, ValueError):  # Windows; a thread that is not the main one
+            asyncio.get_running_loop().add_signal_handler(number, connection.closed)
 
 
 def _read_ahead(descriptor: int, connection: Connection, loop: asyncio.AbstractEventLoop) -> None:
@@ -209,6 +221,7 @@ async def _serve_tcp(server: MerrowServer, port: int) -> int:
                 connection.receive(data)
         connection.closed()
 
+    _end_with_signals(connection)
     listener = await asyncio.start_server(connected, "127.0.0.1", port)
     print(f"Merrow listens on 127.0.0.1:{listener.sockets[0].getsockname()[1]}.", file=sys.stderr, flush=True)  # noqa: T201
     code = await connection.ended()

@@ -104,7 +104,7 @@ class Workspace:
             self.reload()
             return
         stale = self._server.reports.forget_files(changed)
-        dependent = [one for one in self._server.documents.values() if depends_on(one.context, changed)]
+        dependent = self._readers(changed)
         for document in dependent:
             document.refresh(self.context_of(document))
         if dependent or stale:
@@ -120,11 +120,18 @@ class Workspace:
             return
         if document.kind == "other":
             self._server.reports.forget_files((path,))
-        dependent = [one for one in self._server.documents.values() if depends_on(one.context, (path,))]
+        dependent = self._readers({path})
         for one in dependent:
             one.refresh(one.context)
         if dependent:
             self._check_again(dependent)
+
+    def _readers(self, paths: set[Path]) -> list[OpenDocument]:
+        """The open documents whose analysis asked for one of the files."""
+        # Most files are read by no other: with thousands of documents open, a keystroke must not look at all of them.
+        if not self.contexts.asked.has_one_of(paths):
+            return []
+        return [one for one in self._server.documents.values() if depends_on(one.context, paths)]
 
     def closed(self, document: OpenDocument) -> None:
         """A document was closed: its file on disk counts from now on."""
@@ -164,7 +171,8 @@ class Workspace:
 
     def _buffer(self, path: Path) -> str | None:
         document = self._buffers.get(path)
-        return None if document is None else document.text
+        # What is on disk is refused with a sentence where that is too large as well.
+        return None if document is None or document.kind == "too large" else document.text
 
     def _settings_of(self, path: Path | None) -> EditorSettings:
         folder = self.folder_of(path)

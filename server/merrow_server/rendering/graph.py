@@ -27,8 +27,8 @@ def graph_object(graph: TypedGraph, file: str, place: Place, errors: int) -> dic
         "outputs": [node.id for node in graph.outputs],
         "nodes": [_node(node, index, place) for node in graph.nodes],
         "edges": [_edge(edge, place) for edge in graph.edges],
-        "order": [graph.nodes[number].id for number in graph.order],
-        "cycles": [[graph.nodes[number].id for number in cycle] for cycle in graph.cycles],
+        "order": [graph.node(number).id for number in graph.order],
+        "cycles": [[graph.node(number).id for number in cycle] for cycle in graph.cycles],
     }
 
 
@@ -86,7 +86,7 @@ def _plain(value: object) -> object:
 def graph_text(graph: TypedGraph) -> Iterator[str]:
     """The graph in lines: the nodes in the order they run, each with what enters it and what it gives."""
     for number in graph.order:
-        node = graph.nodes[number]
+        node = graph.node(number)
         yield f"{visible(node.id)}: {node.operator or 'unknown'}{_signature(node)}"
         for edge in node.incoming:
             yield f"  <- {visible(edge.source.id)}{_carried(edge)}"

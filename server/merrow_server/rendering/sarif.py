@@ -128,7 +128,12 @@ def _uri(name: str) -> str:
     path = Path(name)
     if path.is_absolute():
         return path.as_uri()
-    return quote(path.as_posix().encode("utf-8", "surrogateescape"))
+    try:
+        written = path.as_posix().encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        # Windows allows half a pair of surrogates in a file name.
+        written = path.as_posix().encode("utf-8", "surrogatepass")
+    return quote(written)
 
 
 def _printable(text: str) -> str:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from merrow_analysis.text import Range
+if TYPE_CHECKING:
+    from merrow_analysis.text import Range
 
 TAB = 4
 LINES_SHOWN = 4
@@ -14,7 +15,8 @@ LINES_SHOWN = 4
 _LEAD, _TAIL = 60, 60
 """How many characters of a long line are shown before the mark, and after its beginning."""
 _UNPRINTABLE = re.compile(
-    "[\x00-\x08\x0a-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]"
+    "[\x00-\x08\x0a-\x1f\x7f-\x9f\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    "\ud800-\udfff\U000e0000-\U000e007f]"
 )
 
 

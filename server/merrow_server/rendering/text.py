@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import click
-
 from merrow_analysis.diagnostics import Applicability, Diagnostic, Fix, Severity
 from merrow_analysis.text import Range
 from merrow_server.rendering.snippet import marked_lines, visible
+from merrow_server.rendering.terminal import style
 from merrow_server.report import FileReport, OtherFile, Report
 
 _COLOUR = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.HINT: "cyan"}
@@ -17,7 +16,7 @@ _DIM = "bright_black"
 
 
 def render_file(file: FileReport) -> str:
-    """All findings in one file, in ANSI colours (`click.echo` removes them where nobody sees them)."""
+    """All findings in one file, with colours for `echo`."""
     return "\n".join(line for diagnostic in file.diagnostics for line in (*_finding(file, diagnostic), ""))
 
 
@@ -26,43 +25,43 @@ def _finding(file: FileReport, diagnostic: Diagnostic) -> Iterator[str]:
     shown = diagnostic.related[:_RELATED_SHOWN]
     numbers = [diagnostic.range.end.line, *(related.range.end.line for related in shown)]
     gutter = len(str(max(numbers) + 1))
-    label = click.style(f"{diagnostic.severity.value}[{diagnostic.code}]", fg=colour, bold=True)
+    label = style(f"{diagnostic.severity.value}[{diagnostic.code}]", fg=colour, bold=True)
     here = OtherFile(file.name, file.lines)
-    yield f"{_place(here, diagnostic.range)}: {label} {click.style(visible(diagnostic.message), bold=True)}"
+    yield f"{_place(here, diagnostic.range)}: {label} {style(visible(diagnostic.message), bold=True)}"
     yield from _snippet(here, diagnostic.range, gutter, colour)
     for related in shown:
         other = file.other(related.file)
-        arrow = " " * gutter + click.style("--> ", fg="blue", bold=True)
+        arrow = " " * gutter + style("--> ", fg="blue", bold=True)
         yield f"{arrow}{_place(other, related.range)}: {visible(related.message)}"
         yield from _snippet(other, related.range, gutter, "blue")
     if len(diagnostic.related) > len(shown):
-        yield " " * gutter + click.style(f" ... and {len(diagnostic.related) - len(shown)} more places", fg=_DIM)
+        yield " " * gutter + style(f" ... and {len(diagnostic.related) - len(shown)} more places", fg=_DIM)
     for fix in diagnostic.fixes:
-        yield " " * gutter + click.style(" = ", fg="blue", bold=True) + _help(fix)
+        yield " " * gutter + style(" = ", fg="blue", bold=True) + _help(fix)
 
 
 def _place(file: OtherFile, place: Range) -> str:
     """``path:line:column``, counted from 1 as people and editors do, columns in characters."""
-    name = click.style(visible(file.name), bold=True)
+    name = style(visible(file.name), bold=True)
     return f"{name}:{place.start.line + 1}:{place.start.column + 1}"
 
 
 def _snippet(file: OtherFile, place: Range, gutter: int, colour: str) -> Iterator[str]:
     if place.start.line >= len(file.lines):
         return
-    bar = click.style("|", fg="blue", bold=True)
+    bar = style("|", fg="blue", bold=True)
     yield f"{' ' * gutter} {bar}"
     for number, text, mark in marked_lines(file.lines, place):
         shown = "" if number is None else str(number)
-        yield f"{click.style(shown.rjust(gutter), fg='blue', bold=True)} {bar} {text}".rstrip()
+        yield f"{style(shown.rjust(gutter), fg='blue', bold=True)} {bar} {text}".rstrip()
         if mark:
-            yield f"{' ' * gutter} {bar} {click.style(mark, fg=colour, bold=True)}"
+            yield f"{' ' * gutter} {bar} {style(mark, fg=colour, bold=True)}"
 
 
 def _help(fix: Fix) -> str:
     title = visible(fix.title).removesuffix(".")
     how = "--fix does it" if fix.applicability >= Applicability.SAFE else "look before you use it: --fix --unsafe-fixes"
-    return f"{click.style('help:', fg='green', bold=True)} {title} {click.style(f'({how})', fg=_DIM)}"
+    return f"{style('help:', fg='green', bold=True)} {title} {style(f'({how})', fg=_DIM)}"
 
 
 def summary(report: Report) -> str:
@@ -71,7 +70,7 @@ def summary(report: Report) -> str:
     if not count:
         return ""
     kinds = [
-        click.style(counted(count[severity], severity.value), fg=_COLOUR[severity], bold=True)
+        style(counted(count[severity], severity.value), fg=_COLOUR[severity], bold=True)
         for severity in Severity
         if count[severity]
     ]

@@ -12,13 +12,16 @@ from merrow_server.runs.session import Session
 Json = dict[str, Any]
 
 
-def list_runs(session: Session, workflow: str | None, limit: int) -> list[Json]:
-    """The newest runs, newest first, of one workflow where its name is given. Raises `StoreFailure`."""
+def list_runs(session: Session, workflow: str | None, limit: int) -> tuple[list[Json], list[str]]:
+    """The newest runs, newest first, of one workflow where its name is given; and a sentence about each record that is
+    damaged. Raises `StoreFailure`.
+    """
     running = session.running
+    damaged: list[str] = []
     return [
         {**run_object(run), **place_of(run.workflow), "here": run.id in running}
-        for run in session.store.runs(limit, workflow)
-    ]
+        for run in session.store.runs(limit, workflow, damaged.append)
+    ], damaged
 
 
 def show_run(session: Session, run: str, node: str | None) -> Json:
@@ -30,7 +33,7 @@ def show_run(session: Session, run: str, node: str | None) -> Json:
 
 def delete_run(session: Session, run: str) -> Json:
     """Take a run out of the journal. Raises `StoreFailure` while a process works on it."""
-    identity = session.store.run(run).id
+    identity = session.store.identity(run)
     session.store.delete(identity)
     return {"run": identity}
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from merrow_analysis.definitions.configuration import Config
     from merrow_analysis.definitions.provider import Provider
     from merrow_analysis.markdown import Fence
+    from merrow_runtime.provenance import Reuse
 
 _PATIENCE = 30.0
 """Seconds that reading a file through the editor's side may take."""
@@ -38,7 +39,7 @@ class WorkflowText:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """A run to begin, or with ``resume`` one to go on with; ``from_node`` and ``from_run`` as `RunOptions` has them."""
+    """A run to begin, or with ``resume`` one to continue; ``from_node``, ``from_run``, ``reuse`` as in `RunOptions`."""
 
     ticket: int
     workflow: WorkflowText | None = None
@@ -47,6 +48,7 @@ class Order:
     model: str | None = None
     from_node: str | None = None
     from_run: str | None = None
+    reuse: Reuse | None = None
     budget: Mapping[str, Any] = field(default_factory=dict)
     fresh: bool = False
     no_store: bool = False

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from merrow_runtime.api import resume, start
-from merrow_runtime.errors import RunFailure, UsageFailure
+from merrow_runtime.errors import RunFailure, StoreFailure, UsageFailure
 from merrow_runtime.events import Event
 from merrow_runtime.loading import configuration
 from merrow_runtime.models.trust import WorkspaceValue
 from merrow_runtime.options import RunOptions
 from merrow_runtime.planning import dry_run
 from merrow_runtime.running import Run, RunResult
-from merrow_runtime.store.database import Store
+from merrow_runtime.store.database import Store, damaged_run
 from merrow_runtime.usage import NOTHING
 from merrow_runtime.workflow import Workflow, check_workflow, restore
 from merrow_runtime.workspace import Surroundings
@@ -112,8 +112,11 @@ class Session:
         """The workflow that is ordered, and the endpoint's address where the journal says it."""
         if order.workflow is not None:
             return check(order.workflow), None
-        snapshot = self.store.run(order.resume or "").snapshot
-        return restore(snapshot["workflow"]), snapshot.get("base_url")
+        record = self.store.run(order.resume or "")
+        try:
+            return restore(record.snapshot["workflow"]), record.snapshot.get("base_url")
+        except (KeyError, TypeError, AttributeError):
+            raise StoreFailure(damaged_run(record.id)) from None
 
     def _begin(self, order: Order, workflow: Workflow, access: Access) -> Run:
         options = RunOptions(
@@ -125,6 +128,7 @@ class Session:
             budget_seconds=order.budget.get("seconds"),
             fresh=order.fresh,
             no_store=order.no_store,
+            reuse=order.reuse,
             stream=True,
         )
         if order.resume is not None:
@@ -198,13 +202,9 @@ def _broken(run: str, kind: str) -> Json:
 
 
 def _ended(result: RunResult) -> Json:
-    shown: Json = {
-        "run": result.run,
-        "status": result.status,
-        "outputs": dict(result.outputs),
-        "usage": result.usage.to_json(),
-        "seconds": result.seconds,
-    }
-    if result.error is not None:
-        shown["error"] = result.error
+    shown: Json = {"run": result.run, "status": result.status, **result.to_json()}
+    if result.failure is not None:
+        shown["code"] = result.failure.code
+        if result.failure.needs is not None:
+            shown["remedy"] = result.failure.needs
     return shown

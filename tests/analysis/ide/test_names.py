@@ -96,7 +96,8 @@ def test_a_prompt_in_a_file() -> None:
     assert target.file == "prompt.py"
     assert target.name == Range(Position(1, 0), Position(1, 6))
     assert references(found.analysis, found.position)[-1].file == "prompt.py"
-    assert all(place.file is None for place in references(found.analysis, found.position, declarations=False))
+    uses = references(found.analysis, found.position, declarations=False)
+    assert [place.file for place in uses] == [None]
 
 
 @pytest.mark.parametrize(

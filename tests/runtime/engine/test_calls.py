@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections import Counter
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 from tests.runtime.engine.fakes import FakeEndpoint, workflow
@@ -380,3 +381,50 @@ async def test_a_chain_whose_calls_never_wait_can_be_cancelled() -> None:
             run.cancel()
     assert (await run.result()).status == "cancelled"
     assert len(endpoint.seen) < 10
+
+
+@pytest.mark.parametrize(("reached", "calls"), [(True, 2), (False, 0)])
+async def test_a_call_that_is_stopped_counts_where_it_can_have_been_sent(reached: bool, calls: int) -> None:
+    """The endpoint goes away while a call is on its way there; or it was never there at all."""
+    under_way = asyncio.Event()
+
+    async def answer(request: ModelRequest) -> str | Exception:
+        match request.messages[0].content:
+            case "waits":
+                under_way.set()
+                await asyncio.Event().wait()
+            case "fails":
+                await under_way.wait()
+                return EndpointFailure("It can't be reached.", fatal=True, sent=False)
+        return "fine"
+
+    first = ('A@{op: Custom, prompt: "first"}', "PROBLEM --> A", "A --> B & C") if reached else ("PROBLEM --> B & C",)
+    lines = (
+        'B@{op: Custom, prompt: "waits"}',
+        'C@{op: Custom, prompt: "fails"}',
+        "E@{op: ScEnsemble}",
+        "B & C --> E --> RETURN",
+    )
+    result = await merrow_runtime.run(
+        workflow(*first, *lines), {"problem": "x"}, endpoint=FakeEndpoint(answer), store=MemoryStore()
+    )
+    assert (result.status, result.usage.calls) == ("failed", calls)
+
+
+@pytest.mark.parametrize(("said", "learned"), [("no JSON at all", True), ('{"other": 1}', False)])
+async def test_an_endpoint_is_told_that_an_answer_ignored_its_schema(said: str, learned: bool) -> None:
+    """JSON of another shape is the model's mistake, not the server's."""
+
+    class Learning(FakeEndpoint):
+        models: ClassVar[list[str]] = []
+
+        def learn_ignored_schema(self, model: str) -> None:
+            self.models.append(model)
+
+    Learning.models.clear()
+    flow = workflow("R@{op: Review}", "PROBLEM -->|problem| R", "PROBLEM -->|solution| R", "R --> RETURN")
+    endpoint = Learning(lambda _: said)
+    options = RunOptions(model="m")
+    await merrow_runtime.run(flow, {"problem": "x"}, endpoint=endpoint, store=MemoryStore(), options=options)
+    assert endpoint.seen
+    assert endpoint.models == (["m"] * len(endpoint.seen) if learned else [])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from tests.runtime.engine.fakes import FakeEndpoint, flowchart, names_of, workfl
 import merrow_runtime
 from merrow_runtime import RunOptions, UsageFailure
 from merrow_runtime.errors import EndpointFailure, StoreFailure
+from merrow_runtime.operators.custom import Custom
 from merrow_runtime.requests import ModelRequest
 from merrow_runtime.store.contract import RunRecord
 from merrow_runtime.store.database import Store
@@ -269,9 +271,9 @@ async def test_no_other_endpoint_goes_on_with_a_run_unasked(tmp_path: Path, monk
     monkeypatch.setenv("MERROW_CONFIG_DIR", str(tmp_path))
     store = MemoryStore()
     failed = await merrow_runtime.run(workflow(*CHAIN), {"problem": "p"}, endpoint=failing_at("second"), store=store)
-    with pytest.raises(UsageFailure, match=r"by http://fake.test, and the embedded offline model would .* --base-url"):
+    with pytest.raises(UsageFailure, match=r"by http://fake.test, but the embedded offline model would .* --base-url"):
         merrow_runtime.resume(failed.run, store=store)
-    options = RunOptions(base_url="offline")
+    options = RunOptions(base_url="offline", reuse="any")
     resumed = await merrow_runtime.resume(failed.run, store=store, options=options).result()
     assert resumed.status == "finished"
 
@@ -304,3 +306,64 @@ async def test_a_journal_that_another_program_holds_is_waited_for_while_all_else
     assert len(store.calls(run.id)) == 3
     assert store.run(run.id).status == "finished"
     store.close()
+
+
+async def test_results_of_an_older_version_of_an_operator_are_not_reused(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = MemoryStore()
+    first = await merrow_runtime.run(workflow(*CHAIN), {"problem": "x"}, endpoint=saying(), store=store)
+    options = RunOptions(from_run=first.run)
+    same = await merrow_runtime.run(workflow(*CHAIN), endpoint=saying(), store=store, options=options)
+    assert {name for name, node in same.nodes.items() if node.status == "reused"} == {"A", "B", "C"}
+    monkeypatch.setattr(Custom, "version", Custom.version + 1)
+    newer = await merrow_runtime.run(workflow(*CHAIN), endpoint=saying(), store=store, options=options)
+    assert {name for name, node in newer.nodes.items() if node.status == "reused"} == set()
+
+
+async def test_resuming_a_finished_run_changes_nothing_and_calls_nothing(tmp_path: Path) -> None:
+    store = Store.open(tmp_path / "runs.sqlite")
+    first = await merrow_runtime.run(workflow(*CHAIN), {"problem": "x"}, endpoint=saying(), store=store)
+    before = store.run(first.run), store.nodes(first.run), store.calls(first.run)
+    endpoint, recording = saying("?"), tmp_path / "r.jsonl"
+    for options in (RunOptions(), RunOptions(budget_tokens=1), RunOptions(record=recording, base_url="offline")):
+        run = merrow_runtime.resume(first.run, endpoint=endpoint, store=store, options=options)
+        result = await run.result()
+        assert result.finished_before
+        assert (result.status, result.outputs, result.usage) == ("finished", first.outputs, first.usage)
+        assert result.seconds == before[0].seconds > 0
+        assert (await names_of(run))[-1] == ("run_finished", None)
+        assert {node for event, node in await names_of(run) if event == "node_finished"} == set(first.nodes)
+    assert endpoint.seen == []
+    assert (store.run(first.run), store.nodes(first.run), store.calls(first.run)) == before
+    store.close()
+    options = RunOptions(replay=recording)
+    replayed = await merrow_runtime.run(workflow(*CHAIN), {"problem": "x"}, options=options, store=MemoryStore())
+    assert replayed.outputs == first.outputs
+
+
+async def test_the_time_of_a_run_is_that_of_its_work_and_not_of_the_pause_between() -> None:
+    store = MemoryStore()
+    first = await merrow_runtime.run(workflow(*CHAIN), {"problem": "x"}, endpoint=failing_at("third"), store=store)
+    store._database.execute("UPDATE runs SET started = started - 86400, ended = ended - 86000, seconds = 1000.0")
+    result = await merrow_runtime.resume(first.run, endpoint=saying(), store=store).result()
+    assert store.run(first.run).seconds == pytest.approx(1000.0 + result.seconds, abs=1.0)
+
+
+async def test_the_journal_gives_back_what_the_run_told_of_its_nodes() -> None:
+    """A node that is skipped included: it has no definition, since it did not run."""
+    store = MemoryStore()
+    flow = workflow(
+        CHAIN[0], CHAIN[1], CHAIN[2], "D{which?}:::DecisionOp", "PROBLEM --> A --> D", "D -- first! --> B", "D -- else --> C",
+        "PROBLEM --> B & C", "B & C --> RETURN",
+    )  # fmt: skip
+    result = await merrow_runtime.run(flow, {"problem": "x"}, endpoint=saying(), store=store)
+    assert {name: node.status for name, node in result.nodes.items() if name in "BC"} in (
+        {"B": "finished", "C": "skipped"},
+        {"B": "skipped", "C": "finished"},
+    )
+    kept = {node.node: node for node in store.nodes(result.run)}
+    assert kept.keys() == result.nodes.keys()
+    for name, told in result.nodes.items():
+        found = kept[name]
+        assert (found.ended, found.started) == (pytest.approx(told.ended), pytest.approx(told.started))
+        assert replace(found, started=0, ended=0, memory=()) == replace(told, started=0, ended=0, memory=())
+        assert list(found.memory) == list(told.memory)

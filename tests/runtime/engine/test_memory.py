@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
 from tests.runtime.engine.fakes import FakeEndpoint, answered, workflow
 
 import merrow_runtime
@@ -82,3 +83,22 @@ async def test_a_summary_is_one_journalled_call() -> None:
     assert [call.key.step for call in store.calls(result.run, "C")] == ["memory", "answer"]
     assert [entry["text"] for entry in result.nodes["C"].memory] == ["a summary"]
     assert result.usage.calls == 4
+
+
+@pytest.mark.parametrize(("first", "second"), [("a", "other"), ("other", "b")])
+async def test_of_two_gates_only_the_one_that_is_open_is_looked_behind(first: str, second: str) -> None:
+    """C is reached by the case of either Decision, and remembers what led to the one that chose it."""
+    lines = (
+        'R@{op: Custom, prompt: "r"}', 'S@{op: Custom, prompt: "s"}', "D0{first?}:::DecisionOp", "D1{second?}:::DecisionOp",
+        *CHAIN[:3], "PROBLEM --> R --> D0", "PROBLEM --> S --> D1", "D0 -- a --> C", "D0 -- else --> A", "PROBLEM --> A",
+        "D1 -- b --> C", "D1 -- else --> B", "PROBLEM --> B", "PROBLEM --> C", 'E@{op: Custom, prompt: "e"}',
+        "PROBLEM & A & B & C --> E --> RETURN",
+        "C@{memory: all}",
+    )  # fmt: skip
+    answers = {"r": first, "s": second}
+    endpoint = FakeEndpoint(lambda request: answers.get(prompt_of(request), "x"))
+    flow = workflow(*lines)
+    result = await merrow_runtime.run(flow, {"problem": "what?"}, endpoint=endpoint, store=MemoryStore())
+    assert result.status == "finished", result.error
+    assert result.nodes["C"].status == "finished"
+    assert [entry["node"] for entry in result.nodes["C"].memory] == ["R" if first == "a" else "S"]

@@ -6,7 +6,6 @@ Valid workflows are made up, and run on a fake endpoint with every outcome of ev
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 from collections.abc import Iterator, Mapping
 from itertools import islice, product
@@ -14,6 +13,7 @@ from itertools import islice, product
 from hypothesis import HealthCheck, assume, event, given, settings
 from hypothesis import strategies as st
 from tests.analysis.test_liveness import workflows as with_decisions
+from tests.examples import examples
 from tests.runtime.engine.fakes import FakeEndpoint, answered
 from tests.workflows import workflows as of_all_operators
 
@@ -25,7 +25,7 @@ from merrow_runtime.operators.shapes import is_of, shape_of
 from merrow_runtime.requests import ModelRequest
 from merrow_runtime.store.memory import MemoryStore
 
-EXAMPLES = int(os.environ.get("MERROW_EXAMPLES", "60"))
+EXAMPLES = examples(60)
 MOST_OUTCOMES = 40
 _MARK = re.compile(r"this is node (\w+)")
 

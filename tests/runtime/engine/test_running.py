@@ -10,6 +10,7 @@ from tests.runtime.engine.fakes import FakeEndpoint, names_of, workflow
 import merrow_runtime
 from merrow_runtime import RunOptions, RunResult, UsageFailure
 from merrow_runtime.errors import EndpointFailure
+from merrow_runtime.models.endpoint import OnText
 from merrow_runtime.models.retry import RetryPolicy
 from merrow_runtime.requests import ModelReply, ModelRequest
 from merrow_runtime.store.memory import MemoryStore
@@ -222,6 +223,31 @@ async def test_a_run_cancelled_before_it_took_a_step_ends_as_any_other() -> None
     assert (await run.result()).status == "cancelled"
 
 
+async def test_nothing_follows_an_answer_that_comes_as_the_run_is_cancelled() -> None:
+    """An endpoint may finish its answer although it is cancelled."""
+
+    class Stubborn(FakeEndpoint):
+        async def complete(self, request: ModelRequest, on_text: OnText | None = None) -> ModelReply:
+            try:
+                return await super().complete(request, on_text)
+            except asyncio.CancelledError:
+                if len(self.seen) > 1:
+                    raise
+                return ModelReply("late")
+
+    nodes = [f'N{n}@{{op: Custom, prompt: "{n}"}}' for n in range(5)]
+    flow = workflow(*nodes, "PROBLEM --> " + " --> ".join(f"N{n}" for n in range(5)) + " --> RETURN")
+    endpoint = Stubborn()
+    endpoint.gate = asyncio.Event()
+    run = merrow_runtime.start(flow, {"problem": "x"}, endpoint=endpoint, store=MemoryStore())
+    await endpoint.until_asked(1)
+    run.cancel()
+    result = await asyncio.wait_for(run.result(), 10)
+    assert result.status == "cancelled"
+    assert len(endpoint.seen) == 1
+    assert [node for event, node in await names_of(run) if event == "node_started" and node != "N0"] == []
+
+
 async def test_cancelling_the_task_that_runs_cancels_the_run() -> None:
     flow = workflow('A@{op: Custom, prompt: "p"}', "PROBLEM --> A --> RETURN")
     endpoint, store = FakeEndpoint(), MemoryStore()
@@ -359,7 +385,7 @@ async def test_a_fault_in_an_endpoint_of_a_programs_own_ends_the_run_in_a_senten
 def test_a_workflow_with_errors_is_refused_saying_which() -> None:
     with pytest.raises(UsageFailure, match=r"test.mmd has .*on line .*MW"):
         workflow("A[Custom]:::CustomOp", "PROBLEM --> A")
-    with pytest.raises(UsageFailure, match="no workflow"):
+    with pytest.raises(UsageFailure, match="not a workflow"):
         merrow_runtime.check_workflow("flowchart TD\n    A --> B\n", name="x.mmd")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
 from tests.runtime.engine.fakes import FakeEndpoint, answered, workflow
 from tests.runtime.openai_server import OpenAIServer, Reply
 
@@ -177,3 +178,36 @@ async def test_runs_of_one_process_share_what_bounds_an_endpoint_and_equal_reque
         assert {result.status for result in same} == {"finished"}
         assert len(server.requests) == 7
         assert sum(result.usage.calls for result in same) == 7
+
+
+@pytest.mark.parametrize(
+    ("on_error", "failing", "given"),
+    [
+        ("on_error: skip", 1, ["fine", "fine"]),
+        ("on_error: skip", 2, ["fine"]),
+        ("on_error: skip", 3, None),
+        ("on_error: default, default: none", 1, ["fine", "fine", "none"]),
+        ("on_error: default, default: none", 3, ["none", "none", "none"]),
+        ("on_error: fail", 1, None),
+    ],
+)
+async def test_samples_that_fail_are_left_out_or_replaced_and_all_of_them_are_the_nodes_failure(
+    on_error: str, failing: int, given: list[str] | None
+) -> None:
+    left = [failing]
+
+    def answer(request: ModelRequest) -> str | Exception:
+        if request.messages[0].content == "x" and left[0] > 0:
+            left[0] -= 1
+            return EndpointFailure("It is too long.")
+        return "fine"
+
+    flow = workflow(
+        f'A@{{ op: Custom, prompt: "x", samples: 3, temperature: 0.5, {on_error} }}',
+        'B@{ op: Custom, prompt: "y" }',
+        "PROBLEM --> A --> B --> RETURN",
+    )
+    result = await merrow_runtime.run(flow, {"problem": "p"}, endpoint=FakeEndpoint(answer), store=MemoryStore())
+    outputs = result.nodes["A"].outputs
+    assert (None if outputs is None else sorted(outputs["response"])) == given
+    assert (result.status == "finished") is (given is not None)

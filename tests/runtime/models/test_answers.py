@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.runtime.models.making import KEY, SCHEMA, Notebook, asking, endpoint_at, unseen
 from tests.runtime.openai_server import OpenAIServer, Raw, Received, Reply
@@ -132,6 +134,41 @@ def test_however_an_answer_is_cut_the_same_of_it_is_shown(pieces: list[str]) -> 
     whole, parts = ThinkingFilter("no"), ThinkingFilter("no")
     at_once = whole.feed("".join(pieces)) + whole.finish()
     assert "".join(map(parts.feed, pieces)) + parts.finish() == at_once
+
+
+MARKS = st.sampled_from(["<think>", "</think>", "<THINKING>", "</thinking>", "<thin", "<", "a", "b c", "\n", " "])
+
+
+@given(st.lists(MARKS, max_size=8).map("".join), st.lists(st.integers(0, 60), max_size=8))
+@example("<think>a</think>b", [3])
+@example("<thin b", [3])
+@example("<think><<</think>\n", [17])
+def test_however_the_marks_of_thinking_are_cut_the_same_is_shown(content: str, cuts: list[int]) -> None:
+    whole, parts = ThinkingFilter("no"), ThinkingFilter("no")
+    at_once = whole.feed(content) + whole.finish()
+    places = [0, *sorted(cuts), len(content)]
+    pieces = [content[start:end] for start, end in pairwise(places)]
+    assert "".join(map(parts.feed, pieces)) + parts.finish() == at_once
+
+
+async def test_streamed_chunks_without_a_choice_or_a_message_are_no_pieces() -> None:
+    chunks = [
+        {},
+        {"finish_reason": None},
+        {"delta": {"content": "4"}},
+        {"delta": None},
+        {"delta": {"content": "2"}},
+        {"finish_reason": "stop"},
+    ]
+    # Some servers send something of their own first, or count tokens in a chunk without a choice.
+    bodies = [{"choices": []}, {}, *({"choices": [{"index": 0, **chunk}]} for chunk in chunks), {"choices": None}]
+    lines = [f"data: {json.dumps(body)}\n\n" for body in bodies]
+    pieces: list[str] = []
+    async with OpenAIServer() as server, endpoint_at(server.base_url) as endpoint:
+        server.script(Raw("".join(lines).encode() + b"data: [DONE]\n\n", "text/event-stream"))
+        reply = await endpoint.complete(asking(), pieces.append)
+    assert reply.text == "42"
+    assert "".join(pieces) == "42"
 
 
 @given(st.text(alphabet="ab<>/think \n", max_size=60))

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Awaitable
 from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.runtime.models.making import SCHEMA, asking, endpoint_at, unseen
 from tests.runtime.openai_server import OpenAIServer, Raw
 
 from merrow_runtime.errors import EndpointFailure
 from merrow_runtime.requests import ModelReply
 
-EXAMPLES = int(os.environ.get("MERROW_WIRE_EXAMPLES", "60"))
+EXAMPLES = examples(60)
 NAMES = [
     *(
         "choices",

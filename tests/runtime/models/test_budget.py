@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from tests.examples import examples
 
 from merrow_runtime.errors import BudgetFailure
 from merrow_runtime.models.budget import Budget
@@ -308,4 +309,4 @@ class BudgetMachine(RuleBasedStateMachine):
 
 
 TestBudgetMachine = BudgetMachine.TestCase
-TestBudgetMachine.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+TestBudgetMachine.settings = settings(max_examples=examples(60), stateful_step_count=40, deadline=None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,6 +12,8 @@ from tests.runtime.models.making import SCHEMA, Notebook, asking, endpoint_at
 from tests.runtime.openai_server import OpenAIServer, Received, Reply, Status, Step
 
 from merrow_runtime.errors import EndpointFailure
+from merrow_runtime.models.dialects import Dialect
+from merrow_runtime.requests import Message
 
 Refusal = Callable[[dict[str, Any]], Step | None]
 
@@ -283,3 +286,37 @@ async def test_a_damaged_page_of_the_notebook_is_no_obstacle() -> None:
             await endpoint.complete(FULL)
         assert {"max_tokens", "temperature"} <= server.bodies[0].keys()
         assert "seed" not in server.bodies[0]
+
+
+async def test_a_limit_that_nobody_set_is_not_sent() -> None:
+    async with OpenAIServer() as server, endpoint_at(server.base_url) as endpoint:
+        await endpoint.complete(asking())
+    assert not server.bodies[0].keys() & {"max_tokens", "max_completion_tokens", "seed", "stream", "response_format"}
+
+
+async def test_a_limit_that_is_named_without_being_refused_teaches_nothing() -> None:
+    message = "The sum of the prompt and of max_completion_tokens is more than 4096."
+    async with OpenAIServer() as server, endpoint_at(server.base_url) as endpoint:
+        server.script(Status(400, message))
+        with pytest.raises(EndpointFailure, match="4096"):
+            await endpoint.complete(asking(max_tokens=5000))
+        assert len(server.requests) == 1
+
+
+async def test_where_the_system_role_is_refused_its_text_is_sent_though_there_is_no_other() -> None:
+    request = replace(asking(), messages=(Message("system", "Say 42."),))
+    refusing = strict(refuses_system("The role system is not supported."))
+    async with OpenAIServer(refusing) as server, endpoint_at(server.base_url) as endpoint:
+        await endpoint.complete(request)
+    assert server.bodies[-1]["messages"] == [{"role": "user", "content": "Say 42."}]
+
+
+@pytest.mark.parametrize("value", [0, 1, "yes", None, [], {}])
+@pytest.mark.parametrize("name", ["temperature", "seed", "stream", "system", "limit", "schema", "thinks"])
+def test_a_fact_of_another_kind_is_left_out(name: str, value: object) -> None:
+    assert Dialect.from_json({name: value}) == Dialect()
+
+
+def test_what_was_learned_is_read_as_it_was_written() -> None:
+    learned = Dialect("none", False, "json_object", False, False, False, False, "implicit")
+    assert Dialect.from_json(learned.to_json()) == learned

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import json
+from collections.abc import Callable
+from urllib.parse import quote
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -53,6 +58,15 @@ def test_a_key_is_never_in_a_text_that_was_redacted(key: str, before: str, after
     marked = f"{before}\u2063{key}\u2063{after}"
     assert key not in redacted(marked, [key]).replace("[hidden]", "\u2063")
     assert len(quoted(marked * 50, [key])) <= 303
+
+
+@given(
+    st.text("sk-0123456789abcdef", min_size=16, max_size=40), st.integers(0, 60), st.sampled_from(["", " ", "\u200b"])
+)
+def test_a_key_that_is_cut_off_in_a_long_text_is_not_shown_in_part(key: str, before: int, between: str) -> None:
+    echoed = between.join(key)
+    shown = quoted("\n" * (20_000 - before) + echoed + "x" * 60_000, [key])
+    assert key[:8] not in shown.replace(between, "") if between else key[:8] not in shown
 
 
 async def test_without_a_key_no_header_for_one_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,3 +138,84 @@ async def test_blanks_around_a_key_are_not_sent() -> None:
     async with OpenAIServer() as server, endpoint_at(server.base_url, key=f" {KEY}\n") as endpoint:
         await endpoint.complete(asking())
     assert server.requests[0].headers["authorization"] == f"Bearer {KEY}"
+
+
+@pytest.mark.parametrize("key", [None, "other-key"])
+async def test_no_header_of_the_environment_takes_the_place_of_ours(
+    monkeypatch: pytest.MonkeyPatch, key: str | None
+) -> None:
+    names = (
+        "Authorization",
+        "authorization",
+        "AUTHORIZATION",
+        "content-type",
+        "Accept",
+        "user-agent",
+        "X-Extra",
+        "x-b",
+    )
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "\n".join(f"{name}: Bearer {KEY}" for name in names))
+    async with OpenAIServer() as server, endpoint_at(server.base_url, key=key) as endpoint:
+        await endpoint.complete(asking())
+        await endpoint.complete(asking(), unseen)
+    for request in server.requests:
+        assert KEY not in str(request.headers)
+        assert request.headers.get("authorization") == (None if key is None else f"Bearer {key}")
+        assert request.headers["content-type"] == "application/json"
+
+
+TRANSFORMED: dict[str, Callable[[str], str]] = {
+    "upper case": str.upper,
+    "lower case": str.lower,
+    "swapped case": str.swapcase,
+    "spaced": " ".join,
+    "a letter a line": "\n".join,
+    "hidden blanks": "\u200b".join,
+    "backwards": lambda key: key[::-1],
+    "hexadecimal": lambda key: key.encode().hex(),
+    "upper hexadecimal": lambda key: key.encode().hex().upper(),
+    "spaced hexadecimal": lambda key: key.encode().hex(" "),
+    "hexadecimal with colons": lambda key: key.encode().hex(":"),
+    "Python bytes": lambda key: "".join(f"\\x{ord(letter):02x}" for letter in key),
+    "JSON escapes": lambda key: "".join(f"\\u{ord(letter):04x}" for letter in key),
+    "HTML escapes": lambda key: "".join(f"&#x{ord(letter):x};" for letter in key),
+    "all of a URL": lambda key: "".join(f"%{ord(letter):02X}" for letter in key),
+    "part of a URL": lambda key: quote(key, safe=""),
+    "JSON": json.dumps,
+    "base64": lambda key: base64.b64encode(key.encode()).decode(),
+    "base64 of the header": lambda key: base64.b64encode(f"Bearer {key}".encode()).decode(),
+    "base64 of a user": lambda key: base64.b64encode(f":{key}".encode()).decode(),
+    "base64 of a pair": lambda key: base64.b64encode(f"m:{key}\n".encode()).decode(),
+    "base64 for URLs": lambda key: base64.urlsafe_b64encode(f"{key}?".encode()).decode(),
+}
+
+
+@pytest.mark.parametrize("form", TRANSFORMED)
+@given(st.text(alphabet="abcXYZ019-_/+=%.~", min_size=20, max_size=60), st.text("abc ", max_size=4))
+def test_a_key_is_recognised_in_other_forms(form: str, key: str, around: str) -> None:
+    echoed = TRANSFORMED[form](key)
+    shown = redacted(f"{around}|{echoed}|{around}", [key])
+    assert echoed not in shown
+    # What is left of it are quotes, and in base64 what is around the key: "Bearer " is ten letters.
+    assert len(shown.replace("[hidden]", "")) <= 2 * len(around) + 2 + 14
+
+
+@pytest.mark.parametrize("form", TRANSFORMED)
+async def test_a_server_that_echoes_the_key_in_another_form_does_not_get_it_into_an_error(form: str) -> None:
+    echoed = TRANSFORMED[form](KEY)
+    async with OpenAIServer() as server, endpoint_at(server.base_url) as endpoint:
+        server.script(Status(400, f"You sent <{echoed}> to us"))
+        with pytest.raises(EndpointFailure) as caught:
+            await endpoint.complete(asking())
+    assert "[hidden]" in str(caught.value)
+    assert echoed.split("\n", 1)[0][:12] not in str(caught.value).replace("HTTP 400", "") or form in (
+        "a letter a line",
+        "spaced",
+    )
+    assert " ".join(echoed.split()) not in str(caught.value)
+
+
+@pytest.mark.parametrize("word", ["none", "test", "ollama", "EMPTY"])
+def test_a_word_that_serves_as_a_key_leaves_other_words_alone(word: str) -> None:
+    text = f"No{word.swapcase()} {' '.join(word.swapcase())} {word[::-1].swapcase()}"
+    assert redacted(text, [word]) == text

@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.runtime.models.making import asking
 
-from merrow_runtime.models.offline import OFFLINE_ORIGIN, OfflineEndpoint
+from merrow_runtime.models.offline import OfflineEndpoint
 from merrow_runtime.models.offline_answers import NOTICE
+from merrow_runtime.provenance import OFFLINE_ORIGIN
 from merrow_runtime.requests import AnswerSchema
 
 PYTHON = "Answer with one fenced Python block that holds the whole program."
@@ -109,6 +110,17 @@ async def test_json_is_given_where_it_is_asked_for_in_words() -> None:
     schema = '{"type": "array", "items": {"type": "number", "minimum": 3}}'
     told = f"Answer with valid JSON and nothing else. It must be valid by this JSON Schema:\n{schema}"
     assert json.loads(await said(system=told)) == [3]
+
+
+@pytest.mark.parametrize("depth", [1, 10, 19])
+async def test_an_answer_may_be_nested_deeply(depth: int) -> None:
+    schema: dict[str, Any] = {"type": "integer", "minimum": 7}
+    for _ in range(depth):
+        schema = {"type": "array", "items": schema}
+    answer = json.loads(await said(schema=AnswerSchema("nested", schema)))
+    for _ in range(depth):
+        (answer,) = answer
+    assert answer == 7
 
 
 LEAVES = st.one_of(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 
 import pytest
 from hypothesis import given
@@ -21,11 +22,14 @@ class Waiting:
         self.waits: list[float] = []
         self.told: list[Retrying] = []
 
+        self.now = 1_000.0
+
     async def sleep(self, seconds: float) -> None:
         self.waits.append(seconds)
+        self.now += seconds
 
     async def call(self, policy: RetryPolicy, attempt: Callable[[], Awaitable[str]]) -> str:
-        return await policy.call(attempt, self.told.append, self.sleep)
+        return await policy.call(attempt, self.told.append, self.sleep, lambda: self.now)
 
 
 def failing(*failures: EndpointFailure) -> Callable[[], Awaitable[str]]:
@@ -114,3 +118,100 @@ async def test_nothing_is_tried_that_would_start_too_late() -> None:
     with pytest.raises(EndpointFailure, match="longer than 3 seconds"):
         await waiting.call(RetryPolicy(retries=9, jitter=0.0, total=3.0), failing(*[BUSY] * 10))
     assert waiting.waits == [1.0, 2.0]
+
+
+async def test_the_whole_of_all_waits_is_bounded_not_each() -> None:
+    waiting = Waiting()
+    with pytest.raises(EndpointFailure, match="longer than 10 seconds in all"):
+        await waiting.call(RetryPolicy(retries=9, jitter=0.0, longest_wait=3.0, total=10.0), failing(*[BUSY] * 10))
+    assert waiting.waits == [1.0, 2.0, 3.0, 3.0]
+
+
+async def test_the_time_that_tries_take_counts() -> None:
+    waiting = Waiting()
+
+    async def attempt() -> str:
+        waiting.now += 4.0
+        raise BUSY
+
+    with pytest.raises(EndpointFailure, match="longer than 10 seconds in all"):
+        await waiting.call(RetryPolicy(retries=9, jitter=0.0, first_wait=1.0, total=10.0), attempt)
+    assert waiting.waits == [1.0]
+
+
+@given(
+    st.builds(
+        RetryPolicy,
+        retries=st.integers(0, 8),
+        first_wait=st.floats(0, 20),
+        longest_wait=st.floats(0, 60),
+        jitter=st.floats(0, 5),
+        longest_retry_after=st.floats(0, 200),
+        total=st.floats(0, 400),
+    ),
+    st.lists(st.tuples(st.none() | st.floats(0, 300), st.floats(0, 50)), max_size=10),
+)
+async def test_no_try_starts_after_the_total_and_every_wait_is_as_asked(
+    policy: RetryPolicy, tries: list[tuple[float | None, float]]
+) -> None:
+    waiting = Waiting()
+    begun: list[float] = []
+    asked: list[float | None] = []
+
+    async def attempt() -> str:
+        begun.append(waiting.now - 1_000.0)
+        if len(begun) > len(tries):
+            return "answer"
+        retry_after, takes = tries[len(begun) - 1]
+        asked.append(retry_after)
+        waiting.now += takes
+        raise EndpointFailure("The endpoint x is busy.", transient=True, retry_after=retry_after)
+
+    with suppress(EndpointFailure):
+        await waiting.call(policy, attempt)
+    assert all(start <= policy.total + 1e-6 for start in begun[1:])
+    assert len(begun) <= policy.retries + 1
+    assert [told.wait for told in waiting.told] == waiting.waits
+    for number, (retry_after, wait) in enumerate(zip(asked, waiting.waits, strict=False)):
+        least = min(policy.first_wait * 2**number, policy.longest_wait) if retry_after is None else retry_after
+        assert least - 1e-9 <= wait <= least + policy.jitter + 1e-9
+        assert retry_after is None or retry_after <= policy.longest_retry_after
+
+
+@pytest.mark.parametrize("asked", [119.9, 120.0, 120.1])
+async def test_a_wait_is_honoured_up_to_its_bound(asked: float) -> None:
+    waiting = Waiting()
+    attempt = failing(EndpointFailure("The endpoint x is busy.", transient=True, retry_after=asked))
+    if asked > 120:
+        with pytest.raises(EndpointFailure, match="asks to wait"):
+            await waiting.call(RetryPolicy(jitter=0.0), attempt)
+    else:
+        assert await waiting.call(RetryPolicy(jitter=0.0), attempt) == "answer"
+    assert waiting.waits == ([asked] if asked <= 120 else [])
+
+
+@pytest.mark.parametrize("total", [2.9, 3.0])
+async def test_a_try_that_starts_at_the_very_end_still_starts(total: float) -> None:
+    waiting = Waiting()
+    with pytest.raises(EndpointFailure):
+        await waiting.call(RetryPolicy(retries=2, jitter=0.0, total=total), failing(*[BUSY] * 5))
+    assert waiting.waits == ([1.0, 2.0] if total == 3.0 else [1.0])
+
+
+async def test_what_a_failure_says_of_itself_outlives_the_retries() -> None:
+    failure = EndpointFailure("The endpoint x is busy.", transient=True, retry_after=1.0, model="m")
+    with pytest.raises(EndpointFailure, match=r"busy\. It was tried 2 times\.") as caught:
+        await Waiting().call(RetryPolicy(retries=1), failing(failure, failure))
+    assert (caught.value.transient, caught.value.fatal) == (True, False)
+    assert (caught.value.retry_after, caught.value.model) == (1.0, "m")
+
+
+async def test_calls_that_were_asked_to_wait_alike_do_not_come_back_together() -> None:
+    waits = set()
+    for _ in range(8):
+        waiting = Waiting()
+        failure = EndpointFailure("The endpoint x is busy.", transient=True, retry_after=5.0)
+        await waiting.call(RetryPolicy(jitter=1.0), failing(failure))
+        waits.update(waiting.waits)
+    assert len(waits) > 1
+    assert all(5.0 <= wait <= 6.0 for wait in waits)

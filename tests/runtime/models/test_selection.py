@@ -231,3 +231,37 @@ def test_without_a_file_nothing_is_set(tmp_path: Path) -> None:
 def test_the_folder_of_the_settings_can_be_named(tmp_path: Path) -> None:
     assert settings_path({"MERROW_CONFIG_DIR": str(tmp_path)}) == tmp_path / "config.toml"
     assert settings_path({}).name == "config.toml"
+
+
+def test_the_command_line_takes_precedence_for_model_and_concurrency() -> None:
+    settings = UserSettings(base_url=f"{MINE}/v1", model="of-the-settings", concurrency=3)
+    typed = chosen(ModelOptions(model="typed", concurrency=5), settings=settings)
+    kept = chosen(settings=settings)
+    by_default = chosen(settings=UserSettings(base_url=f"{MINE}/v1"))
+    found = [
+        (choice.model, choice.connection and choice.connection.concurrency) for choice in (typed, kept, by_default)
+    ]
+    assert found == [("typed", 5), ("of-the-settings", 3), (None, 64)]
+
+
+@pytest.mark.parametrize(
+    ("base_url", "environment", "goes_along"),
+    [
+        (f"{OPENAI}/v1", {}, True),
+        (f"{MINE}/v1", {}, False),
+        (f"{MINE}/v1", {"OPENAI_BASE_URL": f"{MINE}/other"}, True),
+        (f"{OPENAI}/v1", {"OPENAI_BASE_URL": f"{MINE}/v1"}, False),
+        (f"{MINE}/v1", {"OPENAI_BASE_URL": "offline"}, False),
+        (f"{MINE}/v1", {"OPENAI_BASE_URL": "no address"}, False),
+    ],
+)
+def test_headers_of_the_environment_go_where_the_environment_means(
+    base_url: str, environment: dict[str, str], goes_along: bool
+) -> None:
+    connection = chosen(ModelOptions(base_url=base_url), environment).connection
+    assert connection is not None
+    assert connection.environment_headers is goes_along
+
+
+def test_an_unencrypted_endpoint_without_a_key_is_nothing_to_remark() -> None:
+    assert chosen(ModelOptions(base_url="http://models.example.com/v1")).notices == ()

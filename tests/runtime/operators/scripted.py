@@ -63,10 +63,14 @@ class ScriptedTools:
     sandbox: list[tuple[Any, ...]] = field(default_factory=list)
     remedies: list[str] = field(default_factory=list)
     shown: list[str] = field(default_factory=list)
+    reasons: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.random = Random(self.seed)
         self._taken: dict[str, int] = defaultdict(int)
+
+    def no_call(self, why: str) -> None:
+        self.reasons.append(why)
 
     async def ask(
         self,

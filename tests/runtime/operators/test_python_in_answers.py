@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import warnings
 
 import pytest
 from hypothesis import given as draw
@@ -81,3 +82,13 @@ def test_an_entry_point_is_whatever_gives_the_name_a_meaning(code: str) -> None:
 def test_of_several_programs_the_one_that_parses_and_defines_the_name_is_taken() -> None:
     answer = f"```python\ndef solve(:\n```\nCorrected:\n```python\n{PROGRAM}\n```"
     assert read_code(answer, "solve") == PROGRAM
+
+
+@pytest.mark.parametrize(
+    "answer", ['x = "\\d"\n', "Here:\nx = 1 is 1\nprint('\\d')\nDone.", "```python\nassert (1, '\\w')\n```"]
+)
+def test_odd_code_is_read_without_a_warning_to_the_user(answer: str) -> None:
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        assert read_code(answer)
+    assert [str(one.message) for one in told] == []

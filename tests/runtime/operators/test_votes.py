@@ -76,6 +76,23 @@ async def test_equal_candidates_are_one_and_more_than_half_need_no_vote() -> Non
     inputs = {"solutions": [*given(["42", "41"], type_="list[Text]"), *given(" 42\n")]}
     assert await outputs_of(node("ScEnsemble"), inputs, tools) == {"response": "42"}
     assert tools.asked == []
+    assert tools.reasons == ["2 of 3 candidates are equal."]
+
+
+@pytest.mark.parametrize("operator", ["ScEnsemble", "MdEnsemble"])
+@pytest.mark.parametrize(
+    ("texts", "reasons"),
+    [
+        (["4"], ["There is only one candidate."]),
+        (["4", "4", "4"], ["All 3 candidates are equal."]),
+        (["4", "5"], []),
+    ],
+)
+async def test_a_vote_that_is_not_held_says_why(operator: str, texts: list[str], reasons: list[str]) -> None:
+    tools = ScriptedTools([ballot("A")] * 5)
+    await outputs_of(node(operator), {"solutions": given(*texts)}, tools)
+    assert tools.reasons == reasons
+    assert bool(tools.asked) is not bool(reasons)
 
 
 async def test_equal_candidates_without_a_majority_are_counted_in_the_vote() -> None:

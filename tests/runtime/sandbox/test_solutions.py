@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
 import pytest
-from tests.runtime.sandbox.conftest import run
+from tests.runtime.sandbox.conftest import EVERYTHING, run
 
 from merrow_runtime.sandbox import Limits, Sandbox, TestResult
 
 DATASETS = Path(__file__).resolve().parents[3].parent / "shared" / "datasets"
 #: MERROW_SANDBOX_ALL=1 judges every problem of both data sets.
-EVERY = 1 if os.environ.get("MERROW_SANDBOX_ALL") else 14
+EVERY = 1 if EVERYTHING else 14
 #: Its published solution uses a name that it does not define.
 FAULTY = {"mbpp/630"}
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.runtime.store.making import PAID, call, node, run
 
 from merrow_runtime.errors import StoreFailure, UsageFailure
@@ -233,6 +234,23 @@ async def test_of_answers_those_go_first_that_were_not_used_for_the_longest_time
     store.close()
 
 
+@pytest.mark.parametrize(("seconds", "moves"), [(60.0, False), (3500.0, False), (3700.0, True), (-60.0, True)])
+async def test_an_answer_used_again_within_the_hour_costs_no_write(path: Path, seconds: float, moves: bool) -> None:
+    """``seconds`` is when it was used before; a time in the future, of a clock that was wrong, does not last."""
+    store = Store.open(path)
+    journal = store.begin(run())
+    await journal.record_call(call(text="kept"), b"key")
+    with sqlite3.connect(path) as database:
+        database.execute("UPDATE answers SET used = used - ?", (seconds,))
+        [(before,)] = database.execute("SELECT used FROM answers")
+    assert await store.cache.get(b"key") == {"text": "kept"}
+    await journal.close()
+    store.close()
+    with sqlite3.connect(path) as database:
+        [(after,)] = database.execute("SELECT used FROM answers")
+    assert (after != before) is moves
+
+
 async def test_of_great_runs_only_as_many_oldest_go_as_must(path: Path) -> None:
     store = Store.open(path)
     for number in range(5):
@@ -287,7 +305,7 @@ json_values = st.recursive(
 )
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(
     result=st.dictionaries(st.text(max_size=5), json_values, max_size=4),
     name=st.text(st.characters(codec="utf-8"), min_size=1),

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.server.lsp.editor import MODERN, Editor, Json, ServerError
 from tests.server.lsp.test_code_action import asked, named, without
 from tests.server.lsp.test_lifecycle import imported
@@ -165,7 +166,7 @@ def test_nothing_at_a_line_that_cannot_be_read(editor: Editor) -> None:
     assert mutations(editor, uri, '"Custom<br/>(role: solver') != []
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(st.integers(0, len(FLOW)), st.integers(0, len(FLOW)), st.tuples(*[st.integers(0, 25), st.integers(0, 30)] * 2))
 def test_nothing_gets_worse_in_a_text_that_is_typed(first: int, length: int, place: tuple[int, int, int, int]) -> None:
     """Whatever is cut out of a text and selected in it, what is offered adds no error and no warning."""

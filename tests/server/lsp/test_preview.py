@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lsprotocol import types
 from pytest_lsp import LanguageClient
+from tests.examples import examples
 from tests.server.lsp.editor import MODERN, Editor, ServerError
 from tests.server.lsp.words import text_at
 
@@ -220,7 +221,7 @@ _LINES = st.sampled_from(
 )
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(lines=st.lists(_LINES, max_size=14), markdown=st.booleans())
 def test_any_text_has_an_answer_or_none(lines: list[str], markdown: bool) -> None:
     editor = Editor()

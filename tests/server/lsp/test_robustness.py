@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lsprotocol import types
+from tests.examples import examples
 from tests.server.lsp.editor import Editor, ServerError
 from tests.server.lsp.test_sync import BROKEN
 from tests.server.lsp.wire import WAIT, Wire, frame, message
@@ -257,7 +258,7 @@ def test_frames_survive_any_bytes(pieces: list[bytes], data: st.DataObject) -> N
     assert frames.broken >= 0
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(st.lists(st.binary(max_size=80), min_size=1, max_size=8), st.lists(st.integers(1, 50), min_size=1, max_size=10))
 def test_frames_are_cut_wherever_the_stream_is(bodies: list[bytes], cuts: list[int]) -> None:
     stream = b"".join(frame(body) for body in bodies)

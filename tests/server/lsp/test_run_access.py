@@ -45,6 +45,7 @@ async def test_a_key_goes_to_the_origin_it_was_set_for_and_nowhere_else(tmp_path
         uri = editor.open(CHAIN)
         assert await editor.ask("merrow/setKey", origin=other.base_url, key=KEY) == {"origin": other.origin}
         await editor.execute("merrow.run", uri=uri, inputs=QUESTION)
+        assert len(server.requests) == 2
         assert all(KEY not in str(request.headers) for request in server.requests)
         assert await editor.ask("merrow/setKey", origin=server.base_url, key=KEY) == {"origin": server.origin}
         await editor.execute("merrow.run", uri=uri, inputs={"problem": "Another question."})

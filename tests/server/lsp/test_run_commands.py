@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from pygls.exceptions import JsonRpcException
-from tests.runtime.openai_server import OpenAIServer, Reply
+from tests.runtime.openai_server import OpenAIServer, Reply, Status
 from tests.runtime.workflows import CHAIN, layers
 from tests.server.lsp.editor import MINIMAL
 from tests.server.lsp.running import editor_on
@@ -197,3 +197,33 @@ async def test_a_journal_that_cannot_be_used_is_a_sentence_and_no_end_of_the_ser
         with pytest.raises(JsonRpcException, match="journal of runs is damaged"):
             await editor.execute("merrow.run", uri=uri, inputs=QUESTION)
         assert "Custom" in await editor.hover(uri, 7, 4)
+
+
+async def test_a_failure_names_its_kind_and_remedy_for_programs(tmp_path: Path) -> None:
+    """Clients choose their buttons by these, never by words: here the answer mentions an API key and means something else."""
+    async with OpenAIServer() as server, editor_on(tmp_path, server) as editor:
+        uri = editor.open(CHAIN)
+        server.script(Status(400, "no API key is needed for this"))
+        failed = await editor.execute("merrow.run", uri=uri, inputs=QUESTION)
+        assert (failed["status"], failed["code"], failed.get("remedy")) == ("failed", "endpoint", None)
+        server.script(Status(401, "who are you"))
+        refused = await editor.execute("merrow.run", uri=uri, inputs=QUESTION, fresh=True)
+        assert (refused["status"], refused["code"], refused["remedy"]) == ("failed", "endpoint", "key")
+        finished = await editor.execute("merrow.run", uri=uri, inputs=QUESTION, fresh=True)
+        assert "code" not in finished
+
+
+async def test_a_refusal_names_its_kind_and_remedy_for_programs(tmp_path: Path) -> None:
+    async with OpenAIServer() as server, editor_on(tmp_path, server) as editor:
+        broken = editor.open(CHAIN.replace("    B --> RETURN\n", ""), "broken.mmd")
+        uri = editor.open(CHAIN)
+        found = []
+        for command, asked in (
+            ("merrow.run", {"uri": broken, "inputs": QUESTION}),
+            ("merrow.run", {"uri": uri}),
+            ("merrow.resume", {"run": "nonesuch"}),
+        ):
+            with pytest.raises(JsonRpcException) as caught:
+                await editor.execute(command, **asked)
+            found.append(caught.value.data)
+        assert found == [{"code": "workflow", "remedy": "problems"}, {"code": "input"}, {"code": "usage"}]

@@ -115,3 +115,20 @@ async def test_hints_of_results_can_be_switched_off(tmp_path: Path) -> None:
         await editor.execute("merrow.run", uri=uri, inputs=QUESTION)
         assert await editor.hints(uri) == []
         assert "Last run: finished" in await editor.hover(uri, A, 4)
+
+
+@pytest.mark.parametrize("offline", [True, False])
+async def test_the_embedded_model_is_named_wherever_a_result_is_shown(tmp_path: Path, offline: bool) -> None:
+    """Nobody takes an answer by rule for that of a model."""
+    name = "embedded model (offline)"
+    async with OpenAIServer() as server, editor_on(tmp_path, None if offline else server, capabilities=RUNS) as editor:
+        uri = editor.open(CHAIN)
+        await editor.execute("merrow.run", uri=uri, inputs=QUESTION)
+        document = types.TextDocumentIdentifier(uri)
+        hover = await editor.client.text_document_hover_async(types.HoverParams(document, types.Position(A, 4)))
+        assert hover is not None
+        assert (f", {name}" in str(hover.contents)) is offline
+        lenses = await editor.client.text_document_code_lens_async(types.CodeLensParams(document))
+        assert (
+            f"Last run: {name}" in [one.command.title for one in lenses or [] if one.command is not None]
+        ) is offline

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from lsprotocol import types
+from tests.examples import examples
 from tests.strategies import broken_flowcharts, flowcharts
 
 from merrow_analysis.text import split_lines
@@ -164,7 +165,7 @@ def check(data: st.DataObject, text: str, name: str, encoding: Encoding, steps: 
     assert findings(document) == findings(OpenDocument(name, text, encoding=encoding))
 
 
-LONG = settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+LONG = settings(max_examples=examples(100), deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @LONG

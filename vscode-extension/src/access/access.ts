@@ -2,6 +2,7 @@ import * as vscode from 'vscode';
 import { Setting } from '../contributed';
 import { decide, type Answer, type Decision } from './decide';
 import { AccessStore } from './store';
+import { say } from '../say';
 
 /** The model access of this window: reads what bears on it and asks the user what only the user can say. */
 export class Access {
@@ -48,7 +49,7 @@ export class Access {
     this.asking.add(origin);
     const allow = 'Allow';
     const refuse = "Don't Allow";
-    const answer = await vscode.window.showWarningMessage(
+    const answer = await say.warning(
       `This workspace wants to send model requests to ${origin}. Prompts and inputs of its workflows would go there; your API key ` +
         'goes only to the endpoint that you set it for.',
       allow,

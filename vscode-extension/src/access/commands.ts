@@ -2,6 +2,7 @@ import * as vscode from 'vscode';
 import { Command } from '../contributed';
 import type { Access } from './access';
 import { address, hosted, offline } from './origin';
+import { say } from '../say';
 
 /** The commands that set and clear keys and answers. */
 export function registerAccessCommands(access: Access, changed: () => void): vscode.Disposable {
@@ -17,7 +18,7 @@ export function registerAccessCommands(access: Access, changed: () => void): vsc
 
 async function setApiKey(access: Access): Promise<void> {
   if (!vscode.workspace.isTrusted) {
-    void vscode.window.showWarningMessage('Keys can be set once you trust this workspace.');
+    void say.warning('Keys can be set once you trust this workspace.');
     return;
   }
   const { endpoint } = await access.decision();
@@ -43,17 +44,17 @@ async function setApiKey(access: Access): Promise<void> {
   });
   if (key === undefined) return;
   await access.store.setKey(found.origin, key.trim());
-  void vscode.window.showInformationMessage(`The API key for ${found.origin} is stored.`);
+  void say.info(`The API key for ${found.origin} is stored.`);
 }
 
 async function clearApiKey(access: Access): Promise<void> {
   const origins = access.store.origins();
   if (origins.length === 0) {
-    void vscode.window.showInformationMessage('Merrow has no API key stored.');
+    void say.info('Merrow has no API key stored.');
     return;
   }
   const chosen = origins.length === 1 ? origins[0] : await vscode.window.showQuickPick(origins, { title: 'Clear the API key for' });
   if (chosen === undefined) return;
   await access.store.clearKey(chosen);
-  void vscode.window.showInformationMessage(`The API key for ${chosen} is gone from the secret storage.`);
+  void say.info(`The API key for ${chosen} is gone from the secret storage.`);
 }

@@ -3,6 +3,7 @@ import { Command } from '../contributed';
 import type { MerrowContext } from '../context';
 import { selector } from '../selector';
 import { starter } from './starter';
+import { say } from '../say';
 
 /** Commands for the document in the active editor. */
 export function registerDocumentCommands(context: MerrowContext): vscode.Disposable {
@@ -22,13 +23,13 @@ async function newWorkflow(): Promise<void> {
 async function ask(context: MerrowContext, work: (context: MerrowContext, uri: string) => Promise<void>): Promise<void> {
   const document = vscode.window.activeTextEditor?.document;
   if (document === undefined || vscode.languages.match(selector, document) === 0) {
-    void vscode.window.showInformationMessage('Open a workflow first: a .mmd or .mermaid file, or Markdown with a mermaid block.');
+    void say.info('Open a workflow first: a .mmd or .mermaid file, or Markdown with a mermaid block.');
     return;
   }
   try {
     await work(context, document.uri.toString());
   } catch (problem) {
-    void vscode.window.showErrorMessage(problem instanceof Error ? problem.message : String(problem));
+    void say.error(problem instanceof Error ? problem.message : String(problem));
   }
 }
 

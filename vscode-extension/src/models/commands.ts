@@ -6,6 +6,8 @@ import { findPython } from '../python/find';
 import type { Choice } from '../python/interpreter';
 import { withoutSecrets } from './failure';
 import { install, installed, packagesFolder, remove, requirement, type Places } from './packages';
+import { plain } from '../plain';
+import { say } from '../say';
 
 /** Setting up what real endpoints need, and taking it away again. */
 export function registerModelCommands(places: Places & { extension: string }, server: ServerManager, log: vscode.LogOutputChannel): vscode.Disposable {
@@ -14,7 +16,7 @@ export function registerModelCommands(places: Places & { extension: string }, se
     vscode.commands.registerCommand(Command.removeModelAccess, async () => {
       await remove(places.storage);
       server.reconsider();
-      void vscode.window.showInformationMessage('The packages for model endpoints are removed. The embedded model goes on working.');
+      void say.info('The packages for model endpoints are removed. The embedded model goes on working.');
     }),
   );
 }
@@ -31,21 +33,21 @@ function setUp(places: Places & { extension: string }, server: ServerManager, lo
 
 async function consented(places: Places & { extension: string }, server: ServerManager, log: vscode.LogOutputChannel): Promise<boolean> {
   if (!vscode.workspace.isTrusted) {
-    void vscode.window.showWarningMessage(refusal);
+    void say.warning(refusal);
     return false;
   }
   const choice = await findPython(places.extension);
   const facts = factsOf(choice);
   if (facts === undefined) return false;
   if ((await installed(places.storage, facts)) !== undefined) {
-    void vscode.window.showInformationMessage('Model access is set up already.');
+    void say.info('Model access is set up already.');
     return true;
   }
   const go = 'Install';
   const detail =
     `Merrow installs ${requirement} and what it needs (about 60 MB) from your Python package index into a folder of its own:\n` +
     `${packagesFolder(places.storage, facts)}\n\nNothing else on this machine changes. The embedded model works without it.`;
-  const answer = await vscode.window.showInformationMessage('Set up model access?', { modal: true, detail }, go);
+  const answer = await say.info('Set up model access?', { modal: true, detail }, go);
   if (answer !== go) return false;
   try {
     await withProgress((report, signal) => install(facts, places, report, signal), log);
@@ -54,7 +56,7 @@ async function consented(places: Places & { extension: string }, server: ServerM
     return false;
   }
   server.reconsider();
-  void vscode.window.showInformationMessage('Model access is set up.');
+  void say.info('Model access is set up.');
   return true;
 }
 
@@ -64,7 +66,7 @@ function factsOf(choice: Choice) {
     choice.kind === 'program'
       ? 'The installed merrow brings its own packages; install openai[aiohttp] beside it to reach model endpoints.'
       : choice.problem;
-  void vscode.window.showErrorMessage(why);
+  void say.error(why);
   return undefined;
 }
 
@@ -82,7 +84,7 @@ async function withProgress(
       const shown = withoutSecrets(line);
       log.info(`[set-up] ${shown}`);
       const step = /^(Collecting|Downloading|Installing)\s+\S+/.exec(shown);
-      if (step !== null) progress.report({ message: step[0] });
+      if (step !== null) progress.report({ message: plain(step[0]) });
     };
     await work(report, abort.signal);
   });
@@ -92,7 +94,7 @@ async function failed(reason: string, log: vscode.LogOutputChannel): Promise<voi
   log.error(`Setting up model access failed. ${reason}`);
   const again = 'Try Again';
   const show = 'Show Log';
-  const chosen = await vscode.window.showErrorMessage(`Model access was not set up. ${reason}`, again, show);
+  const chosen = await say.error(`Model access was not set up. ${reason}`, again, show);
   if (chosen === again) await vscode.commands.executeCommand(Command.setUpModelAccess);
   if (chosen === show) log.show();
 }

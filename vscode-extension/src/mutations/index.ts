@@ -7,6 +7,7 @@ import { intercept } from '../server/interceptors';
 import { proposalOf, type Move } from './moves';
 import { byKind, type Proposal } from './proposal';
 import { ProposalSession, ProposalTexts } from './session';
+import { say } from '../say';
 
 const doors = new WeakMap<MerrowContext, Door>();
 
@@ -79,7 +80,7 @@ async function safeMutations(context: MerrowContext, given: unknown): Promise<vo
   try {
     const target = await targetOf(context, given);
     if (target === undefined) {
-      void vscode.window.showInformationMessage(NO_WORKFLOW);
+      void say.info(NO_WORKFLOW);
       return;
     }
     const document = await vscode.workspace.openTextDocument(vscode.Uri.parse(target.uri));
@@ -92,13 +93,13 @@ async function safeMutations(context: MerrowContext, given: unknown): Promise<vo
     });
     if (document.version !== version) throw new Error('The text changed meanwhile; ask again.');
     if (moves.length === 0) {
-      void vscode.window.showInformationMessage('There is no safe mutation of what is selected.');
+      void say.info('There is no safe mutation of what is selected.');
       return;
     }
     const proposals = moves.map((move) => proposalOf(move, target.uri, version, () => pictures(context, target, move.id)));
     await showProposals(context, 'Safe mutations', proposals);
   } catch (problem) {
-    void vscode.window.showErrorMessage(problem instanceof Error ? problem.message : String(problem));
+    void say.error(problem instanceof Error ? problem.message : String(problem));
   }
 }
 

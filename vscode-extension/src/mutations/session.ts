@@ -2,6 +2,7 @@ import * as vscode from 'vscode';
 import type { MerrowContext } from '../context';
 import { page, webviewRoot } from '../preview/page';
 import { edited, type FromPictures, type Proposal, type ShowPictures } from './proposal';
+import { say } from '../say';
 
 export const SCHEME = 'merrow-proposal';
 /** Set while there are proposals to choose from, and while their pictures are the active tab. */
@@ -68,7 +69,7 @@ export class ProposalSession implements vscode.Disposable {
     const document = await vscode.workspace.openTextDocument(uri);
     if (document.version !== proposal.version) {
       await this.end(false);
-      void vscode.window.showWarningMessage('The text changed meanwhile, so nothing was applied. Ask for the changes again.');
+      void say.warning('The text changed meanwhile, so nothing was applied. Ask for the changes again.');
       return;
     }
     this.over = true;
@@ -78,7 +79,7 @@ export class ProposalSession implements vscode.Disposable {
     this.over = false;
     await this.end(done);
     if (!done) {
-      void vscode.window.showErrorMessage(`The editor did not apply "${proposal.title}".`);
+      void say.error(`The editor did not apply "${proposal.title}".`);
       return;
     }
     const editor = await vscode.window.showTextDocument(document, { viewColumn: this.column });

@@ -3,6 +3,7 @@ import type { MerrowContext } from '../context';
 import { hasMermaidFence } from '../fences';
 import { PreviewPanel, type Selection, VIEW_TYPE } from './panel';
 import type { ExportFormat, NodeRun, PreviewState } from './protocol';
+import { say } from '../say';
 
 /** Set while the active editor is of Markdown with a diagram, for the button in its title. */
 const HAS_DIAGRAM = 'merrow.hasDiagram';
@@ -18,7 +19,10 @@ export class PreviewManager implements vscode.Disposable {
   private readonly selected = new vscode.EventEmitter<Selection>();
   /** A node was chosen in a preview, by click or key. */
   readonly onDidSelectNode = this.selected.event;
-  private readonly disposables: { dispose(): unknown }[] = [this.selected];
+  private readonly activated = new vscode.EventEmitter<vscode.Uri>();
+  /** The preview of a document became the active tab. */
+  readonly onDidActivate = this.activated.event;
+  private readonly disposables: { dispose(): unknown }[] = [this.selected, this.activated];
   private timer: NodeJS.Timeout | undefined;
 
   constructor(private readonly context: MerrowContext) {
@@ -48,7 +52,7 @@ export class PreviewManager implements vscode.Disposable {
   show(given?: vscode.Uri): PreviewPanel | undefined {
     const uri = given ?? this.previewed() ?? vscode.window.activeTextEditor?.document.uri;
     if (uri === undefined) {
-      void vscode.window.showInformationMessage('Open a Mermaid file, or a Markdown file with a mermaid block, to preview it.');
+      void say.info('Open a Mermaid file, or a Markdown file with a mermaid block, to preview it.');
       return undefined;
     }
     const known = this.panels.get(uri.toString());
@@ -92,7 +96,10 @@ export class PreviewManager implements vscode.Disposable {
     const panel = new PreviewPanel(this.context, webview, uri, diagram);
     this.panels.set(key, panel);
     panel.onDidSelectNode((selection) => { this.selected.fire(selection); });
-    webview.onDidChangeViewState(() => { this.activeChanged(); });
+    webview.onDidChangeViewState(() => {
+      this.activeChanged();
+      if (webview.active) this.activated.fire(uri);
+    });
     webview.onDidDispose(() => {
       this.panels.delete(key);
       this.activeChanged();
@@ -135,7 +142,7 @@ export class PreviewManager implements vscode.Disposable {
       await vscode.workspace.fs.writeFile(place, Buffer.from(data, format === 'svg' ? 'utf8' : 'base64'));
       return place;
     } catch (problem) {
-      void vscode.window.showErrorMessage(`The picture was not saved: ${problem instanceof Error ? problem.message : String(problem)}`);
+      void say.error(`The picture was not saved: ${problem instanceof Error ? problem.message : String(problem)}`);
       return undefined;
     }
   }

@@ -1,6 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import * as vscode from 'vscode';
 
+/** Seconds that drawing a picture may take before it is given up. */
+const SECONDS = 20;
+
 /** Where the scripts and styles of webviews are. */
 export function webviewRoot(extension: vscode.ExtensionContext): vscode.Uri {
   return vscode.Uri.joinPath(extension.extensionUri, 'dist', 'webview');
@@ -8,7 +11,7 @@ export function webviewRoot(extension: vscode.ExtensionContext): vscode.Uri {
 
 /**
  * The HTML of a page that shows pictures: the script and the style `name` of `dist/webview`, and the drawing frame's script for it to
- * read (`body.dataset.engine`, with `body.dataset.nonce`). The policy lets it load nothing but these; styles stand in the pictures
+ * read (`body.dataset.engine`, with `body.dataset.nonce`; `body.dataset.seconds` is how long a drawing may take). The policy lets it load nothing but these; styles stand in the pictures
  * themselves.
  */
 export function page(webview: vscode.Webview, extension: vscode.ExtensionContext, name: string): string {
@@ -33,7 +36,7 @@ export function page(webview: vscode.Webview, extension: vscode.ExtensionContext
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <link rel="stylesheet" href="${at(`${name}.css`)}">
 </head>
-<body data-engine="${at('engine.js')}" data-nonce="${nonce}">
+<body data-engine="${at('engine.js')}" data-nonce="${nonce}" data-seconds="${SECONDS}">
 <script nonce="${nonce}" src="${at(`${name}.js`)}"></script>
 </body>
 </html>`;

@@ -1,4 +1,5 @@
 import * as vscode from 'vscode';
+import { plain } from '../plain';
 import type { Given, Input } from './inputs';
 
 /** Ask for the value of an input; undefined where the user leaves. */
@@ -68,5 +69,5 @@ function askText(input: Input, last: Given | undefined, title: string, step: num
 }
 
 function about({ name, title, type }: Input): string {
-  return title === name ? `${name}: ${type}` : `${name} (${title}): ${type}`;
+  return plain(title === name ? `${name}: ${type}` : `${name} (${title}): ${type}`);
 }

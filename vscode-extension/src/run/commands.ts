@@ -11,11 +11,13 @@ import { shortName } from './pages';
 import type { RunPictures } from './pictures';
 import type { RunSummary, Target } from './protocol';
 import type { Runner } from './runner';
-import { sentence, type RunServer } from './server';
+import { sentence } from './rejection';
+import type { RunServer } from './server';
 import { nameOf } from './starting';
 import type { RunTree } from './tree';
 import type { Item } from './treeModel';
 import { targetOf } from './targets';
+import { say } from '../say';
 
 export interface Parts {
   readonly context: MerrowContext;
@@ -54,7 +56,8 @@ export function registerRunCommands(parts: Parts): vscode.Disposable {
     command(Command.showNode, (given) => showNode(parts, given)),
     command(Command.openNodeAsDocument, async () => {
       const shown = nodeView.current;
-      if (shown !== undefined) await documents.showNode(shown.run, shown.node);
+      if (shown?.node !== undefined) await documents.showNode(shown.run, shown.node);
+      else if (shown !== undefined) await documents.showResult(shown.run, 'run');
     }),
     command(Command.refreshRuns, () => {
       tree.refresh();
@@ -82,14 +85,14 @@ async function stop({ live, runner, context }: Parts, given: unknown): Promise<v
   const running = live.running;
   const here = running.filter((run) => run.target.uri === target?.uri);
   const meant = here.length > 0 ? here : running;
-  if (meant.length === 0) void vscode.window.showInformationMessage('No workflow is running.');
+  if (meant.length === 0) void say.info('No workflow is running.');
   for (const { progress } of meant) await runner.stop(progress.run);
 }
 
 async function resume(parts: Parts, given: unknown): Promise<void> {
   const named = runOf(given) ?? (await lastStopped(parts, given));
   if (named === undefined) {
-    void vscode.window.showInformationMessage('No run of this workflow ended early, so there is nothing to resume.');
+    void say.info('No run of this workflow ended early, so there is nothing to resume.');
     return;
   }
   const target = named.uri === null ? undefined : { uri: vscode.Uri.parse(named.uri).toString(), diagram: named.diagram };
@@ -105,7 +108,7 @@ async function lastStopped(parts: Parts, given: unknown): Promise<RunSummary | u
     const newest = own.find(({ here, status }) => !(here && status === 'running'));
     return newest !== undefined && newest.status !== 'finished' ? newest : undefined;
   } catch (problem) {
-    void vscode.window.showErrorMessage(sentence(problem));
+    void say.error(sentence(problem));
     return undefined;
   }
 }
@@ -144,8 +147,8 @@ async function showNode({ context, nodeView, pictures }: Parts, given: unknown):
   if (typeof node !== 'string') return;
   const document = typeof uri === 'string' ? vscode.Uri.parse(uri) : previews(context).shown()?.uri;
   const meant = typeof run === 'string' ? run : document && pictures.of(document.toString());
-  if (meant !== undefined) await nodeView.show(meant, node);
-  else void vscode.window.showInformationMessage('Run the workflow first; then this shows what the node was asked and answered.');
+  if (meant !== undefined) await nodeView.show(meant, node, document?.toString());
+  else void say.info('Run the workflow first; then this shows what the node was asked and answered.');
 }
 
 /** The tree keeps the focus, and with it its menu. */
@@ -160,7 +163,7 @@ async function openRun({ server, documents, pictures }: Parts, given: unknown): 
     pictures.showReport(await server.show(summary.run));
     await documents.showResult(summary.run, summary.workflow, inTree);
   } catch (problem) {
-    void vscode.window.showErrorMessage(sentence(problem));
+    void say.error(sentence(problem));
   }
 }
 
@@ -177,7 +180,7 @@ async function compareRuns({ documents, tree }: Parts, given: unknown, all: unkn
     const second = chosen[1] ?? (await pick(others, 'Compare with which run?'));
     if (second !== undefined) await documents.showComparison(first, second);
   } catch (problem) {
-    void vscode.window.showErrorMessage(sentence(problem));
+    void say.error(sentence(problem));
   }
 }
 
@@ -200,11 +203,11 @@ async function deleteRuns({ server, tree }: Parts, given: unknown, all: unknown)
   const what = runs.length === 1 ? `the run ${runs[0]?.run ?? ''}` : `${runs.length} runs`;
   const detail = `${runs.length === 1 ? 'Its' : 'Their'} prompts, answers and results go from the journal. This can’t be undone.`;
   const yes = 'Delete';
-  if ((await vscode.window.showWarningMessage(`Delete ${what}?`, { modal: true, detail }, yes)) !== yes) return;
+  if ((await say.warning(`Delete ${what}?`, { modal: true, detail }, yes)) !== yes) return;
   const problems: string[] = [];
   for (const { run } of runs) await server.delete(run).catch((problem: unknown) => problems.push(sentence(problem)));
   tree.refresh();
-  if (problems[0] !== undefined) void vscode.window.showErrorMessage(problems[0]);
+  if (problems[0] !== undefined) void say.error(problems[0]);
 }
 
 /** The run that a command was given: an item of the tree, or an object with its id. */

@@ -3,7 +3,7 @@ import { compare } from './comparison';
 import { nodePage, planPage, resultPage, shortName } from './pages';
 import type { Plan } from './protocol';
 import type { RunServer } from './server';
-import { sentence } from './server';
+import { sentence } from './rejection';
 
 export const SCHEME = 'merrow-run';
 /** Documents that are not in the journal which are kept for reading. */

@@ -1,7 +1,19 @@
 /** Time, tokens and money in words. Pure. */
-import type { Bounds, Usage } from './protocol';
+import type { Bounds, NodeReport, Usage } from './protocol';
 
 export const offline = 'merrow:offline';
+export const offlineName = 'embedded model (offline)';
+
+/** What users read of an endpoint. */
+export function endpointName(origin: string): string {
+  return origin === offline ? offlineName : origin;
+}
+
+/** The models that answered a node, or the embedded one in their place. */
+export function modelName({ model, sources = [] }: Pick<NodeReport, 'model' | 'sources'>): string | undefined {
+  if (!sources.some(({ endpoint }) => endpoint === offline)) return model ?? undefined;
+  return [...new Set(sources.map((source) => (source.endpoint === offline ? offlineName : source.model)))].join(', ');
+}
 
 /** Money; a price that is not known is said to be unknown, and an estimate to be one. */
 export function costText(usage: Pick<Usage, 'cost_usd' | 'estimated'>): string {

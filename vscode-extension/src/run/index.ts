@@ -24,7 +24,7 @@ export function register(context: MerrowContext): vscode.Disposable {
   const live = new LiveRuns(context);
   const documents = new RunDocuments(server);
   const pictures = new RunPictures(previews(context), live);
-  const nodeView = new NodeView(context, server, live);
+  const nodeView = new NodeView(context, server, live, previews(context));
   const output = new RunOutput(live);
   const tree = new RunTree(server, live, () => context.client() !== undefined);
   const runner = new Runner(context, server, live, documents);
@@ -56,7 +56,7 @@ export function register(context: MerrowContext): vscode.Disposable {
     }),
     previews(context).onDidSelectNode(({ uri, node }) => {
       const run = pictures.of(uri.toString());
-      if (run !== undefined) void nodeView.show(run, node);
+      if (run !== undefined) void nodeView.show(run, node, uri.toString());
     }),
   );
 }

@@ -9,9 +9,9 @@ export function itemText(progress: Progress, running: number): { text: string; t
   const { status, done, total, usage } = progress;
   const cost = costText(usage);
   const more = running > 1 ? ` (${running} runs)` : '';
-  const how = status === 'cancelled' ? ' stopped' : status === 'failed' ? ' failed' : '';
+  const how = status === 'cancelled' ? ' stopped' : progress.isInterrupted ? ' interrupted' : status === 'failed' ? ' failed' : '';
   return {
     text: `$(${ICONS[status]}) Merrow${how} ${done}/${total} · ${cost}${more}`,
-    tooltip: `Run ${progress.run} ${WORDS[status]}: ${done} of ${total} nodes, ${cost}`,
+    tooltip: `Run ${progress.run} ${progress.isInterrupted ? 'interrupted; it can be resumed' : WORDS[status]}: ${done} of ${total} nodes, ${cost}`,
   };
 }

@@ -1,5 +1,5 @@
 /** Events as lines of the output channel. Pure. */
-import { costText, figures, secondsText, tokensText } from './figures';
+import { costText, endpointName, figures, secondsText, tokensText } from './figures';
 import { valueText } from './pages';
 import type { RunEvent } from './protocol';
 
@@ -8,7 +8,7 @@ export function lineOf(event: RunEvent): string | undefined {
   const node = event.node ?? '';
   switch (event.event) {
     case 'run_started':
-      return [`Run ${event.run} (${event.endpoint ?? ''})`, ...(event.notices ?? [])].join('\n');
+      return [`Run ${event.run} (${endpointName(event.endpoint ?? '')})`, ...(event.notices ?? [])].join('\n');
     case 'node_started':
       return `${node} begins`;
     case 'node_retrying':

@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import type { LanguageClient } from 'vscode-languageclient/node';
 import type { MerrowContext } from '../context';
-import { Progress } from './progress';
+import { INTERRUPTED, Progress } from './progress';
 import type { RunEvent, RunNotice, Target } from './protocol';
 
 /** A run of this window, going on or over, with the document that it is shown on. */
@@ -74,7 +74,7 @@ export class LiveRuns implements vscode.Disposable {
     if (client === undefined) {
       // What a server worked on that is gone can be resumed from the journal.
       for (const run of this.running) {
-        this.tell(run, { event: 'run_failed', run: run.progress.run, node: null, at: Date.now() / 1000, error: 'The language server ended. What had finished is kept: resume the run.' });
+        this.tell(run, { event: 'run_failed', run: run.progress.run, node: null, at: Date.now() / 1000, error: 'The language server ended. What had finished is kept: resume the run.', code: INTERRUPTED });
       }
       return;
     }

@@ -1,16 +1,41 @@
 /** What a node did in a run, as HTML for the panel. Pure; every text is escaped. */
-import { figures } from './figures';
-import { answer, callTitle, entryName, messages, originText, valueText } from './pages';
+import { costText, endpointName, figures, modelName, secondsText } from './figures';
+import { answer, callTitle, entryName, givenValues, messages, originText, valueText } from './pages';
+import type { Progress } from './progress';
 import type { Call, NodeReport, RunReport } from './protocol';
+
+/** Says that what is shown is not the newest run of the active file, and leads to that where there is one. */
+export function earlierHtml(file: string, run: string, age: string, hasNewer: boolean): string {
+  const of = file === '' ? '' : ` of ${escape(file)}`;
+  const about = [age, `run ${run}`].filter((part) => part !== '').map(escape).join(' · ');
+  const button = hasNewer ? ' <button data-act="newest">Show Newest Run</button>' : '';
+  return `<p class="earlier" role="status"><span><strong>Earlier run</strong>${of} <span class="about">${about}</span></span>${button}</p>`;
+}
+
+/** A run of this window as a whole, until a node is chosen. */
+export function runHtml(file: string, { run, status, endpoint, done, total, usage, seconds, error, outputs }: Progress): string {
+  const about = [STATUS[status], `${done} of ${total} nodes`, seconds === undefined ? '' : secondsText(seconds), usage.calls > 0 ? costText(usage) : '', endpointName(endpoint ?? ''), `run ${run}`];
+  const parts = [`<header><h1>${escape(file)}</h1><p class="about">${about.filter((part) => part !== '').map(escape).join(' · ')}</p></header>`];
+  if (error !== undefined) parts.push(`<p class="failure">${escape(error)}</p>`);
+  for (const [name, value] of Object.entries(outputs)) parts.push(section(`output ${name}`, `Result ${code(name)}`, pre(valueText(value)), true));
+  parts.push('<p class="about">Click a node in the preview to see what it was given, asked and answered.</p>');
+  return parts.join('\n');
+}
+
+const STATUS = { running: 'running', finished: 'finished', failed: 'failed', cancelled: 'stopped' } as const;
 
 /** The part of the panel that shows one node. `text` is what it has answered so far, while it runs. */
 export function nodeHtml(run: string, name: string, report: RunReport | undefined, state: string, text: string): string {
   const node = report?.nodes.find((one) => one.node === name);
-  const about = [node?.operator, node?.model, state, figures(node?.usage, node?.seconds)].filter((part) => part).map((part) => escape(String(part)));
+  const about = [node?.operator, node && modelName(node), state, figures(node?.usage, node?.seconds)].filter((part) => part).map((part) => escape(String(part)));
   const parts = [`<header><h1>${escape(name)}</h1><p class="about">${about.join(' · ')} · run ${escape(run)}</p></header>`];
   if (node?.error) parts.push(`<p class="failure">${escape(node.error)}</p>`);
   if (typeof node?.case === 'number') parts.push(`<p>Case ${node.case + 1} was chosen.</p>`);
   if (text !== '') parts.push(section('live', 'Answer so far', pre(text), true));
+  if (node?.why_no_call) parts.push(`<p>No call: ${escape(node.why_no_call)}</p>`);
+  for (const [index, { port, from, value }] of (node === undefined ? [] : givenValues(node)).entries()) {
+    parts.push(section(`input ${port} ${index}`, `Input ${code(port)}<span class="about">${escape(from)}</span>`, pre(valueText(value)), false));
+  }
   for (const [port, value] of Object.entries(node?.outputs ?? {})) parts.push(section(`output ${port}`, `Output ${code(port)}`, pre(valueText(value)), true));
   if (node !== undefined) parts.push(...callsHtml(node), memoryHtml(node));
   for (const { step, why } of report?.lost.filter((one) => one.node === name) ?? []) {

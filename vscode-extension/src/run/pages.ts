@@ -1,6 +1,6 @@
 /** Runs as Markdown that is read as text: results, nodes, dry runs. Pure. */
-import { count, costRange, costText, figures, range, secondsText, tokensText } from './figures';
-import type { Call, NodeReport, Plan, PlannedNode, RunReport, Values } from './protocol';
+import { count, costRange, costText, endpointName, figures, modelName, offline, offlineName, range, secondsText, tokensText } from './figures';
+import type { Call, GivenValue, NodeReport, Plan, PlannedNode, RunReport, Values } from './protocol';
 
 const words: Readonly<Record<string, string>> = {
   finished: 'Finished',
@@ -37,7 +37,7 @@ export function resultPage(run: RunReport): string {
 }
 
 function nodeLine(node: NodeReport): string {
-  const parts = [node.status, node.operator, node.model, figures(node.usage, node.seconds)];
+  const parts = [node.status, node.operator, modelName(node), figures(node.usage, node.seconds)];
   return `- ${node.node}: ${parts.filter((part) => part).join(' · ')}`;
 }
 
@@ -53,10 +53,12 @@ function summaryLine(run: RunReport): string {
 export function nodePage(run: RunReport, name: string): string {
   const node = run.nodes.find((one) => one.node === name);
   if (node === undefined) return `# ${name}\n\nThe run ${run.run} did not reach this node.\n`;
-  const head = [node.operator, node.model, node.status, figures(node.usage, node.seconds)].filter((part) => part).join(' · ');
+  const head = [node.operator, modelName(node), node.status, figures(node.usage, node.seconds)].filter((part) => part).join(' · ');
   const lines = [`# ${name}`, '', head, ''];
   if (node.error !== null) lines.push(`**${node.error}**`, '');
   if (typeof node.case === 'number') lines.push(`Case ${node.case + 1} was chosen.`, '');
+  if (node.why_no_call) lines.push(`No call: ${node.why_no_call}`, '');
+  for (const { port, from, value } of givenValues(node)) lines.push(`## Input \`${port}\`${from}`, '', ...block(value), '');
   for (const [port, value] of Object.entries(node.outputs ?? {})) lines.push(`## Output \`${port}\``, '', ...block(value), '');
   if (node.memory.length > 0) {
     lines.push('## Memory', '');
@@ -93,14 +95,23 @@ export function callTitle(call: Call): string {
 
 const ORIGINS: Readonly<Record<string, string>> = {
   endpoint: 'answered by the endpoint',
+  offline: `answered by the ${offlineName}`,
   sandbox: 'code run in the sandbox',
   cache: 'taken from the cache',
   shared: 'shared with the same question',
+  replay: 'taken from the recording',
 };
 
 /** Where the answer to a call came from. */
 export function originText({ origin }: Call): string {
   return ORIGINS[origin] ?? `from ${origin}`;
+}
+
+/** The values that a node was given, in the order of its ports; ` from NODE` where a node gave the value. */
+export function givenValues(node: NodeReport): { readonly port: string; readonly from: string; readonly value: unknown }[] {
+  return Object.entries(node.inputs ?? {}).flatMap(([port, values]) =>
+    values.map((given: GivenValue) => ({ port, from: given.node ? ` from ${given.node}` : '', value: given.value })),
+  );
 }
 
 /** The messages of a question to a model, or what was handed to the sandbox. */
@@ -134,7 +145,7 @@ export function planPage(plan: Plan): string {
     '',
     'No call was made. Values that are not known yet stand in angle brackets.',
     '',
-    `- Endpoint: ${plan.endpoint}`,
+    `- Endpoint: ${endpointName(plan.endpoint)}`,
     `- Calls: ${range(plan.calls)}`,
     `- Tokens: about ${range(plan.tokens)}`,
     `- Cost: ${costRange(plan.cost_usd)}`,
@@ -142,13 +153,13 @@ export function planPage(plan: Plan): string {
     'A question whose answer can’t be used is asked up to twice more, which the bounds leave out.',
     '',
   ];
-  for (const [index, node] of plan.nodes.entries()) lines.push(...plannedLines(index + 1, node));
+  for (const [index, node] of plan.nodes.entries()) lines.push(...plannedLines(index + 1, node, plan.endpoint));
   return lines.join('\n');
 }
 
-function plannedLines(number: number, node: PlannedNode): string[] {
+function plannedLines(number: number, node: PlannedNode, endpoint: string): string[] {
   const about = [node.operator];
-  if (node.model !== null && node.questions.length > 0) about.push(node.model);
+  if (node.model !== null && node.questions.length > 0) about.push(endpoint === offline ? offlineName : node.model);
   if (node.samples > 1) about.push(`${node.samples} samples`);
   if (node.runs !== 'always') about.push('only where a Decision leads here');
   const lines = [`## ${number}. ${node.node}`, '', about.join(' · '), ''];

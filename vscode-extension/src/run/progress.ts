@@ -14,6 +14,9 @@ const ENDS: Readonly<Record<string, RunStatus>> = { run_finished: 'finished', ru
 /** Seconds from which it is worth saying how long a node runs. */
 const LONG = 1;
 
+/** The code of the last event of a run whose server ended. */
+export const INTERRUPTED = 'interrupted';
+
 /** Where a run is: node by node, and as a whole. */
 export class Progress {
   readonly run: string;
@@ -21,6 +24,8 @@ export class Progress {
   usage: Usage = nothing;
   outputs: Values = {};
   error: string | undefined;
+  /** Whether its server ended before it did. */
+  isInterrupted = false;
   seconds: number | undefined;
   endpoint: string | undefined;
   private readonly nodes = new Map<string, NodeProgress>();
@@ -61,6 +66,7 @@ export class Progress {
       this.usage = event.usage ?? this.usage;
       this.outputs = event.outputs ?? {};
       this.error = event.error;
+      this.isInterrupted = event.code === INTERRUPTED;
       this.seconds = event.seconds;
       // What was not reached is no part of the picture any more, though of the whole.
       this.count = this.total;

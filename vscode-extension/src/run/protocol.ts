@@ -29,6 +29,7 @@ export interface RunEvent {
   readonly usage?: Usage;
   readonly seconds?: number;
   readonly error?: string;
+  readonly code?: string;
   readonly on_error?: string;
 }
 
@@ -49,6 +50,9 @@ export interface RunEnd {
   readonly usage: Usage;
   readonly seconds: number;
   readonly error?: string;
+  /** The kind of failure, and what the user can do about it. */
+  readonly code?: string;
+  readonly remedy?: string;
 }
 
 /** A run in the journal's list. */
@@ -73,6 +77,7 @@ export interface Call {
   readonly sample: number;
   readonly attempt: number;
   readonly kind: 'model' | 'sandbox';
+  /** `endpoint`, `offline` (the embedded model), `cache`, `shared`, `replay`, `sandbox`. */
   readonly origin: string;
   readonly usable: boolean;
   readonly usage: Usage;
@@ -81,11 +86,30 @@ export interface Call {
   readonly result: Values;
 }
 
+/** A value that a node was given, with the node that gave it; without one the value was set by hand. */
+export interface GivenValue {
+  readonly node?: string;
+  readonly output?: string | null;
+  readonly value?: unknown;
+}
+
+/** Who answered: the origin of an endpoint, and the model by its own name. */
+export interface Source {
+  readonly endpoint: string;
+  readonly model: string;
+}
+
 export interface NodeReport {
   readonly node: string;
   readonly status: string;
   readonly operator?: string | null;
   readonly model?: string | null;
+  /** By port; null of a node that did not come to its end. */
+  readonly inputs?: Readonly<Record<string, readonly GivenValue[]>> | null;
+  /** Who answered it. */
+  readonly sources?: readonly Source[];
+  /** Why it made no call, as a sentence; null where it made one, or where a node of its kind makes none. */
+  readonly why_no_call?: string | null;
   readonly memory: readonly Values[];
   readonly outputs: Values | null;
   readonly usage?: Usage;

@@ -5,11 +5,17 @@ import { previews } from '../preview';
 import { offerTrust } from '../server/trust';
 import { costText, secondsText } from './figures';
 import type { LiveRuns } from './live';
+import { INTERRUPTED } from './progress';
 import { SCHEME, type RunDocuments } from './documents';
 import type { RunEnd, Target } from './protocol';
-import { sentence, type Asked, type RunServer } from './server';
+import { isAnswer, remedyOf, sentence, wasLeft } from './rejection';
+import type { Asked, RunServer } from './server';
 import { Starting, nameOf } from './starting';
 import { NO_WORKFLOW, nodeOf, targetOf } from './targets';
+import { say } from '../say';
+
+/** Milliseconds after a broken connection in which the end of its server is noticed. */
+const NOTICED = 5000;
 
 /** Begins runs, follows them to their end, and says how they ended. */
 export class Runner {
@@ -43,7 +49,7 @@ export class Runner {
     await this.about(given, async (target) => {
       const node = await nodeOf(this.context, given);
       if (node === undefined) {
-        void vscode.window.showInformationMessage('Put the cursor into the node to run from, or choose it in the preview.');
+        void say.info('Put the cursor into the node to run from, or choose it in the preview.');
         return;
       }
       const graph = await this.server.graph(target);
@@ -72,7 +78,7 @@ export class Runner {
         this.live.expect(target, known);
       }
       this.openPreview(target);
-      await this.ended(await this.server.resume(run), target);
+      await this.settled(this.server.resume(run), target);
     } catch (problem) {
       await this.refused(problem);
     }
@@ -82,7 +88,7 @@ export class Runner {
     try {
       await this.server.cancel({ run });
     } catch (problem) {
-      void vscode.window.showErrorMessage(sentence(problem));
+      void say.error(sentence(problem));
     }
   }
 
@@ -98,7 +104,7 @@ export class Runner {
     try {
       const target = await targetOf(this.context, given);
       if (target === undefined) {
-        void vscode.window.showInformationMessage(NO_WORKFLOW);
+        void say.info(NO_WORKFLOW);
         return;
       }
       const key = `${target.uri}#${target.diagram}`;
@@ -120,7 +126,38 @@ export class Runner {
 
   private async follow(target: Target, asked: Asked): Promise<void> {
     this.openPreview(target);
-    await this.ended(await this.server.run(asked), target);
+    await this.settled(this.server.run(asked), target);
+  }
+
+  /** Wait for the end of a run, or of its server: a request that a server leaves behind is never answered. */
+  private async settled(answer: Promise<RunEnd>, target: Target | undefined): Promise<void> {
+    let listening: vscode.Disposable | undefined;
+    const gone = new Promise<string>((resolve) => {
+      listening = this.live.onDidHappen(({ run, event }) => {
+        if (event.code === INTERRUPTED && run.target.uri === (target?.uri ?? '') && run.target.diagram === (target?.diagram ?? 1)) resolve(event.run);
+      });
+    });
+    try {
+      const kept = answer.catch(async (problem: unknown) => {
+        // A connection that breaks rejects the request a moment before the runs are told.
+        if (isAnswer(problem)) throw problem;
+        const late = await Promise.race([gone, later(NOTICED)]);
+        if (late === undefined) throw problem;
+        return late;
+      });
+      const end = await Promise.race([gone, kept]);
+      if (typeof end === 'string') await this.interrupted(end, target);
+      else await this.ended(end, target);
+    } finally {
+      listening?.dispose();
+    }
+  }
+
+  /** The server ended in the middle of a run. */
+  private async interrupted(run: string, target: Target | undefined): Promise<void> {
+    const resume = 'Resume';
+    const chosen = await say.warning(`${target === undefined ? `Run ${run}` : nameOf(target)} was interrupted: the language server ended. What had finished is kept.`, resume);
+    if (chosen === resume) await this.resume(run, target);
   }
 
   private openPreview(target: Target | undefined): void {
@@ -143,7 +180,7 @@ export class Runner {
       return;
     }
     const show = 'Show Result';
-    const chosen = await vscode.window.showInformationMessage(`${name} finished (${secondsText(end.seconds)}, ${costText(end.usage)}).`, show);
+    const chosen = await say.info(`${name} finished (${secondsText(end.seconds)}, ${costText(end.usage)}).`, show);
     if (chosen === show) await open();
   }
 
@@ -151,7 +188,7 @@ export class Runner {
     const resume = 'Resume';
     const output = 'Show Output';
     const reason = end.error ?? 'The reason is not known.';
-    const chosen = await vscode.window.showErrorMessage(`${name} failed. ${reason}`, ...remedies(reason), resume, output);
+    const chosen = await say.error(`${name} failed. ${reason}`, ...remedies(end.remedy), resume, output);
     if (chosen === resume) await this.resume(end.run, target);
     else if (chosen === output) await vscode.commands.executeCommand(Command.showRunOutput);
     else if (chosen !== undefined) await remedy(chosen);
@@ -161,7 +198,8 @@ export class Runner {
   private async refused(problem: unknown): Promise<void> {
     const reason = sentence(problem);
     this.context.log.info(`Not run: ${reason}`);
-    const chosen = await vscode.window.showErrorMessage(reason, ...remedies(reason));
+    if (wasLeft(problem)) return;
+    const chosen = await say.error(reason, ...remedies(remedyOf(problem)));
     if (chosen !== undefined) await remedy(chosen);
   }
 
@@ -181,20 +219,31 @@ export class Runner {
   }
 }
 
-const SET_KEY = 'Set API Key';
-const PROBLEMS = 'Show Problems';
+function later(milliseconds: number): Promise<undefined> {
+  return new Promise((resolve) => {
+    setTimeout(() => { resolve(undefined); }, milliseconds);
+  });
+}
 
-/** Buttons that help against a failure, by its words. */
-function remedies(reason: string): string[] {
-  if (/API key/i.test(reason)) return [SET_KEY];
-  return /\(MW\d+\)/.test(reason) ? [PROBLEMS] : [];
+interface Remedy {
+  readonly label: string;
+  readonly command: string;
+}
+
+/** What helps against a failure, by the remedy that the server names. */
+const REMEDIES: Readonly<Record<string, Remedy>> = {
+  key: { label: 'Set API Key', command: Command.setApiKey },
+  packages: { label: 'Set Up Model Access', command: Command.setUpModelAccess },
+  problems: { label: 'Show Problems', command: 'workbench.actions.view.problems' },
+  trust: { label: 'Manage Workspace Trust', command: 'workbench.trust.manage' },
+};
+
+function remedies(name: string | undefined): string[] {
+  const found = name === undefined ? undefined : REMEDIES[name];
+  return found === undefined ? [] : [found.label];
 }
 
 async function remedy(chosen: string): Promise<void> {
-  const commands: Readonly<Record<string, string>> = {
-    [SET_KEY]: Command.setApiKey,
-    [PROBLEMS]: 'workbench.actions.view.problems',
-  };
-  const command = commands[chosen];
-  if (command !== undefined) await vscode.commands.executeCommand(command);
+  const found = Object.values(REMEDIES).find(({ label }) => label === chosen);
+  if (found !== undefined) await vscode.commands.executeCommand(found.command);
 }

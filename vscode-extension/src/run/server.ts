@@ -66,8 +66,3 @@ export interface TypedGraph {
   readonly order: readonly string[];
   readonly nodes: readonly { readonly id: string; readonly kind: string; readonly label: string | null }[];
 }
-
-/** The sentence of a rejection. */
-export function sentence(problem: unknown): string {
-  return problem instanceof Error ? problem.message : String(problem);
-}

@@ -9,6 +9,7 @@ import { InputMemory, inputsOf, known, missing, type Given, type Input } from '.
 import type { RunDocuments } from './documents';
 import type { Plan, Target } from './protocol';
 import type { RunServer, TypedGraph } from './server';
+import { say } from '../say';
 
 const AGREED = 'merrow.agreedRuns';
 /** Answers that are remembered. */
@@ -72,7 +73,7 @@ export class Starting {
     const run = 'Run';
     const dryRun = 'Dry Run';
     const detail = `${costSentence(plan)}\n\nYou are asked once for each workflow and endpoint. The setting merrow.${Setting.confirmRuns} switches this off.`;
-    const answer = await vscode.window.showInformationMessage(`Run ${nameOf(target)}?`, { modal: true, detail }, run, dryRun);
+    const answer = await say.info(`Run ${nameOf(target)}?`, { modal: true, detail }, run, dryRun);
     if (answer === dryRun) await this.documents.showPlan(plan);
     return answer === run;
   }

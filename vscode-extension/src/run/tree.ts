@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import type { LiveRuns } from './live';
 import type { RunSummary } from './protocol';
 import type { RunServer } from './server';
-import { sentence } from './server';
+import { sentence } from './rejection';
 import { nodeItem, runTree, type Item } from './treeModel';
 
 export const VIEW = 'merrow.runs';

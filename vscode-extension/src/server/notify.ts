@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 import { Command } from '../contributed';
 import type { Life } from './supervisor';
+import { say } from '../say';
 
 const pythonPage = 'https://www.python.org/downloads/';
 
@@ -20,7 +21,7 @@ async function noPython(reason: string): Promise<void> {
   const select = 'Select Python…';
   const get = 'Get Python';
   const again = 'Try Again';
-  const chosen = await vscode.window.showErrorMessage(`Merrow's language server can't start. ${reason}`, select, get, again);
+  const chosen = await say.error(`Merrow's language server can't start. ${reason}`, select, get, again);
   if (chosen === select) await vscode.commands.executeCommand(Command.selectPython);
   if (chosen === get) await vscode.env.openExternal(vscode.Uri.parse(pythonPage));
   if (chosen === again) await vscode.commands.executeCommand(Command.restartServer);
@@ -29,7 +30,7 @@ async function noPython(reason: string): Promise<void> {
 async function noServer(reason: string): Promise<void> {
   const restart = 'Restart';
   const show = 'Show Log';
-  const chosen = await vscode.window.showErrorMessage(`Merrow's language server failed. ${reason}`, restart, show);
+  const chosen = await say.error(`Merrow's language server failed. ${reason}`, restart, show);
   if (chosen === restart) await vscode.commands.executeCommand(Command.restartServer);
   if (chosen === show) await vscode.commands.executeCommand(Command.showLog);
 }

@@ -1,6 +1,17 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import * as vscode from 'vscode';
-import { CloseAction, ErrorAction, LanguageClient, RevealOutputChannelOn, State, type LanguageClientOptions } from 'vscode-languageclient/node';
+import {
+  CloseAction,
+  ErrorAction,
+  LanguageClient,
+  MessageType,
+  RevealOutputChannelOn,
+  ShowMessageNotification,
+  ShowMessageRequest,
+  State,
+  type LanguageClientOptions,
+} from 'vscode-languageclient/node';
+import { say } from '../say';
 import { RunCapabilities } from './capabilities';
 import { applied, type Launch } from './launch';
 import { Hopeless, type Session } from './supervisor';
@@ -81,6 +92,16 @@ export async function startSession(
     late.promise.catch(() => undefined);
     early.catch(() => undefined);
   }
+  // In the place of the library's own, which shows links to commands as such.
+  client.onNotification(ShowMessageNotification.type, ({ type, message }) => {
+    const show = type === MessageType.Error ? say.error : type === MessageType.Warning ? say.warning : say.info;
+    void show(message);
+  });
+  client.onRequest(ShowMessageRequest.type, async ({ type, message, actions = [] }) => {
+    const show = type === MessageType.Error ? say.error : type === MessageType.Warning ? say.warning : say.info;
+    const chosen = await show(message, ...actions.map(({ title }) => title));
+    return actions.find(({ title }) => title === chosen) ?? null;
+  });
   return {
     client,
     pid: child.pid,

@@ -3,6 +3,9 @@ import { test } from 'node:test';
 import { costSentence, mayCost } from '../../src/run/consent';
 import { compare } from '../../src/run/comparison';
 import { ageText, costText, dollars, figures, nothing, secondsText, sum } from '../../src/run/figures';
+import { Following } from '../../src/run/following';
+import { plain } from '../../src/plain';
+import { remedyOf, wasLeft } from '../../src/run/rejection';
 import { InputMemory, inputsOf, known, missing } from '../../src/run/inputs';
 import { itemText } from '../../src/run/itemText';
 import { lineOf } from '../../src/run/lines';
@@ -199,6 +202,82 @@ test('a node tells its outputs, memory, questions, answers and attempts; HTML in
   assert.ok(html.includes('&lt;b&gt;bold&lt;/b&gt;') && !html.includes('<b>'));
   assert.match(nodeHtml('r1', 'B', report('r1', 0, []), 'waiting', ''), /waits for what it reads/);
   assert.match(nodePage(report('r1', 0, []), 'B'), /did not reach/);
+});
+
+test('the embedded model is named in place of the model that a node was meant for', () => {
+  const offline = { ...call('Why?', 'So.'), origin: 'offline' };
+  const told = node('A', 'x', { model: 'merrow-offline (not a real model)', sources: [{ endpoint: 'merrow:offline', model: 'merrow-offline (not a real model)' }], calls: [offline] });
+  const run = report('r1', 0, [told]);
+  for (const page of [nodeHtml('r1', 'A', run, 'finished', ''), nodePage(run, 'A')]) {
+    assert.match(page, /Custom · embedded model \(offline\) ·/);
+    assert.match(page, /answered by the embedded model \(offline\)/);
+    assert.doesNotMatch(page, /not a real model|by the endpoint/);
+  }
+  assert.match(resultPage(run), /- A: finished · Custom · embedded model \(offline\)/);
+  assert.match(lineOf(event('run_started', null, { endpoint: 'merrow:offline' })) ?? '', /\(embedded model \(offline\)\)/);
+  const planned = planPage(plan('merrow:offline', 0));
+  assert.match(planned, /Endpoint: embedded model \(offline\)/);
+  assert.match(planned, /Custom · embedded model \(offline\) ·/);
+});
+
+test('a node shows what it was given, by which node, and why it made no call', () => {
+  const inputs = { candidates: [{ node: 'SOLVE', output: 'response', value: '<i>42</i>' }, { node: 'CODE', output: 'response', value: '42' }], problem: [{ node: '', output: '', value: 'Six times seven?' }] };
+  const told = node('VOTE', '42', { inputs, calls: [], why_no_call: '2 of 2 candidates are equal.' });
+  const html = nodeHtml('r1', 'VOTE', report('r1', 0, [told]), 'finished', '');
+  assert.match(html, /Input <code>candidates<\/code><span class="about"> from SOLVE<\/span>/);
+  assert.match(html, /Input <code>problem<\/code><span class="about"><\/span>/);
+  assert.ok(html.includes('&lt;i&gt;42&lt;/i&gt;') && html.includes('No call: 2 of 2 candidates are equal.'));
+  const page = nodePage(report('r1', 0, [told]), 'VOTE');
+  assert.match(page, /## Input `candidates` from CODE\n\n```\n42\n```/);
+  assert.match(page, /No call: 2 of 2 candidates are equal\./);
+});
+
+test('the run panel follows the newest run of the active file, and knows an earlier run', () => {
+  const all = (): boolean => true;
+  const panel = new Following();
+  panel.began('a', 'a1', all);
+  panel.choose('a', 'a1', 'VOTE');
+  assert.equal(panel.isEarlier, false);
+  assert.equal(panel.began('a', 'a2', all), true);
+  assert.deepEqual([panel.shown, panel.isEarlier], [{ run: 'a2', node: 'VOTE' }, false]);
+  assert.equal(panel.began('a', 'a3', () => false), true);
+  assert.deepEqual(panel.shown, { run: 'a3', node: undefined });
+  // A run of another file: its node is not one of this file.
+  panel.began('b', 'b1', all);
+  assert.deepEqual([panel.shown, panel.isEarlier], [{ run: 'b1', node: undefined }, false]);
+  panel.choose('b', 'b1', 'CHECK');
+  assert.equal(panel.activated('a'), true);
+  assert.deepEqual([panel.shown, panel.isEarlier], [{ run: 'a3', node: undefined }, false]);
+  assert.equal(panel.activated('b'), true);
+  assert.deepEqual(panel.shown, { run: 'b1', node: 'CHECK' });
+  // A file that was not run leaves the panel as it is, as an earlier run.
+  assert.equal(panel.activated('c'), false);
+  assert.deepEqual([panel.shown, panel.isEarlier, panel.hasNewer], [{ run: 'b1', node: 'CHECK' }, true, false]);
+  // An earlier run that somebody chose stays, until the newest is asked for.
+  panel.activated('a');
+  panel.choose('a', 'a1', 'VOTE');
+  assert.deepEqual([panel.isEarlier, panel.hasNewer], [true, true]);
+  assert.equal(panel.follow(), true);
+  assert.deepEqual([panel.shown, panel.isEarlier], [{ run: 'a3', node: 'VOTE' }, false]);
+});
+
+test('foreign text holds no link that the editor would follow', () => {
+  for (const text of ['[go](command:workbench.action.quit)', '[[a](b)](command:x "t")', 'x](http://a)']) assert.doesNotMatch(plain(text), /\]\(/);
+  assert.equal(plain('A sentence (with [brackets]).'), 'A sentence (with [brackets]).');
+});
+
+test('buttons come from what the server says, never from the words of a failure', () => {
+  const failure = (data: unknown) => Object.assign(new Error('Set the API key (MW101).'), { data });
+  assert.equal(remedyOf(failure({ code: 'endpoint', remedy: 'key' })), 'key');
+  for (const data of [undefined, null, {}, { remedy: 1 }, 'key']) assert.equal(remedyOf(failure(data)), undefined);
+  assert.equal(remedyOf('key'), undefined);
+});
+
+test('only who leaves a question of the server without an answer is told nothing', () => {
+  const rejection = (code: unknown) => Object.assign(new Error('No value was given.'), { code });
+  assert.equal(wasLeft(rejection(-32800)), true);
+  for (const code of [-32803, -32097, undefined, '-32800']) assert.equal(wasLeft(rejection(code)), false);
+  assert.equal(wasLeft(new Error('No value was given.')), false);
 });
 
 test('two runs are compared node by node', () => {

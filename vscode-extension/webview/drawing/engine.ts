@@ -3,10 +3,26 @@ import type { Answer, DrawRequest, Drawing, Question } from './protocol';
 /** A drawing that nobody waits for any more. */
 export class Superseded extends Error {}
 
+/** A drawing that took too long and was ended. */
+export class TooLong extends Error {
+  constructor(seconds: number) {
+    super(`Drawing took longer than ${seconds} seconds and was stopped`);
+  }
+}
+
 interface Waiting {
   readonly request: DrawRequest;
+  readonly seconds: number;
   readonly resolve: (drawing: Drawing) => void;
   readonly reject: (reason: Error) => void;
+}
+
+/** Times the usual patience for a drawing that somebody insists on. */
+const INSISTING = 15;
+
+/** The seconds that the page says a drawing may take. */
+function patience(): number {
+  return Number(document.body.dataset['seconds']) || 20;
 }
 
 /** Milliseconds under which a drawing under way is not worth ending. */
@@ -14,7 +30,8 @@ const SHORT = 700;
 
 /**
  * Draws in a frame of its own (`webview/engine`). One drawing is under way at a time and the newest one waits; what it replaces
- * is rejected as `Superseded`. A long drawing whose text is out of date is ended, unless it is half done.
+ * is rejected as `Superseded`. A long drawing whose text is out of date is ended, unless it is half done; one that goes on for too
+ * long is ended with its frame and rejected as `TooLong`.
  */
 export class Engine {
   private frame: HTMLIFrameElement | undefined;
@@ -22,6 +39,7 @@ export class Engine {
   private current: { waiting: Waiting; id: number; since: number } | undefined;
   private next: Waiting | undefined;
   private count = 0;
+  private limit: number | undefined;
   private lastTook = 0;
 
   /** `source` is the script of the drawing frame, `nonce` what the page's policy allows scripts by. */
@@ -30,10 +48,11 @@ export class Engine {
     private readonly nonce: string,
   ) {}
 
-  draw(request: DrawRequest): Promise<Drawing> {
+  /** `patiently`: somebody insists on this drawing, which may take longer. */
+  draw(request: DrawRequest, patiently = false): Promise<Drawing> {
     return new Promise((resolve, reject) => {
       this.next?.reject(new Superseded());
-      this.next = { request, resolve, reject };
+      this.next = { request, seconds: patience() * (patiently ? INSISTING : 1), resolve, reject };
       if (this.current === undefined) void this.begin();
       else if (this.lastTook > SHORT && performance.now() - this.current.since < this.lastTook / 2) {
         this.end(new Superseded());
@@ -54,6 +73,12 @@ export class Engine {
     this.next = undefined;
     const id = (this.count += 1);
     this.current = { waiting, id, since: performance.now() };
+    clearTimeout(this.limit);
+    this.limit = window.setTimeout(() => {
+      if (!this.isCurrent(id)) return;
+      this.end(new TooLong(waiting.seconds));
+      void this.begin();
+    }, waiting.seconds * 1000);
     try {
       this.port ??= this.start();
       const port = await this.port;
@@ -84,6 +109,7 @@ export class Engine {
 
   private finish(id: number, settle: () => void): void {
     if (this.current?.id !== id) return;
+    clearTimeout(this.limit);
     this.current = undefined;
     settle();
     void this.begin();
@@ -91,6 +117,7 @@ export class Engine {
 
   /** End the frame with what it does. */
   private end(reason: Error): void {
+    clearTimeout(this.limit);
     this.current?.waiting.reject(reason);
     this.current = undefined;
     this.frame?.remove();

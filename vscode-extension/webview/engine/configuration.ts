@@ -1,12 +1,13 @@
 import type { MermaidConfig } from 'mermaid';
 import type { Theme } from '../drawing/protocol';
+import { WORDS } from './labels';
 
 /** Mermaid's configuration for a theme of the editor. A diagram's own configuration still counts, but for the layout. */
 export function configuration(theme: Theme, portable: boolean): MermaidConfig {
   return {
     startOnLoad: false,
     securityLevel: 'strict',
-    secure: ['secure', 'securityLevel', 'startOnLoad', 'maxTextSize', 'maxEdges', 'suppressErrorRendering', 'logLevel', 'layout'],
+    secure: ['secure', 'securityLevel', 'startOnLoad', 'maxTextSize', 'maxEdges', 'suppressErrorRendering', 'logLevel', 'layout', 'dompurifyConfig'],
     suppressErrorRendering: true,
     logLevel: 'fatal',
     layout: 'dagre',
@@ -14,6 +15,7 @@ export function configuration(theme: Theme, portable: boolean): MermaidConfig {
     maxTextSize: 50_000_000,
     maxEdges: 1_000_000,
     htmlLabels: !portable,
+    dompurifyConfig: WORDS,
     flowchart: { useMaxWidth: false, wrappingWidth: 240 },
     fontFamily: theme.font,
     darkMode: theme.dark,

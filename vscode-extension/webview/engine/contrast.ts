@@ -1,3 +1,5 @@
+import { NODES } from './pieces';
+
 /**
  * Words that can be read on their node. Workflows colour their nodes for a light page; in a dark theme Mermaid would write light
  * words on them. WCAG 2.2, "relative luminance" and "contrast ratio"; AA wants 4.5.
@@ -10,7 +12,7 @@ const LIGHT = '#ffffff';
 
 /** Give the words of each node and subgraph whose author chose no colour for them one that can be read. */
 export function readable(picture: SVGSVGElement): void {
-  for (const group of picture.querySelectorAll<SVGGElement>('g.node, g.cluster')) {
+  for (const group of picture.querySelectorAll<SVGGElement>(`${NODES}, g.cluster`)) {
     const fill = fillOf(group);
     if (fill === undefined) continue;
     for (const label of group.querySelectorAll<HTMLElement | SVGElement>('span.nodeLabel, .label text, .cluster-label text')) {

@@ -6,6 +6,7 @@ import mermaid from 'mermaid';
 import * as dagre from 'merrow:dagre';
 import type { Answer, DrawRequest, Question } from '../drawing/protocol';
 import { readable } from './contrast';
+import { onlyWords } from './labels';
 import { inPieces } from './pieces';
 import { configuration } from './configuration';
 
@@ -43,6 +44,7 @@ async function draw(request: DrawRequest): Promise<Answer & { drawing: unknown }
   try {
     const picture = host.querySelector('svg');
     if (picture === null) throw new Error('Mermaid drew nothing.');
+    onlyWords(picture);
     readable(picture);
     return { id: 0, drawing: inPieces(picture, request.portable) };
   } finally {

@@ -3,13 +3,15 @@ import type { Drawing } from '../drawing/protocol';
 /** Elements of a picture up to which it is one piece, and how many a further piece has. */
 const WHOLE = 150;
 const PIECE = 40;
+/** Nodes in each look, and those that are images. */
+export const NODES = 'g.node, g.rough-node, g.image-shape, g.icon-shape';
 
 /**
  * A picture as text, cut so that putting it into a page need not be one long task. Nodes get their id as `data-node`.
  * With `whole` it stays in one piece.
  */
 export function inPieces(picture: SVGSVGElement, whole: boolean): Drawing {
-  for (const node of picture.querySelectorAll<SVGGElement>('g.node')) {
+  for (const node of picture.querySelectorAll<SVGGElement>(NODES)) {
     const id = /(?:^|-)flowchart-(.*)-\d+$/s.exec(node.id)?.[1];
     if (id !== undefined) node.dataset['node'] = id;
   }

@@ -1,7 +1,7 @@
 /** The panel of a run's node: takes the HTML that the extension made, and keeps what the reader opened and where the reader is. */
 import './style.css';
 
-declare function acquireVsCodeApi(): { postMessage(message: 'ready'): void };
+declare function acquireVsCodeApi(): { postMessage(message: 'ready' | 'newest'): void };
 
 interface Message {
   /** What is shown; the same again keeps its place. */
@@ -24,4 +24,8 @@ addEventListener('message', ({ data }: MessageEvent<Message>) => {
   }
   document.documentElement.scrollTop = again ? scrolled : 0;
 });
-acquireVsCodeApi().postMessage('ready');
+const editor = acquireVsCodeApi();
+root.addEventListener('click', ({ target }) => {
+  if (target instanceof Element && target.closest('[data-act="newest"]') !== null) editor.postMessage('newest');
+});
+editor.postMessage('ready');

@@ -28,7 +28,7 @@ export class Keyboard {
   ) {
     viewport.addEventListener('keydown', (event) => { this.pressed(event); });
     viewport.addEventListener('focusin', (event) => {
-      const id = event.target instanceof Element ? event.target.closest<SVGElement>('g.node[data-node]')?.dataset['node'] : undefined;
+      const id = event.target instanceof Element ? event.target.closest<SVGElement>('g[data-node]')?.dataset['node'] : undefined;
       if (id === undefined) return;
       this.select(id);
       if (event.target instanceof Element && event.target.matches(':focus-visible')) actions.focused(id);
@@ -37,7 +37,7 @@ export class Keyboard {
 
   /** Keys speak of this picture from now on; the focus stays on the node of the same name. */
   use(picture: Picture, label: (id: string) => string): void {
-    const had = document.activeElement instanceof SVGElement && document.activeElement.matches('g.node');
+    const had = document.activeElement instanceof SVGElement && document.activeElement.matches('g[data-node]');
     this.picture = picture;
     for (const id of picture.nodeIds) {
       const node = picture.node(id);
@@ -67,7 +67,7 @@ export class Keyboard {
 
   private pressed(event: KeyboardEvent): void {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const on = event.target instanceof Element && event.target.closest('g.node') !== null;
+    const on = event.target instanceof Element && event.target.closest('g[data-node]') !== null;
     if (!this.act(event, on)) return;
     event.preventDefault();
     event.stopPropagation();

@@ -16,7 +16,9 @@ export class Picture {
     readonly width: number,
     readonly height: number,
   ) {
-    for (const node of root.querySelectorAll<SVGGElement>('g.node[data-node]')) {
+    // A click on a node chooses it; the editor would follow a link whatever the page does with the click.
+    for (const link of root.querySelectorAll('a, area')) for (const name of ['href', 'xlink:href', 'target']) link.removeAttribute(name);
+    for (const node of root.querySelectorAll<SVGGElement>('g[data-node]')) {
       const id = node.dataset['node'] ?? '';
       this.nodes.set(id, node);
       // What the editor's context menu hands to its commands.
@@ -71,6 +73,13 @@ export class Picture {
     return this.nodes.get(id) ?? this.groups.get(id);
   }
 
+  /** Where a node is on the screen, without the marks on it, which come and go. */
+  place(id: string): { readonly left: number; readonly top: number } | undefined {
+    const parts = [...(this.node(id)?.children ?? [])].filter((part) => !part.matches('.marks')).map((part) => part.getBoundingClientRect());
+    const seen = parts.filter(({ width, height }) => width > 0 || height > 0);
+    return seen.length === 0 ? undefined : { left: Math.min(...seen.map(({ left }) => left)), top: Math.min(...seen.map(({ top }) => top)) };
+  }
+
   edge(id: string): SVGPathElement | undefined {
     return this.edges.get(id);
   }
@@ -83,10 +92,10 @@ export class Picture {
   /** The part of the diagram that an element of the picture belongs to. */
   partAt(target: EventTarget | null): Part | undefined {
     if (!(target instanceof Element)) return undefined;
-    const found = target.closest<SVGElement>('g.node[data-node], path[data-edge="true"], [data-about], g.cluster[data-id], g.edgeLabel');
+    const found = target.closest<SVGElement>('g[data-node], path[data-edge="true"], [data-about], g.cluster[data-id], g.edgeLabel');
     if (found === null) return undefined;
     if (found.dataset['about'] !== undefined) return { kind: 'edge', id: found.dataset['about'] };
-    if (found.matches('g.node')) return { kind: 'node', id: found.dataset['node'] ?? '' };
+    if (found.matches('g[data-node]')) return { kind: 'node', id: found.dataset['node'] ?? '' };
     if (found.matches('path')) return { kind: 'edge', id: found.dataset['id'] ?? '' };
     if (found.matches('g.cluster')) return { kind: 'subgraph', id: found.dataset['id'] ?? '' };
     const id = found.querySelector<SVGElement>('g.label[data-id]')?.dataset['id'];

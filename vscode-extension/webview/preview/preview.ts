@@ -1,4 +1,4 @@
-import { type Engine, Superseded } from '../drawing/engine';
+import { type Engine, Superseded, TooLong } from '../drawing/engine';
 import type { Theme } from '../drawing/protocol';
 import { currentTheme } from '../drawing/theme';
 import type { FromPreview, Graph, NodeRun, Part, ToPreview } from '../../src/preview/protocol';
@@ -6,6 +6,7 @@ import { element } from './dom';
 import { exported } from './exporting';
 import { Keyboard } from './keyboard';
 import { Legend } from './legend';
+import { tooLarge } from './limits';
 import { Marks } from './marks';
 import { Picture } from './picture';
 import { Stage, type View } from './stage';
@@ -35,6 +36,10 @@ export class Preview {
   /** What is drawn, or being drawn; the same is not drawn twice. */
   private drawn = '';
   private version = 0;
+  /** The number of the diagram that is drawn however large it is, because the user said so. */
+  private insisted: number | undefined;
+  /** The text that took too long to draw, and what is said of it: it is not tried again. */
+  private givenUp: { readonly text: string; readonly why: string; readonly declined: boolean } | undefined;
 
   constructor(
     private readonly engine: Engine,
@@ -170,6 +175,12 @@ export class Preview {
       this.cannot(impossible);
       return;
     }
+    const insisted = this.insisted === graph.diagram;
+    const large = insisted ? undefined : tooLarge(graph);
+    if (large !== undefined) {
+      this.cannot(large, true);
+      return;
+    }
     const request = { text: graph.text, theme: this.theme, edgeWords: this.edgeWords(graph, true), portable: false };
     const key = JSON.stringify(request);
     if (key === this.drawn) {
@@ -177,19 +188,33 @@ export class Preview {
       this.mark();
       return;
     }
+    if (graph.text === this.givenUp?.text) {
+      this.cannot(this.givenUp.why, this.givenUp.declined);
+      return;
+    }
     this.drawn = key;
     const version = (this.version += 1);
     const since = performance.now();
     try {
-      const drawing = await this.engine.draw(request);
+      const drawing = await this.engine.draw(request, insisted);
       const picture = await Picture.build(drawing, this.world, () => version === this.version);
       if (picture === undefined) return;
+      // Meanwhile it was said why nothing is drawn: this picture is of a text before.
+      if (this.drawn === '') {
+        picture.root.remove();
+        return;
+      }
       this.exchange(picture);
       this.say(undefined);
       this.post({ type: 'drawn', version: graph.version, milliseconds: performance.now() - since });
     } catch (problem) {
       if (problem instanceof Superseded) return;
-      if (version === this.version) this.cannot(brokenWords(graph, problem instanceof Error ? problem.message : String(problem)));
+      if (version !== this.version) return;
+      if (problem instanceof TooLong) {
+        this.insisted = undefined;
+        this.givenUp = { text: graph.text, why: `${problem.message}.`, declined: !insisted };
+        this.cannot(this.givenUp.why, this.givenUp.declined);
+      } else this.cannot(brokenWords(graph, problem instanceof Error ? problem.message : String(problem)));
     }
   }
 
@@ -200,12 +225,12 @@ export class Preview {
     const before = this.picture;
     const here = this.cursor?.kind === 'node' && inside(before?.node(this.cursor.id), port) ? this.cursor.id : undefined;
     const anchor = here ?? before?.nearest(x, y, port);
-    const was = anchor === undefined ? undefined : before?.node(anchor)?.getBoundingClientRect();
+    const was = anchor === undefined ? undefined : before?.place(anchor);
     this.placeholder.hidden = true;
     picture.show(before);
     this.picture = picture;
     this.stage.resize(picture.width, picture.height);
-    const is = anchor === undefined ? undefined : picture.node(anchor)?.getBoundingClientRect();
+    const is = anchor === undefined ? undefined : picture.place(anchor);
     if (was !== undefined && is !== undefined && !this.stage.fitted) this.stage.pan(was.left - is.left, was.top - is.top);
     const nodes = new Map(this.graph?.nodes.map((node) => [node.id, node]));
     this.keyboard.use(picture, (id) => {
@@ -224,20 +249,36 @@ export class Preview {
     }
   }
 
-  private cannot(why: string): void {
+  /** Draw the diagram however large it is and long it takes. */
+  private insist(): void {
+    this.insisted = this.graph?.diagram;
+    this.givenUp = undefined;
+    if (this.picture === undefined) this.placeholder.replaceChildren('Drawing…');
+    else this.say('Drawing…');
+    void this.draw();
+  }
+
+  /** Nothing new is drawn; where it is only `declined`, there is a button that draws it anyway. */
+  private cannot(why: string, declined = false): void {
     this.version += 1;
     this.drawn = '';
     this.post({ type: 'drawn', version: this.graph?.version ?? null, milliseconds: 0 });
     if (this.picture === undefined) {
-      this.placeholder.textContent = why;
+      this.placeholder.replaceChildren(element('div', {}, element('p', {}, why), ...(declined ? [this.anyway()] : [])));
       this.placeholder.hidden = false;
       this.say(undefined);
-    } else this.say(`${why} This is the last picture that could be drawn.`);
+    } else this.say(`${why} This is the last picture that could be drawn.`, declined);
   }
 
-  private say(text: string | undefined): void {
+  private anyway(): HTMLButtonElement {
+    const button = element('button', { type: 'button', class: 'anyway' }, 'Draw anyway');
+    button.addEventListener('click', () => { this.insist(); });
+    return button;
+  }
+
+  private say(text: string | undefined, declined = false): void {
     this.notice.hidden = text === undefined;
-    this.notice.textContent = text ?? '';
+    this.notice.replaceChildren(text ?? '', ...(declined ? [this.anyway()] : []));
     this.viewport.classList.toggle('stale', text !== undefined);
   }
 
@@ -275,5 +316,7 @@ function brokenWords(graph: Graph | undefined, problem: string): string {
     .flatMap((part) => part?.diagnostics ?? [])
     .find(({ code, severity }) => code.startsWith('MW0') && severity === 'error');
   if (found !== undefined) return `Line ${found.range.start.line + 1}: ${found.message}`;
+  // Mermaid waits for the images of nodes, and the page's policy lets none in.
+  if (problem.includes('source image cannot be decoded')) return "The flowchart can't be drawn: a node shows an image from another address, and the preview loads none.";
   return `The flowchart can't be drawn: ${problem.replace(/^Error: /, '').split('\n', 1)[0] ?? ''}.`.replace(/\.\.$/, '.');
 }

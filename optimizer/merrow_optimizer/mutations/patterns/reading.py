@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from merrow_analysis.check import Analysis, analyse
 from merrow_analysis.definitions.operators import OperatorSpec
 from merrow_analysis.definitions.types import ENTRY_POINT, PROBLEM, Type
-from merrow_analysis.diagnostics import Severity
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.ide.node_text import prompt_of, role_of
 
@@ -89,7 +88,7 @@ def read_pattern(text: str, name: str) -> Pattern:
     graph = analysis.typed
     if graph is None:
         raise PatternError(f"Pattern {name} is no workflow: it needs an input, an output and operators between them.")
-    error = next((found for found in analysis.diagnostics if found.severity is Severity.ERROR), None)
+    error = next(iter(analysis.errors), None)
     if error is not None:
         line = error.range.start.line + 1
         raise PatternError(f"Pattern {name} has an error on line {line}: {error.message}")

@@ -1,8 +1,9 @@
 """Frames between host and guest: a letter, a length, that many bytes.
 
-Kinds, from the guest: `o` text printed, `e` text for standard error, `l` solution loaded, `c` call of the solution, `b` call back
-into the test, `r` result of a call, `a` answer to a call back, `v` verdict or value, `x` the sandbox could not be closed,
-`k` it is closed. To the guest: `j` the job, `t` a test, `l`, `c`, `b`, `r` and `a` as passed on, `d` the solution's process died.
+Kinds, from the guest: `o` text printed, `e` text for standard error, `l` solution loaded, `f` it failed to load, `c` call of
+the solution, `b` call back into the test, `r` result of a call, `a` answer to a call back, `v` verdict or value, `x` the sandbox
+could not be closed, `k` it is closed. To the guest: `j` the job, `t` a test, `l`, `c`, `b`, `r` and `a` as passed on, `d` the
+solution's process died.
 """
 
 from __future__ import annotations
@@ -21,6 +22,10 @@ HEADER = struct.Struct(">cI")
 MAX_FRAME = 16 * 1024 * 1024
 
 
+class TooLongError(ValueError):
+    """A payload is longer than a frame may be."""
+
+
 class Channel:
     """The guest's end. What is written to descriptor 1 once it is made goes to standard error."""
 
@@ -32,16 +37,22 @@ class Channel:
 
     def send_bytes(self, kind: bytes, payload: bytes) -> None:
         if len(payload) > MAX_FRAME:
-            raise ValueError("the value is too long")
+            raise TooLongError(f"the data exceeds {MAX_FRAME // 2**20} MiB")
         left = memoryview(HEADER.pack(kind, len(payload)) + payload)
         with self._sending:
             while left:
                 left = left[os.write(self._outgoing, left) :]
 
     def send(self, kind: bytes, value: Any) -> None:
-        self.send_bytes(kind, json.dumps(value, allow_nan=False).encode())
+        text = json.dumps(value, allow_nan=False, ensure_ascii=False)  # so that text is as long as it is in UTF-8
+        self.send_bytes(kind, text.encode("utf-8", "surrogatepass"))
 
     def receive(self) -> tuple[bytes, Any]:
+        """The next frame, parsed."""
+        kind, payload = self.receive_bytes()
+        return kind, json.loads(payload)
+
+    def receive_bytes(self) -> tuple[bytes, bytes]:
         """The next frame. The process ends when the host is gone."""
         header = self._incoming.read(HEADER.size)
         if len(header) < HEADER.size:
@@ -50,7 +61,7 @@ class Channel:
         payload = self._incoming.read(length)
         if len(payload) < length:
             os._exit(0)
-        return kind, json.loads(payload)
+        return kind, payload
 
 
 class Printed(io.RawIOBase):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from merrow_runtime.sandbox.guest.channel import Channel, flush
+from merrow_runtime.sandbox.guest.channel import Channel, TooLongError, flush
 from merrow_runtime.sandbox.guest.running import module, report
 
 _FILE = "solution.py"
@@ -37,4 +37,9 @@ def evaluate(channel: Channel, job: dict[str, Any]) -> None:
     except BaseException as error:  # noqa: BLE001 - whatever generated code raises is a result
         answer = report(error, (_FILE,))
     flush()
-    channel.send(b"v", answer)
+    try:
+        channel.send(b"v", answer)
+    except TooLongError:
+        channel.send(b"v", {"outcome": "output"})
+    except MemoryError:
+        channel.send(b"v", {"outcome": "memory", "error": "MemoryError"})

@@ -24,7 +24,8 @@ _SYS_CAPSET = {"x86_64": 126, "aarch64": 91}
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _LANDLOCK_VERSION_FLAG, _RULE_PATH_BENEATH = 1, 1
 
-_WRITE_FILE, _READ_FILE, _READ_DIR, _REMOVE_FILE, _MAKE_REG, _TRUNCATE = 1 << 1, 1 << 2, 1 << 3, 1 << 5, 1 << 8, 1 << 14
+_WRITE_FILE, _READ_FILE, _READ_DIR, _REMOVE_FILE, _MAKE_REG = 1 << 1, 1 << 2, 1 << 3, 1 << 5, 1 << 8
+_REFER, _TRUNCATE = 1 << 13, 1 << 14
 _FILE_RIGHTS = (1 << 0) | _WRITE_FILE | _READ_FILE | _TRUNCATE
 _O_PATH, _O_CLOEXEC = 0o10000000, 0o2000000
 
@@ -108,8 +109,8 @@ def landlock(readable: Sequence[str], listable: Sequence[str], writable: Sequenc
     Args:
         readable: files and folders (with all below them) that may be read.
         listable: folders whose names may be listed.
-        writable: folders in which plain files may be made, written and removed; folders, links, pipes, sockets and devices may
-            not be made.
+        writable: folders in which plain files may be made, written, removed and moved from one to another; folders, links, pipes,
+            sockets and devices may not be made.
     """
     library = _library()
     version = landlock_version()
@@ -141,15 +142,19 @@ def landlock(readable: Sequence[str], listable: Sequence[str], writable: Sequenc
     for path in listable:
         allow(path, _READ_DIR)
     for path in writable:
-        allow(path, _READ_FILE | _READ_DIR | _WRITE_FILE | _REMOVE_FILE | _MAKE_REG | _TRUNCATE)
+        allow(path, _READ_FILE | _READ_DIR | _WRITE_FILE | _REMOVE_FILE | _MAKE_REG | _REFER | _TRUNCATE)
     allow("/dev/null", _READ_FILE | _WRITE_FILE)
     _checked(library.syscall(_RESTRICT_SELF, ruleset, 0), "landlock_restrict_self")
     os.close(ruleset)
 
 
-def filter_calls() -> None:
-    """Only the system calls of `syscalls`, for this process and all threads it will have."""
-    code = program(os.uname().machine, os.getpid())
+def filter_calls(keep_files: bool) -> None:
+    """Only the system calls of `syscalls`, for this process and all threads it will have.
+
+    Args:
+        keep_files: see `seccomp.program`.
+    """
+    code = program(os.uname().machine, os.getpid(), keep_files)
     buffer = ctypes.create_string_buffer(code, len(code))
     header = struct.pack("@HP", len(code) // 8, ctypes.addressof(buffer))
     _checked(_library().prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, header, 0, 0), "prctl(PR_SET_SECCOMP)")
@@ -159,7 +164,8 @@ def lock(settings: dict[str, Any]) -> None:
     """Lock this process in as the host asks.
 
     Args:
-        settings: `limits` always; `parent`, `landlock` and `seccomp` as the means in force wants them.
+        settings: `limits` always; `parent`, `landlock` and `seccomp` as the means in force wants them; `removed`, a folder, where
+            files must keep a name until the process ends (`removal`).
 
     Raises:
         OSError: when a step does not hold. Nothing may be run then.
@@ -178,4 +184,4 @@ def lock(settings: dict[str, Any]) -> None:
     if settings.get("landlock"):
         landlock(**settings["landlock"])
     if settings.get("seccomp"):
-        filter_calls()
+        filter_calls(keep_files="removed" in settings)

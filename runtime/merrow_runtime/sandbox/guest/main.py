@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from merrow_runtime.sandbox.guest.channel import Channel, redirect
 from merrow_runtime.sandbox.guest.lock import lock
+from merrow_runtime.sandbox.guest.removal import install
 
 
 def main() -> None:
@@ -20,6 +21,8 @@ def main() -> None:
         channel.send(b"x", f"{type(error).__name__}: {error}")
         os._exit(3)
     channel.send(b"k", None)
+    if "removed" in job["lock"]:
+        install(job["lock"]["removed"])
     redirect(channel, job.get("stdin", ""))
     sys.path.extend(job["libraries"])
     sys.argv = ["solution.py"]

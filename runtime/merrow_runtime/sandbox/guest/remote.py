@@ -7,7 +7,7 @@ data of both sides here, all else is a TypeError, so that no operator of the sol
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Generator, Iterator
 from typing import Any
 
 from merrow_runtime.sandbox.guest.channel import Channel
@@ -68,10 +68,15 @@ class Wire:
         if tag != "remote" or len(items) != 3 or type(items[0]) is not int:
             raise ValueError("the solution's process answered with something unknown")
         number, kind, name = items
-        return {"callable": RemoteCallable, "iterator": RemoteIterator}.get(kind, Remote)(self, number, str(name))
+        return _STAND_INS.get(kind, Remote)(self, number, str(name))
 
     def exception(self, names: list[str]) -> type[Exception]:
-        """A class for an exception of the solution, by the names of its bases: the built-in itself, or one below it."""
+        """A class for an exception of the solution, by the names of its bases: the built-in itself, or one below it.
+
+        StopIteration becomes RuntimeError, as in a generator (PEP 479): raised by a call, it would end the loop, the `zip` or the
+        `all` that a test checks with, and the test would pass without having compared anything.
+        """
+        names = ["RuntimeError" if name in ("StopIteration", "StopAsyncIteration") else name for name in names]
         base: type[Exception] = Exception
         for name in names:
             known = getattr(builtins, name, None)
@@ -233,6 +238,26 @@ class RemoteIterator(Remote):
         return waiting.pop()
 
 
+class RemoteCoroutine(Remote, Coroutine[Any, Any, Any]):
+    """A coroutine of the solution. It runs to its end in the solution's process, at the first step that is made here."""
+
+    def send(self, _: Any) -> Any:
+        raise StopIteration(self._remote("await"))
+
+    def throw(self, *error: Any) -> Any:
+        raise error[0]
+
+    def close(self) -> None:
+        pass
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        return self._remote("await")
+        yield  # makes this a generator
+
+    def __bool__(self) -> bool:
+        return True
+
+
 class RemoteCallable(Remote):
     """A function, class or callable object of the solution."""
 
@@ -256,6 +281,13 @@ class RemoteCallable(Remote):
     def __instancecheck__(self, instance: object) -> bool:
         own = object.__getattribute__(self, "_remote_name")
         return isinstance(instance, Remote) and object.__getattribute__(instance, "_remote_name") == own
+
+
+_STAND_INS: dict[str, type[Remote]] = {
+    "callable": RemoteCallable,
+    "iterator": RemoteIterator,
+    "coroutine": RemoteCoroutine,
+}
 
 
 def _shown(value: Any) -> str:

@@ -42,10 +42,12 @@ def _message(error: BaseException) -> str:
 
 def sentence(error: BaseException) -> str:
     """`ValueError: the text`, as the last line of a traceback."""
-    import traceback  # here and below: most code raises nothing, and its process should start fast
-
     name = type(error).__name__
     try:
+        # Imported here and below, since most code raises nothing and its process should start fast. The import fails, too, where
+        # the code has used up all descriptors.
+        import traceback
+
         text = "".join(traceback.format_exception_only(type(error), error)).strip()
     except BaseException:  # noqa: BLE001
         text = f"{name}: {_message(error)}"
@@ -56,15 +58,15 @@ def sentence(error: BaseException) -> str:
 
 def trace(error: BaseException, files: tuple[str, ...]) -> str:
     """The traceback from the first frame in one of some files on; frames of this machinery are left out."""
-    import linecache
-    import traceback
-
-    for file, code in _sources.items():
-        linecache.cache[file] = (len(code), None, code.splitlines(keepends=True), file)
     place = error.__traceback__
     while place is not None and place.tb_frame.f_code.co_filename not in files:
         place = place.tb_next
     try:
+        import linecache
+        import traceback
+
+        for file, code in _sources.items():
+            linecache.cache[file] = (len(code), None, code.splitlines(keepends=True), file)
         shown = traceback.TracebackException(type(error), error, place, capture_locals=False)
         for part in (shown, shown.__cause__, shown.__context__):
             if part is not None:

@@ -21,7 +21,9 @@ _CLONE_THREAD = 0x00010000
 _CLONE_NAMESPACES = (
     0x00020000 | 0x02000000 | 0x04000000 | 0x08000000 | 0x10000000 | 0x20000000 | 0x40000000 | 0x00000080
 )
-_O_ACCMODE, _O_TRUNC = 0o3, 0o1000
+_O_ACCMODE, _O_TRUNC, _O_TMPFILE = 0o3, 0o1000, 0o20000000
+# renameat2's RENAME_NOREPLACE and RENAME_EXCHANGE; RENAME_WHITEOUT would make a device node.
+_NOREPLACE, _EXCHANGE = 1, 2
 # TCGETS (isatty), TIOCGWINSZ, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX
 _IOCTLS = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)
 # F_DUPFD .. F_SETLKW and F_DUPFD_CLOEXEC, F_GETPIPE_SZ. F_SETOWN and F_SETSIG would let the guest have signals sent to others.
@@ -70,9 +72,17 @@ def _null_pointer(argument: int) -> list[_Instruction]:
     return [_load_argument(argument), _equal(0, 3), _load_argument(argument, high=True), _equal(0, 1), _PERMIT, _REFUSE]
 
 
-def _not_truncating_through_a_read_only_descriptor(flags: int) -> list[_Instruction]:
+def _opening(flags: int, keep_files: bool) -> list[_Instruction]:
     # Landlock before ABI 3 knows no right to truncate, and Linux truncates a file opened with O_RDONLY|O_TRUNC.
-    return [_load_argument(flags), (_AND, 0, 0, _O_ACCMODE | _O_TRUNC), _equal(_O_TRUNC, 1), _REFUSE, _PERMIT]
+    steps = [_load_argument(flags), (_AND, 0, 0, _O_ACCMODE | _O_TRUNC), _equal(_O_TRUNC, 1), _REFUSE]
+    if keep_files:  # O_TMPFILE makes a file without a name
+        steps += [_load_argument(flags), (_AND, 0, 0, _O_TMPFILE), _equal(_O_TMPFILE, 1), _REFUSE]
+    return [*steps, _PERMIT]
+
+
+def _own_limits(process: int) -> list[_Instruction]:
+    """Limits may be read, not changed, and only the process's own: those of another would say that it exists."""
+    return [_load_argument(0), _skip_if_equal(0, 2), _skip_if_equal(process, 1), _REFUSE, *_null_pointer(2)]
 
 
 def _stream_pair() -> list[_Instruction]:
@@ -88,10 +98,16 @@ def _stream_pair() -> list[_Instruction]:
     ]
 
 
-def _conditions(process: int) -> dict[str, list[_Instruction]]:
+def _conditions(process: int, keep_files: bool) -> dict[str, list[_Instruction]]:
+    removing = [_REFUSE if keep_files else _PERMIT]
     return {
-        "open": _not_truncating_through_a_read_only_descriptor(1),
-        "openat": _not_truncating_through_a_read_only_descriptor(2),
+        "open": _opening(1, keep_files),
+        "openat": _opening(2, keep_files),
+        "unlink": removing,
+        "unlinkat": removing,
+        "rename": removing,
+        "renameat": removing,
+        "renameat2": _one_of(4, (_NOREPLACE,) if keep_files else (0, _NOREPLACE, _EXCHANGE)),
         "clone": _one_of(
             0, (_CLONE_THREAD,), _CLONE_THREAD | _CLONE_NAMESPACES
         ),  # threads, but no process and no namespace
@@ -100,18 +116,20 @@ def _conditions(process: int) -> dict[str, list[_Instruction]]:
         "ioctl": _one_of(1, _IOCTLS),
         "fcntl": _one_of(1, _FCNTLS),
         "prctl": _one_of(0, _PRCTLS),
-        "prlimit64": _null_pointer(2),  # limits may be read, not changed
+        "prlimit64": _own_limits(process),
         "socketpair": _stream_pair(),
         "sendto": _null_pointer(4),
     }
 
 
-def program(machine: str, process: int) -> bytes:
+def program(machine: str, process: int, keep_files: bool) -> bytes:
     """The filter for one process as an array of `struct sock_filter`.
 
     Args:
         machine: `x86_64` or `aarch64`.
         process: the guest's process id, the only one that it may send signals to.
+        keep_files: refuse whatever takes a file's last name away: unlink, rename over another file, O_TMPFILE. A file without
+            a name is held by a descriptor or a mapping, where nobody can count it.
 
     Raises:
         KeyError: for a machine whose system calls aren't known here.
@@ -126,7 +144,7 @@ def program(machine: str, process: int) -> bytes:
         steps += [(_JUMP_AT_LEAST, 0, 1, 0x40000000), _give(_KILL_PROCESS)]
     for number in ALLOWED[machine].values():
         steps += [_equal(number, 1), _PERMIT]
-    conditions = _conditions(process)
+    conditions = _conditions(process, keep_files)
     for name, number in CONDITIONAL[machine].items():
         body = conditions[name]
         steps += [_equal(number, len(body)), *body]

@@ -6,11 +6,19 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from merrow_runtime.sandbox.guest.channel import Channel
+from merrow_runtime.sandbox.guest.channel import Channel, TooLongError
 from merrow_runtime.sandbox.guest.running import module, report, sentence
 from merrow_runtime.sandbox.guest.values import decode, encode
 
 _FILE = "solution.py"
+_BY_NUMBER = ("remote", "exception")
+
+
+_KINDS: dict[str, Callable[[Any], bool]] = {
+    "iterator": lambda value: isinstance(value, Iterator),
+    "callable": callable,
+    "coroutine": lambda value: isinstance(value, types.CoroutineType),
+}
 
 
 class CallbackError(Exception):
@@ -36,6 +44,7 @@ class _Solution:
             "repr": repr,
             "bool": bool,
             "next": self._next,
+            "await": _awaited,
             "fields": self._fields,
         }
 
@@ -46,7 +55,7 @@ class _Solution:
         if number is None:
             number = self._numbers[id(value)] = len(self._objects)
             self._objects.append(value)  # kept alive, so that its identity is never another's
-        kind = "iterator" if isinstance(value, Iterator) else "callable" if callable(value) else "object"
+        kind = next((kind for kind, test in _KINDS.items() if test(value)), "object")
         named = value if isinstance(value, type | types.FunctionType) else type(value)
         return ["remote", number, kind, str(named.__name__)]
 
@@ -145,14 +154,19 @@ class _Solution:
             arguments = ["list", sentence(error)]
         return {"mro": [kind.__name__ for kind in type(error).__mro__], "args": arguments, **report(error, (_FILE,))}
 
-    def names(self, namespace: dict[str, Any]) -> dict[str, Any]:
-        """What the solution defines at top level: data as data, all else by number."""
+    def names(self, namespace: dict[str, Any], entry: str) -> dict[str, Any]:
+        """What the solution defines at top level: data as data, all else by number.
+
+        The function under test always goes by number. If it went as data (`f = int`), no call of it would reach this process.
+        """
         found: dict[str, Any] = {}
         for name, value in list(namespace.items()):
             if not isinstance(name, str) or name.startswith("__") or isinstance(value, types.ModuleType):
                 continue
             try:
-                if isinstance(value, type) and issubclass(value, Exception):
+                if name == entry and callable(value):
+                    found[name] = self._extend(value, 0)
+                elif isinstance(value, type) and issubclass(value, Exception):
                     found[name] = ["exception", *(kind.__name__ for kind in value.__mro__)]
                 else:
                     found[name] = self.encode(value)
@@ -161,16 +175,26 @@ class _Solution:
         return found
 
 
+def _awaited(target: types.CoroutineType[Any, Any, Any]) -> Any:
+    import asyncio  # most solutions are not asynchronous, and their process should start fast
+
+    return asyncio.run(target)
+
+
 def serve(channel: Channel, job: dict[str, Any]) -> None:
     """Run the solution, send `l` with its names (or the error), answer calls until the host ends the process."""
     solution = _Solution(channel)
     try:
         made, code = module("solution", _FILE, job["code"])
         exec(code, made.__dict__)  # noqa: S102 - what this process is for
-        loaded: dict[str, Any] = {"names": solution.names(made.__dict__)}
+        names = solution.names(made.__dict__, job["entry"])
+        try:
+            channel.send(b"l", names)
+        except (TooLongError, MemoryError):  # a large table, say: its name is given up, the functions stay
+            stand_ins = {name: data for name, data in names.items() if type(data) is list and data[0] in _BY_NUMBER}
+            channel.send(b"l", stand_ins)
     except BaseException as error:  # noqa: BLE001
-        loaded = report(error, (_FILE,))
-    channel.send(b"l", loaded)
+        channel.send(b"f", report(error, (_FILE,)))
     while True:
         _, request = channel.receive()
         solution.answer(request)

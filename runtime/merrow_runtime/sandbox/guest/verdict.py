@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import builtins
 import importlib
+import json
+import sys
 from typing import Any
 
 from merrow_runtime.sandbox.guest.channel import Channel
@@ -38,6 +40,24 @@ _SHARED_MODULES = frozenset(
     ]
 )
 _CUSTOMARY_NAMES = {"numpy": "np", "sympy": "sp"}
+# Names of modules, with the modules: a test that uses one without importing it gets the module.
+_MODULES = {
+    name: name for name in (*sys.stdlib_module_names, "numpy", "scipy", "sympy", "mpmath", "pandas", "networkx")
+}
+_MODULES |= {"np": "numpy", "sp": "sympy", "pd": "pandas", "nx": "networkx"}
+# Functions that compare or prepare a comparison, with the module that defines them (empty: none that is offered here).
+_COMPARING = {
+    **dict.fromkeys(("isclose", "isnan", "isinf", "isfinite", "fabs"), "math"),
+    **dict.fromkeys(("allclose", "array_equal", "array_equiv"), "numpy"),
+    **dict.fromkeys(("assert_allclose", "assert_almost_equal", "assert_array_equal", "assert_equal"), "numpy.testing"),
+    **dict.fromkeys(("assert_array_almost_equal", "assert_approx_equal"), "numpy.testing"),
+    **dict.fromkeys(("Counter", "OrderedDict", "defaultdict", "deque"), "collections"),
+    **dict.fromkeys(("Decimal",), "decimal"),
+    **dict.fromkeys(("Fraction",), "fractions"),
+    **dict.fromkeys(("deepcopy",), "copy"),
+    **dict.fromkeys(("TestCase",), "unittest"),
+    **dict.fromkeys(("approx", "raises"), ""),
+}
 
 
 def _shared_imports(code: str) -> dict[str, Any]:
@@ -70,9 +90,51 @@ def _shared_imports(code: str) -> dict[str, Any]:
     return found
 
 
+def _own_names(test: str, solution_imports: dict[str, Any]) -> dict[str, Any]:
+    """Names that a test uses without importing them and that mean the same whatever the solution says.
+
+    Modules, and functions that compare (`isclose`): a solution that defined them would judge itself. Where the solution imports
+    such a name from the module that it belongs to, that import decides (`from bisect import bisect`).
+    """
+    found: dict[str, Any] = {}
+    try:
+        mentioned = [node for node in ast.walk(ast.parse(test)) if isinstance(node, ast.Name)]
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return found
+    used = {node.id for node in mentioned} - {node.id for node in mentioned if isinstance(node.ctx, ast.Store)}
+    for name in used & (_MODULES.keys() | _COMPARING.keys()):
+        try:
+            if name in solution_imports:
+                found[name] = solution_imports[name]
+            elif name in _MODULES:
+                found[name] = importlib.import_module(_MODULES[name])
+            elif _COMPARING[name]:
+                found[name] = getattr(importlib.import_module(_COMPARING[name]), name)
+        except (ImportError, AttributeError):
+            continue
+    return found
+
+
 def _may_have(name: str, entry: str) -> bool:
-    """Whether the solution may give a test this name: none of Python's own, lest `abs` or `__builtins__` be what it likes."""
-    return name.isidentifier() and not name.startswith("__") and (name == entry or not hasattr(builtins, name))
+    """Whether the solution may define a name for a test.
+
+    Not Python's own names (`abs`, `__builtins__`), no module and no function that compares, lest the solution judge itself.
+    """
+    if name == entry:
+        return name.isidentifier()
+    reserved = name.startswith("__") or hasattr(builtins, name) or name in _MODULES or name in _COMPARING
+    return name.isidentifier() and not reserved
+
+
+def _namespace(
+    wire: Wire, shared: dict[str, Any], entry: str, names: dict[str, Any], test: str, namespace: dict[str, Any]
+) -> None:
+    """Fill a test's namespace. Later wins: the solution's names, what it imports from known modules, names that are nobody's."""
+    for name, data in names.items():
+        if _may_have(name, entry):
+            namespace[name] = wire.decode(data)
+    own = {**{name: value for name, value in shared.items() if _may_have(name, "")}, **_own_names(test, shared)}
+    namespace.update({name: value for name, value in own.items() if name != entry})
 
 
 def _run(
@@ -83,10 +145,7 @@ def _run(
     try:
         made, code = module("test", file, message["test"])
         namespace = made.__dict__
-        for name, data in names.items():
-            if _may_have(name, entry):
-                namespace[name] = wire.decode(data)
-        namespace.update({name: value for name, value in shared.items() if name != entry and _may_have(name, entry)})
+        _namespace(wire, shared, entry, names, message["test"], namespace)
         if entry not in namespace or not callable(namespace[entry]):
             missing = f"NameError: the solution defines no function named {entry!r}"
             return {"outcome": "error", "error": missing, "traceback": missing}
@@ -101,6 +160,15 @@ def _run(
     return {"outcome": "passed", "error": "", "traceback": ""}
 
 
+def _named(payload: bytes) -> dict[str, Any]:
+    """The solution's names as its process sent them; none where that is not a JSON object."""
+    try:
+        names = json.loads(payload)
+    except (ValueError, RecursionError, MemoryError):
+        return {}
+    return names if type(names) is dict else {}
+
+
 def judge(channel: Channel, job: dict[str, Any]) -> None:
     """Run each test that the host sends (`t`: `{number, test}`), answer each with a verdict (`v`).
 
@@ -110,8 +178,8 @@ def judge(channel: Channel, job: dict[str, Any]) -> None:
     shared = _shared_imports(job["code"])
     names: dict[str, Any] = {}
     while True:
-        kind, message = channel.receive()
+        kind, payload = channel.receive_bytes()
         if kind == b"l":
-            names = dict(message["names"])
+            names = _named(payload)
         else:
-            channel.send(b"v", _run(wire, shared, job["entry"], names, message))
+            channel.send(b"v", _run(wire, shared, job["entry"], names, json.loads(payload)))

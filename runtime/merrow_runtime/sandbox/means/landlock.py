@@ -7,6 +7,7 @@ import platform
 import sys
 from pathlib import Path
 
+from merrow_runtime.sandbox.folder import removed
 from merrow_runtime.sandbox.guest.syscalls import AUDIT_ARCHITECTURE
 from merrow_runtime.sandbox.means.base import (
     BOOT,
@@ -61,8 +62,9 @@ class Landlock:
             "landlock": {
                 "readable": [*system_files(), *packages.readable],
                 "listable": list(packages.folders),
-                "writable": [os.fspath(folder)],
+                "writable": [os.fspath(folder), os.fspath(removed(folder))],
             },
             "seccomp": True,
+            "removed": os.fspath(removed(folder)),
         }
         return Start([*interpreter(), "-c", BOOT], environment(os.fspath(folder)), lock, list(packages.folders))

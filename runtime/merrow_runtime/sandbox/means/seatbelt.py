@@ -50,6 +50,7 @@ def profile(folder: str, readable: list[str], listable: list[str]) -> str:
         f'(allow file-write* (regex #"^{_escaped(folder)}/[^/]+$"))',
         "(deny file-write-create (vnode-type DIRECTORY SYMLINK FIFO SOCKET BLOCK-DEVICE CHARACTER-DEVICE))",
         "(deny file-link)",
+        "(deny file-write-unlink)",  # a removed file that is still open or mapped could not be counted
     ]
     return "\n".join(lines)
 

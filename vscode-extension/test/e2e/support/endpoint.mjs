@@ -14,6 +14,7 @@ export class Endpoint {
   keys = new Set();
   #held = [];
   #holds = () => false;
+  #refusal;
 
   static async start() {
     const endpoint = new Endpoint();
@@ -35,6 +36,11 @@ export class Endpoint {
     for (const go of this.#held.splice(0)) go();
   }
 
+  /** Answer all questions with an error in these words, until undefined is given. */
+  refuse(words) {
+    this.#refusal = words;
+  }
+
   get held() {
     return this.#held.length;
   }
@@ -52,6 +58,11 @@ export class Endpoint {
     this.keys.add(request.headers.authorization);
     const text = `Answer ${this.questions.length} of the endpoint to: ${messages[0].content.trim().split('\n')[0]}`;
     if (this.#holds(messages)) await new Promise((go) => this.#held.push(go));
+    if (this.#refusal !== undefined) {
+      response.writeHead(400, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ error: { message: this.#refusal, type: 'invalid_request_error' } }));
+      return;
+    }
     const usage = { prompt_tokens: 40, completion_tokens: 12, total_tokens: 52 };
     const common = { id: 'e2e', created: 1, model };
     if (!stream) {
@@ -82,20 +93,40 @@ export async function withEndpoint() {
   return { models: models(), environment: { OPENAI_BASE_URL: url, OPENAI_API_KEY: KEY } };
 }
 
+/** What a server is started with so that its runs go to the endpoint once the extension has set up the packages, from a local folder. */
+export async function withoutPackages() {
+  const { url } = await endpoint();
+  const wheels = path.join(home, 'wheels');
+  const stamp = path.join(wheels, 'requirement.txt');
+  const wanted = requirement();
+  if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== wanted) {
+    mkdirSync(wheels, { recursive: true });
+    const constraints = path.join(extension, 'python', 'constraints.txt');
+    const given = ['--quiet', '--disable-pip-version-check', '--only-binary', ':all:', '--dest', wheels, '--constraint', constraints];
+    execFileSync('python3', ['-I', '-m', 'pip', 'download', ...given, wanted], { stdio: ['ignore', 'inherit', 'inherit'] });
+    writeFileSync(stamp, wanted);
+  }
+  return { environment: { OPENAI_BASE_URL: url, OPENAI_API_KEY: KEY, PIP_NO_INDEX: '1', PIP_FIND_LINKS: wheels } };
+}
+
+function requirement() {
+  return /requirement = '([^']+)'/.exec(readFileSync(path.join(extension, 'src', 'models', 'packages.ts'), 'utf8'))[1];
+}
+
 /** The packages that the extension installs to reach endpoints, from the package index, kept between runs. */
 function models() {
   const question = 'import sys, sysconfig; print(sys.implementation.cache_tag + "-" + sysconfig.get_platform())';
   const tag = execFileSync('python3', ['-I', '-S', '-c', question], { encoding: 'utf8' }).trim();
-  const requirement = /requirement = '([^']+)'/.exec(readFileSync(path.join(extension, 'src', 'models', 'packages.ts'), 'utf8'))[1];
+  const wanted = requirement();
   const root = path.join(home, 'models');
   const folder = path.join(root, tag.replaceAll(/[^\w.-]/g, '_'));
   const marker = path.join(folder, 'merrow-installed.json');
-  if (!existsSync(marker) || JSON.parse(readFileSync(marker, 'utf8')).requirement !== requirement) {
+  if (!existsSync(marker) || JSON.parse(readFileSync(marker, 'utf8')).requirement !== wanted) {
     mkdirSync(folder, { recursive: true });
     const constraints = path.join(extension, 'python', 'constraints.txt');
     const given = ['--quiet', '--disable-pip-version-check', '--only-binary', ':all:', '--upgrade', '--target', folder, '--constraint', constraints];
-    execFileSync('python3', ['-I', '-m', 'pip', 'install', ...given, requirement], { stdio: ['ignore', 'inherit', 'inherit'] });
-    writeFileSync(marker, JSON.stringify({ requirement }));
+    execFileSync('python3', ['-I', '-m', 'pip', 'install', ...given, wanted], { stdio: ['ignore', 'inherit', 'inherit'] });
+    writeFileSync(marker, JSON.stringify({ requirement: wanted }));
   }
   return root;
 }

@@ -1,9 +1,9 @@
 // What test files use: `describe(...)` with workbenches that all files share, one server a profile.
 import { after, afterEach, before, beforeEach, describe as suite, it } from 'node:test';
-import { withEndpoint } from './endpoint.mjs';
+import { withEndpoint, withoutPackages } from './endpoint.mjs';
 import { missing } from './places.mjs';
 import { Server } from './server.mjs';
-import { empty, merrow } from './vsix.mjs';
+import { empty, merrow, older } from './vsix.mjs';
 import { Workbench, closeBrowser } from './workbench.mjs';
 
 export { it };
@@ -20,6 +20,10 @@ export const PROFILES = {
   withoutPython: { pathOf: ['sh', 'bash', 'env', 'ps', 'cat', 'sed', 'which', 'uname', 'ls'] },
   /** With a model endpoint on this machine, and what reaches it. */
   endpoint: () => withEndpoint(),
+  /** As on the first day: a workspace that is not trusted yet, a model endpoint, and nothing that reaches it. */
+  firstDay: async () => ({ trust: true, ...(await withoutPackages()) }),
+  /** With an endpoint, and a version of the extension that another is installed over. */
+  upgraded: async () => ({ ...(await withEndpoint()), vsix: () => [older()] }),
   /** For measurements: the extension alone, and one that does nothing. */
   measured: {},
   empty: { vsix: () => [empty()] },

@@ -16,12 +16,12 @@ export class Preview {
   }
 
   node(id) {
-    return this.frame.locator(`g.node[data-node="${id}"]`);
+    return this.frame.locator(`g[data-node="${id}"]`);
   }
 
   /** The ids of the nodes in the picture. */
   nodes() {
-    return this.frame.locator('.picture:not(.building) g.node').evaluateAll((found) => found.map((node) => node.dataset.node));
+    return this.frame.locator('.picture:not(.building) g[data-node]').evaluateAll((found) => found.map((node) => node.dataset.node));
   }
 
   /** Until the picture has exactly these nodes. */
@@ -32,7 +32,7 @@ export class Preview {
 
   /** The node that is marked as the one where the cursor is. */
   here() {
-    return this.frame.locator('g.node:has(> .marks > .here)');
+    return this.frame.locator('g[data-node]:has(> .marks > .here)');
   }
 
   /** Where the picture is and how large: the transform of its layer. */

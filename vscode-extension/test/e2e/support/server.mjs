@@ -31,6 +31,9 @@ const QUIET = {
 const STARTS_WITHIN = 60_000;
 
 export class Server {
+  /** Install an extension, or another version of one, as `code --install-extension` does; windows have it once they are loaded again. */
+  install;
+
   /**
    * Start one. `vsix`: extensions to install; `settings`: of the user; `machine`: settings of scope machine, which count only from a
    * file of their own, as on any remote; `trust`: whether workspaces must be trusted first; `environment`: more for the process;
@@ -66,7 +69,8 @@ export class Server {
     for (const name of ['XDG_RUNTIME_DIR', 'VSCODE_IPC_HOOK_CLI', 'PASSWORD', 'PORT']) delete env[name];
     for (const name of Object.keys(env)) if (/^(?:OPENAI|MERROW)_/.test(name) && !(name in environment)) delete env[name];
     const common = [codeServer, '--config', config, '--user-data-dir', server.data, '--extensions-dir', folder('extensions')];
-    for (const file of vsix) execFileSync(node, [...common, '--install-extension', file], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+    server.install = (file) => execFileSync(node, [...common, '--install-extension', file], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+    for (const file of vsix) server.install(file);
     const port = await freePort();
     const log = openSync(path.join(root, 'code-server.log'), 'w');
     const flags = ['--disable-telemetry', '--disable-update-check', '--disable-getting-started-override', '--disable-proxy', '--ignore-last-opened'];

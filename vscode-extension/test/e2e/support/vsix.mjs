@@ -21,6 +21,32 @@ function pack() {
   return file;
 }
 
+/** The version that `older` has. */
+export const OLDER = '0.0.1';
+
+/** The same extension as a version before the first. */
+export function older() {
+  const file = path.join(out, 'older.vsix');
+  mkdirSync(out, { recursive: true });
+  const rewrite = `
+import re, sys, zipfile
+source, target, version = sys.argv[1:]
+versions = {
+    "extension/package.json": rb'(?m)^(  "version": ")[^"]+',
+    "extension.vsixmanifest": rb'(<Identity [^>]*Version=")[^"]+',
+}
+with zipfile.ZipFile(source) as old, zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as new:
+    for name in old.namelist():
+        data = old.read(name)
+        if name in versions:
+            data, changes = re.subn(versions[name], rb"\\g<1>" + version.encode(), data)
+            assert changes == 1, name
+        new.writestr(name, data)
+`;
+  run('python3', ['-I', '-c', rewrite, merrow(), file, OLDER], out);
+  return file;
+}
+
 /** The VSIX of an extension that does nothing, to compare with. */
 export function empty() {
   const folder = path.join(out, 'empty');

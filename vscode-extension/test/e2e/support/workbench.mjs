@@ -57,6 +57,12 @@ export class Workbench {
     await this.context.close();
   }
 
+  /** Load the window again, with the extensions that are installed now. */
+  async reload() {
+    await this.page.reload();
+    await this.page.locator('.monaco-workbench').waitFor({ timeout: 2 * PATIENCE });
+  }
+
   // Files
 
   file(name) {
@@ -123,9 +129,12 @@ export class Workbench {
   async open(name, text) {
     if (text !== undefined) this.write(name, text);
     const { page } = this;
-    await page.keyboard.press('Control+P');
     const input = page.locator('.quick-input-widget input[type=text]').first();
-    await input.waitFor({ state: 'visible' });
+    // A key that comes while the focus is on its way between a page and the workbench is lost.
+    await this.until(async () => {
+      await page.keyboard.press('Control+P');
+      return input.waitFor({ state: 'visible', timeout: 3000 }).then(() => true, () => false);
+    }, 'the list of files does not open');
     // By its absolute path: a file that was written just now need not be in the search's list. And only once it is the one that Enter takes:
     // the files that were open lately stand there first.
     await input.fill(this.file(name));
@@ -149,6 +158,23 @@ export class Workbench {
       if (await keep.isVisible()) await keep.click();
       return false;
     }, 'the editors are not closed');
+  }
+
+  /** Take an entry of the context menu that is open. A menu that has opened just now takes no click yet. */
+  async choose(label) {
+    const entry = this.page.locator('.context-view .action-label', { hasText: label });
+    await entry.first().waitFor();
+    await this.until(async () => {
+      await entry.first().click({ timeout: 1000 }).catch(() => undefined);
+      return (await entry.count()) === 0;
+    }, `the menu does not take ${label}`);
+  }
+
+  /** The rows of the tree of runs, which is opened. */
+  async runs() {
+    const header = this.page.locator('.pane-header', { hasText: 'Merrow Runs' });
+    if ((await header.getAttribute('aria-expanded')) === 'false') await header.click();
+    return this.page.locator('.pane', { has: header }).locator('.monaco-list-row');
   }
 
   /** The text editor of the group that is active. */

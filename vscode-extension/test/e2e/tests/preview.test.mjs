@@ -86,7 +86,14 @@ describe('Preview', (workbench) => {
     await preview.frame.locator('g.node[data-node="C"] > .marks > .here').waitFor();
     const place = await preview.node('C').boundingBox();
     await page.keyboard.press('End');
-    await page.keyboard.type(' --> D[Four] --> E[Five]');
+    // Drawn again after each space, with the cursor's frame on the node that everything is held by.
+    const drawing = () => preview.frame.locator('.picture:not(.building) svg').getAttribute('id');
+    for (let times = 0; times < 3; times += 1) {
+      const last = await drawing();
+      await page.keyboard.type(' ');
+      await w.until(async () => (await drawing()) !== last, 'the picture is not drawn again');
+    }
+    await page.keyboard.type('--> D[Four] --> E[Five]');
     await preview.shows('A', 'B', 'C', 'D', 'E');
     assert.equal(scale(await preview.view()), before);
     const after = await preview.node('C').boundingBox();
@@ -163,6 +170,8 @@ describe('Preview', (workbench) => {
     ]) {
       const name = `export.${format.toLowerCase()}`;
       await w.command(`Merrow: Export Diagram as ${format}`);
+      // The dialog writes its own proposal first.
+      await w.until(async () => (await w.page.locator('.quick-input-widget input').first().inputValue()).endsWith(name), 'the dialog proposes no name');
       await w.answer(w.file(name));
       await w.until(() => existsSync(w.file(name)) && right(readFileSync(w.file(name))), `${name} is not as it should be`);
     }

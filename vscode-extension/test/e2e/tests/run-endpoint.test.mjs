@@ -21,16 +21,6 @@ workflow:
 `;
 const NODES = ['PROBLEM', 'FIRST', 'SECOND', 'THIRD', 'RETURN'];
 
-/** Take an entry of the context menu that is open. A menu that has opened just now takes no click yet. */
-async function choose(w, label) {
-  const entry = w.page.locator('.context-view .action-label', { hasText: label });
-  await entry.first().waitFor();
-  await w.until(async () => {
-    await entry.first().click({ timeout: 1000 }).catch(() => undefined);
-    return (await entry.count()) === 0;
-  }, `the menu does not take ${label}`);
-}
-
 describe(
   'Run against an endpoint',
   (workbench) => {
@@ -74,9 +64,7 @@ describe(
       await w.command('Merrow: Run Workflow with Other Inputs');
       await w.answer('How many windows are in the wall?');
       await page.locator('.tab.active', { hasText: 'chain result' }).waitFor();
-      const header = page.locator('.pane-header', { hasText: 'Merrow Runs' });
-      if ((await header.getAttribute('aria-expanded')) === 'false') await header.click();
-      const rows = page.locator('.pane', { has: header }).locator('.monaco-list-row');
+      const rows = await w.runs();
       await rows.filter({ hasText: 'chain.mmd' }).waitFor();
       const runs = rows.filter({ hasText: 'cost unknown' });
       await w.until(async () => (await runs.count()) === 2, 'the tree does not have two runs');
@@ -84,7 +72,7 @@ describe(
       await runs.nth(0).click();
       await runs.nth(1).click({ modifiers: ['Control'] });
       await runs.nth(1).click({ button: 'right' });
-      await choose(w, 'Compare Runs');
+      await w.choose('Compare Runs');
       await page.locator('.tab.active', { hasText: '↔' }).waitFor();
       await page.locator('.multiDiffEntry').first().waitFor();
       await page.locator('.multiDiffEntry .view-line', { hasText: 'windows' }).first().waitFor();
@@ -92,7 +80,7 @@ describe(
       await runs.nth(1).click();
       await page.locator('.view-line', { hasText: 'How many bricks' }).first().waitFor();
       await runs.nth(1).click({ button: 'right' });
-      await choose(w, 'Delete');
+      await w.choose('Delete');
       await page.locator('.monaco-dialog-box').getByRole('button', { name: 'Delete' }).click();
       await w.until(async () => (await runs.count()) === 1, 'the run is not deleted');
     });

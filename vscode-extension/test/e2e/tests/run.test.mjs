@@ -53,6 +53,67 @@ describe('Run', (workbench) => {
     const panel = await w.frame('main header h1');
     await panel.locator('h1', { hasText: 'VOTE' }).waitFor();
     await panel.locator('summary', { hasText: 'vote' }).first().waitFor();
+    const about = panel.locator('header .about');
+    assert.match(await about.innerText(), /embedded model \(offline\)/);
+    assert.equal(await panel.locator('text=by the endpoint').count(), 0);
+    await panel.locator('summary', { hasText: 'from SOLVE' }).waitFor();
     await w.shot('run-node');
+
+    // The panel follows: the same node of the next run, and another file's run in its place.
+    const first = /run (\S+)/.exec(await about.innerText())[1];
+    await page.keyboard.press('Control+1');
+    await w.open('solve.mmd');
+    await w.command('Merrow: Run Workflow with Other Inputs');
+    await w.answer('What is 7 times 8?');
+    await w.until(async () => /VOTE/.test(await panel.locator('main').innerText()) && !(await panel.locator('main').innerText()).includes(first), 'the panel still shows the first run');
+    await page.keyboard.press('Control+1');
+    await w.open('other.mmd', FLOW.replaceAll('VOTE', 'ENSEMBLE'));
+    await panel.locator('.earlier', { hasText: 'Earlier run of solve.mmd' }).waitFor();
+    await w.shot('run-earlier');
+    await w.command('Merrow: Run Workflow');
+    await w.answer('What is 8 times 9?');
+    await panel.locator('h1', { hasText: 'other.mmd' }).waitFor();
+    await panel.locator('.earlier').waitFor({ state: 'detached' });
+    await panel.locator('summary', { hasText: 'RETURN' }).waitFor();
+    await w.shot('run-whole');
+    await page.keyboard.press('Control+1');
+    await w.open('solve.mmd');
+    await panel.locator('h1', { hasText: 'VOTE' }).waitFor();
+    assert.equal(await panel.locator('.earlier').count(), 0);
+  });
+
+  it('asks for an input that came while others were asked for; who leaves the question runs nothing', async () => {
+    const w = workbench();
+    const { page } = w;
+    const one = FLOW.replaceAll('VOTE', 'CHOICE');
+    const two = one.replace('    PROBLEM -->|input| SOLVE', '    DETAIL([Detail]):::Interface -->|input| SOLVE');
+    assert.notEqual(one, two);
+    const asked = (name) => page.locator('.quick-input-widget', { hasText: `${name} (` });
+    const runs = await w.runs();
+    const own = runs.filter({ hasText: 'later.mmd' });
+    for (const leave of [true, false]) {
+      await w.open('later.mmd', one);
+      const lens = page.locator('.codelens-decoration a', { hasText: 'Run' }).first();
+      await lens.waitFor();
+      await w.until(async () => !(await w.text()).includes('DETAIL'), 'the editor does not have the text of the file');
+      await w.command('Merrow: Run Workflow with Other Inputs');
+      await asked('PROBLEM').waitFor();
+      w.write('later.mmd', two);
+      await w.until(async () => (await w.text()).includes('DETAIL'), 'the editor does not have the new text');
+      await w.answer('What is 6 times 7?');
+      await asked('DETAIL').waitFor();
+      if (!leave) {
+        await w.shot('run-input-later');
+        await w.answer('In base thirteen');
+        await page.locator('.tab.active', { hasText: 'later result' }).waitFor();
+        await own.waitFor();
+        continue;
+      }
+      await page.keyboard.press('Escape');
+      await w.until(() => w.server.log().includes('No value was given for the input DETAIL'), 'the log does not say why nothing is run');
+      assert.equal(await w.toasts().count(), 0);
+      assert.equal(await own.count(), 0);
+      await w.closeEditors();
+    }
   });
 });

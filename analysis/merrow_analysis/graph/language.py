@@ -1,0 +1,130 @@
+"""What one workflow's nodes are and how their edges are placed, remembered by value.
+
+Both are pure functions of what is written there (`resolve`, `place`). So versions of a graph share the answers, and so may graphs
+of several files whose front matter declares the same types and operators.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import count
+from typing import Any, NamedTuple, Protocol
+
+from merrow_analysis.definitions.declared_operators import declare_operators
+from merrow_analysis.definitions.operators import OperatorTable
+from merrow_analysis.definitions.types import TEXT, DefinitionProblem, Type, TypeTable, declare_types
+from merrow_analysis.graph.placement import UNKNOWN, Facts, Placement, Signature
+from merrow_analysis.graph.ports import place
+from merrow_analysis.graph.resolve import Choice, NodeText, Resolution, Words, resolve
+
+_REMEMBERED = 20_000
+"""Answers of a kind that are kept; beyond that all are forgotten, which costs one cold pass."""
+
+
+class Settings(Protocol):
+    """What a graph reads of a workflow's settings; `WorkflowSettings` is one."""
+
+    declared: bool
+    opted_out: bool
+    types: dict[str, Any]
+    operators: dict[str, Any]
+    inputs: list[str] | None
+    outputs: list[str] | None
+
+
+Given = tuple[tuple[str | None, Signature], ...]
+"""The label on each edge into a node, and what its source gives."""
+
+
+class Language:
+    """The types and operators that a front matter declares, with answers about nodes.
+
+    Attributes:
+        types: those built in and those declared.
+        operators: likewise.
+        problems: what is wrong with the declarations.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._declared = (settings.types, settings.operators)
+        self.types: TypeTable
+        self.operators: OperatorTable
+        self.types, type_problems = declare_types(settings.types)
+        self.operators, operator_problems = declare_operators(settings.operators, self.types)
+        self.problems: tuple[DefinitionProblem, ...] = (*type_problems, *operator_problems)
+        self._resolutions: dict[NodeText, tuple[Resolution, NumberedFacts]] = {}
+        self._choices: dict[Words, Choice] = {}
+        self._facts: dict[Facts, NumberedFacts] = {}
+        self._signatures: dict[Signature, int] = {}
+        self._placements: dict[tuple[object, ...], Placement] = {}
+        # Numbers are never given twice, not even where answers were forgotten: graphs that are still there have them.
+        self._numbers = count(1)
+        self.unknown = self._number(UNKNOWN)
+
+    def serves(self, settings: Settings) -> bool:
+        """Whether it is the language of a workflow with these settings."""
+        return self._declared == (settings.types, settings.operators)
+
+    def resolution(self, text: NodeText) -> tuple[Resolution, NumberedFacts]:
+        """What a node is by what is written at it, and what placing its edges needs of that."""
+        known = self._resolutions.get(text)
+        if known is None:
+            if len(self._resolutions) > _REMEMBERED:
+                self._resolutions.clear()
+            resolution = resolve(text, self.operators, self.types, self._choices)
+            known = self._resolutions[text] = (resolution, self.facts(facts_of(resolution)))
+        return known
+
+    def facts(self, facts: Facts) -> NumberedFacts:
+        """Facts with their number."""
+        known = self._facts.get(facts)
+        if known is None:
+            if len(self._facts) > _REMEMBERED:
+                self._facts.clear()
+            known = self._facts[facts] = NumberedFacts(next(self._numbers), facts)
+        return known
+
+    def place(self, facts: NumberedFacts, key: tuple[object, ...], given: Callable[[], Given]) -> Placement:
+        """Where the edges of a node go.
+
+        ``key`` has the number of its facts, then for each edge into it the label and the number of what its source gives;
+        ``given`` is asked for the same in full where no such node was placed before.
+        """
+        known = self._placements.get(key)
+        if known is None:
+            if len(self._placements) > _REMEMBERED:
+                self._placements.clear()
+            made = place(facts.facts, given(), self.types)
+            known = self._placements[key] = replace(made, number=self._number(made.signature))
+        return known
+
+    def _number(self, signature: Signature) -> int:
+        number = self._signatures.get(signature)
+        if number is None:
+            if len(self._signatures) > _REMEMBERED:
+                self._signatures.clear()
+            number = self._signatures[signature] = next(self._numbers)
+        return number
+
+
+class NumberedFacts(NamedTuple):
+    """Facts of a node; equal ones of one `Language` have equal numbers."""
+
+    number: int
+    facts: Facts
+
+
+def facts_of(resolution: Resolution, default_type: Type | None = None) -> Facts:
+    """What placing its edges needs to know of a node; ``default_type`` is what an input gives that says none."""
+    badly = any(problem.kind == "bad-type" for problem in resolution.problems)
+    return Facts(
+        resolution.kind,
+        resolution.spec,
+        resolution.declared,
+        badly or (resolution.kind == "input" and default_type is None and resolution.declared is None),
+        resolution.samples,
+        resolution.literals,
+        resolution.expression,
+        default_type or TEXT,
+    )

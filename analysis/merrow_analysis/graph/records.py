@@ -1,0 +1,155 @@
+"""What a flowchart's statements say of its nodes and edges, apart from where in the file they are.
+
+Records are never changed: an edit puts others in their place, and all versions of a flowchart share those that stay. They
+refer to blocks as these were first read (`Block.origin`); `Flow.here` says where such a block is in one version of the text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from merrow_analysis.syntax.tree import Arrow, Block, ClassAssign, Label, Metadata, Name, Vertex
+
+
+class MentionRecord(NamedTuple):
+    """A node where it is written."""
+
+    vertex: Vertex
+    block: Block
+
+
+class ClassRecord(NamedTuple):
+    """A class given to a node; ``statement`` is None where ``:::`` gives it."""
+
+    name: Name
+    block: Block
+    statement: ClassAssign | None
+
+
+@dataclass(slots=True, eq=False)
+class NodeRecord:
+    """All that is written at one node; see `FlowNode`."""
+
+    id: str
+    mentions: Sequence[MentionRecord]
+    classes: Sequence[ClassRecord] = ()
+    label: Label | None = None
+    label_block: Block | None = None
+    shape: str | None = None
+    metadata: Sequence[tuple[Metadata, Block]] = ()
+
+
+@dataclass(slots=True, eq=False)
+class EdgeRecord:
+    """One edge, from and to nodes by id; see `FlowEdge`."""
+
+    source: str
+    target: str
+    arrow: Arrow
+    block: Block
+    source_vertex: Vertex
+    target_vertex: Vertex
+
+    @property
+    def carries_nothing(self) -> bool:
+        """An invisible link ``~~~`` only lays out."""
+        return self.arrow.stroke == "invisible"
+
+
+Rows = dict[str, list[EdgeRecord]]
+"""The edges into, or out of, each node that has any, in the order of the text."""
+
+
+class Splice(NamedTuple):
+    """Edges ``added`` in the place of ``removed`` ones that begin at number ``start``."""
+
+    start: int
+    removed: int
+    added: Sequence[EdgeRecord]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Delta:
+    """The way from one chart to another.
+
+    ``nodes`` has the new record of each node that changed, came (it is placed before ``before[id]``, at the end without
+    that) or went (None). A node that is both gone and come has moved in the order. ``edges`` are splices of the list
+    of edges, by the numbers before any of them, in ascending order; edges at nodes that went must be among the removed.
+    """
+
+    nodes: Mapping[str, NodeRecord | None] = field(default_factory=dict)
+    before: Mapping[str, str | None] = field(default_factory=dict)
+    edges: Sequence[Splice] = ()
+
+
+@dataclass(slots=True, eq=False)
+class Chart:
+    """Nodes and edges as drawn: records in the order of first mention, edges in the order of the text. Never changed."""
+
+    nodes: dict[str, NodeRecord] = field(default_factory=dict)
+    edges: list[EdgeRecord] = field(default_factory=list)
+    incoming: Rows = field(default_factory=dict)
+    outgoing: Rows = field(default_factory=dict)
+    _numbers: dict[EdgeRecord, int] | None = None
+
+    @property
+    def numbers(self) -> dict[EdgeRecord, int]:
+        """Each edge's place among ``edges``."""
+        if self._numbers is None:
+            self._numbers = dict(zip(self.edges, range(len(self.edges)), strict=True))
+        return self._numbers
+
+    def apply(self, delta: Delta) -> Chart:
+        """The chart with a delta."""
+        nodes = self._nodes(delta)
+        if not delta.edges:
+            return Chart(nodes, self.edges, self.incoming, self.outgoing, self._numbers)
+        edges = self.edges.copy()
+        gone: list[EdgeRecord] = []
+        for start, removed, added in reversed(delta.edges):
+            gone += edges[start : start + removed]
+            edges[start : start + removed] = added
+        come = [edge for splice in delta.edges for edge in splice.added]
+        after = Chart(nodes, edges, self.incoming.copy(), self.outgoing.copy())
+        numbers: dict[EdgeRecord, int] | None = None
+        for rows, ends in (
+            (after.incoming, {edge.target for edge in (*gone, *come)}),
+            (after.outgoing, {edge.source for edge in (*gone, *come)}),
+        ):
+            left = set(gone)
+            for name in ends:
+                row = [edge for edge in rows.get(name, ()) if edge not in left]
+                own = [edge for edge in come if name == (edge.target if rows is after.incoming else edge.source)]
+                if own and row:
+                    if numbers is None:
+                        numbers = after.numbers
+                    row = sorted((*row, *own), key=numbers.__getitem__)
+                elif own:
+                    row = own
+                if row:
+                    rows[name] = row
+                else:
+                    rows.pop(name, None)
+        return after
+
+    def _nodes(self, delta: Delta) -> dict[str, NodeRecord]:
+        if not delta.nodes:
+            return self.nodes
+        if not delta.before and None not in delta.nodes.values():
+            nodes = self.nodes.copy()
+            nodes.update(delta.nodes)  # type: ignore[arg-type]  # none of them is None
+            if len(nodes) == len(self.nodes):
+                return nodes
+        moved = delta.before
+        order = [name for name in self.nodes if name not in moved and delta.nodes.get(name, self) is not None]
+        waiting: dict[str | None, list[str]] = {}
+        for name, record in delta.nodes.items():
+            if record is not None and (name in moved or name not in self.nodes):
+                waiting.setdefault(moved.get(name), []).append(name)
+        if waiting:
+            order = [part for name in order for part in (*waiting.pop(name, ()), name)]
+            order += [name for names in waiting.values() for name in names]
+        changed = delta.nodes
+        return {name: changed.get(name) or self.nodes[name] for name in order}

@@ -1,0 +1,98 @@
+"""The graph that a change leads to: the change as a delta, with nodes and edges as if they were written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from merrow_analysis.graph.flow import Flow
+from merrow_analysis.graph.nodes import TypedGraph
+from merrow_analysis.graph.records import Delta, EdgeRecord, MentionRecord, NodeRecord, Splice
+from merrow_analysis.syntax.tree import Arrow, Block, Label, Metadata, Name, Vertex
+
+if TYPE_CHECKING:
+    from merrow_optimizer.mutations.change import Change, Link, NewNode
+
+_NOWHERE = (0, 0)
+
+
+def graph_after(change: Change) -> TypedGraph:
+    """The typed graph that follows from a change, worked out only where the change reaches."""
+    subject = change.subject
+    flow, typed = subject.flow, subject.typed
+    core = typed.core.infer(_delta(change))
+    return typed.after(Flow(core.chart, flow.scenery, flow.moved, flow.last_block), core)
+
+
+def _delta(change: Change) -> Delta:
+    written = [*change.added, *change.substituted.values()]
+    records = {node.id: _record(node, -number) for number, node in enumerate(written, 1)}
+    nodes: dict[str, NodeRecord | None] = dict.fromkeys(sorted(change.removed))
+    nodes.update((name, records[name]) for name in change.substituted)
+    before = _places(change)
+    nodes.update((name, records[name]) for name in before)
+    line = -len(written)
+    edges = change.subject.flow.chart.edges
+    splices = []
+    for index in sorted(change.edges):
+        put = []
+        for link in change.edges[index]:
+            line -= 1
+            put.append(_edge(link, edges[index] if link.kept else None, line))
+        splices.append(Splice(index, 1, put))
+    return Delta(nodes, before, splices)
+
+
+def _places(change: Change) -> dict[str, str | None]:
+    """Before which node each new one comes: behind the one that it is written beside, in the order of the proposal."""
+    if not change.added:
+        return {}
+    beside: dict[str, list[NewNode]] = {}
+    for new in change.added:
+        beside.setdefault(new.beside, []).append(new)
+    following = change.subject.following
+    found: dict[str, str | None] = {}
+    for name in [name for name in beside if name in following]:
+        place = following[name]
+        while place is not None and place in change.removed:
+            place = following[place]
+        _place(name, place, beside, found)
+    for new in change.added:
+        if new.id not in found:
+            found[new.id] = None
+            _place(new.id, None, beside, found)
+    return found
+
+
+def _place(name: str, place: str | None, beside: Mapping[str, Iterable[NewNode]], found: dict[str, str | None]) -> None:
+    waiting = list(beside.get(name, ()))
+    while waiting:
+        new = waiting.pop(0)
+        if new.id not in found:
+            found[new.id] = place
+            waiting = [*beside.get(new.id, ()), *waiting]
+
+
+def _record(new: NewNode, line: int) -> NodeRecord:
+    """A node as if it were written with metadata; its line tells its findings from others."""
+    body = "\n".join(f"{key}: {json.dumps(value)}" for key, value in new.values().items())
+    metadata = Metadata(body, _NOWHERE, _NOWHERE)
+    block = Block(line, "", ())
+    vertex = Vertex(Name(new.id, _NOWHERE), metadata=metadata)
+    return NodeRecord(new.id, [MentionRecord(vertex, block)], metadata=[(metadata, block)])
+
+
+def _edge(link: Link, kept: EdgeRecord | None, line: int) -> EdgeRecord:
+    """An edge as if it were written; ``kept`` is the one whose arrow it keeps."""
+    if kept is not None:
+        label = None if kept.arrow.label is None else kept.arrow.label.text
+        if label == link.label:
+            if (kept.source, kept.target) == (link.source, link.target):
+                return kept
+            return EdgeRecord(link.source, link.target, kept.arrow, kept.block, kept.source_vertex, kept.target_vertex)
+    written = None if link.label is None else Label(link.label, "text", _NOWHERE)
+    stroke = "normal" if kept is None else kept.arrow.stroke
+    arrow = Arrow("arrow_point", stroke, 1, written, None, _NOWHERE)
+    ends = Vertex(Name(link.source, _NOWHERE)), Vertex(Name(link.target, _NOWHERE))
+    return EdgeRecord(link.source, link.target, arrow, Block(line, "", ()), *ends)

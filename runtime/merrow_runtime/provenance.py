@@ -1,0 +1,78 @@
+"""Where results come from: a model at an endpoint, the embedded model, a recording."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Literal, NamedTuple
+from urllib.parse import urlsplit
+
+from merrow_runtime.errors import UsageFailure
+
+OFFLINE_ORIGIN = "merrow:offline"
+REPLAY_ORIGIN = "merrow:replay"
+
+Reuse = Literal["same", "any"]
+"""Which earlier results a run may use: those of the endpoint that answers it, or those of any."""
+
+_MOST_NAMED = 5
+
+
+class Source(NamedTuple):
+    """Who answered: the origin of an endpoint (`OFFLINE_ORIGIN`, `REPLAY_ORIGIN`), and the model by its own name."""
+
+    endpoint: str
+    model: str
+
+
+class ForeignResults(UsageFailure):
+    """A run would use earlier results of another endpoint than its own, and nobody said whether it may.
+
+    ``nodes`` are the ids of the nodes that have such results, ``endpoints`` the origins that gave them, ``endpoint`` the
+    run's own. Ask the user, then begin again with ``RunOptions.reuse``.
+    """
+
+    def __init__(self, run: str, nodes: Sequence[str], endpoints: Iterable[str], endpoint: str) -> None:
+        self.run, self.nodes, self.endpoint = run, tuple(nodes), endpoint
+        self.endpoints = tuple(dict.fromkeys(endpoints))
+        super().__init__(
+            f"{self.situation} Choose --reuse same to run them again, or --reuse any to keep their results."
+        )
+
+    @property
+    def situation(self) -> str:
+        """What is the case, without what to do."""
+        return (
+            f"In run {self.run}, {listed(self.nodes)} {'was' if len(self.nodes) == 1 else 'were'} answered by"
+            f" {' and '.join(map(named, self.endpoints))}, but {named(self.endpoint)} answers now."
+        )
+
+
+def named(endpoint: str) -> str:
+    """An endpoint's origin in words."""
+    return {OFFLINE_ORIGIN: "the embedded offline model", REPLAY_ORIGIN: "a recording"}.get(endpoint, endpoint)
+
+
+def plain(sources: Iterable[Source]) -> list[dict[str, str]]:
+    """Sources as events and reports show them."""
+    return [{"endpoint": source.endpoint, "model": source.model} for source in sources]
+
+
+def answered_by(sources: Iterable[Sequence[str]]) -> str:
+    """Sources in a few words: ``gpt-4o @ api.openai.com``, ``embedded model``, ``recording``; "" for none."""
+    return ", ".join(dict.fromkeys(_short(endpoint, model) for endpoint, model in sources))
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names as an enumeration, shortened where there are many."""
+    shown = list(names[:_MOST_NAMED])
+    if len(names) > _MOST_NAMED:
+        shown.append(f"{len(names) - _MOST_NAMED} more")
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+
+
+def _short(endpoint: str, model: str) -> str:
+    if endpoint == OFFLINE_ORIGIN:
+        return "embedded model"
+    if endpoint == REPLAY_ORIGIN:
+        return "recording"
+    return f"{model} @ {urlsplit(endpoint).netloc or endpoint}" if model else urlsplit(endpoint).netloc or endpoint

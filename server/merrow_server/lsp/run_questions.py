@@ -1,0 +1,42 @@
+"""What the user is asked before a run begins: whether results of another endpoint are reused."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING
+
+from lsprotocol import types
+
+from merrow_server.lsp.protocol import FeatureError
+
+if TYPE_CHECKING:
+    from merrow_runtime.provenance import ForeignResults, Reuse
+    from merrow_server.lsp.server import MerrowServer
+
+log = logging.getLogger(__name__)
+
+AGAIN, KEEP = "Run Again", "Keep Results"
+
+
+async def ask_about_reuse(server: MerrowServer, found: ForeignResults) -> Reuse:
+    """Ask whether results of another endpoint are made again or kept. Raises `FeatureError` with what to do where the client
+    can't ask, and where the user doesn't say.
+    """
+    actions = [types.MessageActionItem(AGAIN), types.MessageActionItem(KEEP)]
+    params = types.ShowMessageRequestParams(types.MessageType.Warning, found.situation, actions)
+    try:
+        answer = await server.window_show_message_request_async(params)
+    except asyncio.CancelledError:
+        raise
+    except Exception:
+        log.exception("The client could not ask about results of another endpoint.")
+        raise FeatureError(
+            f'{found.situation} Execute the command with `reuse: "same"` to run them again, or with `reuse: "any"` to keep'
+            " their results.",
+            types.LSPErrorCodes.RequestFailed,
+        ) from None
+    title = None if answer is None else answer.title
+    if title not in (AGAIN, KEEP):
+        raise FeatureError(f"{found.situation} Nothing was run.", types.LSPErrorCodes.RequestCancelled)
+    return "same" if title == AGAIN else "any"

@@ -1,0 +1,77 @@
+"""Thinned tests: each case has its turn, and what `make nightly` sets is complete and documented."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SETTING = re.compile(r'environ(?:\.get\(|\[|\.setdefault\()\s*"(MERROW_\w+)"|"(MERROW_\w+)" (?:not )?in os\.environ')
+OTHERS = {"MERROW_STATE_DIR", "MERROW_CONFIG_DIR", "MERROW_TEST_SECRET"}
+"""What the tests set themselves."""
+NOT_LONG = {"MERROW_SEED", "MERROW_REQUIRE_SHARED", "MERROW_REQUIRE_MERMAID", "MERROW_REQUIRE_AIMOCK"}
+"""What makes no test longer."""
+TESTS = """
+import pytest
+
+@pytest.mark.thinned(3)
+@pytest.mark.parametrize("number", range(7))
+def test_many(number): pass
+
+@pytest.mark.thinned(9)
+@pytest.mark.parametrize("number", range(2))
+def test_few(number): pass
+
+def test_other(): pass
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "test_it.py").write_text(TESTS)
+    for name in ("conftest.py", "examples.py", "shared.py"):
+        shutil.copy(ROOT / "tests" / name, tmp_path / "tests" / name)
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = thinned(n): some\npythonpath = .\n")
+    return tmp_path
+
+
+def collected(folder: Path, *arguments: str, **environment: str) -> set[str]:
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("MERROW_", "PYTEST_"))}
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", *arguments]
+    environment |= {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=True, cwd=folder, env={**inherited, **environment}
+    )
+    return {line.rpartition("::")[2] for line in done.stdout.splitlines() if "::" in line}
+
+
+def test_each_case_has_its_turn(folder: Path) -> None:
+    days = [collected(folder, MERROW_SEED=str(day)) for day in (20_000, 20_001, 20_002)]
+    for day in days:
+        assert 2 <= sum(name.startswith("test_many") for name in day) <= 3
+        assert sum(name.startswith("test_few") for name in day) == 1
+        assert "test_other" in day
+    assert set.union(*days) == collected(folder, MERROW_ALL_CASES="1")
+    assert len(set.union(*days)) == 10
+
+
+def test_a_test_that_is_named_runs_with_every_case(folder: Path) -> None:
+    assert len(collected(folder, "tests/test_it.py::test_many")) == 7
+    assert collected(folder, "tests/test_it.py::test_many[5]") == {"test_many[5]"}
+
+
+def test_what_makes_tests_longer_is_set_every_night_and_documented() -> None:
+    sources = [file.read_text("utf-8") for file in (ROOT / "tests").rglob("*.py") if "node_modules" not in file.parts]
+    found = {name for source in sources for match in SETTING.findall(source) for name in match if name} - OTHERS
+    assert len(found) > 10
+    long = (ROOT / "Makefile").read_text("utf-8").partition("LONG := ")[2].partition("\n\n")[0]
+    assert found - NOT_LONG == set(re.findall(r"MERROW_\w+", long))
+    documented = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    assert {name for name in found if f"`{name}" not in documented} == set()

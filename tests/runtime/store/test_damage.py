@@ -1,0 +1,190 @@
+"""A damaged record hides only itself: every other run, node and call is still there, and a sentence says what to do."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.runtime.engine.fakes import FakeEndpoint, workflow
+from tests.runtime.store.making import call
+from tests.runtime.store.making import run as run_record
+
+import merrow_runtime
+from merrow_runtime import RunOptions
+from merrow_runtime.errors import RunFailure, StoreFailure
+from merrow_runtime.provenance import ForeignResults
+from merrow_runtime.requests import ModelRequest
+from merrow_runtime.store.database import Store
+from merrow_runtime.store.writer import in_transaction
+from merrow_runtime.usage import Usage
+
+CHAIN = (*(f'{name}@{{op: Custom, prompt: "{name}"}}' for name in "ABC"), "PROBLEM --> A --> B --> C --> RETURN")
+BROKEN = ["", "{", "null", "5", "[]", "[[1]]", '"x"', "[1,2,3,4,5,6,7,8,9,10,11,12,13]", "[" * 50_000, b"\xff\xfe{}"]
+COLUMNS = {
+    "runs": ("snapshot", "outputs", "usage", "sources"),
+    "calls": ("request", "result", "usage"),
+    "lost": ("usage",),
+    "nodes": ("several",),
+    "definitions": ("body",),
+    "answers": ("reply",),
+    "dialects": ("learned",),
+}
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    store = Store.open(tmp_path / "runs.sqlite")
+    yield store
+    store.close()
+
+
+def said(request: ModelRequest) -> str:
+    return request.messages[0].content + "!"
+
+
+async def made(store: Store, endpoint: FakeEndpoint) -> str:
+    options = RunOptions(fresh=True)
+    result = await merrow_runtime.run(
+        workflow(*CHAIN), {"problem": "x"}, endpoint=endpoint, store=store, options=options
+    )
+    assert result.status == "finished", result.error
+    return result.run
+
+
+def damage(store: Store, table: str, column: str, value: str | bytes, run: str | None = None) -> None:
+    """Put something else into a column: of the rows of one run, or of all."""
+    which = {"runs": "id = ?", "answers": "1", "dialects": "1"}.get(
+        table, "run = (SELECT number FROM runs WHERE id = ?)"
+    )
+    cast = "CAST(? AS TEXT)" if isinstance(value, bytes) else "?"
+    parameters = (value,) if which == "1" else (value, run)
+    in_transaction(
+        store._database,
+        lambda database: database.execute(f"UPDATE {table} SET {column} = {cast} WHERE {which}", parameters),  # noqa: S608
+    )
+
+
+@pytest.mark.parametrize("value", BROKEN, ids=range(len(BROKEN)))
+async def test_whatever_is_damaged_in_one_run_another_one_is_whole(store: Store, value: str | bytes) -> None:
+    """Each column of each table with each kind of damage; a reader gets its answer or one sentence, and never a fault."""
+    endpoint = FakeEndpoint(said)
+    sound, hurt = await made(store, endpoint), await made(store, endpoint)
+    whole = store.nodes(sound), store.calls(sound), store.run(sound)
+    store.dialects.put("https://a.test", "m", {"x": 1})
+    for table, columns in COLUMNS.items():
+        for column in columns:
+            damage(store, table, column, value, hurt)
+    assert (store.nodes(sound), store.calls(sound), store.run(sound)) == whole
+    told: list[str] = []
+    assert [run.id for run in store.runs(report=told.append)][-1] == sound
+    assert all(hurt in sentence and f"merrow runs --delete {hurt}" in sentence for sentence in told)
+    refused: list[RunFailure] = []
+    for read in (store.run, store.nodes, store.calls, store.lost):
+        try:
+            read(hurt)  # type: ignore[operator]
+        except StoreFailure as failure:
+            refused.append(failure)
+    assert await store.cache.get(b"unknown") is None
+    assert store.dialects.get("https://a.test", "m") in (None, {})
+    for begin in (
+        lambda: merrow_runtime.resume(hurt, endpoint=endpoint, store=store),
+        lambda: merrow_runtime.start(
+            workflow(*CHAIN), {"problem": "x"}, endpoint=endpoint, store=store, options=RunOptions(from_run=hurt)
+        ),
+    ):
+        try:
+            result = await begin().result()
+            assert "internal" not in (result.error or "")
+        except RunFailure as failure:
+            refused.append(failure)
+    assert refused
+    assert all(f"merrow runs --delete {hurt}" in str(failure) for failure in refused)
+    store.delete(hurt)
+    assert hurt not in [run.id for run in store.runs()]
+
+
+@pytest.mark.parametrize("column", COLUMNS["runs"])
+async def test_a_damaged_run_is_left_out_of_the_list_with_a_sentence(store: Store, column: str) -> None:
+    runs = [await made(store, FakeEndpoint(said)) for _ in range(3)]
+    damage(store, "runs", column, "{", runs[1])
+    told: list[str] = []
+    assert {run.id for run in store.runs(report=told.append)} == {runs[0], runs[2]}
+    sentence = (
+        f"The record of run {runs[1]} is damaged in the journal. To remove the run, use: merrow runs --delete {runs[1]}"
+    )
+    assert told == [sentence]
+    with pytest.raises(StoreFailure) as failure:
+        store.run(runs[1])
+    assert str(failure.value) == sentence
+
+
+async def test_a_damaged_call_is_made_again_and_what_it_cost_is_unknown(store: Store) -> None:
+    def fails_at_c(request: ModelRequest) -> str | Exception:
+        return RunFailure("no") if request.messages[0].content == "C" else said(request)
+
+    run = merrow_runtime.start(workflow(*CHAIN), {"problem": "x"}, endpoint=FakeEndpoint(fails_at_c), store=store)
+    assert (await run.result()).status == "failed"
+    with sqlite3.connect(store.path or "") as database:
+        database.execute("UPDATE calls SET result = '{', usage = '!' WHERE node = 'B'")
+        database.execute("DELETE FROM answers")
+    endpoint = FakeEndpoint(said)
+    again = merrow_runtime.resume(run.id, endpoint=endpoint, store=store)
+    result = await again.result()
+    assert (result.status, result.outputs) == ("finished", {"RETURN": "C!"})
+    assert [request.messages[0].content for request in endpoint.seen] == ["B", "C"]
+    assert (result.usage.calls, result.usage.cost_usd) == (4, None)
+    (notices,) = [event.data["notices"] async for event in again.events() if event.event == "run_started"]
+    assert notices[0].startswith(f"A call of node B in run {run.id} is damaged in the journal.")
+
+
+async def test_damaged_answers_of_the_cache_are_asked_for_again_and_replaced(store: Store) -> None:
+    flow, endpoint = workflow(*CHAIN), FakeEndpoint(said)
+    for reply in ("{", '{"text": 5}', "[]"):
+        await merrow_runtime.run(flow, {"problem": "x"}, endpoint=endpoint, store=store)
+        damage(store, "answers", "reply", reply)
+        endpoint.seen.clear()
+        result = await merrow_runtime.run(flow, {"problem": "x"}, endpoint=endpoint, store=store)
+        assert (result.status, len(endpoint.seen)) == ("finished", 3)
+        again = await merrow_runtime.run(flow, {"problem": "x"}, endpoint=endpoint, store=store)
+        assert (again.status, len(endpoint.seen)) == ("finished", 3)
+
+
+async def test_of_a_paid_call_with_damaged_usage_the_cost_is_unknown_and_never_nothing(store: Store) -> None:
+    journal = store.begin(run_record())
+    for number in range(2):
+        await journal.record_call(call(number=number))
+    await journal.close()
+    damage(store, "calls", "usage", "[1]", "run-1")
+    _, journal = store.take("run-1")
+    assert journal.spent() == store.run("run-1").usage == Usage(calls=2, cost_usd=None, estimated=True)
+    await journal.close()
+
+
+async def test_results_whose_definitions_are_damaged_are_asked_about_too(store: Store) -> None:
+    first = await made(store, FakeEndpoint(said))
+    damage(store, "definitions", "body", "{", first)
+    options = RunOptions(from_run=first)
+    with pytest.raises(ForeignResults):
+        merrow_runtime.start(
+            workflow(*CHAIN), endpoint=FakeEndpoint(said, "http://other.test"), store=store, options=options
+        )
+
+
+async def test_a_run_without_an_end_is_counted_from_its_calls(store: Store) -> None:
+    """What its process used before it died was paid, whoever asks and whatever has become of the run since."""
+    run = await made(store, FakeEndpoint(said))
+    before = store.run(run)
+    assert before.usage.calls == 3
+    with sqlite3.connect(store.path or "") as database:
+        database.execute("UPDATE runs SET status = 'running', ended = NULL, usage = '[0,0,0,0.0,0]', sources = '[]'")
+        database.execute(
+            "INSERT INTO lost VALUES (NULL, (SELECT number FROM runs), 'C', 0, 'answer', 1, 'h', '[7,2,1,null,1]', 'x', 0)"
+        )
+    dead = store.run(run)
+    assert (dead.status, dead.sources) == ("failed", before.sources)
+    assert dead.usage == before.usage + Usage(7, 2, 1, None, estimated=True)
+    assert store.runs()[0].usage == dead.usage
+    assert store.request_cancel(run) is False
+    assert (store.run(run).status, store.run(run).usage) == ("cancelled", dead.usage)

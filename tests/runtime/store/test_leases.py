@@ -1,0 +1,107 @@
+"""Who holds a run: a process that is gone holds nothing, and one that lost its run writes nothing more."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.runtime.store.making import PAID, call, node, run
+
+from merrow_runtime.errors import StoreFailure
+from merrow_runtime.requests import CallKey
+from merrow_runtime.store.database import Store
+
+LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the birth of a process is read from /proc")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "runs.sqlite"
+
+
+async def test_a_process_that_lost_its_run_writes_nothing_of_any_kind(path: Path) -> None:
+    store, other = Store.open(path), Store.open(path)
+    journal = store.begin(run())
+    await journal.recall(call().key, "x")
+    with sqlite3.connect(path) as database:
+        database.execute("UPDATE leases SET beat = 0")
+    _, taken = other.take("run-1")
+    async with asyncio.timeout(30):
+        with pytest.raises(StoreFailure, match="taken over"):  # noqa: PT012
+            while True:
+                await journal.record_call(call(number=7))
+                await asyncio.sleep(0.05)
+    before = other.calls("run-1"), other.lost("run-1"), other.run("run-1")
+    for write in (
+        journal.record_call(call(number=9)),
+        journal.record_lost(CallKey("SOLVE", 0, "answer"), "hash", PAID, "cancelled"),
+        journal.record_nodes([node()]),
+        journal.finish("finished", {}, PAID, None),
+    ):
+        with pytest.raises(StoreFailure, match="taken over"):
+            await write
+    await journal.close()
+    assert (other.calls("run-1"), other.lost("run-1"), other.run("run-1")) == before
+    assert other.nodes("run-1") == []
+    assert other.run("run-1").status == "running", "the lease is still the other's"
+    await taken.close()
+    store.close()
+    other.close()
+
+
+@LINUX
+@pytest.mark.parametrize(("born", "held"), [(None, True), ("", True), ("1", False)])
+async def test_another_process_with_the_number_of_the_holder_does_not_hold_its_run(
+    path: Path, born: str | None, held: bool
+) -> None:
+    """The number of a process that died is given to a later one, which was born at another time."""
+    store = Store.open(path)
+    journal = store.begin(run())
+    sleeper = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    if born is None:
+        born = Path(f"/proc/{sleeper.pid}/stat").read_text().rpartition(")")[2].split()[19]
+    with sqlite3.connect(path) as database:
+        database.execute("UPDATE leases SET pid = ?, born = ?", (sleeper.pid, born))
+    assert store.run("run-1").status == ("running" if held else "failed")
+    assert store.request_cancel("run-1") is held
+    await journal.close()
+    sleeper.communicate(b"\n")
+    store.close()
+
+
+@LINUX
+async def test_a_zombie_holds_nothing(path: Path) -> None:
+    store = Store.open(path)
+    journal = store.begin(run())
+    ended = subprocess.Popen([sys.executable, "-c", ""], stdout=subprocess.PIPE)
+    assert ended.stdout is not None
+    ended.stdout.read()  # closed with the process, which nobody has waited for
+    os.waitid(os.P_PID, ended.pid, os.WEXITED | os.WNOWAIT)
+    with sqlite3.connect(path) as database:
+        database.execute("UPDATE leases SET pid = ?, born = ''", (ended.pid,))
+    # Without a time of birth only the number tells, and the number is still taken.
+    assert store.run("run-1").status == "running"
+    with sqlite3.connect(path) as database:
+        database.execute("UPDATE leases SET born = '12345'")
+    assert store.run("run-1").status == "failed"
+    await journal.close()
+    ended.wait()
+    store.close()
+
+
+@pytest.mark.parametrize(("age", "held"), [(29.0, True), (31.0, False)])
+async def test_a_holder_elsewhere_is_known_by_its_heartbeat_alone(path: Path, age: float, held: bool) -> None:
+    store = Store.open(path)
+    journal = store.begin(run())
+    with sqlite3.connect(path) as database:
+        database.execute(
+            "UPDATE leases SET host = 'elsewhere', pid = 2147483646, beat = strftime('%s', 'now') - ?", (age,)
+        )
+    assert (store.run("run-1").status == "running") is held
+    await journal.close()
+    store.close()

@@ -1,0 +1,62 @@
+"""What calls that others stop have cost: nothing where no connection ever was, else what they were expected to use."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from merrow_runtime.calling import Calling
+from merrow_runtime.errors import EndpointFailure
+from merrow_runtime.requests import Message, ModelReply, ModelRequest
+from merrow_runtime.usage import Usage
+
+GONE = EndpointFailure("The endpoint x refuses connections.", fatal=True, sent=False)
+
+
+class Dying:
+    """An endpoint of a program's own: it answers, holds a call, or is gone, as the prompt says."""
+
+    origin = "my:dying"
+
+    def __init__(self) -> None:
+        self.holds = asyncio.Event()
+
+    async def complete(self, request: ModelRequest, on_text: object = None) -> ModelReply:  # noqa: ARG002
+        match request.messages[0].content:
+            case "gone":
+                raise GONE
+            case "busy":
+                raise EndpointFailure("The endpoint x is busy.")
+            case "hold":
+                self.holds.set()
+                await asyncio.Event().wait()
+        return ModelReply("42", "stop", Usage(), request.model, 0.0, "")
+
+    async def close(self) -> None: ...
+
+
+@pytest.mark.parametrize(("before", "counted"), [("answer", 1), ("busy", 1), ("", 0)])
+async def test_a_stopped_call_is_counted_only_where_it_may_have_been_sent(before: str, counted: int) -> None:
+    endpoint = Dying()
+    calling = Calling(endpoint, asyncio.Semaphore(8))
+    lost: list[tuple[Usage, str]] = []
+
+    async def keep(usage: Usage, why: str) -> None:
+        lost.append((usage, why))
+
+    async def call(text: str) -> ModelReply | BaseException:
+        request = ModelRequest("m", (Message("user", text),))
+        try:
+            return await calling.call(request, 0, lambda *_: None, keep)
+        except EndpointFailure as failure:
+            return failure
+
+    if before:
+        await call(before)
+    held = asyncio.create_task(call("hold"))
+    await endpoint.holds.wait()
+    assert await call("gone") is GONE
+    assert await held is GONE
+    assert len(lost) == counted
+    assert all(why == "stopped" and usage.calls == 1 and usage.estimated for usage, why in lost)

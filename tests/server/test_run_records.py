@@ -1,0 +1,250 @@
+"""What the journal's commands say of runs: who answered, what was paid, what arrived where, and what can't be read any more."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import select
+import signal
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.runtime.engine.fakes import flowchart
+from tests.runtime.openai_server import Received, Reply, Step, serving
+from tests.runtime.workflows import CHAIN
+from tests.server.program import in_process, write
+from tests.server.test_run_command import Stops, begun, the_run
+
+Capture = pytest.CaptureFixture[str]
+POSIX = pytest.mark.skipif(os.name != "posix", reason="signals and terminals are of POSIX")
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("MERROW_STATE_DIR", str(tmp_path / "state"))
+    monkeypatch.setenv("MERROW_CONFIG_DIR", str(tmp_path / "config"))
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "MERROW_MODEL"):
+        monkeypatch.delenv(name, raising=False)
+    return tmp_path / "state"
+
+
+@POSIX
+@pytest.mark.parametrize("number", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_a_signal_ends_the_run_so_that_it_can_be_resumed(capsys: Capture, number: str) -> None:
+    write("flow.mmd", CHAIN)
+    with serving(stops := Stops(1)) as server:
+        process = begun(server, "--input", "problem=1")
+        assert stops.reached.wait(60)
+        process.send_signal(getattr(signal, number))
+        _, err = process.communicate(timeout=60)
+        assert (process.returncode, b"Traceback" in err) == (130, False)
+        assert the_run(capsys)["status"] == "cancelled"
+        server.answer = lambda _: Reply("done")
+        assert in_process(capsys, "resume", the_run(capsys)["run"]).code == 0
+
+
+@POSIX
+def test_a_run_under_nohup_goes_on_when_its_terminal_is_closed(capsys: Capture) -> None:
+    write("flow.mmd", CHAIN)
+    with serving(stops := Stops(1)) as server:
+        command = [sys.executable, "-m", "merrow_server", "run", "flow.mmd", "--base-url", server.base_url]
+        shell = 'trap "" HUP; exec "$@"'
+        process = subprocess.Popen(
+            ["sh", "-c", shell, "sh", *command, "--input", "problem=1"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        assert stops.reached.wait(60)
+        process.send_signal(signal.SIGHUP)
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(1.0)
+        process.terminate()
+        process.communicate(timeout=60)
+    assert the_run(capsys)["status"] == "cancelled"
+
+
+@POSIX
+def test_what_a_killed_process_paid_is_counted(capsys: Capture) -> None:
+    write("flow.mmd", CHAIN)
+    with serving(stops := Stops(1)) as server:
+        process = begun(server, "--input", "problem=1")
+        assert stops.reached.wait(60)
+        going_on = the_run(capsys)
+        process.kill()
+        process.communicate(timeout=60)
+    dead = the_run(capsys)
+    assert (going_on["status"], dead["status"]) == ("running", "failed")
+    assert going_on["usage"] == dead["usage"]
+    assert dead["usage"]["calls"] == 1
+    assert dead["usage"]["prompt_tokens"] > 0
+    assert dead["answered_by"] == f"test-model @ {server.origin.removeprefix('http://')}"
+    assert "1 call  " in in_process(capsys, "runs").out
+
+
+def test_a_finished_run_that_is_resumed_says_so_and_stays_as_it_is(capsys: Capture) -> None:
+    write("flow.mmd", CHAIN)
+    with serving(lambda _: Reply("first answer", delay=0.3)) as server:
+        first = in_process(capsys, "run", "flow.mmd", "--input", "problem=1", "--base-url", server.base_url)
+        before = the_run(capsys)
+        asked = len(server.requests)
+        again = in_process(capsys, "resume", before["run"])
+        shown = in_process(capsys, "resume", before["run"], "--json")
+        assert len(server.requests) == asked
+    assert (again.code, again.out) == (0, first.out)
+    assert "Finished before; nothing was called. When it ran: 2 calls" in again.err
+    assert the_run(capsys) == before
+    events = [json.loads(line) for line in shown.out.splitlines()]
+    assert events[-1]["event"] == "run_finished"
+    assert events[0]["finished_before"] is events[-1]["finished_before"] is True
+    assert events[-1]["seconds"] == before["seconds"]
+
+
+VOTE = flowchart(
+    *(f'{name}@{{op: Custom, prompt: "{name}"}}' for name in "ABC"),
+    "V[ScEnsemble]:::ScEnsembleOp",
+    "P[Programmer]:::ProgrammerOp",
+    "PROBLEM --> A & B & C --> V --> RETURN",
+    "PROBLEM -->|problem| P",
+    "OTHER([Code]):::Interface",
+    "P -->|code:result| OTHER",
+    front="{model: some-model}",
+)
+
+
+def test_a_node_is_shown_with_its_inputs_and_why_it_made_no_call(capsys: Capture) -> None:
+    def answer(request: Received) -> Step:
+        if "program" in request.prompt:
+            return Reply("```python\ndef solve():\n    return 6 * 7\n```")
+        return Reply("41" if request.prompt.startswith("C") else "42")
+
+    write("flow.mmd", VOTE)
+    with serving(answer) as server:
+        ran = in_process(capsys, "run", "flow.mmd", "--input", "problem=6 times 7?", "--base-url", server.base_url)
+    assert ran.code == 0, ran.err
+    run = the_run(capsys)["run"]
+    vote = in_process(capsys, "show", run, "--node", "V").out
+    assert "Why no call\n2 of 3 candidates are equal." in vote
+    assert "Inputs\n\ninput solutions (from A.response)\n42\n\ninput solutions (from B.response)\n42\n" in vote
+    assert "input solutions (from C.response)\n41\n" in vote
+    solver = in_process(capsys, "show", run, "--node", "A").out
+    assert "input input (from PROBLEM)\n6 times 7?" in solver or "(from PROBLEM." in solver
+    assert "Why no call" not in solver
+    overview = in_process(capsys, "show", run).out
+    (node,) = in_process(capsys, "show", run, "--node", "P", "--format", "json").json["nodes"]
+    assert len(node["outputs"]) == 2
+    assert all(f"{name}: " in overview for name in node["outputs"])
+    (node,) = in_process(capsys, "show", run, "--node", "V", "--format", "json").json["nodes"]
+    assert (node["why_no_call"], node["model"], node["sources"]) == ("2 of 3 candidates are equal.", None, [])
+    assert [given["node"] for given in node["inputs"]["solutions"]] == ["A", "B", "C"]
+
+
+def test_nothing_says_that_an_endpoint_or_its_model_answered_where_the_embedded_one_did(capsys: Capture) -> None:
+    write("flow.mmd", CHAIN.replace("test-model", "gpt-4o-mini"))
+    ran = in_process(capsys, "run", "flow.mmd", "--input", "problem=1", "--json")
+    run = the_run(capsys)["run"]
+    report = in_process(capsys, "show", run, "--format", "json").json
+    assert "gpt-4o-mini" in report.pop("text"), "the workflow asks for it"
+    texts = {
+        "events": ran.out,
+        "runs": in_process(capsys, "runs").out,
+        "runs as JSON": in_process(capsys, "runs", "--format", "json").out,
+        "show": in_process(capsys, "show", run).out,
+        "show a node": in_process(capsys, "show", run, "--node", "A").out,
+        "show as JSON": json.dumps(report),
+        "the end": in_process(capsys, "run", "flow.mmd", "--input", "problem=2").err,
+    }
+    for name, text in texts.items():
+        assert "gpt-4o-mini" not in text, name
+        assert "from endpoint" not in text, name
+        assert "offline" in text or "embedded model" in text, name
+    node = next(node for node in report["nodes"] if node["node"] == "A")
+    assert node["answered_by"] == "embedded model"
+    assert {call["origin"] for call in node["calls"]} == {"offline"}
+
+
+@pytest.mark.parametrize("base_url", ["http://no-such-name.invalid/v1", "http://127.0.0.1:9/v1"])
+def test_calls_that_were_never_sent_count_nothing(capsys: Capture, base_url: str) -> None:
+    lines = [f'N{n}@{{op: Custom, prompt: "N{n}"}}' for n in range(6)]
+    nodes = " & ".join(f"N{n}" for n in range(6))
+    write("flow.mmd", flowchart(*lines, 'J@{op: Custom, prompt: "J"}', f"PROBLEM --> {nodes} --> J --> RETURN"))
+    outcome = in_process(capsys, "run", "flow.mmd", "--input", "problem=1", "--base-url", base_url)
+    assert outcome.code == 1
+    assert "Failed: 0 calls, 0 tokens, $0, " in outcome.err
+    assert the_run(capsys)["usage"] == {"prompt_tokens": 0, "completion_tokens": 0, "calls": 0, "cost_usd": 0.0}
+
+
+def test_a_damaged_run_hides_only_itself_in_every_command(capsys: Capture, state: Path) -> None:
+    write("flow.mmd", CHAIN)
+    for number in range(2):
+        assert in_process(capsys, "run", "flow.mmd", "--input", f"problem={number}").code == 0
+    sound, hurt = (run["run"] for run in in_process(capsys, "runs", "--format", "json").json)
+    with sqlite3.connect(state / "runs.sqlite") as database:
+        database.execute("UPDATE runs SET snapshot = '{' WHERE id = ?", (hurt,))
+    listed = in_process(capsys, "runs")
+    assert sound in listed.out
+    assert hurt not in listed.out
+    sentence = (
+        f"The record of run {hurt} is damaged in the journal. To remove the run, use: merrow runs --delete {hurt}"
+    )
+    assert sentence in listed.err
+    for command in (
+        ("show", hurt),
+        ("resume", hurt),
+        ("run", "flow.mmd", "--from", "B", "--run", hurt),
+    ):
+        outcome = in_process(capsys, *command)
+        assert (outcome.code, outcome.out, outcome.err) == (2, "", f"merrow: {sentence}\n")
+    with sqlite3.connect(state / "runs.sqlite") as database:
+        database.execute("UPDATE calls SET result = '{' WHERE node = 'A'")
+    shown = in_process(capsys, "show", sound)
+    assert shown.code == 0
+    assert "A call of node A" in shown.err
+    assert in_process(capsys, "runs", "--delete", hurt).code == 0
+    assert in_process(capsys, "runs").err == ""
+
+
+def on_a_terminal(answer: bytes, *arguments: str) -> tuple[int, str]:
+    """The program with a terminal of its own, where ``answer`` is typed when it asks."""
+    here, there = pty.openpty()
+    command = [sys.executable, "-m", "merrow_server", *arguments]
+    process = subprocess.Popen(command, stdin=there, stdout=there, stderr=there, start_new_session=True)
+    os.close(there)
+    shown = b""
+    typed = False
+    while select.select([here], [], [], 60)[0]:
+        try:
+            shown += os.read(here, 4096)
+        except OSError:  # the terminal is closed with the process
+            break
+        if not typed and b"(run, keep)" in shown:
+            typed = True
+            os.write(here, answer)
+    os.close(here)
+    return process.wait(60), shown.decode()
+
+
+@POSIX
+@pytest.mark.parametrize(("answer", "code", "asked"), [(b"run\n", 0, 2), (b"keep\n", 0, 1), (b"\x04", 130, 0)])
+def test_on_a_terminal_the_user_is_asked_about_results_of_another_endpoint(
+    capsys: Capture, answer: bytes, code: int, asked: int
+) -> None:
+    write("flow.mmd", CHAIN)
+    assert in_process(capsys, "run", "flow.mmd", "--input", "problem=1").code == 0
+    first = the_run(capsys)["run"]
+    with serving() as server:
+        again = ("run", "flow.mmd", "--from", "B", "--run", first, "--base-url", server.base_url)
+        assert "Choose --reuse same" in in_process(capsys, *again).err
+        ended, shown = on_a_terminal(answer, *again)
+        assert (ended, len(server.requests)) == (code, asked), shown
+        assert "A was answered by the embedded offline model" in shown
+
+
+def test_two_processes_run_at_once_in_one_journal(capsys: Capture) -> None:
+    write("flow.mmd", CHAIN)
+    with serving(lambda request: Reply(f"to {request.prompt[-6:]}", delay=0.05)) as server:
+        processes = [begun(server, "--input", f"problem=number {number}") for number in range(4)]
+        assert [process.communicate(timeout=120) and process.returncode for process in processes] == [0] * 4
+    listed = in_process(capsys, "runs", "--format", "json").json
+    assert [(run["status"], run["usage"]["calls"]) for run in listed] == [("finished", 2)] * 4

@@ -1,0 +1,340 @@
+"""Nothing from outside drives a terminal: every command, on a real one, with hostile texts at every place it may show."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.runtime.openai_server import OpenAIServer, Raw, Received, Reply, Status, Step, serving
+from tests.server.program import GOOD, ONE_VOICE, merrow, write
+from tests.server.terminal import Terminal, terminals
+
+from merrow_server.cli import COMMANDS
+from merrow_server.rendering.terminal import plain
+
+HOSTILE = {
+    "the window's title": "\x1b]0;t\x07",
+    "a clipboard": "\x1b]52;c;aGk=\x1b\\",
+    "a link": "\x1b]8;;http://evil.invalid\x1b\\here",
+    "a device string": "\x1bPq#0\x1b\\",
+    "a cleared screen": "\x1b[2J",
+    "a moved cursor": "\x1b[7;7H",
+    "colours": "\x1b[38;5;123;8m",
+    "a reset": "\x1bc",
+    "eight-bit sequences": "\x9b31m\x9d0;t\x9c\x90\x85",
+    "a bell": "\x07",
+    "a backspace": "\x08",
+    "a return": "a\rb",
+    "another font": "\x0e",
+    "a form feed": "\x0b\x0c",
+    "text from right to left": "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\u061c",
+    "hidden text": "\u200b\u2060\ufeff\U000e0041",
+}
+TEXT = "owned " + " ".join(HOSTILE.values()) + " owned"
+NAME = TEXT.replace("/", "").replace("\x00", "")[:60]
+"""As a file's name, which may have 255 bytes."""
+
+_OURS = re.compile(
+    r"\x1b\[[0-9;]*m|\x1b\[\?25[lh]|(?:\r|\x1b\[2K|\x1b\[1A)+|\x1b\]8;(?:id=\d+)?;(?:https?://[\w./#-]*)?\x1b\\"
+)
+"""Colours, and what tables and bars move the cursor with."""
+_DRIVES = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+)
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a terminal")
+
+
+def harmless(shown: str) -> bool:
+    for what, text in HOSTILE.items():
+        assert text not in shown, what
+    rest = _OURS.sub("", shown)
+    found = _DRIVES.search(rest)
+    assert found is None, repr(rest[max(0, found.start() - 60) : found.end() + 60])
+    return True
+
+
+@dataclass(frozen=True)
+class Case:
+    """One call of a command; ``shows`` says that the hostile text has to appear, as text."""
+
+    arguments: tuple[str, ...]
+    stdin: str = ""
+    shows: bool = True
+
+
+def case(*arguments: str, stdin: str = "", shows: bool = True) -> Case:
+    return Case(arguments, stdin, shows)
+
+
+PROMPT = json.dumps(TEXT)
+"""As YAML and JSON write it, with escapes."""
+FLOW = f"""\
+---
+title: {PROMPT}
+workflow:
+  model: test-model
+  prompts: {{first: {PROMPT}}}
+---
+flowchart TD
+    PROBLEM([Problem]):::Interface
+    A["Custom<br/>(role: first)"]:::CustomOp
+    CODE["Programmer<br/>"]:::ProgrammerOp
+    RETURN([Answer]):::Interface
+    PROBLEM -->|input| A
+    PROBLEM -->|problem| CODE
+    A -->|analysis| CODE
+    CODE --> RETURN
+    classDef Interface fill:#eee
+    classDef CustomOp fill:#ddd
+    classDef ProgrammerOp fill:#dcc
+"""
+CHAIN = f"""\
+---
+title: {PROMPT}
+workflow:
+  model: test-model
+  prompts: {{first: {PROMPT}}}
+---
+flowchart TD
+    PROBLEM([Problem]):::Interface
+    A["Custom<br/>(role: first)"]:::CustomOp
+    RETURN([Answer]):::Interface
+    PROBLEM -->|input| A
+    A --> RETURN
+    classDef Interface fill:#eee
+    classDef CustomOp fill:#ddd
+"""
+VISIBLE_ONLY = "".join(mark for mark in TEXT if mark not in "\r\n\x0b\x0c\x85\u2028\u2029\x1c\x1d\x1e")
+BROKEN = GOOD.replace("classDef Interface fill:#eee", f'B["{VISIBLE_ONLY}"]:::{"X"}\n    A --> {VISIBLE_ONLY} ]]')
+
+CASES: dict[str, list[Case]] = {
+    "cancel": [case("cancel", TEXT)],
+    "check": [
+        case("check", "broken.mmd"),
+        case("check", NAME + ".mmd"),
+        case("check", TEXT),
+        case("check", "--format", "github", "broken.mmd", shows=False),
+        case("check", "--format", "json", "broken.mmd", shows=False),
+        case("check", "--format", "sarif", "broken.mmd", shows=False),
+        case("check", "--diff", "repairable.mmd"),
+        case("check", "--fix", "-", "--stdin-filename", NAME, stdin=f"{ONE_VOICE}%% {TEXT}\n"),
+        case("check", "--select", TEXT, "broken.mmd"),
+        case("check", "--config", NAME + ".toml", "broken.mmd"),
+        case("check", "many"),
+    ],
+    "crossover": [
+        case("crossover", "chain.mmd", "chain2.mmd", "--all", shows=False),
+        case("crossover", TEXT, "chain.mmd"),
+        case("crossover", "broken.mmd", "chain.mmd", shows=False),
+    ],
+    "doctor": [case("doctor", "--base-url", "SERVER"), case("doctor", "--base-url", f"http://{TEXT}/", shows=False)],
+    "explain": [case("explain", TEXT), case("explain", "MW105", shows=False)],
+    "fmt": [
+        case("fmt", "-", stdin=f"{GOOD}%% {TEXT}\n"),
+        case("fmt", "--diff", "repairable.mmd"),
+        case("fmt", "--check", NAME + ".mmd"),
+        case("fmt", TEXT),
+    ],
+    "graph": [case("graph", NAME + ".mmd", shows=False), case("graph", "broken.mmd", shows=False), case("graph", TEXT)],
+    "metrics": [case("metrics", "chain.mmd", shows=False), case("metrics", TEXT)],
+    "mutate": [
+        case("mutate", "chain.mmd", "--list", shows=False),
+        case("mutate", "chain.mmd", "--random", "2"),
+        case("mutate", "chain.mmd", "--apply", TEXT),
+        case("mutate", TEXT, "--list"),
+    ],
+    "parse": [case("parse", "--jsonl", stdin=f'{TEXT}\n{{"id": {PROMPT}, "text": {PROMPT}}}\n', shows=False)],
+    "resume": [case("resume", TEXT), case("resume", "RUN", "--verbose")],
+    "rules": [case("rules", shows=False), case("rules", TEXT)],
+    "run": [
+        case("run", "chain.mmd", "--base-url", "SERVER", "--input", "PROBLEM=x"),
+        case("run", "chain.mmd", "--base-url", "SERVER", "--input", "PROBLEM=x", "--verbose", "--fresh"),
+        case("run", "chain.mmd", "--base-url", "SERVER", "--input", "PROBLEM=x", "--json", shows=False),
+        case("run", "flow.mmd", "--base-url", "SERVER", "--input", f"PROBLEM={TEXT}"),
+        case("run", "flow.mmd", "--base-url", "SERVER", "--input", "PROBLEM=refuse"),
+        case("run", "chain.mmd", "--dry-run", "--input", "PROBLEM=x"),
+        case("run", "chain.mmd", "--input", f"{TEXT}=x"),
+        case("run", "chain.mmd", "--input", f"PROBLEM=@{TEXT}"),
+        case("run", "broken.mmd", shows=False),
+        case("run", TEXT),
+    ],
+    "runs": [
+        case("runs", shows=False),
+        case("runs", "--workflow", TEXT, shows=False),
+        case("runs", "--delete", TEXT),
+        case("runs", "--limit", TEXT),
+    ],
+    "serve": [
+        case("serve", "--log-file", f"missing/{NAME}", shows=False),
+        case("serve", "--tcp", TEXT),
+        case("serve", stdin=f"Content-Length: {TEXT}\r\n\r\n{TEXT}", shows=False),
+    ],
+    "show": [
+        case("show", "RUN"),
+        case("show", "RUN", "--node", "A"),
+        case("show", "RUN", "--node", "CODE"),
+        case("show", "RUN", "--format", "json", shows=False),
+        case("show", "RUN", "--node", TEXT),
+        case("show", TEXT),
+    ],
+}
+
+
+def answer(request: Received) -> Step:
+    if request.method == "GET":
+        return Raw(json.dumps({"data": [{"id": TEXT}]}).encode())
+    if "refuse" in request.prompt:
+        return Status(400, TEXT)
+    if request.body.get("response_format") or "def " in request.prompt or "Python" in request.prompt:
+        return Reply(f"```python\ndef solve():\n    raise ValueError({TEXT!r})\n```")
+    return Reply(TEXT)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[OpenAIServer]:
+    with serving(answer) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def terminal() -> Iterator[Terminal]:
+    with terminals() as running:
+        yield running
+
+
+@pytest.fixture(autouse=True)
+def _workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MERROW_STATE_DIR", str(tmp_path / "state"))
+    monkeypatch.setenv("MERROW_CONFIG_DIR", str(tmp_path / "config"))
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "MERROW_MODEL"):
+        monkeypatch.delenv(name, raising=False)
+    write("flow.mmd", FLOW)
+    write("chain.mmd", CHAIN)
+    write("chain2.mmd", CHAIN.replace("first", "other"))
+    write("broken.mmd", BROKEN)
+    write("repairable.mmd", f"{ONE_VOICE}  %% {TEXT}\n    A-->RETURN\n" + UNTIDY)
+    write(f"{NAME}.mmd", GOOD.replace("    A -->", "  A -->"))
+    write(f"{NAME}.toml", f"[check]\nselect = [{PROMPT}]\n{PROMPT} = 1\n")
+
+
+UNTIDY = """\
+    CODE["Programmer<br/>"]:::ProgrammerOp
+    PROBLEM --> CODE
+    CODE --> RETURN
+    classDef ProgrammerOp fill:#ddd
+"""
+
+
+def test_every_command_has_cases() -> None:
+    assert CASES.keys() == COMMANDS.keys()
+
+
+@pytest.mark.parametrize("command", sorted(COMMANDS))
+def test_no_text_drives_the_terminal(command: str, server: OpenAIServer, terminal: Terminal) -> None:
+    run = ""
+    for each in CASES[command]:
+        arguments = [server.base_url if word == "SERVER" else word for word in each.arguments]
+        if "many" in arguments:
+            for number in range(60):
+                write(f"many/{number} {NAME}.mmd", BROKEN)
+        if "RUN" in arguments:
+            run = run or _failed_run(server)
+            arguments = [run if word == "RUN" else word for word in arguments]
+        shown = terminal(*arguments, stdin=each.stdin)
+        assert harmless(shown), each.arguments
+        if each.shows:
+            assert "owned" in shown, (each.arguments, shown[-900:])
+        assert "/merrow_server/" not in shown
+
+
+def _failed_run(server: OpenAIServer) -> str:
+    outcome = merrow("run", "flow.mmd", "--base-url", server.base_url, "--input", f"PROBLEM={TEXT}", "--json")
+    return str(json.loads(outcome.out.splitlines()[0])["run"])
+
+
+@pytest.mark.parametrize(
+    "arguments", [[TEXT], [f"--{TEXT}"], ["check", f"--{TEXT}"], ["run"], ["show", "a", TEXT], [], ["--help"]]
+)
+def test_what_is_misused_is_told_as_text(arguments: list[str], terminal: Terminal) -> None:
+    shown = terminal(*arguments)
+    assert harmless(shown)
+    assert ("owned" in shown) == any("owned" in word for word in arguments)
+
+
+OUTBURSTS = {
+    "print": "print(text)",
+    "a warning": "import warnings; warnings.warn(text)",
+    "a log": "import logging; logging.getLogger(text).error(text)",
+    "a traceback": "raise ValueError(text)",
+    "an error that nobody catches in a thread": "import threading; threading.Thread(target=int, args=(text,)).start()",
+    "several lines": "sys.stderr.writelines([text, text]); sys.stdout.write(text)",
+    "a table": "from merrow_server.rendering.terminal import console; from rich.table import Table;"
+    "t = Table(text); t.add_row(text); console().print(t, text); console(err=True).print(text)",
+    "a colour": "from merrow_server.rendering.terminal import echo, style; echo(style(text, fg='red')); echo(text, err=True)",
+}
+
+
+@pytest.mark.parametrize("kind", OUTBURSTS)
+def test_what_others_write_is_made_harmless_too(kind: str, terminal: Terminal) -> None:
+    body = f"import sys; from merrow_server.rendering.terminal import guard; guard(); text = sys.argv[1]; {OUTBURSTS[kind]}"
+    shown = terminal(TEXT, program=body)
+    assert harmless(shown)
+    assert "owned" in shown
+
+
+def test_a_traceback_asked_for_is_text(terminal: Terminal) -> None:
+    body = (
+        "import sys; import merrow_server.cli as cli\n"
+        "def fail(_): raise ValueError(sys.argv[1])\n"
+        "cli._run = fail; sys.exit(cli.main(['--debug']))"
+    )
+    shown = terminal(TEXT, program=body)
+    assert harmless(shown)
+    assert "Traceback" in shown
+    assert "owned" in shown
+
+
+def test_what_is_piped_is_as_it_was(server: OpenAIServer) -> None:
+    run = merrow("run", "chain.mmd", "--base-url", server.base_url, "--input", "PROBLEM=x")
+    assert run.out == TEXT + "\n"
+    assert harmless(run.err)
+    tidy = merrow("fmt", "-", stdin=f"{GOOD}%% {VISIBLE_ONLY}\n")
+    assert VISIBLE_ONLY in tidy.out
+    mutant = merrow("mutate", "chain.mmd", "--random", "1", env={"FORCE_COLOR": ""})
+    assert "\x1b" not in mutant.out
+
+
+def test_answers_on_a_terminal_keep_their_lines_and_tabs() -> None:
+    assert plain("a\tb\r\nc\n\nd\u200de") == "a\tb\nc\n\nd\u200de"
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"])))
+def test_nothing_that_drives_a_terminal_is_left_and_nothing_else_is_changed(text: str) -> None:
+    shown = plain(text)
+    assert _DRIVES.search(shown) is None
+    assert plain(shown) == shown
+    kept = _DRIVES.sub("", text.replace("\r\n", "\n"))
+    assert [mark for mark in shown if mark in kept] == [mark for mark in shown if mark in kept]
+    if not _DRIVES.search(text):
+        assert shown == text
+
+
+@pytest.mark.parametrize(
+    ("environment", "shown"),
+    [({}, "\x1b[31mno\x1b[0m\n"), ({"NO_COLOR": "1"}, "no\n"), ({"NO_COLOR": "1", "FORCE_COLOR": "1"}, "no\n")],
+)
+def test_our_own_colours_are_shown_where_they_are_wanted(
+    environment: dict[str, str], shown: str, terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    program = "from merrow_server.rendering.terminal import *; echo(style('no', fg='red')); emit(style('no', fg='red'))"
+    assert terminal(program=program) == shown * 2

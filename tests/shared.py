@@ -1,0 +1,38 @@
+"""The texts beside the repository, ``../shared``, that many tests read.
+
+Without them those tests are skipped; with ``MERROW_REQUIRE_SHARED=1``, as in continuous integration, no test runs at all.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+SHARED = Path(__file__).resolve().parents[2] / "shared"
+READ = (
+    "conformance/flowchart.jsonl",
+    "corpus/flow/worked_examples.json",
+    "corpus/mermaidflow",
+    "corpus/mmd/manifest.jsonl",
+    "corpus/mmd/prompts.json",
+    "datasets/gsm8k_test.jsonl",
+    "datasets/humaneval_test.jsonl",
+    "datasets/humaneval_validate.jsonl",
+    "datasets/math_test.jsonl",
+    "datasets/mbpp_test.jsonl",
+    "datasets/mbpp_validate.jsonl",
+)
+
+
+def require_shared() -> None:
+    """Raise `pytest.UsageError` if ``MERROW_REQUIRE_SHARED`` is set and a text is missing."""
+    if os.environ.get("MERROW_REQUIRE_SHARED", "0") in ("", "0"):
+        return
+    missing = [name for name in READ if not (SHARED / name).exists()]
+    if missing:
+        names = ", ".join(f"../shared/{name}" for name in missing)
+        raise pytest.UsageError(
+            f"MERROW_REQUIRE_SHARED is set, but {names} is missing; put it beside the repository or unset the variable."
+        )

@@ -1,0 +1,75 @@
+// The way to a first run against an endpoint: trust by the dialog, packages set up on the way; then a server that dies in a run.
+import { assert, describe, it } from '../support/harness.mjs';
+import { endpoint } from '../support/endpoint.mjs';
+
+const FLOW = `---
+workflow:
+  prompts:
+    plan: Plan the journey.
+    act: Make the journey.
+---
+flowchart LR
+    PROBLEM([Problem]):::Interface --> PLAN["Custom<br/>(role: plan)"]:::CustomOp
+    PLAN --> ACT["Custom<br/>(role: act)"]:::CustomOp
+    ACT --> RETURN([Answer]):::Interface
+    classDef CustomOp fill:#d0e1f9,stroke:#4378a2
+    classDef Interface fill:#e2e2f2,stroke:#6a6ab2
+`;
+
+describe(
+  'The first day',
+  (workbench) => {
+    it('trust is granted by the dialog, the packages are set up on the way, and the run goes on by itself', async () => {
+      const w = workbench();
+      const { page } = w;
+      const model = await endpoint();
+      const before = model.questions.length;
+      await w.open('journey.mmd', FLOW);
+      await page.locator('.codelens-decoration a', { hasText: 'subtask' }).first().waitFor();
+      assert.equal(await page.locator('.codelens-decoration a', { hasText: 'Run' }).count(), 0);
+      await w.command('Workspaces: Manage Workspace Trust');
+      await page.locator('.workspace-trust-editor').getByRole('button', { name: 'Trust', exact: true }).first().click();
+      await page.locator('.statusbar-item', { hasText: 'Restricted Mode' }).waitFor({ state: 'detached' });
+      await w.open('journey.mmd');
+      await page.locator('.codelens-decoration a', { hasText: 'Run' }).first().waitFor();
+      await w.shot('trusted');
+      await w.command('Merrow: Run Workflow');
+      await w.answer('From Rome to Paris');
+      const dialog = page.locator('.monaco-dialog-box');
+      await dialog.filter({ hasText: 'Set up model access?' }).waitFor();
+      await w.shot('setup-consent');
+      await dialog.getByRole('button', { name: 'Install', exact: true }).click();
+      await dialog.filter({ hasText: 'Run journey.mmd?' }).waitFor({ timeout: 120_000 });
+      await dialog.getByRole('button', { name: 'Run', exact: true }).click();
+      await page.locator('.tab.active', { hasText: 'journey result' }).waitFor();
+      await w.shot('setup-run');
+      assert.equal(model.questions.length - before, 2);
+    });
+
+    it('a server that dies in a run leaves a run that can be resumed, and nothing is paid twice', async () => {
+      const w = workbench();
+      const { page, server } = w;
+      const model = await endpoint();
+      const [plans, acts] = [model.asked('Plan the journey'), model.asked('Make the journey')];
+      model.hold((messages) => messages[0].content.includes('Make the journey'));
+      await w.open('journey.mmd');
+      await w.command('Merrow: Run Workflow with Other Inputs');
+      await w.answer('From Rome to Oslo');
+      await w.until(() => model.held === 1, 'the second node asks nothing');
+      const [pid] = server.processes('start_server.py');
+      process.kill(pid, 'SIGKILL');
+      await page.locator('.statusbar-item', { hasText: /Merrow (?:failed|interrupted)/ }).waitFor();
+      const toast = w.toasts().filter({ hasText: 'journey.mmd' }).first();
+      await toast.waitFor();
+      await w.shot('server-died');
+      assert.match(await toast.innerText(), /interrupted.*kept/is);
+      model.release();
+      await toast.getByRole('button', { name: 'Resume' }).click();
+      await page.locator('.tab.active', { hasText: 'journey result' }).waitFor();
+      await w.shot('server-died-resumed');
+      // What had finished is not asked again; the question that was under way is the only one that is.
+      assert.deepEqual([model.asked('Plan the journey') - plans, model.asked('Make the journey') - acts], [1, 2]);
+    });
+  },
+  { profile: 'firstDay' },
+);
