@@ -165,6 +165,17 @@ def test_no_way_to_hold_a_file_passes_the_limit_on_files(means: str, way: str) -
     assert space.held_mib < SLACK_MIB
 
 
+def test_a_program_that_answers_at_once_does_not_pass_the_limit_either(means: str) -> None:
+    source = (
+        f"{PRELUDE}\ndef solve():\n    for number in range(8):\n        fill(str(number)).close()\n    return 'held'\n"
+    )
+
+    result = evaluate(means, source)
+
+    assert result.value is None
+    assert result.error == "The limit on files was reached." or result.outcome == "error"
+
+
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="the numbers are those of x86_64")
 def test_no_call_takes_a_files_last_name_away(default_means: str) -> None:
     """By construction: whatever is called, as many files as were made have a name when it is over."""
