@@ -31,6 +31,7 @@ def code_lens(server: MerrowServer, params: types.CodeLensParams) -> list[types.
         place = ide_code_lens.header_range(diagram.analysis)
         if place is not None:
             where: dict[str, Any] = {"uri": uri, "diagram": number}
+            # Also where Mermaid refuses the text, and a run with it: lenses that come and go move the lines while somebody types.
             if server.runs.trusted:
                 found += [
                     types.CodeLens(diagram.to_lsp(place), types.Command(title, command, arguments=[where]))

@@ -63,6 +63,8 @@ export interface Graph {
   readonly text: string;
   readonly kind: 'flowchart' | 'other' | 'unknown';
   readonly workflow: boolean;
+  /** Why it is no workflow, as part of a sentence. */
+  readonly why: string | null;
   readonly direction: string;
   readonly nodes: readonly GraphNode[];
   readonly edges: readonly GraphEdge[];

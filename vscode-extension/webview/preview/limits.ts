@@ -9,6 +9,11 @@ export const MOST_CHARACTERS = 400_000;
 export function tooLarge({ nodes, edges, subgraphs, text }: Pick<Graph, 'nodes' | 'edges' | 'subgraphs' | 'text'>): string | undefined {
   const parts = nodes.length + edges.length + subgraphs.length;
   if (parts > MOST_PARTS) return sentence(parts, 'nodes, edges and subgraphs', MOST_PARTS);
+  return tooLong(text);
+}
+
+/** The same of a text of which nothing else is known. */
+export function tooLong(text: string): string | undefined {
   return text.length > MOST_CHARACTERS ? sentence(text.length, 'characters', MOST_CHARACTERS) : undefined;
 }
 

@@ -12,7 +12,10 @@ import { Picture } from './picture';
 import { Stage, type View } from './stage';
 import { Toolbar } from './toolbar';
 import { Tooltip } from './tooltip';
-import { about, spoken, typeWords } from './words';
+import { about, notWorkflow, spoken, typeWords } from './words';
+
+/** Pixels from the top that the toolbar takes. */
+const TOOLBAR = 46;
 
 type Keep = (part: { view?: View; types?: boolean }) => void;
 
@@ -21,6 +24,7 @@ export class Preview {
   private readonly world = element('div', { class: 'world' });
   private readonly viewport = element('div', { class: 'viewport', tabindex: '0', role: 'group', 'aria-label': 'Flowchart' }, this.world);
   private readonly notice = element('div', { class: 'notice', role: 'status', hidden: '' });
+  private readonly aside = element('div', { class: 'aside', role: 'note', hidden: '' });
   private readonly placeholder = element('div', { class: 'placeholder' }, 'Drawing…');
   private readonly tooltip = new Tooltip();
   private readonly legend = new Legend();
@@ -64,11 +68,11 @@ export class Preview {
       this.toolbar.showScale(now.scale);
       this.tooltip.hide();
       this.keep({ view: now });
-    });
+    }, TOOLBAR);
     this.keyboard = new Keyboard(this.viewport, actions);
     this.toolbar.showTypes(this.types);
     if (view !== undefined) this.stage.restore(view);
-    document.body.append(this.viewport, this.placeholder, this.toolbar.element, this.legend.element, this.notice, this.tooltip.element);
+    document.body.append(this.viewport, this.placeholder, this.toolbar.element, this.legend.element, this.aside, this.notice, this.tooltip.element);
     this.listen();
   }
 
@@ -77,6 +81,8 @@ export class Preview {
       case 'graph':
         this.graph = message.graph;
         this.toolbar.showDiagram(message.graph.diagram, message.graph.diagrams);
+        this.aside.textContent = notWorkflow(message.graph) ?? '';
+        this.aside.hidden = this.aside.textContent === '';
         return this.draw();
       case 'cursor':
         this.cursor = message.part ?? undefined;

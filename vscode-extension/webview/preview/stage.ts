@@ -23,6 +23,8 @@ export class Stage {
     readonly viewport: HTMLElement,
     private readonly world: HTMLElement,
     private readonly changed: (view: View) => void,
+    /** Pixels at the top that something else covers. */
+    private readonly covered = 0,
   ) {
     viewport.addEventListener('wheel', (event) => { this.wheel(event); }, { passive: false });
     viewport.addEventListener('pointerdown', (event) => { this.drag(event); });
@@ -54,10 +56,12 @@ export class Stage {
   fit(): void {
     const { clientWidth, clientHeight } = this.viewport;
     if (clientWidth === 0 || this.width === 0) return;
-    const room = Math.min((clientWidth - 2 * MARGIN) / this.width, (clientHeight - 2 * MARGIN) / this.height, 1);
+    // In a viewport that is hardly higher than what covers it, a covered picture is better than a tiny one.
+    const above = Math.max(MARGIN, Math.min(this.covered, clientHeight / 5));
+    const room = Math.min((clientWidth - 2 * MARGIN) / this.width, (clientHeight - above - MARGIN) / this.height, 1);
     const scale = Math.max(room, SMALLEST);
     const x = (clientWidth - this.width * scale) / 2;
-    const y = Math.max((clientHeight - this.height * scale) / 2, Math.min(MARGIN, clientHeight / 10));
+    const y = Math.max((clientHeight - this.height * scale) / 2, Math.min(above, clientHeight / 5));
     this.set({ scale, x, y, fitted: true });
   }
 

@@ -61,6 +61,12 @@ export function spoken(node: GraphNode, run: NodeRun | undefined): string {
   return parts.join(', ');
 }
 
+/** Why a flowchart with nodes is only drawn, and neither checked nor run; undefined where it is a workflow. */
+export function notWorkflow(graph: Pick<Graph, 'kind' | 'nodes' | 'workflow' | 'why'>): string | undefined {
+  if (graph.workflow || graph.why === null || graph.kind !== 'flowchart' || graph.nodes.length === 0) return undefined;
+  return `Not a workflow: ${graph.why}.`;
+}
+
 /** What the types say on an edge's label, in HTML where labels are that; undefined where nothing flows. */
 export function typeWords(edge: GraphEdge, html: boolean): string | undefined {
   if (!edge.drawn || edge.type === null) return undefined;

@@ -3,6 +3,7 @@ import { type Engine, Superseded } from '../drawing/engine';
 import type { DrawRequest } from '../drawing/protocol';
 import { element } from '../preview/dom';
 import { svg } from '../preview/icons';
+import { tooLong } from '../preview/limits';
 import { Picture } from '../preview/picture';
 import { Stage } from '../preview/stage';
 
@@ -24,6 +25,11 @@ export class Pane {
 
   /** Draw a diagram, as long as it is `wanted`. */
   async draw(engine: Engine, request: DrawRequest, marks: Touched, wanted: () => boolean): Promise<void> {
+    const long = tooLong(request.text);
+    if (long !== undefined) {
+      this.say(long);
+      return;
+    }
     try {
       const picture = await Picture.build(await engine.draw(request), this.world, wanted);
       if (picture === undefined) return;
