@@ -25,7 +25,8 @@ def workflow_text(nodes: int, *, seed: int = 0, metadata: bool = False) -> str:
     lines += [f"    class {name} CustomOp" for name in names]
     lines.append("    class PROBLEM,RETURN Interface")
     for index, (source, target) in enumerate(_edges(names, chance)):
-        lines.append(f"    {source} -->|input| {target}" if index % 2 else f"    {source} --> {target}")
+        labelled = index % 2 and target != "RETURN"
+        lines.append(f"    {source} -->|input| {target}" if labelled else f"    {source} --> {target}")
     return "\n".join(lines) + "\n"
 
 

@@ -17,7 +17,7 @@ from statistics import median
 from benchmarks.files import workflow_text
 from benchmarks.language_server_client import Client
 from benchmarks.measure import percentile
-from benchmarks.warm import edge_edits, label_edits
+from benchmarks.warm import edge_edits, label_edits, typing_edits
 from merrow_analysis.text import Position, Range, TextEdit, split_lines
 
 SIZES = (10, 100, 1000, 5000)
@@ -40,6 +40,9 @@ class Size:
     edge: Figures = field(default_factory=dict)
     edge_p95: Figures = field(default_factory=dict)
     edge_cpu: Figures = field(default_factory=dict)
+    typing: Figures = field(default_factory=dict)
+    typing_p95: Figures = field(default_factory=dict)
+    typing_cpu: Figures = field(default_factory=dict)
     burst: Figures = field(default_factory=dict)
 
 
@@ -102,6 +105,7 @@ def measure_size(clients: dict[str, Client], nodes: int, rounds: int) -> Size:
     kinds: list[tuple[Callable[[], Iterator[TextEdit]], Figures, Figures, Figures]] = [
         (lambda: label_edits(copy, rounds), size.label, size.label_p95, size.label_cpu),
         (lambda: edge_edits(copy, nodes, rounds), size.edge, size.edge_p95, size.edge_cpu),
+        (lambda: typing_edits(copy, nodes, rounds), size.typing, size.typing_p95, size.typing_cpu),
     ]
     for edits, middle, tail, cpu in kinds:
         used = {name: client.cpu_exactly() for name, client in clients.items()}
@@ -169,6 +173,9 @@ def table(result: Result) -> str:
             (head + "edge edit p50", size.edge),
             (head + "edge edit p95", size.edge_p95),
             (head + "edge edit, CPU", size.edge_cpu),
+            (head + "typing an edge p50", size.typing),
+            (head + "typing an edge p95", size.typing_p95),
+            (head + "typing an edge, CPU", size.typing_cpu),
             (head + f"burst of {BURST}", size.burst),
         ]
     lines = [f"| milliseconds unless said | {' | '.join(names)} |", "|---|" + "---:|" * len(names)]

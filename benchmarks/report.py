@@ -66,7 +66,7 @@ def markdown(figures: Figures) -> str:
     ]
     lines[-2] += ", and how often the text could have been split into lines meanwhile:"
     lines += _table(
-        ["nodes", "label edit", "ratio", "edge edit", "ratio"],
+        ["nodes", "label edit", "ratio", "edge edit", "ratio", "a key typed at an edge", "ratio"],
         [
             [
                 str(each.nodes),
@@ -74,6 +74,8 @@ def markdown(figures: Figures) -> str:
                 f"{each.label / each.floor:.1f}x",
                 f"{each.edge:.2f}, {each.edge_p95:.2f}",
                 f"{each.edge / each.floor:.1f}x",
+                f"{each.typing:.2f}, {each.typing_p95:.2f}",
+                f"{each.typing / each.floor:.1f}x",
             ]
             for each in figures.warm
         ],

@@ -32,7 +32,7 @@ const graph: Graph = {
   text: '',
   kind: 'flowchart',
   workflow: true,
-    why: null,
+  why: null,
   direction: 'LR',
   nodes: [node('A', range(1, 4, 10), range(1, 21, 22)), node('B', range(1, 15, 16)), node('C', range(3, 4, 18, 4))],
   edges: [edge('L_A_B_0', 'A', 'B', range(1, 11, 14)), edge('L_B_A_0', 'B', 'A', range(1, 17, 20))],
