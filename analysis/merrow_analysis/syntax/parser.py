@@ -11,6 +11,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from merrow_analysis.syntax.arrows import normal_direction
@@ -114,11 +115,8 @@ class _FileParser:
     def reduction(self) -> Reduction:
         if self._reduction is None:
             self._reduction = reduce_text(self.text)
-            starts = self._starts
-            at = 0
-            for line in self.lines:
-                starts.append(at)
-                at += len(line)
+            self._starts = list(accumulate(map(len, self.lines), initial=0))
+            self._starts.pop()
             self._budget = 16 * len(self.text) + 100_000
             self.diagram.whole = bool(self._reduction.directives) or ('="' in self.text and "<" in self.text)
         return self._reduction
