@@ -9,12 +9,10 @@ import logging
 import traceback
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
-if TYPE_CHECKING:
-    from merrow_server.lsp.server import MerrowServer
+from merrow_server.lsp.host import Host
 
 ROOT = "merrow_server"
 LEVELS = {
@@ -44,7 +42,7 @@ class _Formatter(logging.Formatter):
 class ClientLog(logging.Handler):
     """Sends records to the client as ``window/logMessage``."""
 
-    def __init__(self, server: MerrowServer) -> None:
+    def __init__(self, server: Host) -> None:
         super().__init__(logging.INFO)
         self._server = server
         self._sending = False
@@ -63,7 +61,7 @@ class ClientLog(logging.Handler):
             self._sending = False
 
 
-def start_logging(server: MerrowServer, file: Path | None = None) -> None:
+def start_logging(server: Host, file: Path | None = None) -> None:
     """Log to the client, and to ``file`` (which rotates) if there is one. Raises OSError where it can't be opened."""
     logger = logging.getLogger(ROOT)
     logger.setLevel(logging.INFO)
@@ -82,7 +80,7 @@ def start_logging(server: MerrowServer, file: Path | None = None) -> None:
         logging.getLogger("asyncio").addHandler(handler)
 
 
-def set_level(server: MerrowServer, level: str) -> None:
+def set_level(server: Host, level: str) -> None:
     """Log from this level on; a key of `LEVELS`."""
     logging.getLogger(ROOT).setLevel(LEVELS[level])
     server.log.setLevel(LEVELS[level])

@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
+from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol, lsp_method
 
 from merrow_server.lsp.execution import EXECUTION, Execution
 
 if TYPE_CHECKING:
     from cattrs import Converter
-
-    from merrow_server.lsp.server import MerrowServer
 
 log = logging.getLogger(__name__)
 
@@ -43,10 +42,27 @@ class InvalidParameters(JsonRpcException):
     MESSAGE = "Invalid params"
 
 
-class MerrowProtocol(LanguageServerProtocol):
-    """The protocol of a `MerrowServer`."""
+class TextKeeper(LanguageServer):
+    """What the protocol tells the server itself: how texts change, and that it is over."""
 
-    def __init__(self, server: MerrowServer, converter: Converter) -> None:
+    def did_open(self, params: types.DidOpenTextDocumentParams) -> None:
+        raise NotImplementedError
+
+    def did_change(self, params: types.DidChangeTextDocumentParams) -> None:
+        raise NotImplementedError
+
+    def did_close(self, params: types.DidCloseTextDocumentParams) -> None:
+        raise NotImplementedError
+
+    def leave(self, code: int) -> None:
+        """End the process with this exit code."""
+        raise NotImplementedError
+
+
+class MerrowProtocol(LanguageServerProtocol):
+    """The protocol of a server that keeps texts itself."""
+
+    def __init__(self, server: TextKeeper, converter: Converter) -> None:
         self._shutdown_asked = False  # first: pygls looks at all that the protocol has
         super().__init__(server, converter)
         self._merrow = server

@@ -8,14 +8,11 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from merrow_server.lsp.diagnostics import PlainDiagnostic, document_diagnostics
 from merrow_server.lsp.documents import Context, OpenDocument
-
-if TYPE_CHECKING:
-    from merrow_server.lsp.server import MerrowServer
+from merrow_server.lsp.host import Host
 
 Found = tuple[list[PlainDiagnostic], str]
 """Diagnostics, and the id of this state of them."""
@@ -58,7 +55,7 @@ class Changes:
 class Reports:
     """Makes reports and remembers the last one of each document."""
 
-    def __init__(self, server: MerrowServer) -> None:
+    def __init__(self, server: Host) -> None:
         self._server = server
         self._last: dict[str, Found] = {}
         self._files: dict[Path, _File] = {}

@@ -13,11 +13,11 @@ from urllib.parse import unquote
 from lsprotocol import types
 from lsprotocol.converters import get_converter
 from pygls.exceptions import FeatureRequestError, JsonRpcException
-from pygls.lsp.server import LanguageServer
 from pygls.uris import to_fs_path
 
 from merrow_server.lsp.diagnostics import document_diagnostics
-from merrow_server.lsp.documents import OpenDiagram, OpenDocument
+from merrow_server.lsp.documents import OpenDocument
+from merrow_server.lsp.host import Host
 from merrow_server.lsp.located import Located
 from merrow_server.lsp.logs import ClientLog
 from merrow_server.lsp.protocol import FeatureError, MerrowProtocol
@@ -25,7 +25,6 @@ from merrow_server.lsp.reports import Reports
 from merrow_server.lsp.runs import Runs
 from merrow_server.lsp.scheduling import Scheduler
 from merrow_server.lsp.supports import Supports, read_supports
-from merrow_server.positions import Encoding
 
 if TYPE_CHECKING:
     from pygls.io_ import AsyncWriter, Writer
@@ -39,21 +38,18 @@ log = logging.getLogger(__name__)
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
-class MerrowServer(LanguageServer):
+class MerrowServer(Host):
     """A server for one client. Features are functions of the server and the parameters of their request."""
-
-    protocol: MerrowProtocol
 
     def __init__(self) -> None:
         super().__init__("merrow", "", protocol_cls=MerrowProtocol, converter_factory=get_converter)
         # To look the version up takes longer than the answer that would hold it.
         self.protocol.server_info = types.ServerInfo("merrow")
         self.supports = Supports()
-        self.documents: dict[str, OpenDocument] = {}
-        """The open documents by URI as `document` normalises it."""
+        self.documents = {}
         self.scheduler = Scheduler(self._check)
         self.log = ClientLog(self)
-        self.reports = Reports(self)
+        self.reports: Reports = Reports(self)
         self.runs = Runs(self)
         self.is_initialized = False
         self.initial_settings: object = {}
@@ -64,15 +60,6 @@ class MerrowServer(LanguageServer):
         """Called with each document that is due to be checked; what pushes diagnostics is here."""
 
     # What features ask
-
-    def document(self, uri: str) -> OpenDocument | None:
-        """The open document with this URI."""
-        return self.documents.get(unquote(uri))
-
-    def diagrams(self, uri: str) -> list[OpenDiagram]:
-        """The diagrams of an open document, in order; none where there is no such document."""
-        document = self.document(uri)
-        return [] if document is None else document.diagrams
 
     def locate(self, uri: str, position: types.Position) -> Located | None:
         """The place in a diagram that a client means; None where no diagram is open there."""
@@ -107,12 +94,6 @@ class MerrowServer(LanguageServer):
 
             self._workspace = Workspace(self)
         return self._workspace
-
-    @property
-    def encoding(self) -> Encoding:
-        """How the client counts characters."""
-        chosen = self.workspace.position_encoding
-        return cast("Encoding", str(getattr(chosen, "value", chosen) or "utf-16"))
 
     # How features are registered
 
@@ -235,18 +216,6 @@ class MerrowServer(LanguageServer):
         if self.supports.diagnostic_version and document.version is not None:
             params["version"] = document.version
         self.protocol.send_plain(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS, params)
-
-    def ask_to_refresh(self) -> None:
-        """Have the client ask again for what depends on settings and other files, as far as it can be told to."""
-        supports, is_open = self.supports, bool(self.documents)
-        for supported, method in (
-            (supports.pull_diagnostics and supports.refresh_diagnostics, types.WORKSPACE_DIAGNOSTIC_REFRESH),
-            (is_open and supports.refresh_semantic_tokens, types.WORKSPACE_SEMANTIC_TOKENS_REFRESH),
-            (is_open and supports.refresh_inlay_hints, types.WORKSPACE_INLAY_HINT_REFRESH),
-            (is_open and supports.refresh_code_lenses, types.WORKSPACE_CODE_LENS_REFRESH),
-        ):
-            if supported:
-                self.protocol.send_request(method)
 
     def touched(self, document: OpenDocument) -> None:
         """Have ``document`` checked soon, and what depends on it."""

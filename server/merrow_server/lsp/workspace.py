@@ -6,18 +6,15 @@ import asyncio
 import logging
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from lsprotocol import types
 
 from merrow_server.lsp.contexts import Contexts, absolute_path, depends_on, is_settings_file
 from merrow_server.lsp.documents import Context, OpenDocument
+from merrow_server.lsp.host import Host
 from merrow_server.lsp.logs import set_level
 from merrow_server.lsp.settings import EditorSettings, read_editor_settings
-
-if TYPE_CHECKING:
-    from merrow_server.lsp.server import MerrowServer
 
 log = logging.getLogger(__name__)
 
@@ -27,7 +24,7 @@ _REFRESH_DELAY = 0.05
 class Workspace:
     """Settings and files around the open documents of one server."""
 
-    def __init__(self, server: MerrowServer) -> None:
+    def __init__(self, server: Host) -> None:
         self._server = server
         self._settings: dict[Path | None, EditorSettings] = {None: EditorSettings()}
         self._buffers: dict[Path, OpenDocument] = {}
