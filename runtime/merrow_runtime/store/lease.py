@@ -56,6 +56,12 @@ def is_held(database: sqlite3.Connection, run: str) -> bool:
     return row is not None and row[0] is not None and _alive(*row[1:])
 
 
+def worker(database: sqlite3.Connection) -> tuple[str, str, int] | None:
+    """A run that a living process works on, with that process's machine and number; None where there is none."""
+    held = database.execute("SELECT run, host, pid, born, beat FROM leases WHERE holder IS NOT NULL").fetchall()
+    return next(((run, host, pid) for run, host, pid, born, beat in held if _alive(host, pid, born, beat)), None)
+
+
 def _alive(host: str, pid: int, born: str, beat: float) -> bool:
     if host == platform.node() and not _runs(pid, born):
         return False
