@@ -186,20 +186,22 @@ class Store:
         return found
 
     def calls(self, run: str, node: str | None = None, report: Report = _ignore) -> list[CallRecord]:
-        """The calls of a run, or of all visits of one of its nodes, in the order they finished; damaged records as in
-        `runs`. Raises `StoreFailure`.
+        """The calls of a run, or of one visit by its name, in the order they finished; damaged records as in `runs`. Raises
+        `StoreFailure`.
         """
-        where, values = ("", ()) if node is None else ("AND node = ?", (node,))
+        where, values = ("", ()) if node is None else ("AND (node = ? OR path <> '' OR redo <> 0)", (node,))
         found = self._rows(
             f"SELECT {rows.CALL_COLUMNS} FROM calls WHERE run = {_NUMBER} {where} ORDER BY number",  # noqa: S608
             (run, *values),
         )
         calls: list[CallRecord] = []
         for row in found:
+            place = Visit(row[0], row[4], row[5]).name
+            if node not in (None, place):
+                continue
             try:
                 calls.append(rows.call_of(row))
             except rows.Damaged:
-                place = Visit(row[0], row[4], row[5]).name
                 report(f"A call of node {place} in run {run} is damaged in the journal. {_REMEDY.format(run)}")
         return calls
 

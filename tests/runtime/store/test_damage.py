@@ -55,7 +55,7 @@ async def made(store: Store, endpoint: FakeEndpoint) -> str:
 def damage(store: Store, table: str, column: str, value: str | bytes, run: str | None = None) -> None:
     """Put something else into a column: of the rows of one run, or of all. Of what runs share, the nodes' definitions."""
     number = "(SELECT number FROM runs WHERE id = ?)"
-    shared = f"number = (SELECT body FROM uses WHERE run = {number} AND part = 'definitions')"
+    shared = f"number = (SELECT body FROM uses WHERE run = {number} AND part = 'definitions')"  # noqa: S608
     which = {"runs": "id = ?", "answers": "1", "dialects": "1", "bodies": shared}.get(table, f"run = {number}")
     cast = "CAST(? AS TEXT)" if isinstance(value, bytes) else "?"
     parameters = (value,) if which == "1" else (value, run)
