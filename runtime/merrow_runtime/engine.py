@@ -48,7 +48,7 @@ class Engine:
         memory = [] if kind == "none" else remembered(kind, amount, entries())
         key = step.key(inputs, memory)
         caller = self.caller
-        seed = self._seed(visit, key)
+        seed = self.seed_of(visit, key)
         earlier = None if past_cache else self.executions.take(visit, key, self._is_usable)
         if earlier is not None:
             sources = tuple(earlier.sources)
@@ -88,7 +88,7 @@ class Engine:
         caller = self.caller
         return caller.reuses_any or all(source.endpoint == caller.endpoint for source in earlier.sources)
 
-    def _seed(self, visit: Visit, key: str) -> str:
+    def seed_of(self, visit: Visit, key: str) -> str:
         """What shuffles of a visit are seeded with. Of a node of the whole workflow it is the id, as recordings have it; within
         a frame the key and which visit with that key it is, so that the same work at another place is shuffled alike.
         """
