@@ -240,7 +240,7 @@ class Store:
                     "UPDATE runs SET status = 'cancelled' WHERE id = ? AND status = 'running'", (identity,)
                 )
                 return False
-            database.execute("UPDATE leases SET cancel = 1 WHERE run = ?", (identity,))
+            database.execute("UPDATE holders SET cancel = 1 WHERE run = ?", (identity,))
             return True
 
         asked: bool = self._writer.now(work)

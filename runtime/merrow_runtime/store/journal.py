@@ -165,7 +165,7 @@ class SqliteJournal:
                 await self._beating
         with contextlib.suppress(StoreFailure):
             await self._writer.write(
-                ("UPDATE leases SET holder = NULL WHERE run = ? AND holder = ?", (self.run, self._holder.token))
+                ("UPDATE holders SET holder = NULL WHERE run = ? AND holder = ?", (self.run, self._holder.token))
             )
 
     def _check(self) -> None:
@@ -186,14 +186,14 @@ class SqliteJournal:
                 continue  # The next write tells it, to somebody who can act on it.
 
     def _sign(self, database: sqlite3.Connection) -> None:
-        row = database.execute("SELECT holder, cancel, beat FROM leases WHERE run = ?", (self.run,)).fetchone()
+        row = database.execute("SELECT holder, cancel, beat FROM holders WHERE run = ?", (self.run,)).fetchone()
         if row is None or row[0] != self._holder.token:
             self._lost_lease = True
             return
         self._cancel = bool(row[1])
         now = time.time()
         if now - row[2] >= BEAT:
-            database.execute("UPDATE leases SET beat = ? WHERE run = ?", (now, self.run))
+            database.execute("UPDATE holders SET beat = ? WHERE run = ?", (now, self.run))
 
 
 _Key = tuple[str, int, str, int, str, int, str]

@@ -65,7 +65,7 @@ def _change(database: sqlite3.Connection) -> tuple[str, str, int] | None:
         )
     if version == VERSION:
         return None
-    if version and (worker := lease.worker(database)) is not None:
+    if version and (worker := lease.older_worker(database)) is not None:
         return worker
     for script in (STEPS[number] for number in range(version, VERSION)) if version else (TABLES,):
         for statement in statements(script):

@@ -42,7 +42,7 @@ CREATE TABLE runs (
     snapshot TEXT NOT NULL, outputs TEXT
 );
 CREATE INDEX runs_by_start ON runs (started);
-CREATE TABLE leases (
+CREATE TABLE holders (
     run TEXT PRIMARY KEY REFERENCES runs (id) ON DELETE CASCADE,
     holder TEXT, host TEXT, pid INTEGER, born TEXT, beat REAL, cancel INTEGER NOT NULL DEFAULT 0
 ) WITHOUT ROWID;
@@ -94,13 +94,18 @@ ALTER TABLE calls ADD COLUMN endpoint TEXT NOT NULL DEFAULT '{UNKNOWN_ORIGIN}';
 ALTER TABLE calls ADD COLUMN model TEXT NOT NULL DEFAULT '';
 """,
     3: f"""
+ALTER TABLE leases RENAME TO holders;
 ALTER TABLE calls ADD COLUMN path TEXT NOT NULL DEFAULT '';
 ALTER TABLE calls ADD COLUMN redo INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE lost ADD COLUMN path TEXT NOT NULL DEFAULT '';
 ALTER TABLE lost ADD COLUMN redo INTEGER NOT NULL DEFAULT 0;
 {_BODIES}""",
 }
-"""What turns a journal of each older version into one of the next: columns and tables come, and no row is written again."""
+"""What turns a journal of each older version into one of the next: columns and tables come, and no row is written again.
+
+``leases`` has another name since version 4: an older Merrow that has the file open takes no run any more, and so pays for no
+call that it could not write down.
+"""
 
 
 def statements(script: str) -> Iterator[str]:

@@ -66,13 +66,15 @@ def of(store: Store, what: str) -> str:
 
 def rows(path: Path) -> dict[str, list[Any]]:
     """All that the tables of an older journal had."""
+    with closing(sqlite3.connect(path)) as database:
+        renamed = {"leases": "holders"} if database.execute("PRAGMA user_version").fetchone()[0] == VERSION else {}
     old = sqlite3.connect(":memory:")
     old.executescript((FIXTURES / "format2.sql").read_text(encoding="utf-8"))
     tables = [row[0] for row in old.execute("SELECT name FROM sqlite_schema WHERE sql LIKE 'CREATE TABLE%'")]
     columns = {table: [row[1] for row in old.execute(f"PRAGMA table_info({table})")] for table in tables}
     with closing(sqlite3.connect(path)) as database:
         return {
-            table: database.execute(f"SELECT {', '.join(names)} FROM {table} ORDER BY 1").fetchall()  # noqa: S608
+            table: database.execute(f"SELECT {', '.join(names)} FROM {renamed.get(table, table)} ORDER BY 1").fetchall()  # noqa: S608
             for table, names in columns.items()
         }
 
@@ -309,3 +311,12 @@ def test_when_the_older_process_has_ended_it_is_carried_over(path: Path) -> None
         assert len(store.runs()) == 5
     thread.join()
     assert version(path) == VERSION
+
+
+def test_an_older_process_that_has_it_open_takes_no_run_any_more(path: Path) -> None:
+    """It fails before it asks anything, since it could not write down the answer."""
+    with closing(sqlite3.connect(path)) as older:
+        older.execute("SELECT count(*) FROM leases").fetchone()
+        Store.open(path).close()
+        with pytest.raises(sqlite3.OperationalError, match="no such table: leases"):
+            older.execute("SELECT holder, host, pid, born, beat FROM leases WHERE run = ?", ("any",))

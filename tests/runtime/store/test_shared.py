@@ -97,7 +97,7 @@ def test_whatever_comes_and_goes_each_run_has_its_own_and_nothing_else_is_left(s
         if comes or not there:
             name = f"run-{number}"
             store.begin(run(name, snapshot={"workflow": {"text": f"text {which}"}, "inputs": {}}, status="finished"))
-            store._database.execute("UPDATE leases SET holder = NULL")
+            store._database.execute("UPDATE holders SET holder = NULL")
             there[name] = which
         else:
             name = sorted(there)[which % len(there)]
