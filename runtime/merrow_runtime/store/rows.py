@@ -165,11 +165,11 @@ def nodes_of(several: str, definitions: Mapping[str, Any]) -> list[NodeRecord]:
 
 def _node(values: Sequence[Any], definitions: Mapping[str, Any]) -> NodeRecord:
     node, status, key, outputs, usage, started, ended, error, chosen, inputs, memory, *later = values
-    if not later:
-        later = [[UNKNOWN] if key is not None else [], None]
-    sources, why_no_call, path, redo = later if len(later) == 4 else (*later, "", 0)
+    # What an older version had no place for.
+    missing = [() if key is None else (UNKNOWN,), None, "", 0][len(later) :]
+    sources, why_no_call, path, redo = later + missing
     return NodeRecord(
-        node,
+        str(node),
         status,
         key,
         None if outputs is None else dict(outputs),
@@ -183,8 +183,8 @@ def _node(values: Sequence[Any], definitions: Mapping[str, Any]) -> NodeRecord:
         tuple(memory),
         sources_of(sources),
         why_no_call,
-        path,
-        redo,
+        str(path),
+        int(redo),
     )
 
 
