@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from merrow_runtime.options import RunOptions
     from merrow_runtime.planning import Plan, dry_run
     from merrow_runtime.running import Run, RunResult
+    from merrow_runtime.store.database import Store
     from merrow_runtime.workflow import Workflow, check_workflow
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "RunFailure",
     "RunOptions",
     "RunResult",
+    "Store",
     "UsageFailure",
     "Workflow",
     "check_workflow",
@@ -41,6 +43,7 @@ _HOMES = {
     "RunFailure": "errors",
     "RunOptions": "options",
     "RunResult": "running",
+    "Store": "store.database",
     "UsageFailure": "errors",
     "Workflow": "workflow",
     "check_workflow": "workflow",

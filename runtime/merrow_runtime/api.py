@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -21,6 +20,7 @@ from merrow_runtime.retelling import retell
 from merrow_runtime.running import Run, RunResult
 from merrow_runtime.store.contract import CallRecord, NodeRecord, RunRecord
 from merrow_runtime.store.database import Store, damaged_run
+from merrow_runtime.store.names import check_name, new_id
 from merrow_runtime.values import Value
 from merrow_runtime.workflow import Workflow, restore
 
@@ -32,9 +32,10 @@ async def run(
     options: RunOptions | None = None,
     endpoint: Endpoint | None = None,
     store: Store | None = None,
+    run_id: str | None = None,
 ) -> RunResult:
     """Run a workflow to its end; see `start`. Cancelling cancels the run."""
-    begun = start(source, inputs, options=options, endpoint=endpoint, store=store)
+    begun = start(source, inputs, options=options, endpoint=endpoint, store=store, run_id=run_id)
     return await finish(begun)
 
 
@@ -55,35 +56,38 @@ def start(
     options: RunOptions | None = None,
     endpoint: Endpoint | None = None,
     store: Store | None = None,
+    run_id: str | None = None,
 ) -> Run:
     """Begin a run, in the running event loop.
 
     ``source`` is a path (``FILE.md#2`` names a block) or a `Workflow`; ``inputs`` has values by input node, in any case
     of letters. Without ``endpoint`` it is chosen by options and environment, without ``store`` the user's journal is
-    used; what is given stays the caller's to close. Raises `UsageFailure` (`ForeignResults` where earlier results of
+    used; what is given stays the caller's to close. ``run_id`` names the run; without it the run has an id of its own.
+    Raises `UsageFailure` (where there is a run of that name already, too; `ForeignResults` where earlier results of
     another endpoint would be reused and ``options.reuse`` says nothing) or `StoreFailure` before anything is called.
     """
     options = RunOptions() if options is None else options
+    if run_id is not None:
+        check_name(run_id)
     workflow = source if isinstance(source, Workflow) else load(source)
     with Resources(options, endpoint, store) as resources:
         earlier: RunRecord | None = None
-        nodes: dict[str, NodeRecord] = {}
+        nodes: list[NodeRecord] = []
         damaged: list[str] = []
         if options.from_run is not None:
             earlier = resources.store.run(options.from_run)
             options = replace(options, from_run=earlier.id)
-            nodes = {node.node: node for node in resources.store.nodes(earlier.id, damaged.append)}
+            nodes = resources.store.nodes(earlier.id, damaged.append)
         given = dict(inputs or {})
         if earlier is not None:
             named = {name.casefold() for name in given}
             here = {node.id for node in workflow.graph.inputs}
             before = earlier.snapshot.get("inputs", {})
             given.update({name: before[name] for name in before if name in here and name.casefold() not in named})
-        job = Job(workflow, options, given, resources, nodes, damaged)
+        job = Job(workflow, options, given, resources, nodes, notices=damaged)
         if earlier is not None:
             job.check_reuse(earlier.id, job.answered_by_others())
         asyncio.get_running_loop()  # Raises where there is none, before anything is begun.
-        identity = f"{time.strftime('%y%m%d-%H%M%S')}-{secrets.token_hex(3)}"
         snapshot = {
             "workflow": workflow.snapshot(),
             "inputs": job.inputs,
@@ -94,7 +98,7 @@ def start(
         # A journal serves all folders: a file is known there by its whole path.
         place = workflow.name if isinstance(source, Workflow) else os.path.abspath(workflow.name)  # noqa: PTH100 (#2 may follow)
         record = RunRecord(
-            identity,
+            new_id() if run_id is None else run_id,
             place,
             "running",
             time.time(),
@@ -140,11 +144,12 @@ def resume(
         )
         resources.prefer(record.snapshot.get("base_url"))
         damaged: list[str] = []
-        earlier = _earlier(resources.store, merged, record.id, damaged.append)
+        earlier = _parents(resources.store, merged, damaged.append)
+        taken = [node for node in resources.store.nodes(record.id, damaged.append) if node.status == "reused"]
         elapsed = _worked(resources.store.calls(record.id, report=damaged.append))
         if endpoint is None and own.base_url is None and own.replay is None:
             _check_same_origin(record, resources.chosen(workflow.machine).endpoint.origin)
-        job = Job(workflow, merged, inputs, resources, earlier, damaged)
+        job = Job(workflow, merged, inputs, resources, earlier, taken, damaged)
         if own.reuse is None and job.endpoint == record.snapshot.get("origin"):
             job.options = replace(merged, reuse=kept.reuse)
         others = resources.store.answered_by_others(record.id, job.endpoint)
@@ -175,13 +180,12 @@ def _check_same_origin(record: RunRecord, now: str) -> None:
     )
 
 
-def _earlier(store: Store, options: RunOptions, run: str, report: Callable[[str], object]) -> dict[str, NodeRecord]:
-    """The results that a resumed run reuses: of its parent as far as it is still there, and its own."""
-    nodes: dict[str, NodeRecord] = {}
+def _parents(store: Store, options: RunOptions, report: Callable[[str], object]) -> list[NodeRecord]:
+    """The results of the run that a resumed one takes over from, as far as it is still there."""
     if options.from_run is not None:
         with contextlib.suppress(UsageFailure):
-            nodes = {node.node: node for node in store.nodes(store.identity(options.from_run), report)}
-    return {**nodes, **{node.node: node for node in store.nodes(run, report) if node.status == "reused"}}
+            return store.nodes(store.identity(options.from_run), report)
+    return []
 
 
 def _worked(calls: Sequence[CallRecord]) -> float:

@@ -26,6 +26,7 @@ from merrow_runtime.store.recording import Recorder, Replay
 from merrow_runtime.store.rows import storable_json, text_of
 from merrow_runtime.usage import NOTHING, Usage
 from merrow_runtime.values import canonical
+from merrow_runtime.visit import Visit
 
 if TYPE_CHECKING:
     from merrow_runtime.sandbox import Sandbox, SandboxResult, TestResult
@@ -71,16 +72,16 @@ class Caller:
     """What the run has used, with what it had used before it was resumed."""
     nodes: Callable[[], int] = lambda: 1
     """How many nodes run."""
-    used: dict[str, Usage] = field(default_factory=dict)
-    """What each node has used, by id; with what the journal knew already."""
+    used: dict[Visit, Usage] = field(default_factory=dict)
+    """What each visit has used; with what the journal knew already."""
     reuses_any: bool = False
     """Whether answers that the journal has of other endpoints are used too."""
-    sources: dict[str, dict[Source, None]] = field(default_factory=dict)
-    """Who answered each node, by id."""
+    sources: dict[Visit, dict[Source, None]] = field(default_factory=dict)
+    """Who answered each visit."""
     before: tuple[Source, ...] = ()
     """Who answered the run before it was resumed, as far as this part of it uses their answers."""
-    why_no_call: dict[str, str] = field(default_factory=dict)
-    """Why a node asked nothing, by id."""
+    why_no_call: dict[Visit, str] = field(default_factory=dict)
+    """Why a visit asked nothing."""
 
     @property
     def knows(self) -> bool:
@@ -104,8 +105,8 @@ class Caller:
 
     def count_known(self, usage: Usage, tools: NodeTools) -> None:
         """Count usage for a node alone: the run has it counted already."""
-        before = self.used.get(tools.node)
-        self.used[tools.node] = usage if before is None else before + usage
+        before = self.used.get(tools.visit)
+        self.used[tools.visit] = usage if before is None else before + usage
 
     @property
     def endpoint(self) -> str:
@@ -117,9 +118,9 @@ class Caller:
         """Who answered the run, with those who did before it was resumed."""
         return tuple(dict.fromkeys([*self.before, *(one for sources in self.sources.values() for one in sources)]))
 
-    def answered(self, node: str, *sources: Source) -> None:
-        """Note who answered a node."""
-        self.sources.setdefault(node, {}).update(dict.fromkeys(sources))
+    def answered(self, visit: Visit, *sources: Source) -> None:
+        """Note who answered a visit."""
+        self.sources.setdefault(visit, {}).update(dict.fromkeys(sources))
 
     async def known(self, key: CallKey, digest: str, tools: NodeTools, *, model: bool) -> CallRecord | None:
         """The call (of a ``model``, or of the sandbox) where it need not be made: from the journal, or the recording.
@@ -152,21 +153,25 @@ class Caller:
 class NodeTools:
     """`merrow_runtime.operators.base.Tools` of one execution of a node."""
 
-    __slots__ = ("_caller", "_past_cache", "_random", "_sample", "_step", "node")
+    __slots__ = ("_caller", "_past_cache", "_random", "_sample", "_seed", "_step", "visit")
 
-    def __init__(self, caller: Caller, step: Step, sample: int, *, past_cache: bool = False) -> None:
+    def __init__(
+        self, caller: Caller, step: Step, visit: Visit, sample: int, seed: str, *, past_cache: bool = False
+    ) -> None:
+        """``seed`` is what shuffles of the visit are seeded with, together with the run's seed and the sample."""
         self._caller = caller
         self._step = step
         self._sample = sample
         self._past_cache = past_cache
         self._random: Random | None = None
-        self.node = step.definition.id
+        self._seed = seed
+        self.visit = visit
 
     @property
     def random(self) -> Random:
         """See `merrow_runtime.operators.base.Tools.random`; made when it is first asked for, since few nodes do."""
         if self._random is None:
-            self._random = Random(f"{self._caller.options.seed}:{self.node}:{self._sample}")  # noqa: S311 (no secret)
+            self._random = Random(f"{self._caller.options.seed}:{self._seed}:{self._sample}")  # noqa: S311 (no secret)
         return self._random
 
     @random.setter
@@ -198,7 +203,7 @@ class NodeTools:
                     schema,
                     self._step.timeout,
                 )
-                reply, value, failure = await self._answer(CallKey(node.id, self._sample, step, attempt), request, read)
+                reply, value, failure = await self._answer(self._key(step, attempt), request, read)
                 if failure is None:
                     return value[0]
                 if attempt + 1 == ATTEMPTS:
@@ -230,11 +235,15 @@ class NodeTools:
 
     def no_call(self, why: str) -> None:
         """See `merrow_runtime.operators.base.Tools.no_call`."""
-        self._caller.why_no_call[self.node] = why
+        self._caller.why_no_call[self.visit] = why
 
     def output(self, text: str) -> None:
         """See `merrow_runtime.operators.base.Tools.output`."""
         self._tell("node_output", {"text": text})
+
+    def _key(self, step: str, attempt: int = 0) -> CallKey:
+        visit = self.visit
+        return CallKey(visit.node, self._sample, step, attempt, visit.path, visit.redo)
 
     def _tell(self, event: EventName, data: dict[str, Any]) -> None:
         if self._step.samples is not None:
@@ -250,7 +259,7 @@ class NodeTools:
         record = await caller.known(key, digest, self, model=True) if caller.knows else None
         known = None if record is None else _reply_of(record.result)
         if record is not None and known is not None:
-            caller.answered(key.node, record.source)
+            caller.answered(self.visit, record.source)
             return (known, *_judged(known, read))
         if caller.replay is not None:
             raise ReplayMiss(f"The recording {caller.replay.path} has an answer of node {key.node} that can't be read.")
@@ -274,7 +283,7 @@ class NodeTools:
                 caller.endpoint,
                 reply.model or request.model,
             )
-            caller.answered(key.node, record.source)
+            caller.answered(self.visit, record.source)
             answer = cache_key if called and failure is None and caller.cache is not None else None
             await caller.keep(record, self, answer)
         finally:
@@ -343,6 +352,8 @@ class NodeTools:
         asked = f"{self._caller.calling.origin}\n{digest}\n{key.sample}\n{key.attempt}\n{key.step}"
         if request.temperature > 0:
             asked += f"\n{key.node}\n{self._caller.options.repeat}"
+            if key.path or key.redo:
+                asked += f"\n{key.path}\n{key.redo}"
         return hashlib.sha256(asked.encode("utf-8", "surrogatepass")).digest()[:_KEY_BYTES]
 
     async def _run(
@@ -355,7 +366,7 @@ class NodeTools:
         from merrow_runtime.sandbox import SandboxRefusedError
 
         caller = self._caller
-        key = CallKey(self._step.definition.id, self._sample, step)
+        key = self._key(step)
         digest, content = _digested(canonical(request))
         record = await caller.known(key, digest, self, model=False) if caller.knows else None
         if record is not None:

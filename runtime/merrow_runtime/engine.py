@@ -11,6 +11,7 @@ from merrow_analysis.graph.nodes import TypedNode
 from merrow_runtime.caller import Caller, NodeTools
 from merrow_runtime.definitions import Step, Steps
 from merrow_runtime.errors import EndpointFailure, NodeFailure, RunFailure
+from merrow_runtime.executions import Executions
 from merrow_runtime.operators.base import Remembered, Task
 from merrow_runtime.operators.memory import recall, remembered
 from merrow_runtime.operators.outputs import check_outputs
@@ -19,11 +20,12 @@ from merrow_runtime.scheduler import Finished, Inputs
 from merrow_runtime.store.contract import NodeRecord
 from merrow_runtime.usage import NOTHING
 from merrow_runtime.values import Outputs
+from merrow_runtime.visit import Visit
 
 
 @dataclass(slots=True, eq=False)
 class Engine:
-    """The work of one run. ``earlier`` are the nodes of the run that results are taken over from, by id.
+    """The work of one run. ``executions`` are those that it may take over from an earlier one.
 
     ``anew`` are the indices of nodes that are run past earlier results and past the cache; ``said_on_error`` is what the
     workflow says of nodes that fail.
@@ -31,47 +33,69 @@ class Engine:
 
     steps: Steps
     caller: Caller
-    earlier: Mapping[str, NodeRecord] = field(default_factory=dict)
+    executions: Executions
     anew: Collection[int] = frozenset()
     said_on_error: str = "fail"
+    _begun: dict[str, int] = field(default_factory=dict)
+    """How many visits within frames began with each key."""
 
     async def run(self, node: TypedNode, inputs: Inputs, entries: Callable[[], list[Remembered]]) -> Finished:
         """See `merrow_runtime.scheduler.Work.run`."""
+        visit = Visit(node.id)
         step = self.steps[node.index]
         past_cache = node.index in self.anew
         kind, amount = step.memory.kind, step.memory.amount
         memory = [] if kind == "none" else remembered(kind, amount, entries())
         key = step.key(inputs, memory)
-        earlier = self.earlier.get(node.id)
-        if earlier is not None and not past_cache and earlier.key == key and earlier.outputs is not None:
-            sources = tuple(earlier.sources)
-            if self.caller.reuses_any or all(source.endpoint == self.caller.endpoint for source in sources):
-                self.caller.answered(node.id, *sources)
-                before = tuple(Remembered(**entry) for entry in earlier.memory)
-                return Finished(
-                    dict(earlier.outputs),
-                    key,
-                    NOTHING,
-                    reused=True,
-                    memory=before,
-                    sources=sources,
-                    why_no_call=earlier.why_no_call,
-                )
-        if kind == "summary":
-            memory = await recall(kind, amount, memory, NodeTools(self.caller, step, 0, past_cache=past_cache))
-        if step.samples is None:
-            outputs = await self._once(step, inputs, memory, 0, past_cache)
-        else:
-            outputs = await self._samples(step, step.samples, inputs, memory, past_cache)
         caller = self.caller
+        seed = self.seed_of(visit, key)
+        earlier = None if past_cache else self.executions.take(visit, key, self._is_usable)
+        if earlier is not None:
+            sources = tuple(earlier.sources)
+            caller.answered(visit, *sources)
+            if kind == "summary":
+                memory = [Remembered(**entry) for entry in earlier.memory]
+            return Finished(
+                dict(earlier.outputs or {}),
+                key,
+                NOTHING,
+                reused=True,
+                memory=tuple(memory),
+                sources=sources,
+                why_no_call=earlier.why_no_call,
+            )
+
+        def tools(sample: int) -> NodeTools:
+            return NodeTools(caller, step, visit, sample, seed, past_cache=past_cache)
+
+        if kind == "summary":
+            memory = await recall(kind, amount, memory, tools(0))
+        if step.samples is None:
+            outputs = await self._once(step, inputs, memory, 0, tools(0))
+        else:
+            outputs = await self._samples(step, step.samples, inputs, memory, tools)
         return Finished(
             outputs,
             key,
-            caller.used.get(node.id, NOTHING),
+            caller.used.get(visit, NOTHING),
             memory=tuple(memory),
-            sources=tuple(caller.sources.get(node.id, ())),
-            why_no_call=caller.why_no_call.get(node.id),
+            sources=tuple(caller.sources.get(visit, ())),
+            why_no_call=caller.why_no_call.get(visit),
         )
+
+    def _is_usable(self, earlier: NodeRecord) -> bool:
+        """Whether the run may take over a result, by who gave it."""
+        caller = self.caller
+        return caller.reuses_any or all(source.endpoint == caller.endpoint for source in earlier.sources)
+
+    def seed_of(self, visit: Visit, key: str) -> str:
+        """What shuffles of a visit are seeded with. Of a node of the whole workflow it is the id, as recordings have it; within
+        a frame the key and which visit with that key it is, so that the same work at another place is shuffled alike.
+        """
+        if not visit.path and not visit.redo:
+            return visit.node
+        number = self._begun[key] = self._begun.get(key, -1) + 1
+        return f"{key}:{number}"
 
     def on_error(self, node: TypedNode) -> str:
         """See `merrow_runtime.scheduler.Work.on_error`."""
@@ -102,9 +126,8 @@ class Engine:
         return self.steps[node.index].shown
 
     async def _once(
-        self, step: Step, inputs: Inputs, memory: list[Remembered], sample: int, past_cache: bool
+        self, step: Step, inputs: Inputs, memory: list[Remembered], sample: int, tools: NodeTools
     ) -> Outputs:
-        tools = NodeTools(self.caller, step, sample, past_cache=past_cache)
         outputs = await step.operator.run(Task(step.definition, inputs, memory, sample), tools)
         shapes = step.shapes
         if outputs.keys() != shapes.keys():
@@ -115,7 +138,7 @@ class Engine:
         return outputs
 
     async def _samples(
-        self, step: Step, count: int, inputs: Inputs, memory: list[Remembered], past_cache: bool
+        self, step: Step, count: int, inputs: Inputs, memory: list[Remembered], tools: Callable[[int], NodeTools]
     ) -> Outputs:
         """``count`` results at once, in lists. Of samples that fail, ``on_error`` says whether the node fails with the
         first, goes on with those that are there (skip), or has the default in their place.
@@ -125,7 +148,7 @@ class Engine:
 
         async def one(sample: int) -> None:
             try:
-                results[sample] = await self._once(step, inputs, memory, sample, past_cache)
+                results[sample] = await self._once(step, inputs, memory, sample, tools(sample))
             except RunFailure as failure:
                 # The others come to their end all the same: what they ask is paid, and kept for a resume.
                 results[sample] = failure

@@ -12,6 +12,7 @@ from merrow_runtime.calling import Calling
 from merrow_runtime.definitions import make_steps
 from merrow_runtime.engine import Engine
 from merrow_runtime.errors import UsageFailure
+from merrow_runtime.executions import Executions
 from merrow_runtime.gate import gate_of
 from merrow_runtime.inputs import read_inputs
 from merrow_runtime.models.budget import Budget, unpriced_failure
@@ -24,7 +25,6 @@ from merrow_runtime.scheduler import Scheduler
 from merrow_runtime.single import Single, node_named, single_inputs
 from merrow_runtime.store.contract import NodeRecord, RunJournal, RunRecord
 from merrow_runtime.store.recording import Recorder, Replay
-from merrow_runtime.store.rows import text_of
 from merrow_runtime.values import Value
 from merrow_runtime.workflow import Workflow
 
@@ -64,22 +64,26 @@ class Job:
         options: RunOptions,
         inputs: Mapping[str, Value],
         resources: Resources,
-        earlier: Mapping[str, NodeRecord],
+        earlier: Sequence[NodeRecord],
+        taken: Sequence[NodeRecord] = (),
         notices: Sequence[str] = (),
     ) -> None:
-        """``earlier`` are results that may be reused; ``notices`` are for the user to read when the run begins."""
+        """``earlier`` are results of the run that this one takes over from, ``taken`` those that it has taken already;
+        ``notices`` are for the user to read when the run begins.
+        """
         self.workflow = workflow
         self.options = options
         self.resources = resources
         graph = workflow.graph
         self.chosen = resources.chosen(workflow.machine)
         self.steps = make_steps(workflow, options, self.chosen.model)
-        self.only = None if options.only is None else single_inputs(graph, self.steps, options, earlier)
+        before = {node.node: node for node in (*earlier, *taken) if not node.path}
+        self.only = None if options.only is None else single_inputs(graph, self.steps, options, before)
         self.inputs = {} if self.only is not None else read_inputs(graph, inputs)
-        self.earlier = {} if self.only is not None else earlier
+        self.executions = Executions() if self.only is not None else Executions(earlier, self.steps, taken)
         self.anew = frozenset() if options.from_node is None else descendants(graph, options.from_node)
         self.replay = None if options.replay is None else Replay.read(options.replay)
-        self.notices = [*notices, *self._inputs_of_others(earlier)]
+        self.notices = [*notices, *self._inputs_of_others(before)]
         self.limits = limits_of(workflow, options)
         if self.limits.usd is not None and self.replay is None:
             self._check_prices()
@@ -99,15 +103,8 @@ class Job:
         return self.chosen.endpoint.origin if self.options.replay is None else REPLAY_ORIGIN
 
     def answered_by_others(self) -> list[tuple[str, str]]:
-        """The nodes that would reuse a result of another endpoint, each with that endpoint."""
-        found: list[tuple[str, str]] = []
-        for index, step in self.steps.items():
-            node = self.earlier.get(step.definition.id)
-            if index in self.anew or node is None or node.outputs is None:
-                continue
-            if node.definition is None or text_of(node.definition) == text_of(step.shown):
-                found += [(node.node, one.endpoint) for one in node.sources if one.endpoint != self.endpoint]
-        return list(dict.fromkeys(found))
+        """The nodes whose results would be reused and are of another endpoint, each with that endpoint."""
+        return self.executions.answered_by_others(self.endpoint, self.anew)
 
     def check_reuse(self, run: str, others: Sequence[tuple[str, str]]) -> None:
         """Raise `ForeignResults` where ``run`` has results of others that would be used, and nobody has decided; where it
@@ -172,7 +169,7 @@ class Job:
             ),
         )
         on_error = self.workflow.analysis.settings.on_error or "fail"
-        engine = Engine(self.steps, caller, self.earlier, self.anew, on_error)
+        engine = Engine(self.steps, caller, self.executions, self.anew, on_error)
         watch = Watch(begun, caller, engine.describe)
         scheduler: Scheduler | Single
         if self.only is None:

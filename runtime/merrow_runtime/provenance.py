@@ -10,11 +10,19 @@ from merrow_runtime.errors import UsageFailure
 
 OFFLINE_ORIGIN = "merrow:offline"
 REPLAY_ORIGIN = "merrow:replay"
+UNKNOWN_ORIGIN = "merrow:unknown"
+"""Stands for the endpoint of answers from before the journal noted who gave them."""
 
 Reuse = Literal["same", "any"]
 """Which earlier results a run may use: those of the endpoint that answers it, or those of any."""
 
 _MOST_NAMED = 5
+
+_NAMES = {
+    OFFLINE_ORIGIN: "the embedded offline model",
+    REPLAY_ORIGIN: "a recording",
+    UNKNOWN_ORIGIN: "an endpoint that an older Merrow did not note",
+}
 
 
 class Source(NamedTuple):
@@ -49,7 +57,7 @@ class ForeignResults(UsageFailure):
 
 def named(endpoint: str) -> str:
     """An endpoint's origin in words."""
-    return {OFFLINE_ORIGIN: "the embedded offline model", REPLAY_ORIGIN: "a recording"}.get(endpoint, endpoint)
+    return _NAMES.get(endpoint, endpoint)
 
 
 def plain(sources: Iterable[Source]) -> list[dict[str, str]]:
@@ -75,4 +83,6 @@ def _short(endpoint: str, model: str) -> str:
         return "embedded model"
     if endpoint == REPLAY_ORIGIN:
         return "recording"
+    if endpoint == UNKNOWN_ORIGIN:
+        return "unknown endpoint"
     return f"{model} @ {urlsplit(endpoint).netloc or endpoint}" if model else urlsplit(endpoint).netloc or endpoint

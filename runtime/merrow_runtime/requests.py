@@ -11,6 +11,7 @@ from typing import Any, Literal
 from merrow_runtime.records import record
 from merrow_runtime.usage import NOTHING, Usage
 from merrow_runtime.values import canonical, number_text
+from merrow_runtime.visit import Visit
 
 Role = Literal["system", "user", "assistant"]
 Finish = Literal["stop", "length", "refusal"]
@@ -142,12 +143,19 @@ class CallKey:
     """Which call of a run this is. With the request's hash it is the durable unit: a call that finished is never made
     again.
 
-    ``step`` says what the operator asks for (``answer``, ``vote 3``, ``reflect 2``, ``memory``); ``attempt`` counts
-    from 0 the times it was asked anew since an answer could not be used. Tries that failed on the way are not
-    attempts.
+    ``node``, ``path`` and ``redo`` are those of its visit, see `merrow_runtime.visit`. ``step`` says what the operator asks
+    for (``answer``, ``vote 3``, ``reflect 2``, ``memory``); ``attempt`` counts from 0 the times it was asked anew since an
+    answer could not be used. Tries that failed on the way are not attempts.
     """
 
     node: str
     sample: int
     step: str
     attempt: int = 0
+    path: str = ""
+    redo: int = 0
+
+    @property
+    def visit(self) -> Visit:
+        """The execution of the node that makes the call."""
+        return Visit(self.node, self.path, self.redo)

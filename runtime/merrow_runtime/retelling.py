@@ -27,7 +27,7 @@ def retell(record: RunRecord, store: Store, options: RunOptions, close: Callable
     Raises `UsageFailure`, `StoreFailure`.
     """
     damaged: list[str] = []
-    nodes = {node.node: node for node in store.nodes(record.id, damaged.append)}
+    nodes = {node.visit.name: node for node in store.nodes(record.id, damaged.append)}
     if options.record is not None:
         _record(record, store, options)
     run = Run(record.id, record.workflow)

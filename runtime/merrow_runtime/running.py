@@ -21,6 +21,7 @@ from merrow_runtime.single import Single
 from merrow_runtime.store.contract import NodeRecord, RunStatus
 from merrow_runtime.usage import NOTHING, Usage
 from merrow_runtime.values import Outputs, Value
+from merrow_runtime.visit import Visit
 
 _COMPANY = 0.25
 """Seconds that the record of a node may wait for others, and for a quieter moment: what counts is journalled by its calls."""
@@ -71,7 +72,7 @@ class Run:
         self.id = run
         self.workflow = workflow
         self.nodes: dict[str, NodeRecord] = {}
-        """How nodes ended so far, by id."""
+        """How nodes ended so far, by the name of the visit: of a node of the whole workflow its id."""
         self._events: list[Event] = []
         self._news: asyncio.Future[None] | None = None
         self._task: asyncio.Task[RunResult] | None = None
@@ -176,7 +177,7 @@ class Watch:
         self._failed[node.id] = error
         if goes_on == "fail" and self._ended_by is None:
             self._ended_by = failure, node.id
-        usage = self._caller.used.get(node.id, NOTHING)
+        usage = self._caller.used.get(Visit(node.id), NOTHING)
         definition = self._describe(node) if node.kind == "operator" else None
         record = NodeRecord(
             node.id,
@@ -190,7 +191,7 @@ class Watch:
             None,
             definition,
             _references(inputs),
-            sources=tuple(self._caller.sources.get(node.id, ())),
+            sources=tuple(self._caller.sources.get(Visit(node.id), ())),
         )
         self._keep(record)
         self._run.tell("node_failed", node.id, {"error": error, "on_error": goes_on, "usage": usage.to_json()})
@@ -213,7 +214,7 @@ class Watch:
         await self._write()
 
     def _keep(self, record: NodeRecord) -> None:
-        self._run.nodes[record.node] = record
+        self._run.nodes[record.visit.name] = record
         self._writing.append(record)
         if self._writer is None:
             self._writer = asyncio.get_running_loop().call_later(_COMPANY, self._begin_writing)

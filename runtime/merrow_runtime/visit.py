@@ -23,6 +23,11 @@ class Visit:
     path: str = ""
     redo: int = 0
 
+    @property
+    def name(self) -> str:
+        """As results and reports name it: a node of the whole workflow by its id as written, any other visit as `str` does."""
+        return str(self) if self.path or self.redo else self.node
+
     def __str__(self) -> str:
         """As people and events name it: ``PART``, ``TRIALS[2]/PART!1``."""
         own = segment(self.node, self.redo)

@@ -9,6 +9,7 @@ from typing import Any
 from merrow_runtime.provenance import OFFLINE_ORIGIN, answered_by, plain
 from merrow_runtime.store.contract import CallRecord, NodeRecord, RunRecord
 from merrow_runtime.store.database import Store
+from merrow_runtime.visit import Visit
 
 
 def run_object(run: RunRecord) -> dict[str, Any]:
@@ -28,8 +29,9 @@ def run_object(run: RunRecord) -> dict[str, Any]:
 
 
 def run_report(store: Store, run: str, node: str | None = None) -> dict[str, Any]:
-    """A run as a whole: its nodes with inputs, memory, outputs and every call, or only one of them. ``damaged`` has a
-    sentence about each record of it that can't be read, and is left out.
+    """A run as a whole: its nodes with inputs, memory, outputs and every call, or only one of them. A node stands there as
+    often as it was visited, by the name of each visit (``node`` may be one). ``damaged`` has a sentence about each record of
+    the run that can't be read, and is left out.
 
     Raises `UsageFailure` where there is no such run, `StoreFailure`.
     """
@@ -37,8 +39,8 @@ def run_report(store: Store, run: str, node: str | None = None) -> dict[str, Any
     calls: dict[str, list[CallRecord]] = {}
     damaged: list[str] = []
     for call in store.calls(record.id, node, damaged.append):
-        calls.setdefault(call.key.node, []).append(call)
-    ended = {one.node: one for one in store.nodes(record.id, damaged.append)}
+        calls.setdefault(call.key.visit.name, []).append(call)
+    ended = {one.visit.name: one for one in store.nodes(record.id, damaged.append)}
     return {
         **run_object(record),
         "inputs": dict(record.snapshot.get("inputs", {})),
@@ -94,14 +96,14 @@ def _node(
     if node.status == "reused":
         why_no_call = "Its result was reused" + (f" from run {parent}." if parent else ".")
     return {
-        "node": node.node,
+        "node": name,
         "status": node.status,
         "operator": (node.definition or {}).get("operator"),
         **answered,
         "why_no_call": why_no_call,
         "key": node.key,
         "inputs": {
-            port: [_given(reference, ended) for reference in references]
+            port: [_given(reference, node, ended) for reference in references]
             for port, references in (node.inputs or {}).items()
         },
         "memory": list(node.memory),
@@ -114,9 +116,11 @@ def _node(
     }
 
 
-def _given(reference: Mapping[str, Any], ended: Mapping[str, NodeRecord]) -> dict[str, Any]:
-    """Where an input came from, with its value: the journal keeps it once, with the node that gave it."""
-    giver = ended.get(reference["node"])
+def _given(reference: Mapping[str, Any], node: NodeRecord, ended: Mapping[str, NodeRecord]) -> dict[str, Any]:
+    """Where an input of ``node`` came from, with its value: the journal keeps it once, with the node of the same frame that
+    gave it.
+    """
+    giver = ended.get(Visit(reference["node"], node.path).name)
     if "value" in reference or giver is None or giver.outputs is None:
         return dict(reference)
     name = reference.get("output") or next(iter(giver.outputs), "")

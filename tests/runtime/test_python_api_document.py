@@ -6,6 +6,7 @@ import ast
 import dataclasses
 import inspect
 import re
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,7 @@ def test_the_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
     monkeypatch.setenv("MERROW_CONFIG_DIR", str(tmp_path / "config"))
     monkeypatch.chdir(tmp_path)
     (tmp_path / "solve.mmd").write_text(flowchart('A@{ op: Custom, prompt: "p" }', "PROBLEM --> A", "A --> RETURN"))
-    assert len(EXAMPLES) == 3
+    assert len(EXAMPLES) == 4
     names: dict[str, object] = {}
     printed = []
     for example in EXAMPLES:
@@ -34,7 +35,9 @@ def test_the_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
     assert printed[0].startswith("finished {'RETURN': ")
     assert "'event': 'run_finished'" in printed[1]
     assert isinstance(names["result"], RunResult)
-    assert printed[2] == "{'RETURN': 'Say it again.'}\n"
+    assert printed[3] == "{'RETURN': 'Say it again.'}\n"
+    with closing(merrow_runtime.Store.open("evaluation.sqlite")) as journal:
+        assert [run.id for run in journal.runs()] == ["item-1"]
 
 
 def run_example(example: str, names: dict[str, object]) -> None:

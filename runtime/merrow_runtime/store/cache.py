@@ -24,7 +24,7 @@ class Cache:
     """
 
     def __init__(self, writer: Writer) -> None:
-        self._writer = writer
+        self.writer = writer
         self._cursor = writer.database.cursor()
 
     async def get(self, key: bytes, *, more: bool = False) -> Mapping[str, Any] | None:
@@ -35,7 +35,7 @@ class Cache:
         """
         try:
             if more:
-                self._writer.begin_reading()
+                self.writer.begin_reading()
             row = self._cursor.execute(_FIND, (key,)).fetchone()
         except sqlite3.Error as problem:
             raise explained(problem) from problem
@@ -47,7 +47,7 @@ class Cache:
             return None  # Damaged: it is asked for again, and replaced.
         now = time.time()
         if not 0.0 <= now - row[1] < FRESH:
-            self._writer.write_later((_MOVE, (now, key)))
+            self.writer.write_later((_MOVE, (now, key)))
         return reply
 
 

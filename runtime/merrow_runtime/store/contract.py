@@ -11,6 +11,7 @@ from merrow_runtime.provenance import Source
 from merrow_runtime.records import record
 from merrow_runtime.requests import CallKey
 from merrow_runtime.usage import NOTHING, Usage
+from merrow_runtime.visit import Visit
 
 RunStatus = Literal["running", "finished", "failed", "cancelled"]
 NodeStatus = Literal["finished", "failed", "skipped", "reused"]
@@ -82,8 +83,9 @@ class CallRecord:
 
 @record(frozen=True, slots=True)
 class NodeRecord:
-    """How a node ended. ``key`` is the hash of its resolved definition and inputs with memory (what ``--from`` compares);
-    ``inputs`` tell where each came from, ``memory`` is what it remembered. What went into its prompts stands in its calls.
+    """How one visit of a node ended. ``key`` is the hash of its resolved definition and inputs with memory (what ``--from``
+    compares); ``inputs`` tell where each came from, ``memory`` is what it remembered. What went into its prompts stands in
+    its calls.
     """
 
     node: str
@@ -103,6 +105,14 @@ class NodeRecord:
     """Who answered its questions; empty where it asked none."""
     why_no_call: str | None = None
     """Why it asked nothing although nodes of its kind do."""
+    path: str = ""
+    redo: int = 0
+    """With ``path``: which visit of the node it was, see `merrow_runtime.visit`."""
+
+    @property
+    def visit(self) -> Visit:
+        """Which execution of the node it was."""
+        return Visit(self.node, self.path, self.redo)
 
 
 class RunJournal(Protocol):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,12 +16,14 @@ from merrow_runtime.store import lease, rows
 from merrow_runtime.store.cache import Cache
 from merrow_runtime.store.contract import CallRecord, NodeRecord, RunRecord
 from merrow_runtime.store.dialects import Dialects
-from merrow_runtime.store.journal import SqliteJournal
+from merrow_runtime.store.journal import SqliteJournal, sharing
 from merrow_runtime.store.location import private_file, state_folder
+from merrow_runtime.store.opening import connect
 from merrow_runtime.store.pruning import Pruned, prune, tidy
-from merrow_runtime.store.schema import TABLES, VERSION
-from merrow_runtime.store.writer import BALLAST, BUSY, PATIENCE, Writer, explained, in_transaction
+from merrow_runtime.store.schema import DEFINITIONS, WORKFLOW
+from merrow_runtime.store.writer import BALLAST, Writer, explained
 from merrow_runtime.usage import NOTHING, Usage
+from merrow_runtime.visit import Visit
 
 FILE = "runs.sqlite"
 
@@ -29,6 +31,18 @@ Report = Callable[[str], object]
 """Called with a sentence about a damaged record, which is left out."""
 
 _NUMBER = "(SELECT number FROM runs WHERE id = ?)"
+_PLACES = ", ".join("?" * (rows.RUN_COLUMNS.count(",") + 1))
+_BEGIN = f"INSERT INTO runs ({rows.RUN_COLUMNS}) VALUES ({_PLACES})"  # noqa: S608 (texts of this package)
+_SOURCES = rows.RUN_COLUMNS.split(", ").index("sources")
+_RUNS = (
+    f"SELECT {rows.RUN_COLUMNS}, (SELECT bodies.body FROM uses JOIN bodies ON bodies.number = uses.body"  # noqa: S608
+    f" WHERE run = runs.number AND part = '{WORKFLOW}') FROM runs"
+)
+_DEFINITIONS_OF = """
+SELECT bodies.body FROM runs JOIN uses ON run = runs.number JOIN bodies ON bodies.number = uses.body
+WHERE id = :run AND part = :part
+UNION ALL SELECT body FROM runs JOIN definitions ON run = number WHERE id = :run
+"""
 _REMEDY = "To remove the run, use: merrow runs --delete {}"
 
 
@@ -39,40 +53,53 @@ def _ignore(sentence: str) -> None:
 class Store:
     """One connection to a journal. It belongs to the thread (and event loop) that opened it."""
 
-    def __init__(self, database: sqlite3.Connection, path: Path | None = None, ballast: Path | None = None) -> None:
+    def __init__(
+        self,
+        database: sqlite3.Connection,
+        path: Path | None = None,
+        ballast: Path | None = None,
+        answers: Store | None = None,
+    ) -> None:
         """Use `Store.open` or `MemoryStore`."""
         self.path = path
         self._database = database
         self._writer = Writer(database, ballast)
-        self.cache = Cache(self._writer)
-        self.dialects = Dialects(self._writer)
+        self.cache: Cache = Cache(self._writer) if answers is None else answers.cache
+        self.dialects: Dialects = Dialects(self._writer) if answers is None else answers.dialects
 
     @classmethod
-    def open(cls, path: Path | None = None) -> Store:
+    def open(cls, path: str | os.PathLike[str] | None = None, *, answers: Store | None = None) -> Store:
         """Open the journal at ``path`` (None: `FILE` in the state folder), made when it isn't there, for the user alone.
 
+        ``answers`` is the store that has its answers and what is learned of endpoints, the user's own for a journal of an
+        evaluation or a search; it stays the caller's to close, later than this one. None: they are in the same file.
         Raises `StoreFailure`.
         """
-        path = state_folder() / FILE if path is None else path
+        path = state_folder() / FILE if path is None else Path(path)
         private_file(path)
         database = connect(str(path))
         ballast = path.with_name(path.name + ".ballast")
         _set_aside(ballast)
-        return cls(database, path, ballast)
+        return cls(database, path, ballast, answers)
 
     def begin(self, run: RunRecord) -> SqliteJournal:
-        """Put a new run into the journal and take it. Raises `StoreFailure`."""
+        """Put a new run into the journal and take it. Raises `StoreFailure`, `UsageFailure` where its id is taken."""
         holder = lease.Holder.here()
+        workflow = rows.workflow_text(run)
 
-        def work(database: sqlite3.Connection) -> int | None:
-            values = rows.run_values(run)
-            number = database.execute(
-                "INSERT INTO runs VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values
-            ).lastrowid
+        def work(database: sqlite3.Connection) -> int:
+            if database.execute("SELECT 1 FROM runs WHERE id = ?", (run.id,)).fetchone() is not None:
+                raise UsageFailure(
+                    f"There is a run {run.id} already; choose another name, or go on with it: merrow resume {run.id}"
+                )
+            number = database.execute(_BEGIN, rows.run_values(run)).lastrowid
+            assert number is not None  # noqa: S101 (a row was put in)
+            for sql, values in () if workflow is None else sharing(number, WORKFLOW, workflow):
+                database.execute(sql, values)
             lease.take(database, run.id, holder)
             return number
 
-        return SqliteJournal(self._writer, run.id, self._writer.now(work), holder)
+        return self._journal(run.id, self._writer.now(work), holder)
 
     def take(self, run: str) -> tuple[RunRecord, SqliteJournal]:
         """Take a run that began before, to go on with it. Raises `StoreFailure` where a living process has it,
@@ -89,24 +116,23 @@ class Store:
             number: int = database.execute("SELECT number FROM runs WHERE id = ?", (record.id,)).fetchone()[0]
             return number
 
-        return record, SqliteJournal(self._writer, record.id, self._writer.now(work), holder)
+        return record, self._journal(record.id, self._writer.now(work), holder)
 
     def identity(self, run: str) -> str:
-        """The id of the run of this id, or of the only one whose id begins so. Raises `UsageFailure`, `StoreFailure`."""
+        """The id of the run of this id, else of the only one whose id begins so. Raises `UsageFailure`, `StoreFailure`."""
+        if self._rows("SELECT 1 FROM runs WHERE id = ?", (run,)):
+            return run
         pattern = run.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
         found: list[str] = [
             row[0]
             for row in self._rows(
-                "SELECT id FROM runs WHERE id = ? OR id LIKE ? ESCAPE '\\' ORDER BY started DESC LIMIT 3",
-                (run, pattern),
+                "SELECT id FROM runs WHERE id LIKE ? ESCAPE '\\' ORDER BY started DESC LIMIT 3", (pattern,)
             )
         ]
-        if run in found:
-            return run
-        if len(found) == 1:
-            return found[0]
         if not found or not run:
             raise UsageFailure(f"There is no run {run!r} in the journal; list them with: merrow runs")
+        if len(found) == 1:
+            return found[0]
         raise UsageFailure(f"Several runs begin with {run!r}; give more of the id: {found[0]}, {found[1]}, ...")
 
     def run(self, run: str) -> RunRecord:
@@ -114,9 +140,9 @@ class Store:
         is damaged.
         """
         identity = self.identity(run)
-        (row,) = self._rows(f"SELECT {rows.RUN_COLUMNS} FROM runs WHERE id = ?", (identity,))  # noqa: S608
+        (row,) = self._rows(f"{_RUNS} WHERE id = ?", (identity,))
         try:
-            return self._shown(rows.run_of(row))
+            return self._shown(rows.run_of(row), row)
         except rows.Damaged:
             raise StoreFailure(damaged_run(identity)) from None
 
@@ -125,14 +151,11 @@ class Store:
         with a sentence about it. Raises `StoreFailure`.
         """
         where, values = ("", ()) if workflow is None else ("WHERE workflow = ?", (workflow,))
-        found = self._rows(
-            f"SELECT {rows.RUN_COLUMNS} FROM runs {where} ORDER BY started DESC, id LIMIT ?",  # noqa: S608
-            (*values, limit),
-        )
+        found = self._rows(f"{_RUNS} {where} ORDER BY started DESC, id LIMIT ?", (*values, limit))
         shown: list[RunRecord] = []
         for row in found:
             try:
-                shown.append(self._shown(rows.run_of(row)))
+                shown.append(self._shown(rows.run_of(row), row))
             except rows.Damaged:
                 report(damaged_run(row[0]))
         return shown
@@ -140,35 +163,46 @@ class Store:
     def nodes(self, run: str, report: Report = _ignore) -> list[NodeRecord]:
         """How the nodes of a run ended, in that order; damaged records as in `runs`. Raises `StoreFailure`."""
         definitions: dict[str, Any] = {}
-        for (body,) in self._rows(f"SELECT body FROM definitions WHERE run = {_NUMBER}", (run,)):  # noqa: S608
+        for (body,) in self._rows(_DEFINITIONS_OF, {"run": run, "part": DEFINITIONS}):
             try:
                 definitions = rows.definitions_of(body)
             except rows.Damaged:
                 report(f"The definitions of the nodes of run {run} are damaged in the journal. {_REMEDY.format(run)}")
-        ended: dict[str, NodeRecord] = {}
+        ended: dict[Visit, NodeRecord] = {}
         for (several,) in self._rows(f"SELECT several FROM nodes WHERE run = {_NUMBER} ORDER BY number", (run,)):  # noqa: S608
             # A node that was resumed, or failed and went on, is there again: the last counts.
             try:
-                ended.update((node.node, node) for node in rows.nodes_of(several, definitions))
+                ended.update((node.visit, node) for node in rows.nodes_of(several, definitions))
             except rows.Damaged:
                 report(f"Results of some nodes of run {run} are damaged in the journal. {_REMEDY.format(run)}")
-        return sorted(ended.values(), key=lambda node: node.ended)
+        found = sorted(ended.values(), key=lambda node: node.ended)
+        if any(rows.UNKNOWN in node.sources for node in found):
+            # An older version did not note who answered: where no model was asked, that much is known.
+            asked = {call.key.visit for call in self.calls(run) if call.kind == "model"}
+            found = [
+                replace(node, sources=()) if node.status == "finished" and node.visit not in asked else node
+                for node in found
+            ]
+        return found
 
     def calls(self, run: str, node: str | None = None, report: Report = _ignore) -> list[CallRecord]:
-        """The calls of a run, or of one of its nodes, in the order they finished; damaged records as in `runs`. Raises
+        """The calls of a run, or of one visit by its name, in the order they finished; damaged records as in `runs`. Raises
         `StoreFailure`.
         """
-        where, values = ("", ()) if node is None else ("AND node = ?", (node,))
+        where, values = ("", ()) if node is None else ("AND (node = ? OR path <> '' OR redo <> 0)", (node,))
         found = self._rows(
             f"SELECT {rows.CALL_COLUMNS} FROM calls WHERE run = {_NUMBER} {where} ORDER BY number",  # noqa: S608
             (run, *values),
         )
         calls: list[CallRecord] = []
         for row in found:
+            place = Visit(row[0], row[4], row[5]).name
+            if node not in (None, place):
+                continue
             try:
                 calls.append(rows.call_of(row))
             except rows.Damaged:
-                report(f"A call of node {row[0]} in run {run} is damaged in the journal. {_REMEDY.format(run)}")
+                report(f"A call of node {place} in run {run} is damaged in the journal. {_REMEDY.format(run)}")
         return calls
 
     def answered_by_others(self, run: str, endpoint: str) -> list[tuple[str, str]]:
@@ -178,17 +212,23 @@ class Store:
         """
         given: dict[tuple[Any, ...], dict[str, None]] = {}
         for *key, by in self._rows(
-            f"SELECT node, sample, step, attempt, request_hash, endpoint FROM calls WHERE run = {_NUMBER}"  # noqa: S608
+            f"SELECT node, path, redo, sample, step, attempt, request_hash, endpoint FROM calls WHERE run = {_NUMBER}"  # noqa: S608
             " AND kind = 'model' ORDER BY number",
             (run,),
         ):
             given.setdefault(tuple(key), {})[by] = None
-        others = [(key[0], by) for key, all_by in given.items() if endpoint not in all_by for by in all_by]
+        others = [
+            (Visit(*key[:3]).name, by) for key, all_by in given.items() if endpoint not in all_by for by in all_by
+        ]
         return list(dict.fromkeys(others))
 
     def lost(self, run: str) -> list[tuple[str, str, str]]:
-        """Calls without a result: node, step and why. Raises `StoreFailure`."""
-        return self._rows(f"SELECT node, step, why FROM lost WHERE run = {_NUMBER} ORDER BY number", (run,))  # noqa: S608
+        """Calls without a result: node (or visit), step and why. Raises `StoreFailure`."""
+        found = self._rows(
+            f"SELECT node, path, redo, step, why FROM lost WHERE run = {_NUMBER} ORDER BY number",  # noqa: S608
+            (run,),
+        )
+        return [(Visit(*visit).name, step, why) for *visit, step, why in found]
 
     def request_cancel(self, run: str) -> bool:
         """Ask the process that works on a run to end it; False where none does. Raises `StoreFailure`, `UsageFailure`."""
@@ -200,7 +240,7 @@ class Store:
                     "UPDATE runs SET status = 'cancelled' WHERE id = ? AND status = 'running'", (identity,)
                 )
                 return False
-            database.execute("UPDATE leases SET cancel = 1 WHERE run = ?", (identity,))
+            database.execute("UPDATE holders SET cancel = 1 WHERE run = ?", (identity,))
             return True
 
         asked: bool = self._writer.now(work)
@@ -231,13 +271,18 @@ class Store:
         self._writer.flush()
         self._database.close()
 
-    def _shown(self, run: RunRecord) -> RunRecord:
+    def _journal(self, run: str, number: int, holder: lease.Holder) -> SqliteJournal:
+        return SqliteJournal(self._writer, run, number, holder, self.cache.writer)
+
+    def _shown(self, run: RunRecord, row: Sequence[Any]) -> RunRecord:
         """The run as it is now: what one that has no end yet used is counted from its calls; and one that no living process
-        works on isn't running, whatever its row says: its process died.
+        works on isn't running, whatever its ``row`` says: its process died.
         """
         if run.ended is None:
             usage, sources = self._counted(run.id)
             run = replace(run, usage=usage, sources=sources)
+        elif row[_SOURCES] is None:
+            run = replace(run, sources=self._counted(run.id)[1])
         if run.status != "running":
             return run
         try:
@@ -264,7 +309,7 @@ class Store:
             spent += rows.usage_or_unknown(usage)
         return spent, tuple(sources)
 
-    def _rows(self, sql: str, values: tuple[Any, ...]) -> list[Any]:
+    def _rows(self, sql: str, values: tuple[Any, ...] | Mapping[str, Any]) -> list[Any]:
         self._writer.flush()
         try:
             return self._database.execute(sql, values).fetchall()
@@ -275,53 +320,6 @@ class Store:
 def damaged_run(run: str) -> str:
     """The sentence about a run whose record can't be read."""
     return f"The record of run {run} is damaged in the journal. {_REMEDY.format(run)}"
-
-
-def connect(path: str) -> sqlite3.Connection:
-    """A connection with the tables there. Raises `StoreFailure`."""
-    try:
-        database = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
-        database.text_factory = _text
-        database.execute("PRAGMA foreign_keys = ON")
-        if database.execute("PRAGMA user_version").fetchone()[0] == 0:
-            database.execute("PRAGMA auto_vacuum = INCREMENTAL")
-        database.execute("PRAGMA journal_mode = WAL")
-        # A committed row survives the death of the process; after a loss of power the last ones may be gone, none half.
-        database.execute("PRAGMA synchronous = NORMAL")
-        # Keys of answers are spread over their index: of a great cache more than the usual 2 MB is in use.
-        database.execute("PRAGMA cache_size = -16000")
-    except sqlite3.Error as problem:
-        raise explained(problem) from problem
-
-    def work(database: sqlite3.Connection) -> None:
-        version = database.execute("PRAGMA user_version").fetchone()[0]
-        if version > VERSION:
-            raise StoreFailure(
-                "The journal was written by a newer Merrow; update this one, or name another state folder."
-            )
-        if 0 < version < VERSION:
-            raise StoreFailure(
-                "The journal was written before Merrow's first release, in a form of its own; move the file away to begin a"
-                " new one (merrow doctor says where)."
-            )
-        if version == 0:
-            for statement in TABLES.split(";"):
-                database.execute(statement)
-            database.execute(f"PRAGMA user_version = {VERSION}")
-
-    in_transaction(database, work)
-    database.execute(f"PRAGMA busy_timeout = {int(BUSY * 1000)}")  # from here on `in_transaction` waits
-    return database
-
-
-def _text(stored: bytes) -> str:
-    """A text of the database. Bytes that are no text are read as none, which makes their row damaged; else they would hide
-    all rows that are read with them.
-    """
-    try:
-        return stored.decode()
-    except UnicodeDecodeError:
-        return ""
 
 
 def _set_aside(ballast: Path) -> None:

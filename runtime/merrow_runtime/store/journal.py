@@ -17,26 +17,36 @@ from merrow_runtime.store import rows
 from merrow_runtime.store.cache import kept
 from merrow_runtime.store.contract import CallRecord, NodeRecord, RunStatus
 from merrow_runtime.store.lease import BEAT, Holder
-from merrow_runtime.store.writer import Writer, explained
+from merrow_runtime.store.schema import DEFINITIONS
+from merrow_runtime.store.writer import Statement, Writer, explained
 from merrow_runtime.usage import NOTHING, Usage
 
 _TURN = 0.02
 """Seconds after which a run makes way for others in its event loop."""
 
-_CALL = "INSERT INTO calls VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-_DEFINITIONS = "INSERT OR REPLACE INTO definitions VALUES (?, ?)"
-_NODES = "INSERT INTO nodes VALUES (NULL, ?, ?)"
-_LOST = "INSERT INTO lost VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_PLACES = ", ".join("?" * (rows.CALL_COLUMNS.count(",") + 2))
+_CALL = f"INSERT INTO calls (run, {rows.CALL_COLUMNS}) VALUES ({_PLACES})"  # noqa: S608 (texts of this package)
+_BODY = "INSERT OR IGNORE INTO bodies (hash, body) VALUES (?, ?)"
+_USE = (
+    "INSERT INTO uses (run, part, body) VALUES (?, ?, (SELECT number FROM bodies WHERE hash = ?))"
+    " ON CONFLICT (run, part) DO UPDATE SET body = excluded.body"
+)
+_NODES = "INSERT INTO nodes (run, several) VALUES (?, ?)"
+_LOST = (
+    "INSERT INTO lost (run, node, sample, step, attempt, request_hash, usage, why, at, path, redo)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
 
 
 class SqliteJournal:
     """`merrow_runtime.store.contract.RunJournal` in SQLite. It holds the run's lease until it is closed."""
 
-    def __init__(self, writer: Writer, run: str, number: int, holder: Holder) -> None:
-        """``number`` is the run's in the table of runs."""
+    def __init__(self, writer: Writer, run: str, number: int, holder: Holder, answers: Writer) -> None:
+        """``number`` is the run's in the table of runs; ``answers`` writes to where the cache is, ``writer`` or another."""
         self.run = run
         self._number = number
         self._writer = writer
+        self._answers = answers
         self._holder = holder
         self._cancel = False
         self._lost_lease = False
@@ -52,7 +62,7 @@ class SqliteJournal:
         """
         if self._beating is None:
             self._keep_beating()
-        numbers = self._known.get((key.node, key.sample, key.step, key.attempt, request_hash), {})
+        numbers = self._known.get((*_parts(key), request_hash), {})
         number = max(numbers.values(), default=None) if endpoint is None else numbers.get(endpoint)
         if number is None:
             return None
@@ -71,7 +81,8 @@ class SqliteJournal:
         """Keep the nodes' definitions, with the next commit; and show from here on that the run goes on."""
         if self._beating is None:
             self._keep_beating()
-        self._writer.write_later((_DEFINITIONS, (self._number, definitions)))
+        for statement in sharing(self._number, DEFINITIONS, definitions):
+            self._writer.write_later(statement)
 
     async def record_call(self, call: CallRecord, answer: bytes | None = None, *, alone: bool = False) -> None:
         """Keep a call that finished, and its result under ``answer`` in the cache; returns once both are committed.
@@ -81,20 +92,29 @@ class SqliteJournal:
         if self._beating is None:
             self._keep_beating()
         self._check()
+        elsewhere: asyncio.Future[None] | None = None
         if answer is not None:
-            self._writer.write_later(kept(answer, call.result_text, time.time()))
+            statement = kept(answer, call.result_text, time.time())
+            if self._answers is self._writer:
+                self._writer.write_later(statement)
+            else:
+                # First the answer: where the process dies between the two commits, nobody pays for it again.
+                elsewhere = self._answers.write(statement, at_once=alone)
         done = self._writer.write((_CALL, rows.call_values(self._number, call)), at_once=alone)
         if alone and time.monotonic() - self._yielded > _TURN:
             # Nothing else may have made way: whoever cancels, listens or shows that the run lives must have a turn.
             await asyncio.sleep(0)
             self._yielded = time.monotonic()
-        await done
+        if elsewhere is None:
+            await done
+        else:
+            await asyncio.gather(elsewhere, done)
 
     async def record_lost(self, key: CallKey, request_hash: str, usage: Usage, why: str) -> None:
         """Count a call that may have been paid and has no result. Raises `StoreFailure`."""
         values = (self._number, key.node, key.sample, key.step, key.attempt, request_hash, rows.usage_text(usage), why)
         self._check()
-        await self._writer.write((_LOST, (*values, time.time())))
+        await self._writer.write((_LOST, (*values, time.time(), key.path, key.redo)))
 
     async def record_nodes(self, nodes: Sequence[NodeRecord]) -> None:
         """Keep how nodes ended, with the next commit: a node follows from its calls. Raises `StoreFailure`."""
@@ -114,7 +134,7 @@ class SqliteJournal:
         self._check()
         await self._writer.write(
             (
-                "UPDATE runs SET status = ?, ended = ?, outputs = ?, usage = ?, error = ?, seconds = seconds + ?,"
+                "UPDATE runs SET status = ?, ended = ?, outputs = ?, usage = ?, error = ?, seconds = coalesce(seconds, 0) + ?,"
                 " sources = ? WHERE number = ?",
                 (
                     status,
@@ -145,7 +165,7 @@ class SqliteJournal:
                 await self._beating
         with contextlib.suppress(StoreFailure):
             await self._writer.write(
-                ("UPDATE leases SET holder = NULL WHERE run = ? AND holder = ?", (self.run, self._holder.token))
+                ("UPDATE holders SET holder = NULL WHERE run = ? AND holder = ?", (self.run, self._holder.token))
             )
 
     def _check(self) -> None:
@@ -166,17 +186,27 @@ class SqliteJournal:
                 continue  # The next write tells it, to somebody who can act on it.
 
     def _sign(self, database: sqlite3.Connection) -> None:
-        row = database.execute("SELECT holder, cancel, beat FROM leases WHERE run = ?", (self.run,)).fetchone()
+        row = database.execute("SELECT holder, cancel, beat FROM holders WHERE run = ?", (self.run,)).fetchone()
         if row is None or row[0] != self._holder.token:
             self._lost_lease = True
             return
         self._cancel = bool(row[1])
         now = time.time()
         if now - row[2] >= BEAT:
-            database.execute("UPDATE leases SET beat = ? WHERE run = ?", (now, self.run))
+            database.execute("UPDATE holders SET beat = ? WHERE run = ?", (now, self.run))
 
 
-_Key = tuple[str, int, str, int, str]
+_Key = tuple[str, int, str, int, str, int, str]
+
+
+def _parts(key: CallKey) -> tuple[str, int, str, int, str, int]:
+    return key.node, key.sample, key.step, key.attempt, key.path, key.redo
+
+
+def sharing(run: int, part: str, body: str) -> tuple[Statement, Statement]:
+    """What keeps a text, once for all runs, as a part of a run."""
+    key = rows.hash_of(body)
+    return (_BODY, (key, body)), (_USE, (run, part, key))
 
 
 def _known(database: sqlite3.Connection, run: int) -> tuple[dict[_Key, dict[str, int]], Usage]:
@@ -185,13 +215,14 @@ def _known(database: sqlite3.Connection, run: int) -> tuple[dict[_Key, dict[str,
     known: dict[_Key, dict[str, int]] = {}
     try:
         for row in database.execute(
-            "SELECT node, sample, step, attempt, request_hash, number, usage, origin, endpoint FROM calls WHERE run = ?"
-            " ORDER BY number",
+            "SELECT node, sample, step, attempt, path, redo, request_hash, number, usage, origin, endpoint FROM calls"
+            " WHERE run = ? ORDER BY number",
             (run,),
         ):
-            known.setdefault(row[:5], {})[row[8]] = row[5]
-            if row[7] == "endpoint":
-                spent += rows.usage_or_unknown(row[6])
+            *_, number, usage, origin, endpoint = row
+            known.setdefault(row[:7], {})[endpoint] = number
+            if origin == "endpoint":
+                spent += rows.usage_or_unknown(usage)
         for (usage,) in database.execute("SELECT usage FROM lost WHERE run = ?", (run,)):
             spent += rows.usage_or_unknown(usage)
     except sqlite3.Error as problem:

@@ -37,7 +37,7 @@ class Holder:
 
 def take(database: sqlite3.Connection, run: str, holder: Holder) -> None:
     """Take a run for ``holder``, inside a transaction. Raises `StoreFailure` where another process works on it."""
-    row = database.execute("SELECT holder, host, pid, born, beat FROM leases WHERE run = ?", (run,)).fetchone()
+    row = database.execute("SELECT holder, host, pid, born, beat FROM holders WHERE run = ?", (run,)).fetchone()
     if row is not None and row[0] is not None:
         _, host, pid, born, beat = row
         if _alive(host, pid, born, beat):
@@ -45,15 +45,23 @@ def take(database: sqlite3.Connection, run: str, holder: Holder) -> None:
                 f"Run {run} is being worked on by process {pid} on {host}; wait for it, or stop it with: merrow cancel {run}"
             )
     database.execute(
-        "INSERT OR REPLACE INTO leases (run, holder, host, pid, born, beat, cancel) VALUES (?, ?, ?, ?, ?, ?, 0)",
+        "INSERT OR REPLACE INTO holders (run, holder, host, pid, born, beat, cancel) VALUES (?, ?, ?, ?, ?, ?, 0)",
         (run, holder.token, holder.host, holder.pid, holder.born, time.time()),
     )
 
 
 def is_held(database: sqlite3.Connection, run: str) -> bool:
     """Whether a living process works on a run."""
-    row = database.execute("SELECT holder, host, pid, born, beat FROM leases WHERE run = ?", (run,)).fetchone()
+    row = database.execute("SELECT holder, host, pid, born, beat FROM holders WHERE run = ?", (run,)).fetchone()
     return row is not None and row[0] is not None and _alive(*row[1:])
+
+
+def older_worker(database: sqlite3.Connection) -> tuple[str, str, int] | None:
+    """In a journal from before version 4, a run that a living process works on, with that process's machine and number;
+    None where there is none.
+    """
+    held = database.execute("SELECT run, host, pid, born, beat FROM leases WHERE holder IS NOT NULL").fetchall()
+    return next(((run, host, pid) for run, host, pid, born, beat in held if _alive(host, pid, born, beat)), None)
 
 
 def _alive(host: str, pid: int, born: str, beat: float) -> bool:

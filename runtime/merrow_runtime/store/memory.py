@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from merrow_runtime.store.database import Store, connect
+from merrow_runtime.store.database import Store
+from merrow_runtime.store.opening import connect
 
 
 class MemoryStore(Store):

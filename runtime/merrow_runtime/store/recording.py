@@ -1,7 +1,7 @@
 """Recordings: a run's calls in a file of JSON lines, to repeat it offline.
 
-The first line is a header, each further one a call. A call is found by node, sample, step, attempt and request, so the
-order in which answers arrive does not matter.
+The first line is a header, each further one a call. A call is found by its visit, sample, step, attempt and request, so
+the order in which answers arrive does not matter. ``path`` and ``redo`` of the visit are written where they say something.
 """
 
 from __future__ import annotations
@@ -60,6 +60,8 @@ class Recorder:
         self._line(
             {
                 "node": key.node,
+                **({"path": key.path} if key.path else {}),
+                **({"redo": key.redo} if key.redo else {}),
                 "sample": key.sample,
                 "step": key.step,
                 "attempt": key.attempt,
@@ -119,7 +121,7 @@ class Replay:
         call = self._calls.get((key, request_hash))
         if call is not None:
             return call
-        where = f"node {key.node}, step {key.step!r}"
+        where = f"node {key.visit.name}, step {key.step!r}"
         if key.sample:
             where += f", sample {key.sample + 1}"
         if key.attempt:
@@ -149,8 +151,16 @@ def _model(content: Mapping[str, Any]) -> str:
 
 def _call(path: Path, number: int, content: Mapping[str, Any]) -> CallRecord:
     try:
+        key = CallKey(
+            content["node"],
+            content["sample"],
+            content["step"],
+            content["attempt"],
+            content.get("path", ""),
+            content.get("redo", 0),
+        )
         return CallRecord(
-            CallKey(content["node"], content["sample"], content["step"], content["attempt"]),
+            key,
             content["kind"],
             content["request_hash"],
             text_of(content["request"]),

@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from merrow_runtime.provenance import Source
+from merrow_runtime.provenance import UNKNOWN_ORIGIN, Source
 from merrow_runtime.requests import CallKey
 from merrow_runtime.store.contract import CallRecord, NodeRecord, RunRecord
+from merrow_runtime.store.schema import WORKFLOW
 from merrow_runtime.usage import Usage
 from merrow_runtime.values import number_text
 
 RUN_COLUMNS = "id, workflow, status, started, ended, seconds, usage, sources, error, parent, snapshot, outputs"
+"""Of a run; to be read, followed by the text of its workflow's snapshot where that stands apart."""
+
+UNKNOWN = Source(UNKNOWN_ORIGIN, "")
+"""Who answered, where an older version did not note it."""
+
+_HASH_BYTES = 16
+
 _MICROSECONDS = 1e6
 """Of a second: whole ones are written and read in a sixth of the time of a fraction."""
 
 CALL_COLUMNS = (
-    "node, sample, step, attempt, request_hash, kind, usage, usable, origin, endpoint, model, started, seconds, request,"
-    " result"
+    "node, sample, step, attempt, path, redo, request_hash, kind, usage, usable, origin, endpoint, model, started, seconds,"
+    " request, result"
 )
 
 
@@ -28,7 +37,7 @@ class Damaged(Exception):  # noqa: N818 (a state of a row)
 
 
 def run_values(run: RunRecord) -> tuple[Any, ...]:
-    """In the order of `RUN_COLUMNS`."""
+    """In the order of `RUN_COLUMNS`; the snapshot is without the workflow, which runs share, see `workflow_text`."""
     return (
         run.id,
         storable(run.workflow),
@@ -40,28 +49,36 @@ def run_values(run: RunRecord) -> tuple[Any, ...]:
         text_of(run.sources),
         storable(run.error),
         run.parent,
-        text_of(run.snapshot),
+        text_of({name: part for name, part in run.snapshot.items() if name != WORKFLOW}),
         None if run.outputs is None else text_of(run.outputs),
     )
 
 
+def workflow_text(run: RunRecord) -> str | None:
+    """The snapshot of its workflow, where it has one."""
+    return text_of(run.snapshot[WORKFLOW]) if WORKFLOW in run.snapshot else None
+
+
 def run_of(row: Sequence[Any]) -> RunRecord:
-    """The inverse of `run_values`. Raises `Damaged`."""
-    identity, workflow, status, started, ended, seconds, usage, sources, error, parent, snapshot, outputs = row
+    """The inverse of `run_values` and `workflow_text`. Raises `Damaged`."""
+    identity, workflow, status, started, ended, seconds, usage, sources, error, parent, snapshot, outputs, shared = row
     with _reading():
+        kept = _object(snapshot)
+        if seconds is None:  # before version 3: from its begin to its end
+            seconds = 0.0 if ended is None else max(0.0, ended - started)
         return RunRecord(
             identity,
             workflow,
             status,
             started,
             ended,
-            _object(snapshot),
+            kept if shared is None else {WORKFLOW: _object(shared), **kept},
             None if outputs is None else _object(outputs),
             usage_of(usage),
             error,
             parent,
             float(seconds),
-            sources_of(json.loads(sources)),
+            () if sources is None else sources_of(json.loads(sources)),
         )
 
 
@@ -74,6 +91,8 @@ def call_values(run: int, call: CallRecord) -> tuple[Any, ...]:
         key.sample,
         key.step,
         key.attempt,
+        key.path,
+        key.redo,
         call.request_hash,
         call.kind,
         usage_text(call.usage),
@@ -90,13 +109,13 @@ def call_values(run: int, call: CallRecord) -> tuple[Any, ...]:
 
 def call_of(row: Sequence[Any]) -> CallRecord:
     """A row of `CALL_COLUMNS`. Raises `Damaged`."""
-    node, sample, step, attempt, request_hash, kind, usage, usable, origin, endpoint, model, *rest = row
+    node, sample, step, attempt, path, redo, request_hash, kind, usage, usable, origin, endpoint, model, *rest = row
     started, seconds, request, result = rest
     with _reading():
         _object(request)
         _object(result)
         return CallRecord(
-            CallKey(node, sample, step, attempt),
+            CallKey(node, sample, step, attempt, path, redo),
             kind,
             request_hash,
             request,
@@ -106,7 +125,7 @@ def call_of(row: Sequence[Any]) -> CallRecord:
             origin,
             float(started),
             float(seconds),
-            endpoint,
+            endpoint if kind == "model" else "",
             model,
         )
 
@@ -129,6 +148,7 @@ def nodes_text(nodes: Iterable[NodeRecord]) -> str:
                 node.memory,
                 node.sources,
                 node.why_no_call,
+                *((node.path, node.redo) if node.path or node.redo else ()),
             )
             for node in nodes
         ]
@@ -136,15 +156,20 @@ def nodes_text(nodes: Iterable[NodeRecord]) -> str:
 
 
 def nodes_of(several: str, definitions: Mapping[str, Any]) -> list[NodeRecord]:
-    """The inverse of `nodes_text`; ``definitions`` are those of the run by node. Raises `Damaged`."""
+    """The inverse of `nodes_text`; ``definitions`` are those of the run by node. Of nodes with an operator that were
+    written before version 3 the source is one that is not known. Raises `Damaged`.
+    """
     with _reading():
         return [_node(values, definitions) for values in json.loads(several)]
 
 
 def _node(values: Sequence[Any], definitions: Mapping[str, Any]) -> NodeRecord:
-    node, status, key, outputs, usage, started, ended, error, chosen, inputs, memory, sources, why_no_call = values
+    node, status, key, outputs, usage, started, ended, error, chosen, inputs, memory, *later = values
+    # What an older version had no place for.
+    missing = [() if key is None else (UNKNOWN,), None, "", 0][len(later) :]
+    sources, why_no_call, path, redo = later + missing
     return NodeRecord(
-        node,
+        str(node),
         status,
         key,
         None if outputs is None else dict(outputs),
@@ -158,7 +183,14 @@ def _node(values: Sequence[Any], definitions: Mapping[str, Any]) -> NodeRecord:
         tuple(memory),
         sources_of(sources),
         why_no_call,
+        str(path),
+        int(redo),
     )
+
+
+def hash_of(body: str) -> bytes:
+    """What a text that runs share is found by."""
+    return hashlib.sha256(body.encode()).digest()[:_HASH_BYTES]
 
 
 def definitions_of(text: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The tables of the journal.
+"""The tables of the journal, and how those of an older one become them.
 
 Rows are numbered in the order they came, and a number is all that binds those of a run together: what is written while a
 run goes on is put at the end of tables and of indices, and touches few pages.
@@ -6,18 +6,43 @@ run goes on is put at the end of tables and of indices, and touches few pages.
 
 from __future__ import annotations
 
-VERSION = 3
+import sqlite3
+from collections.abc import Iterator
+
+from merrow_runtime.provenance import UNKNOWN_ORIGIN
+
+VERSION = 4
 """Stands in the file; a file with a greater one was written by a newer Merrow."""
 
-TABLES = """
+OLDEST = 2
+"""The oldest version that can be carried over: the first one that was released."""
+
+_BODIES = """
+CREATE TABLE bodies (
+    number INTEGER PRIMARY KEY, hash BLOB NOT NULL UNIQUE, body TEXT NOT NULL
+);
+CREATE TABLE uses (
+    run INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE, part TEXT NOT NULL,
+    body INTEGER NOT NULL REFERENCES bodies, PRIMARY KEY (run, part)
+) WITHOUT ROWID;
+CREATE INDEX uses_of_body ON uses (body);
+CREATE TRIGGER use_ends AFTER DELETE ON uses BEGIN
+    DELETE FROM bodies WHERE number = old.body AND NOT EXISTS (SELECT 1 FROM uses WHERE body = old.body);
+END;
+CREATE TRIGGER use_changes AFTER UPDATE OF body ON uses WHEN old.body <> new.body BEGIN
+    DELETE FROM bodies WHERE number = old.body AND NOT EXISTS (SELECT 1 FROM uses WHERE body = old.body);
+END;
+"""
+
+TABLES = f"""
 CREATE TABLE runs (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
     id TEXT NOT NULL UNIQUE, workflow TEXT NOT NULL, status TEXT NOT NULL, started REAL NOT NULL, ended REAL,
-    seconds REAL NOT NULL, usage TEXT NOT NULL, sources TEXT NOT NULL, error TEXT, parent TEXT,
+    seconds REAL, usage TEXT NOT NULL, sources TEXT, error TEXT, parent TEXT,
     snapshot TEXT NOT NULL, outputs TEXT
 );
 CREATE INDEX runs_by_start ON runs (started);
-CREATE TABLE leases (
+CREATE TABLE holders (
     run TEXT PRIMARY KEY REFERENCES runs (id) ON DELETE CASCADE,
     holder TEXT, host TEXT, pid INTEGER, born TEXT, beat REAL, cancel INTEGER NOT NULL DEFAULT 0
 ) WITHOUT ROWID;
@@ -27,6 +52,7 @@ CREATE TABLE definitions (
 CREATE TABLE calls (
     number INTEGER PRIMARY KEY, run INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE,
     node TEXT NOT NULL, sample INTEGER NOT NULL, step TEXT NOT NULL, attempt INTEGER NOT NULL, request_hash TEXT NOT NULL,
+    path TEXT NOT NULL, redo INTEGER NOT NULL,
     kind TEXT NOT NULL, usage TEXT NOT NULL, usable INTEGER NOT NULL, origin TEXT NOT NULL, endpoint TEXT NOT NULL,
     model TEXT NOT NULL, started REAL NOT NULL, seconds REAL NOT NULL, request TEXT NOT NULL, result TEXT NOT NULL
 );
@@ -34,7 +60,7 @@ CREATE INDEX calls_of_run ON calls (run);
 CREATE TABLE lost (
     number INTEGER PRIMARY KEY, run INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE,
     node TEXT NOT NULL, sample INTEGER NOT NULL, step TEXT NOT NULL, attempt INTEGER NOT NULL, request_hash TEXT NOT NULL,
-    usage TEXT NOT NULL, why TEXT NOT NULL, at REAL NOT NULL
+    usage TEXT NOT NULL, why TEXT NOT NULL, at REAL NOT NULL, path TEXT NOT NULL DEFAULT '', redo INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX lost_of_run ON lost (run);
 CREATE TABLE nodes (
@@ -47,7 +73,46 @@ CREATE TABLE answers (
 CREATE TABLE dialects (
     origin TEXT NOT NULL, model TEXT NOT NULL, learned TEXT NOT NULL, PRIMARY KEY (origin, model)
 ) WITHOUT ROWID;
-"""
+{_BODIES}"""
 """The number of a run that was deleted is never given again. ``nodes.several`` holds nodes that were written together.
 ``answers`` are in the order of their last use. Long columns come last: what is before them is read without them.
+
+``bodies`` has texts that runs share, by the hash of each, once: ``uses`` says for which part of a run each stands
+(`WORKFLOW`, `DEFINITIONS`), and a text that no run uses any more goes with its last use. Runs of journals before version 4
+have the workflow in their ``snapshot`` and their nodes' definitions in ``definitions``. ``seconds`` and ``sources`` are
+NULL where an older version did not note them.
 """
+
+WORKFLOW, DEFINITIONS = "workflow", "definitions"
+"""The parts of a run that stand in ``bodies``: the snapshot of its workflow, and the definitions of its nodes."""
+
+STEPS = {
+    2: f"""
+ALTER TABLE runs ADD COLUMN seconds REAL;
+ALTER TABLE runs ADD COLUMN sources TEXT;
+ALTER TABLE calls ADD COLUMN endpoint TEXT NOT NULL DEFAULT '{UNKNOWN_ORIGIN}';
+ALTER TABLE calls ADD COLUMN model TEXT NOT NULL DEFAULT '';
+""",
+    3: f"""
+ALTER TABLE leases RENAME TO holders;
+ALTER TABLE calls ADD COLUMN path TEXT NOT NULL DEFAULT '';
+ALTER TABLE calls ADD COLUMN redo INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE lost ADD COLUMN path TEXT NOT NULL DEFAULT '';
+ALTER TABLE lost ADD COLUMN redo INTEGER NOT NULL DEFAULT 0;
+{_BODIES}""",
+}
+"""What turns a journal of each older version into one of the next: columns and tables come, and no row is written again.
+
+``leases`` has another name since version 4: an older Merrow that has the file open takes no run any more, and so pays for no
+call that it could not write down.
+"""
+
+
+def statements(script: str) -> Iterator[str]:
+    """The statements of a script of this module, to be executed one by one in the caller's transaction."""
+    pending = ""
+    for part in script.split(";"):
+        pending += f"{part};"
+        if sqlite3.complete_statement(pending):  # a trigger has semicolons within
+            yield pending
+            pending = ""

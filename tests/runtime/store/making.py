@@ -22,10 +22,12 @@ def run(identity: str = "run-1", **changes: object) -> RunRecord:
     return RunRecord(identity, **{**fields, **changes})  # type: ignore[arg-type]
 
 
-def call(node: str = "SOLVE", number: int = 0, text: str = "42", **changes: object) -> CallRecord:
+def call(
+    node: str = "SOLVE", number: int = 0, text: str = "42", path: str = "", redo: int = 0, **changes: object
+) -> CallRecord:
     fields: dict[str, object] = {"usage": PAID}
     return CallRecord(
-        CallKey(node, 0, f"answer {number}"),
+        CallKey(node, 0, f"answer {number}", 0, path, redo),
         "model",
         f"hash {number}",
         json.dumps({"messages": [{"role": "user", "content": "6 * 7?"}]}),

@@ -27,7 +27,6 @@ COLUMNS = {
     "calls": ("request", "result", "usage"),
     "lost": ("usage",),
     "nodes": ("several",),
-    "definitions": ("body",),
     "answers": ("reply",),
     "dialects": ("learned",),
 }
@@ -54,10 +53,10 @@ async def made(store: Store, endpoint: FakeEndpoint) -> str:
 
 
 def damage(store: Store, table: str, column: str, value: str | bytes, run: str | None = None) -> None:
-    """Put something else into a column: of the rows of one run, or of all."""
-    which = {"runs": "id = ?", "answers": "1", "dialects": "1"}.get(
-        table, "run = (SELECT number FROM runs WHERE id = ?)"
-    )
+    """Put something else into a column: of the rows of one run, or of all. Of what runs share, the nodes' definitions."""
+    number = "(SELECT number FROM runs WHERE id = ?)"
+    shared = f"number = (SELECT body FROM uses WHERE run = {number} AND part = 'definitions')"  # noqa: S608
+    which = {"runs": "id = ?", "answers": "1", "dialects": "1", "bodies": shared}.get(table, f"run = {number}")
     cast = "CAST(? AS TEXT)" if isinstance(value, bytes) else "?"
     parameters = (value,) if which == "1" else (value, run)
     in_transaction(
@@ -164,7 +163,7 @@ async def test_of_a_paid_call_with_damaged_usage_the_cost_is_unknown_and_never_n
 
 async def test_results_whose_definitions_are_damaged_are_asked_about_too(store: Store) -> None:
     first = await made(store, FakeEndpoint(said))
-    damage(store, "definitions", "body", "{", first)
+    damage(store, "bodies", "body", "{", first)
     options = RunOptions(from_run=first)
     with pytest.raises(ForeignResults):
         merrow_runtime.start(
@@ -180,7 +179,8 @@ async def test_a_run_without_an_end_is_counted_from_its_calls(store: Store) -> N
     with sqlite3.connect(store.path or "") as database:
         database.execute("UPDATE runs SET status = 'running', ended = NULL, usage = '[0,0,0,0.0,0]', sources = '[]'")
         database.execute(
-            "INSERT INTO lost VALUES (NULL, (SELECT number FROM runs), 'C', 0, 'answer', 1, 'h', '[7,2,1,null,1]', 'x', 0)"
+            "INSERT INTO lost (run, node, sample, step, attempt, request_hash, usage, why, at)"
+            " VALUES ((SELECT number FROM runs), 'C', 0, 'answer', 1, 'h', '[7,2,1,null,1]', 'x', 0)"
         )
     dead = store.run(run)
     assert (dead.status, dead.sources) == ("failed", before.sources)

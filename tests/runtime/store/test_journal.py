@@ -156,7 +156,7 @@ async def test_a_process_that_slept_too_long_and_lost_its_run_writes_nothing_mor
     journal = store.begin(run())
     await journal.recall(call().key, "x")
     with sqlite3.connect(path) as database:
-        database.execute("UPDATE leases SET beat = 0")
+        database.execute("UPDATE holders SET beat = 0")
     _, taken = other.take("run-1")
     async with asyncio.timeout(30):
         with pytest.raises(StoreFailure, match="taken over"):  # noqa: PT012

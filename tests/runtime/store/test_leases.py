@@ -29,7 +29,7 @@ async def test_a_process_that_lost_its_run_writes_nothing_of_any_kind(path: Path
     journal = store.begin(run())
     await journal.recall(call().key, "x")
     with sqlite3.connect(path) as database:
-        database.execute("UPDATE leases SET beat = 0")
+        database.execute("UPDATE holders SET beat = 0")
     _, taken = other.take("run-1")
     async with asyncio.timeout(30):
         with pytest.raises(StoreFailure, match="taken over"):  # noqa: PT012
@@ -66,7 +66,7 @@ async def test_another_process_with_the_number_of_the_holder_does_not_hold_its_r
     if born is None:
         born = Path(f"/proc/{sleeper.pid}/stat").read_text().rpartition(")")[2].split()[19]
     with sqlite3.connect(path) as database:
-        database.execute("UPDATE leases SET pid = ?, born = ?", (sleeper.pid, born))
+        database.execute("UPDATE holders SET pid = ?, born = ?", (sleeper.pid, born))
     assert store.run("run-1").status == ("running" if held else "failed")
     assert store.request_cancel("run-1") is held
     await journal.close()
@@ -83,11 +83,11 @@ async def test_a_zombie_holds_nothing(path: Path) -> None:
     ended.stdout.read()  # closed with the process, which nobody has waited for
     os.waitid(os.P_PID, ended.pid, os.WEXITED | os.WNOWAIT)
     with sqlite3.connect(path) as database:
-        database.execute("UPDATE leases SET pid = ?, born = ''", (ended.pid,))
+        database.execute("UPDATE holders SET pid = ?, born = ''", (ended.pid,))
     # Without a time of birth only the number tells, and the number is still taken.
     assert store.run("run-1").status == "running"
     with sqlite3.connect(path) as database:
-        database.execute("UPDATE leases SET born = '12345'")
+        database.execute("UPDATE holders SET born = '12345'")
     assert store.run("run-1").status == "failed"
     await journal.close()
     ended.wait()
@@ -100,7 +100,7 @@ async def test_a_holder_elsewhere_is_known_by_its_heartbeat_alone(path: Path, ag
     journal = store.begin(run())
     with sqlite3.connect(path) as database:
         database.execute(
-            "UPDATE leases SET host = 'elsewhere', pid = 2147483646, beat = strftime('%s', 'now') - ?", (age,)
+            "UPDATE holders SET host = 'elsewhere', pid = 2147483646, beat = strftime('%s', 'now') - ?", (age,)
         )
     assert (store.run("run-1").status == "running") is held
     await journal.close()

@@ -1,0 +1,31 @@
+"""What runs are called in a journal."""
+
+from __future__ import annotations
+
+import re
+import secrets
+
+from merrow_runtime.errors import UsageFailure
+
+_LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"
+"""Of 5 bits each, without those that are taken for others."""
+
+_LENGTH = 13
+"""Letters for 64 bits."""
+
+_NAME = re.compile(r"[^\W_][\w.:/@+=-]{0,199}")
+
+
+def new_id() -> str:
+    """An id of its own for a run: 64 random bits as 13 digits and small letters."""
+    bits = secrets.randbits(64)
+    return "".join(_LETTERS[bits >> 5 * place & 31] for place in range(_LENGTH))
+
+
+def check_name(name: str) -> None:
+    """Raise `UsageFailure` where a run can't be called so."""
+    if _NAME.fullmatch(name) is None:
+        raise UsageFailure(
+            f"A run can't be named {name!r}: begin with a letter or a digit, and go on with up to 199 letters, digits and"
+            " characters of . _ - : / @ + ="
+        )

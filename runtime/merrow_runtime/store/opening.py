@@ -1,0 +1,84 @@
+"""A connection to a journal, with the tables of this version there: made, or carried over from those of an older one."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+
+from merrow_runtime.errors import StoreFailure
+from merrow_runtime.store import lease
+from merrow_runtime.store.schema import OLDEST, STEPS, TABLES, VERSION, statements
+from merrow_runtime.store.writer import BUSY, PATIENCE, explained, in_transaction
+
+_LOOK = 0.1
+"""Seconds between two looks at whether an older Merrow still works on a run."""
+
+
+def connect(path: str) -> sqlite3.Connection:
+    """A connection to the journal at ``path``, which is carried over where an older version wrote it. Raises `StoreFailure`."""
+    try:
+        database = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
+        database.text_factory = _text
+        database.execute("PRAGMA foreign_keys = ON")
+        if database.execute("PRAGMA user_version").fetchone()[0] == 0:
+            database.execute("PRAGMA auto_vacuum = INCREMENTAL")
+        database.execute("PRAGMA journal_mode = WAL")
+        # A committed row survives the death of the process; after a loss of power the last ones may be gone, none half.
+        database.execute("PRAGMA synchronous = NORMAL")
+        # Keys of answers are spread over their index: of a great cache more than the usual 2 MB is in use.
+        database.execute("PRAGMA cache_size = -16000")
+    except sqlite3.Error as problem:
+        raise explained(problem) from problem
+    try:
+        _bring_up_to_date(database)
+    except StoreFailure:
+        database.close()
+        raise
+    database.execute(f"PRAGMA busy_timeout = {int(BUSY * 1000)}")  # from here on `in_transaction` waits
+    return database
+
+
+def _bring_up_to_date(database: sqlite3.Connection) -> None:
+    """Make the tables, or change those of an older version, in one transaction; while a process works on a run with an
+    older version, wait for it up to `PATIENCE` seconds.
+    """
+    end = time.monotonic() + PATIENCE
+    while (worker := in_transaction(database, _change)) is not None:
+        if time.monotonic() >= end:
+            run, host, pid = worker
+            raise StoreFailure(
+                f"The journal of runs is from an older Merrow, and process {pid} on {host} still works on run {run} with it;"
+                " try again when that has ended."
+            )
+        time.sleep(_LOOK)
+
+
+def _change(database: sqlite3.Connection) -> tuple[str, str, int] | None:
+    """Bring the tables up to date, inside a transaction; who works on a run with an older version, where that must wait."""
+    version: int = database.execute("PRAGMA user_version").fetchone()[0]
+    if version > VERSION:
+        raise StoreFailure("The journal was written by a newer Merrow; update this one, or name another state folder.")
+    if 0 < version < OLDEST:
+        raise StoreFailure(
+            "The journal was written before Merrow's first release, in a form of its own; move the file away to begin a"
+            " new one (merrow doctor says where)."
+        )
+    if version == VERSION:
+        return None
+    if version and (worker := lease.older_worker(database)) is not None:
+        return worker
+    for script in (STEPS[number] for number in range(version, VERSION)) if version else (TABLES,):
+        for statement in statements(script):
+            database.execute(statement)
+    database.execute(f"PRAGMA user_version = {VERSION}")
+    return None
+
+
+def _text(stored: bytes) -> str:
+    """A text of the database. Bytes that are no text are read as none, which makes their row damaged; else they would hide
+    all rows that are read with them.
+    """
+    try:
+        return stored.decode()
+    except UnicodeDecodeError:
+        return ""
