@@ -53,6 +53,9 @@ class InternalFailure(NodeFailure):
 _ENDS_THE_RUN = (BudgetFailure, ReplayMiss, StoreFailure, UsageFailure, InternalFailure)
 """Failures that are not a node's own: ``on_error`` says nothing about them."""
 
+_AT_ONCE = 32
+"""Nodes that are begun in one turn of the event loop."""
+
 
 @record(frozen=True, slots=True)
 class Finished:
@@ -114,6 +117,7 @@ class Scheduler:
         self._work = work
         self._watcher = watcher
         self._tasks: set[asyncio.Task[None]] = set()
+        self._begin: deque[Start] = deque()
         self._done: asyncio.Future[None] | None = None
 
     @property
@@ -148,6 +152,7 @@ class Scheduler:
     async def _stop(self) -> None:
         """Cancel what runs, and wait until it has ended."""
         self._frontier.tell(Ended(None))
+        self._begin.clear()
         while self._tasks:
             tasks = list(self._tasks)
             for task in tasks:
@@ -161,29 +166,41 @@ class Scheduler:
         nothing begins.
         """
         pending = deque(consequences)
-        begin: list[Start] = []
+        begin: deque[Start] = deque()
         while pending:
             one = pending.popleft()
             if isinstance(one, Skip):
                 self._watcher.skipped(one.node, one.visit, one.reason)
-            elif one.node.kind == "operator":
+            elif one.node.kind == "operator" or self._frontier.failure is not None:
                 begin.append(one)
-            elif self._frontier.failure is None:
-                pending.extend(self._frontier.tell(self._do(one)))
             else:
-                begin.append(one)
-        if self._frontier.failure is not None:
-            for one in begin:
-                self._frontier.tell(Withdrawn(one.visit))
-            begin = []
-        mine = begin.pop(0) if one_for_me and begin else None
-        loop = asyncio.get_running_loop()
-        for start in begin:
+                pending.extend(self._frontier.tell(self._do(one)))
+        mine = begin.popleft() if one_for_me and begin and self._frontier.failure is None else None
+        if begin:
+            waits = bool(self._begin)
+            self._begin += begin
+            if not waits:
+                self._begin_some()
+        self._end_if_idle()
+        return mine
+
+    def _begin_some(self) -> None:
+        """Begin some of the nodes that can, and the others in the next turns of the loop: so the first calls are on their way
+        while the last nodes are being made ready, and their ends don't come all at once either.
+        """
+        loop, begin = asyncio.get_running_loop(), self._begin
+        if self._frontier.is_over:
+            while begin:
+                self._frontier.tell(Withdrawn(begin.popleft().visit))
+            self._end_if_idle()
+            return
+        for _ in range(min(len(begin), _AT_ONCE)):
+            start = begin.popleft()
             task = loop.create_task(self._run(start), name=start.node.id)
             self._tasks.add(task)
             task.add_done_callback(self._ended)
-        self._end_if_idle()
-        return mine
+        if begin:
+            loop.call_soon(self._begin_some)
 
     def _do(self, start: Start) -> Outcome:
         """The outcome of a node that needs no operator."""
@@ -273,5 +290,5 @@ class Scheduler:
             self._done.cancel()
 
     def _end_if_idle(self) -> None:
-        if not self._tasks and self._done is not None and not self._done.done():
+        if not self._tasks and not self._begin and self._done is not None and not self._done.done():
             self._done.set_result(None)

@@ -63,6 +63,7 @@ class Frontier:
         self._chosen: dict[int, int | None] = {}
         self._why: dict[int, str] = {}
         self._gone = False
+        self._early: dict[int, Gave | Chose | Failed] = {}
         self._left = self.count
         self._ready: deque[int] = deque(handle for handle in graph.order if self._waiting[handle] == 0)
 
@@ -104,24 +105,33 @@ class Frontier:
         return self._go_on([])
 
     def tell(self, outcome: Outcome) -> list[Consequence]:
-        """Take an outcome in; what follows from it, in this order. Each visit has one outcome."""
+        """Take an outcome in; what follows from it, in this order. Each visit has one outcome.
+
+        One that comes before what it was made of is kept until then.
+        """
         consequences: list[Consequence] = []
         if isinstance(outcome, Ended):
             self._ended = outcome
             self.failure = self.failure or outcome.cause
             return consequences
         visit = outcome.visit
-        handle = self.graph.core.handles.get(visit.node, -1)
-        current = handle >= 0 and self._visits[handle] == visit
+        handle = self.graph.core.handles.get(visit.node)
+        known = None if handle is None else self._visits[handle]
         if isinstance(outcome, Withdrawn):
-            if current:
+            if handle is not None and known == visit:
                 self._visits[handle] = None
             if self._past is not None:
                 self._past.forget(visit)
             return consequences
         if self._past is not None:
             self._past.outcomes[visit] = outcome
-        if current and self._told[handle] is None:
+        elif handle is not None and known is None:
+            # Others were told first: it has not begun as far as this frontier knows.
+            if self._standing[handle] == "waiting":
+                self._early[handle] = outcome
+            elif self._standing[handle] == "open":
+                known = self._visits[handle] = visit
+        if handle is not None and known == visit and self._told[handle] is None:
             self._settle(handle, outcome, consequences)
         return self._go_on(consequences)
 
@@ -205,7 +215,12 @@ class Frontier:
             self._standing[handle] = "open"
             inputs = self._arrived(node)
             if past is None:
-                starts.append((node, inputs, None))
+                if handle in self._early:
+                    early = self._early.pop(handle)
+                    self._visits[handle] = early.visit
+                    self._settle(handle, early, consequences)
+                else:
+                    starts.append((node, inputs, None))
                 continue
             key = self._key(node, inputs, past.keys)
             visit = past.begun.get((node.id, key))

@@ -157,6 +157,7 @@ def check(text: WorkflowText) -> Workflow:
         config=text.config,
         fence=text.fence,
         shared=() if text.file is None else _machine(text.file),
+        analysis=text.analysis,
     )
 
 
