@@ -32,11 +32,14 @@ class Trial:
         self.running: dict[Visit, tuple[Start, Key, Told]] = {}
         self.answered: dict[tuple[str, Key], Told] = {}
         self.visits: set[Visit] = set()
+        self.skipped: set[str] = set()
         self.follow(self.frontier.begin())
 
     def follow(self, consequences: list[Consequence]) -> None:
         for one in consequences:
             if isinstance(one, Skip):
+                assert one.node.id not in self.skipped, f"{one.node.id} was told to be skipped before"
+                self.skipped.add(one.node.id)
                 continue
             key = self.key(one)
             assert (one.node.id, key) not in self.answered, f"{one.visit} was made before"
@@ -61,6 +64,7 @@ class Trial:
         """Go on with another graph; of what is obsolete by then some is cancelled."""
         self.graph = graph
         self.follow(self.frontier.replace(graph, self.world.key, self.world.key))
+        self.skipped &= {node.id for node in graph.nodes if self.frontier.standing(node) == "skipped"}
         for visit in self.frontier.obsolete():
             assert visit in self.running
             if self.random.random() < 0.5:
@@ -78,6 +82,7 @@ class Trial:
         state = recomputed(graph, told)
         assert {node.id: frontier.standing(node) for node in graph.nodes} == state.standing
         assert (frontier.failure is not None) == state.failed
+        assert {name for name, how in state.standing.items() if how == "skipped"} == self.skipped
         for node in graph.nodes:
             if node.id in told:
                 inputs = state.inputs[node.id]
