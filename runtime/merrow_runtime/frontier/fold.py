@@ -54,7 +54,6 @@ class Frontier:
         self.graph = graph
         self._layout = layout_of(graph)
         self._live = live_state(graph)
-        self._all_live = not graph.decisions
         count = len(self._layout.waiting)
         self._waiting = self._layout.waiting.copy()
         self._standing: list[Standing] = ["waiting"] * count
@@ -253,7 +252,6 @@ class Frontier:
                 return
             name = outcome.visit.node
             self._why[handle] = f"{name} failed"
-            self._all_live = False
             self._count_down(handle)
             changed = self._live.skip(handle)
             self._leave_empty()
@@ -310,15 +308,14 @@ class Frontier:
     def _arrived(self, node: TypedNode) -> Inputs:
         """What the live edges bring to each port of a node before which all is settled."""
         inputs: Inputs = {}
-        told, alive, all_live = self._told, self._live.alive, self._all_live
+        told, alive = self._told, self._live.alive
         for port, sources in self._layout.fed[node.index]:
             values: list[Given] = []
-            for source, name, output, type_, title, feed, decides in sources:
-                if not all_live and alive(feed) is False:
-                    continue
+            for source, name, output, type_, title, feed in sources:
                 outcome = told[source]
-                if decides:
-                    values += outcome.value if isinstance(outcome, Chose) else ()
+                if isinstance(outcome, Chose):
+                    if alive(feed) is not False:
+                        values += outcome.value
                 elif isinstance(outcome, Gave):
                     outputs = outcome.outputs
                     port_of = output or next(iter(outputs))

@@ -21,7 +21,6 @@ class Source(NamedTuple):
     type: str
     title: str
     feed: Feed
-    decides: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +76,6 @@ def _fed(node: TypedNode, titles: list[str]) -> list[tuple[str, list[Source]]]:
                 feed.type or "Any",
                 titles[source.index],
                 feed_of(edge, feed.port),
-                source.kind == "decision",
             )
             ports.setdefault(feed.port, []).append(brought)
     return list(ports.items())

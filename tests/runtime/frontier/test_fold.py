@@ -7,21 +7,22 @@ from random import Random
 from hypothesis import HealthCheck, assume, event, given, settings
 from hypothesis import strategies as st
 from tests.analysis.decision_workflows import decision_workflows
+from tests.analysis.test_liveness import workflows as with_decisions
 from tests.analysis.workflows import errors, typed, workflow
 from tests.examples import examples
-from tests.runtime.frontier.thought import Told, World, finish, outcome_of, plain, recomputed
+from tests.runtime.frontier.thought import Key, Told, World, finish, outcome_of, plain, recomputed
 from tests.workflows import workflows as of_all_operators
 
-from merrow_analysis.graph.nodes import TypedGraph
+from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.graph.plan import live_state
 from merrow_runtime.errors import BudgetFailure
-from merrow_runtime.frontier import Chose, Ended, Failed, Frontier, Gave, Skip, Start, Withdrawn
+from merrow_runtime.frontier import Chose, Ended, Failed, Frontier, Gave, Inputs, Skip, Start, Withdrawn
 from merrow_runtime.visit import Visit
 
 EXAMPLES = examples(50)
 OFTEN = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
-texts = st.one_of(decision_workflows(), decision_workflows(), of_all_operators())
-worlds = st.builds(World, st.integers(0, 1000), st.sampled_from([0, 0, 15, 40]), st.sampled_from([0, 0, 50]))
+texts = st.one_of(decision_workflows(), with_decisions(), of_all_operators())
+worlds = st.builds(World, st.integers(0, 1000), st.sampled_from([0, 10, 15, 40]), st.sampled_from([0, 50, 100]))
 
 
 def valid(text: str) -> TypedGraph:
@@ -188,3 +189,54 @@ def test_a_failure_that_leaves_an_output_empty_fails_the_run() -> None:
     assert isinstance(skip, Skip)
     assert skip.reason == "A failed"
     assert str(frontier.failure) == "Output RETURN stays empty, since A failed."
+
+
+def test_an_output_that_a_case_leaves_empty_is_no_failure() -> None:
+    graph = typed(workflow("D{which?}:::DecisionOp", "PROBLEM -->|when| D", "PROBLEM -->|value| D", "D -- a --> RETURN",
+                           'B["Custom"]:::CustomOp', "D -- else --> B"))  # fmt: skip
+    frontier = Frontier(graph)
+    (start,) = frontier.begin()
+    (start,) = frontier.tell(Gave(start.visit, {"value": "x"}))
+    skip, other = frontier.tell(Chose(start.visit, 1, start.inputs["value"]))
+    assert isinstance(skip, Skip)
+    assert (skip.node.id, skip.reason) == ("RETURN", "D chose `else`")
+    assert frontier.tell(Gave(other.visit, {"response": "y"})) == []
+    assert frontier.is_over
+    assert frontier.failure is None
+    assert frontier.results == {}
+
+
+def test_a_way_that_was_not_taken_brings_nothing_where_it_joins_another() -> None:
+    graph = typed(workflow("D{which?}:::DecisionOp", "PROBLEM -->|when| D", "PROBLEM -->|value| D", "D -- a --> RETURN",
+                           'B["Custom"]:::CustomOp', "D -- else --> B --> RETURN"))  # fmt: skip
+    for case, giver in ((0, "PROBLEM"), (1, "B")):
+        frontier = Frontier(graph)
+        told = finish(frontier, frontier.begin(), _Always(case), Random(1))
+        assert [node.id for node in graph.nodes if node.id in told] == [
+            node.id for node in graph.nodes if case or node.id != "B"
+        ]
+        assert str(frontier.results["RETURN"]).startswith(giver)
+
+
+class _Always(World):
+    """A world in which every Decision takes the case with this number, which is its seed."""
+
+    def __init__(self, case: int) -> None:
+        super().__init__(case)
+
+    def outcome(self, node: TypedNode, visit: Visit, inputs: Inputs, key: Key) -> Told:
+        told = super().outcome(node, visit, inputs, key)
+        return Chose(visit, self.seed, told.value) if isinstance(told, Chose) else told
+
+
+def test_a_node_waits_for_each_of_its_sources_however_many_edges_lead_from_it() -> None:
+    graph = typed(workflow('V["Review"]:::ReviewOp', 'A["Custom"]:::CustomOp', 'B["Custom"]:::CustomOp',
+                           "PROBLEM -->|solution| V", "PROBLEM -->|problem| V", "PROBLEM --> A", "V -->|feedback:input| B",
+                           "V -->|result:input| B", "A --> B --> RETURN"))  # fmt: skip
+    frontier = Frontier(graph)
+    (problem,) = frontier.begin()
+    review, custom = frontier.tell(Gave(problem.visit, {"value": "x"}))
+    assert frontier.tell(Gave(review.visit, {"feedback": "f", "result": True})) == []
+    (last,) = frontier.tell(Gave(custom.visit, {"response": "r"}))
+    assert isinstance(last, Start)
+    assert [given.value for given in last.inputs["input"]] == ["f", True, "r"]

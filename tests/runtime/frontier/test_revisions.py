@@ -176,6 +176,19 @@ def test_an_equal_result_keeps_what_is_behind_it() -> None:
     assert frontier.is_over
 
 
+def test_what_runs_is_awaited_while_its_inputs_may_come_out_as_they_were() -> None:
+    frontier = Frontier(typed(workflow(*CHAIN)))
+    (problem,) = frontier.begin()
+    (first,) = frontier.tell(Gave(problem.visit, {"value": "x"}))
+    (second,) = frontier.tell(Gave(first.visit, {"response": "y"}))
+    assert str(second.visit) == "B"
+    (again,) = frontier.replace(typed(workflow(*CHAIN, "A@{ temperature: 0.5 }")), PLAIN.key, PLAIN.key)
+    assert frontier.obsolete() == []
+    assert frontier.tell(Gave(again.visit, {"response": "y"})) == []
+    assert frontier.visit(frontier.graph.by_id["B"]) == second.visit
+    assert started(frontier.tell(Gave(second.visit, {"response": "z"}))) == ["RETURN"]
+
+
 def test_what_runs_goes_on_while_its_node_is_there_and_unchanged() -> None:
     frontier = Frontier(typed(workflow(*CHAIN)))
     (problem,) = frontier.begin()
