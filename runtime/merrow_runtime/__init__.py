@@ -11,16 +11,16 @@ if TYPE_CHECKING:
     from merrow_runtime.api import resume, run, start
     from merrow_runtime.errors import RunFailure, UsageFailure
     from merrow_runtime.events import Event
+    from merrow_runtime.forecast import Forecast, dry_run
     from merrow_runtime.loading import load
     from merrow_runtime.options import RunOptions
-    from merrow_runtime.planning import Plan, dry_run
     from merrow_runtime.running import Run, RunResult
     from merrow_runtime.store.database import Store
     from merrow_runtime.workflow import Workflow, check_workflow
 
 __all__ = [
     "Event",
-    "Plan",
+    "Forecast",
     "Run",
     "RunFailure",
     "RunOptions",
@@ -38,7 +38,7 @@ __all__ = [
 
 _HOMES = {
     "Event": "events",
-    "Plan": "planning",
+    "Forecast": "forecast",
     "Run": "running",
     "RunFailure": "errors",
     "RunOptions": "options",
@@ -47,7 +47,7 @@ _HOMES = {
     "UsageFailure": "errors",
     "Workflow": "workflow",
     "check_workflow": "workflow",
-    "dry_run": "planning",
+    "dry_run": "forecast",
     "load": "loading",
     "resume": "api",
     "run": "api",

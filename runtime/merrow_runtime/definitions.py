@@ -25,6 +25,7 @@ from merrow_runtime.operators.registry import operator_for
 from merrow_runtime.operators.shapes import Shape, coerce, shape_of
 from merrow_runtime.options import DEFAULT_MODEL, RunOptions
 from merrow_runtime.store.rows import text_of
+from merrow_runtime.titles import title_of
 from merrow_runtime.values import Outputs, Value, canonical
 from merrow_runtime.workflow import Workflow
 
@@ -103,12 +104,6 @@ def make_steps(workflow: Workflow, options: RunOptions, default_model: str | Non
         nodes = [node for node in workflow.graph.nodes if node.kind == "operator"]
         known = workflow.steps[model] = Steps({node.index: _step(workflow, node, model) for node in nodes})
     return known
-
-
-def title_of(node: TypedNode) -> str:
-    """What people call a node: its role, else its operator, else its id."""
-    role = role_of(node) if node.spec is not None else None
-    return role[1] if role is not None else node.id if node.spec is None else node.spec.name
 
 
 def _step(workflow: Workflow, node: TypedNode, default_model: str) -> Step:

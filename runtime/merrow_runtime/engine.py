@@ -12,11 +12,12 @@ from merrow_runtime.caller import Caller, NodeTools
 from merrow_runtime.definitions import Step, Steps
 from merrow_runtime.errors import EndpointFailure, NodeFailure, RunFailure
 from merrow_runtime.executions import Executions
+from merrow_runtime.frontier import Inputs
 from merrow_runtime.operators.base import Remembered, Task
 from merrow_runtime.operators.memory import recall, remembered
 from merrow_runtime.operators.outputs import check_outputs
 from merrow_runtime.operators.shapes import is_of
-from merrow_runtime.scheduler import Finished, Inputs
+from merrow_runtime.scheduler import Finished
 from merrow_runtime.store.contract import NodeRecord
 from merrow_runtime.usage import NOTHING
 from merrow_runtime.values import Outputs
@@ -39,9 +40,10 @@ class Engine:
     _begun: dict[str, int] = field(default_factory=dict)
     """How many visits within frames began with each key."""
 
-    async def run(self, node: TypedNode, inputs: Inputs, entries: Callable[[], list[Remembered]]) -> Finished:
+    async def run(
+        self, node: TypedNode, visit: Visit, inputs: Inputs, entries: Callable[[], list[Remembered]]
+    ) -> Finished:
         """See `merrow_runtime.scheduler.Work.run`."""
-        visit = Visit(node.id)
         step = self.steps[node.index]
         past_cache = node.index in self.anew
         kind, amount = step.memory.kind, step.memory.amount

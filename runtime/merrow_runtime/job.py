@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from merrow_analysis.definitions.settings import Budget as Limits
-from merrow_analysis.graph.nodes import TypedGraph
 from merrow_runtime.caller import Caller
 from merrow_runtime.calling import Calling
 from merrow_runtime.definitions import make_steps
 from merrow_runtime.engine import Engine
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.executions import Executions
+from merrow_runtime.frontier import Frontier, OneNode, behind
 from merrow_runtime.gate import gate_of
 from merrow_runtime.inputs import read_inputs
 from merrow_runtime.models.budget import Budget, unpriced_failure
@@ -22,7 +22,7 @@ from merrow_runtime.provenance import REPLAY_ORIGIN, ForeignResults, listed, nam
 from merrow_runtime.resources import Resources
 from merrow_runtime.running import Run, RunResult, Watch, carry_out
 from merrow_runtime.scheduler import Scheduler
-from merrow_runtime.single import Single, node_named, single_inputs
+from merrow_runtime.single import node_named, single_inputs
 from merrow_runtime.store.contract import NodeRecord, RunJournal, RunRecord
 from merrow_runtime.store.recording import Recorder, Replay
 from merrow_runtime.values import Value
@@ -40,19 +40,6 @@ def limits_of(workflow: Workflow, options: RunOptions) -> Limits:
         said.tokens if options.budget_tokens is None else options.budget_tokens,
         said.seconds if options.budget_seconds is None else options.budget_seconds,
     )
-
-
-def descendants(graph: TypedGraph, name: str) -> frozenset[int]:
-    """A node and all that follow from it, by index. Raises `UsageFailure` where there is no such node."""
-    node = node_named(graph, name)
-    found = {node.index}
-    pending = [node]
-    while pending:
-        for edge in pending.pop().outgoing:
-            if edge.target.index not in found:
-                found.add(edge.target.index)
-                pending.append(edge.target)
-    return frozenset(found)
 
 
 class Job:
@@ -81,7 +68,9 @@ class Job:
         self.only = None if options.only is None else single_inputs(graph, self.steps, options, before)
         self.inputs = {} if self.only is not None else read_inputs(graph, inputs)
         self.executions = Executions() if self.only is not None else Executions(earlier, self.steps, taken)
-        self.anew = frozenset() if options.from_node is None else descendants(graph, options.from_node)
+        self.anew = (
+            frozenset() if options.from_node is None else behind(graph, node_named(graph, options.from_node).index)
+        )
         self.replay = None if options.replay is None else Replay.read(options.replay)
         self.notices = [*notices, *self._inputs_of_others(before)]
         self.limits = limits_of(workflow, options)
@@ -171,12 +160,10 @@ class Job:
         on_error = self.workflow.analysis.settings.on_error or "fail"
         engine = Engine(self.steps, caller, self.executions, self.anew, on_error)
         watch = Watch(begun, caller, engine.describe)
-        scheduler: Scheduler | Single
-        if self.only is None:
-            scheduler = Scheduler(self.workflow.graph, self.inputs, engine, watch)
-            caller.nodes = scheduler.running
-        else:
-            scheduler = Single(self.only, engine, watch)
+        only = self.only
+        frontier = Frontier(self.workflow.graph) if only is None else OneNode(only.node, only.inputs, only.memory)
+        scheduler = Scheduler(frontier, self.inputs, engine, watch)
+        caller.nodes = scheduler.running
 
         def before() -> None:
             data: dict[str, object] = {

@@ -14,10 +14,10 @@ from merrow_analysis.graph.nodes import TypedNode
 from merrow_runtime.caller import Caller
 from merrow_runtime.errors import BudgetFailure, RunFailure, StoreFailure
 from merrow_runtime.events import LAST, Event, EventName
+from merrow_runtime.frontier import Inputs
 from merrow_runtime.operators.base import Given
 from merrow_runtime.provenance import Source, plain
-from merrow_runtime.scheduler import Finished, Inputs, Scheduler
-from merrow_runtime.single import Single
+from merrow_runtime.scheduler import Finished, Scheduler
 from merrow_runtime.store.contract import NodeRecord, RunStatus
 from merrow_runtime.usage import NOTHING, Usage
 from merrow_runtime.values import Outputs, Value
@@ -137,11 +137,14 @@ class Watch:
         self._failed: dict[str, str] = {}
         self._ended_by: tuple[RunFailure, str] | None = None
 
-    def started(self, node: TypedNode, inputs: Inputs) -> None:
-        del inputs
+    def started(self, node: TypedNode, visit: Visit, inputs: Inputs) -> None:
+        del visit, inputs
         self._run.tell("node_started", node.id, {"operator": node.operator})
 
-    def finished(self, node: TypedNode, inputs: Inputs, done: Finished, started: float, case: int | None) -> None:
+    def finished(
+        self, node: TypedNode, visit: Visit, inputs: Inputs, done: Finished, started: float, case: int | None
+    ) -> None:
+        del visit
         ended = time.time()
         record = NodeRecord(
             node.id,
@@ -167,12 +170,16 @@ class Watch:
             data["case"] = node.cases.labels[case]
         self._run.tell("node_reused" if done.reused else "node_finished", node.id, data)
 
-    def skipped(self, node: TypedNode, reason: str) -> None:
+    def skipped(self, node: TypedNode, visit: Visit, reason: str) -> None:
+        del visit
         now = time.time()
         self._keep(NodeRecord(node.id, "skipped", None, None, NOTHING, now, now, reason))
         self._run.tell("node_skipped", node.id, {"reason": reason})
 
-    def failed(self, node: TypedNode, inputs: Inputs, failure: RunFailure, started: float, goes_on: str) -> None:
+    def failed(
+        self, node: TypedNode, visit: Visit, inputs: Inputs, failure: RunFailure, started: float, goes_on: str
+    ) -> None:
+        del visit
         error = str(failure)
         self._failed[node.id] = error
         if goes_on == "fail" and self._ended_by is None:
@@ -244,7 +251,7 @@ def _reference(given: Given) -> dict[str, Any]:
 
 async def carry_out(
     run: Run,
-    scheduler: Scheduler | Single,
+    scheduler: Scheduler,
     watch: Watch,
     caller: Caller,
     seconds: float | None,

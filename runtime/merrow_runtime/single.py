@@ -1,19 +1,18 @@
-"""One node run by itself, with inputs that are set or taken from an earlier run."""
+"""What a node that is run by itself is given: inputs that are set or taken from an earlier run."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.suggest import closest
 from merrow_runtime.definitions import Step
-from merrow_runtime.errors import RunFailure, UsageFailure
+from merrow_runtime.errors import UsageFailure
+from merrow_runtime.frontier import Inputs
 from merrow_runtime.inputs import typed_value
 from merrow_runtime.operators.base import Given, Remembered
 from merrow_runtime.options import RunOptions
-from merrow_runtime.scheduler import Inputs, Watcher, Work
 from merrow_runtime.store.contract import NodeRecord
 from merrow_runtime.values import Value
 
@@ -103,30 +102,3 @@ def _title(reference: Mapping[str, Value], earlier: Mapping[str, NodeRecord]) ->
     giver = earlier.get(str(reference["node"]))
     definition = None if giver is None else giver.definition
     return str(definition["title"]) if definition else str(reference["node"])
-
-
-class Single:
-    """A run of one node, as `Scheduler` is one of all of them."""
-
-    count = 1
-
-    def __init__(self, alone: Alone, work: Work, watcher: Watcher) -> None:
-        self.failure: RunFailure | None = None
-        self.results: dict[str, Value] = {}
-        self._alone = alone
-        self._work = work
-        self._watcher = watcher
-
-    async def run(self) -> None:
-        """Run the node; its first output is the run's. Where it fails, `failure` says why."""
-        node, inputs = self._alone.node, self._alone.inputs
-        started = time.time()
-        self._watcher.started(node, inputs)
-        try:
-            done = await self._work.run(node, inputs, lambda: self._alone.memory)
-        except RunFailure as failure:
-            self._watcher.failed(node, inputs, failure, started, "fail")
-            self.failure = failure
-        else:
-            self._watcher.finished(node, inputs, done, started, None)
-            self.results[node.id] = next(iter(done.outputs.values()))

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from merrow_analysis.check import Analysis, analyse
 from merrow_analysis.definitions.configuration import Config
+from merrow_analysis.definitions.libraries import with_libraries
+from merrow_analysis.definitions.prompts import collect_prompts
 from merrow_analysis.definitions.provider import Provider, ResourceError
+from merrow_analysis.definitions.settings import NO_SETTINGS, read_settings
 from merrow_analysis.diagnostics import Diagnostic
+from merrow_analysis.graph.flow import Flow
 from merrow_analysis.graph.nodes import TypedGraph
 from merrow_analysis.markdown import Fence
 from merrow_runtime.errors import UsageFailure
@@ -107,16 +111,20 @@ def check_workflow(
     config: Config | None = None,
     fence: Fence | None = None,
     shared: tuple[WorkspaceValue, ...] = (),
+    analysis: Analysis | None = None,
 ) -> Workflow:
     """Check a diagram's text and make a `Workflow` of it.
 
     ``provider`` hands out the files that it names; ``shared`` are settings of the machine's in its settings file.
-    Raises `UsageFailure` where it has errors, saying which, or is no workflow at all.
+    ``analysis`` is one of this text under these settings, where there is one: the text is not read again then, unless the
+    files say something else by now. Raises `UsageFailure` where it has errors, saying which, or is no workflow at all.
     """
     config = Config() if config is None else config
     recording = RecordingProvider(provider)
     # Without a provider prompts and libraries are those of the text alone, which is no mistake; see `collect_prompts`.
-    analysis = analyse(text, path=path, provider=None if provider is None else recording, config=config)
+    files = None if provider is None else recording
+    known = None if analysis is None else _as_it_was(analysis, files, config)
+    analysis = analyse(text, path=path, provider=files, config=config) if known is None else known
     graph = _runnable(analysis, name, fence)
     return Workflow(name, text, analysis, graph, config, path, recording.files, fence, shared)
 
@@ -138,6 +146,23 @@ def restore(snapshot: Mapping[str, Any]) -> Workflow:
     analysis = analyse(snapshot["text"], path=snapshot["path"], provider=recording, config=config)
     graph = _runnable(analysis, snapshot["name"], None)
     return Workflow(snapshot["name"], snapshot["text"], analysis, graph, config, snapshot["path"], recording.files)
+
+
+def _as_it_was(analysis: Analysis, provider: Provider | None, config: Config) -> Analysis | None:
+    """An analysis with a view of its graph for this run alone; None where the files that it read say something else now.
+
+    Nodes are made when they are asked for, and the other view belongs to another thread.
+    """
+    graph, front = analysis.typed, analysis.diagram.front_matter
+    if graph is None:
+        return analysis
+    settings = NO_SETTINGS if front is None else read_settings(front[0].body, front[0].indent)
+    settings, problems = with_libraries(settings, provider, config.libraries)
+    if problems or settings is not analysis.settings or collect_prompts(settings, provider) != analysis.prompts:
+        return None
+    chart = graph.flow
+    flow = Flow(chart.chart, chart.scenery, chart.moved, chart.last_block)
+    return replace(analysis, flow=flow, typed=TypedGraph(flow, graph.core))
 
 
 def _runnable(analysis: Analysis, name: str, fence: Fence | None) -> TypedGraph:

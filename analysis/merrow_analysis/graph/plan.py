@@ -6,7 +6,7 @@ on which can be live together with a case (`LiveNode.others`).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING
@@ -35,6 +35,8 @@ class Combinations:
     undecided: int | None = None
     reused: bool = False
     settled: Sequence[int] | None = None
+    unchosen: Liveness[bool | None] | None = None
+    """What is live before any Decision has chosen, as `live_state` found it; nodes that are not listed always run."""
     _plan: list[LiveNode] | None = None
 
     @property
@@ -190,30 +192,78 @@ def _with_others(node: TypedNode, waiting: LiveNode, live: Liveness[Condition]) 
 
 @dataclass(slots=True, eq=False)
 class LiveState:
-    """Where one run stands, given what its Decisions have chosen so far."""
+    """Where one run stands, given what its Decisions have chosen so far. It goes along with the run: a choice settles again
+    what lies behind it, as far as something changes, and nothing else.
+    """
 
     graph: TypedGraph
     _live: Liveness[bool | None]
+    _chosen: dict[int, int]
+    _skipped: set[int]
+    _alone: dict[int, LiveNode] = field(default_factory=dict)
 
     def runs(self, node: TypedNode) -> bool | None:
         """True: it runs or ran; False: it is skipped; None: some Decision before it hasn't chosen yet."""
         return self._live.runs.get(node.index, True)
 
-    def sources(self, node: TypedNode, port: str) -> Iterator[TypedEdge]:
-        """The edges whose values are for this port, in prompt order; only to be asked when nothing before ``node``
-        is open.
-        """
-        return (edge for edge in node.sources(port) if self._live.alive(feed_of(edge, port)))
+    def alive(self, feed: Feed) -> bool | None:
+        """Whether what an edge brings is there; None: some Decision before it hasn't chosen yet."""
+        return self._live.alive(feed)
+
+    def choose(self, decision: int, case: int) -> list[int]:
+        """A Decision chose. The handles of the nodes for which it now is another thing whether they run, in their order."""
+        self._chosen[decision] = case
+        return self._settle(self.graph.shape.following[decision])
+
+    def skip(self, node: int) -> list[int]:
+        """A node failed and counts as skipped. The handles of the nodes, as `choose` gives them."""
+        self._skipped.add(node)
+        return self._settle([node])
+
+    def _settle(self, stale: Iterable[int]) -> list[int]:
+        live, shape = self._live, self.graph.shape
+        places, order, following = shape.places, shape.order, shape.following
+        queue = sorted({places[node] for node in stale})
+        last_place = -1
+        changed: list[int] = []
+        while queue:
+            place = heappop(queue)
+            if place == last_place:
+                continue
+            last_place, node = place, order[place]
+            before = live.runs.get(node, True), live.values.get(node)
+            live.settle(self._waiting(node))
+            if (live.runs[node], live.values.get(node)) != before:
+                changed.append(node)
+                for target in following[node]:
+                    heappush(queue, places[target])
+        return changed
+
+    def _waiting(self, node: int) -> LiveNode:
+        known = self.graph.combinations.waiting.get(node) or self._alone.get(node)
+        if known is None:
+            known = self._alone[node] = _waiting_alone(self.graph.node(node))
+        return known
 
 
-def live_state(graph: TypedGraph, chosen: Mapping[str, int], skipped: Collection[str] = ()) -> LiveState:
-    """Say what runs and what is skipped, for a scheduler.
+def live_state(graph: TypedGraph, chosen: Mapping[str, int] | None = None, skipped: Collection[str] = ()) -> LiveState:
+    """Say what runs and what is skipped.
 
     ``chosen`` has the case number (`Cases.choose`) of each Decision that has chosen, by node id; ``skipped`` the
-    ids of nodes that failed and count as skipped (``on_error: skip``). A run asks again whenever one of them grows.
-    Only for graphs without errors.
+    ids of nodes that failed and count as skipped (``on_error: skip``). Only for graphs without errors.
     """
-    plan = graph.combinations.plan or [_waiting_alone(graph.node(index)) for index in graph.order]
-    by_id = graph.by_id
-    cases = {by_id[node].index: case for node, case in chosen.items()}
-    return LiveState(graph, spread(plan, Chosen(cases, {by_id[node].index for node in skipped})))
+    known, by_id = graph.combinations, graph.by_id
+    cases = {by_id[node].index: case for node, case in (chosen or {}).items()}
+    gone = {by_id[node].index for node in skipped}
+    algebra = Chosen(cases, gone)
+    if not (cases or gone):
+        first = known.unchosen
+        if first is None:
+            plan = _plan(graph) if graph.decisions else []
+            first = known.unchosen = spread(plan, algebra)
+        return LiveState(graph, Liveness(algebra, first.runs.copy(), first.values.copy()), cases, gone)
+    return LiveState(graph, spread(_plan(graph), algebra), cases, gone)
+
+
+def _plan(graph: TypedGraph) -> Sequence[LiveNode]:
+    return graph.combinations.plan or [_waiting_alone(graph.node(index)) for index in graph.order]

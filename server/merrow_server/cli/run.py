@@ -86,11 +86,11 @@ def command(ctx: click.Context, /, file: str, **given: Any) -> None:
 
 def _dry_run(file: str, inputs: dict[str, str], options: Any, *, as_json: bool) -> None:
     from merrow_runtime import dry_run
-    from merrow_server.cli.plan_text import plan_lines
+    from merrow_server.cli.forecast_text import forecast_lines
 
-    plan = dry_run(file, dict(inputs), options=options)
+    forecast = dry_run(file, dict(inputs), options=options)
     if as_json:
-        emit(json.dumps(plan.to_json(), indent=2))
+        emit(json.dumps(forecast.to_json(), indent=2))
         return
-    for line in plan_lines(plan):
+    for line in forecast_lines(forecast):
         echo(line)

@@ -242,6 +242,7 @@ def _text(diagram: OpenDiagram, number: int) -> WorkflowText:
         None if provider is None else EditorFiles(provider, asyncio.get_running_loop()),
         context.config,
         diagram.fence,
+        diagram.analysis,
     )
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from merrow_analysis.definitions.provider import ResourceError
 
 if TYPE_CHECKING:
+    from merrow_analysis.check import Analysis
     from merrow_analysis.definitions.configuration import Config
     from merrow_analysis.definitions.provider import Provider
     from merrow_analysis.markdown import Fence
@@ -26,6 +27,7 @@ class WorkflowText:
     """The text of a workflow as the editor has it, saved or not, and what surrounds it.
 
     ``name`` is what the journal calls it; ``path`` what its settings go by, ``file`` where it lies (None: nowhere yet).
+    ``analysis`` is what the editor knows of this text.
     """
 
     name: str
@@ -35,6 +37,7 @@ class WorkflowText:
     provider: Provider | None = None
     config: Config | None = None
     fence: Fence | None = None
+    analysis: Analysis | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,10 @@ from typing import Any
 from merrow_runtime.api import resume, start
 from merrow_runtime.errors import RunFailure, StoreFailure, UsageFailure
 from merrow_runtime.events import Event
+from merrow_runtime.forecast import dry_run
 from merrow_runtime.loading import configuration
 from merrow_runtime.models.trust import WorkspaceValue
 from merrow_runtime.options import RunOptions
-from merrow_runtime.planning import dry_run
 from merrow_runtime.running import Run, RunResult
 from merrow_runtime.store.database import Store, damaged_run
 from merrow_runtime.usage import NOTHING
@@ -157,6 +157,7 @@ def check(text: WorkflowText) -> Workflow:
         config=text.config,
         fence=text.fence,
         shared=() if text.file is None else _machine(text.file),
+        analysis=text.analysis,
     )
 
 

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
 from typing import Any
 
-from merrow_analysis.definitions.types import ANY, Type
+from merrow_analysis.definitions.types import Type
 from merrow_analysis.graph.conditions import ALWAYS
-from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
+from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.graph.plan import live_state
 from merrow_analysis.graph.ports import INPUT_OUTPUT
-from merrow_runtime.definitions import Step, kinds_and_words, make_steps, title_of
+from merrow_runtime.definitions import Step, kinds_and_words, make_steps
+from merrow_runtime.frontier import Chose, Frontier, Gave, Inputs, Outcome, Start
 from merrow_runtime.inputs import read_inputs, type_of_input
 from merrow_runtime.loading import load
 from merrow_runtime.models.endpoint import Endpoint
 from merrow_runtime.models.prices import Price, price_at
 from merrow_runtime.models.tokens import estimate_call, prompt_tokens
-from merrow_runtime.operators.base import Given, Remembered, Task
+from merrow_runtime.operators.base import Remembered, Task
 from merrow_runtime.operators.memory import remembered, summary_of, summary_question
 from merrow_runtime.operators.questions import Planned
 from merrow_runtime.operators.registry import operator_for
@@ -29,7 +31,7 @@ from merrow_runtime.options import RunOptions
 from merrow_runtime.requests import ModelRequest
 from merrow_runtime.resources import Chosen, choose
 from merrow_runtime.usage import Usage
-from merrow_runtime.values import Value, as_text
+from merrow_runtime.values import Value
 from merrow_runtime.workflow import Workflow
 
 _MOST_COMBINATIONS = 2_000
@@ -81,7 +83,7 @@ class PlannedNode:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class Forecast:
     """What a run would do. ``calls``, ``tokens`` and ``cost_usd`` are bounds over all choices of Decisions and all
     repair loops; a question whose answer can't be used may be asked up to twice more, which they don't count. Tokens and
     cost are estimates, for what is not known yet has no length; the cost's most is None where a price is unknown.
@@ -112,7 +114,7 @@ def dry_run(
     *,
     options: RunOptions | None = None,
     endpoint: Endpoint | None = None,
-) -> Plan:
+) -> Forecast:
     """Say what a run would do, without calling anything. Inputs that are not given are placeholders.
 
     Raises `UsageFailure` as a run would.
@@ -121,45 +123,55 @@ def dry_run(
     workflow = source if isinstance(source, Workflow) else load(source)
     chosen = Chosen(endpoint) if endpoint is not None else choose(options, options.base_url, workflow.machine)
     endpoint = chosen.endpoint
-    planner = _Planner(workflow, make_steps(workflow, options, chosen.model), dict(inputs or {}))
-    nodes = tuple(planner.nodes())
-    return Plan(workflow.name, endpoint.origin, nodes, *_bounds(workflow.graph, planner.steps, nodes, endpoint))
+    steps = make_steps(workflow, options, chosen.model)
+    nodes = tuple(_Forecaster(workflow, steps, dict(inputs or {})).nodes())
+    return Forecast(workflow.name, endpoint.origin, nodes, *_bounds(workflow.graph, steps, nodes, endpoint))
 
 
-class _Planner:
-    """Goes through the nodes in order, with placeholders for values."""
+class _Forecaster:
+    """Runs the workflow in thought: with placeholders for values, and Decisions that leave all their cases open."""
 
     def __init__(self, workflow: Workflow, steps: Mapping[int, Step], inputs: dict[str, Value]) -> None:
         self.graph = workflow.graph
         self.steps = steps
-        self._outputs: dict[int, dict[str, Value]] = {}
-        self._carried: dict[int, list[Given]] = {}
-        self._titles = [title_of(node) for node in self.graph.nodes]
+        self._frontier = Frontier(self.graph)
         self._inputs = read_inputs(self.graph, self._with_placeholders(inputs))
+        self._questions: dict[int, tuple[Planned, ...]] = {}
 
-    def nodes(self) -> Iterator[PlannedNode]:
-        for index in self.graph.order:
-            node = self.graph.node(index)
-            runs = self.graph.combinations.runs(node) == ALWAYS
-            inputs = self._arrived(node)
-            step = self.steps.get(index)
-            if step is not None:
-                questions = tuple(self._questions(node, step, inputs))
-                self._outputs[index] = {
-                    port: placeholder(shape, f"{node.id}.{port}") for port, shape in step.shapes.items()
-                }
-                if step.samples is not None:
-                    self._outputs[index] = {
-                        port: [value] * step.samples for port, value in self._outputs[index].items()
-                    }
-                definition = step.definition
-                yield PlannedNode(node.id, definition.operator, definition.model, runs, questions, step.samples or 1)
-                continue
-            if node.kind == "input":
-                self._outputs[index] = {INPUT_OUTPUT: self._inputs[node.id]}
-            elif node.kind == "decision":
-                self._carried[index] = inputs.get("value", [])[:1]
-            yield PlannedNode(node.id, node.operator or "", None, runs)
+    def nodes(self) -> list[PlannedNode]:
+        """All nodes, in the order of the run."""
+        pending = deque(self._frontier.begin())
+        while pending:
+            one = pending.popleft()
+            if isinstance(one, Start):
+                pending.extend(self._frontier.tell(self._outcome(one)))
+        return [self._planned(self.graph.node(handle)) for handle in self.graph.order]
+
+    def _planned(self, node: TypedNode) -> PlannedNode:
+        runs = self.graph.combinations.runs(node) == ALWAYS
+        step = self.steps.get(node.index)
+        if step is None:
+            return PlannedNode(node.id, node.operator or "", None, runs)
+        definition, questions = step.definition, self._questions.get(node.index, ())
+        return PlannedNode(node.id, definition.operator, definition.model, runs, questions, step.samples or 1)
+
+    def _outcome(self, start: Start) -> Outcome:
+        node, visit = start.node, start.visit
+        many = {port.name for port in node.input_ports if port.many}
+        # Of edges that Decisions keep apart one brings the value, whichever it is.
+        inputs = {port: values if port in many else values[:1] for port, values in start.inputs.items()}
+        step = self.steps.get(node.index)
+        if step is not None:
+            self._questions[node.index] = tuple(self._asked(node, step, inputs))
+            outputs = {port: placeholder(shape, f"{node.id}.{port}") for port, shape in step.shapes.items()}
+            if step.samples is not None:
+                outputs = {port: [value] * step.samples for port, value in outputs.items()}
+            return Gave(visit, outputs)
+        if node.kind == "decision":
+            return Chose(visit, None, inputs.get("value", ())[:1])
+        if node.kind == "input":
+            return Gave(visit, {INPUT_OUTPUT: self._inputs[node.id]})
+        return Gave(visit, {"result": next((values[0].value for values in inputs.values()), None)})
 
     def _with_placeholders(self, inputs: dict[str, Value]) -> dict[str, Value]:
         given = {name.casefold() for name in inputs}
@@ -172,50 +184,14 @@ class _Planner:
     def _placeholder(self, type_: Type, origin: str) -> Value:
         return placeholder(shape_of(type_, *kinds_and_words([type_], self.graph.types)), origin)
 
-    def _arrived(self, node: TypedNode) -> dict[str, list[Given]]:
-        many = {port.name for port in node.input_ports if port.many}
-        inputs: dict[str, list[Given]] = {}
-        for edge in node.incoming:
-            for feed in edge.feeds:
-                values = self._brought(edge, feed.output, feed.type)
-                # Of edges that Decisions keep apart one brings the value, whichever it is.
-                if values and (feed.port in many or feed.port not in inputs):
-                    inputs.setdefault(feed.port, []).extend(values)
-        return inputs
-
-    def _brought(self, edge: TypedEdge, output: str | None, type_: Type | None) -> list[Given]:
-        source = edge.source
-        if source.index in self._carried:
-            return self._carried[source.index]
-        outputs = self._outputs.get(source.index, {})
-        name = output or next(iter(outputs), None)
-        if name is None or name not in outputs:
-            return []
-        return [Given(source.id, name, type_ or ANY, outputs[name], self._titles[source.index])]
-
-    def _questions(self, node: TypedNode, step: Step, inputs: Mapping[str, Sequence[Given]]) -> Iterator[Planned]:
+    def _asked(self, node: TypedNode, step: Step, inputs: Inputs) -> Iterator[Planned]:
         memory: list[Remembered] = []
         if step.memory.kind != "none":
-            memory = remembered(step.memory.kind, step.memory.amount, self._ancestors(node, inputs))
+            memory = remembered(step.memory.kind, step.memory.amount, self._frontier.remembered(node, inputs))
             if memory and step.memory.kind == "summary":
                 yield summary_question(memory).planned()
                 memory = [summary_of(f"<summary for {node.id}>")]
         yield from operator_for(step.definition).plan(Task(step.definition, inputs, memory))
-
-    def _ancestors(self, node: TypedNode, inputs: Mapping[str, Sequence[Given]]) -> list[Remembered]:
-        arrived = {given.node for values in inputs.values() for given in values}
-        before = self.graph.shape.before
-        seen = {node.index}
-        pending = [node.index]
-        while pending:
-            new = [index for index in before[pending.pop()] if index not in seen]
-            seen.update(new)
-            pending += new
-        return [
-            Remembered(other.id, self._titles[index], as_text(next(iter(self._outputs[index].values()))))
-            for index in self.graph.order
-            if index in seen and index in self._outputs and (other := self.graph.node(index)).id not in arrived
-        ]
 
 
 def _bounds(

@@ -9,16 +9,16 @@ from merrow_server.rendering.snippet import visible
 from merrow_server.rendering.terminal import style
 
 if TYPE_CHECKING:
-    from merrow_runtime.planning import Bounds, Plan, PlannedNode
+    from merrow_runtime.forecast import Bounds, Forecast, PlannedNode
 
 
-def plan_lines(plan: Plan) -> Iterator[str]:
-    """The lines of a plan, its costs last."""
-    for number, node in enumerate(plan.nodes, start=1):
+def forecast_lines(forecast: Forecast) -> Iterator[str]:
+    """The lines of a forecast, its costs last."""
+    for number, node in enumerate(forecast.nodes, start=1):
         yield from _node(number, node)
     yield ""
-    yield f"endpoint: {plan.endpoint}"
-    yield f"calls: {_range(plan.calls)}; tokens: {_range(plan.tokens, about=True)}; cost: {_cost(plan.cost_usd)}"
+    yield f"endpoint: {forecast.endpoint}"
+    yield f"calls: {_range(forecast.calls)}; tokens: {_range(forecast.tokens, about=True)}; cost: {_cost(forecast.cost_usd)}"
     yield "No call was made. A question whose answer can't be used is asked up to twice more."
 
 

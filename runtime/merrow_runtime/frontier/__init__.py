@@ -1,0 +1,39 @@
+"""What can run, what is skipped and what has come out, worked out from outcomes alone.
+
+Nothing here waits, reads a clock or touches anything outside: whoever runs a workflow, for real or in thought, tells a frontier
+what comes of each visit and does what follows.
+"""
+
+from merrow_runtime.frontier.alone import OneNode
+from merrow_runtime.frontier.fold import Frontier
+from merrow_runtime.frontier.outcomes import (
+    Chose,
+    Consequence,
+    Ended,
+    Failed,
+    Gave,
+    Inputs,
+    Keys,
+    Outcome,
+    Skip,
+    Start,
+    Withdrawn,
+)
+from merrow_runtime.frontier.reach import behind
+
+__all__ = [
+    "Chose",
+    "Consequence",
+    "Ended",
+    "Failed",
+    "Frontier",
+    "Gave",
+    "Inputs",
+    "Keys",
+    "OneNode",
+    "Outcome",
+    "Skip",
+    "Start",
+    "Withdrawn",
+    "behind",
+]

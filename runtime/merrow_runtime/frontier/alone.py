@@ -1,0 +1,54 @@
+"""The frontier of a run of one node."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from merrow_analysis.graph.nodes import TypedNode
+from merrow_runtime.errors import RunFailure
+from merrow_runtime.frontier.outcomes import Consequence, Ended, Failed, Gave, Inputs, Outcome, Start
+from merrow_runtime.operators.base import Remembered
+from merrow_runtime.values import Value
+from merrow_runtime.visit import Visit
+
+
+class OneNode:
+    """What `merrow_runtime.frontier.Frontier` is of a whole graph, of one node with inputs that are given. Its failure is
+    always that of the run, and its default output is what the run gives.
+    """
+
+    count = 1
+
+    def __init__(self, node: TypedNode, inputs: Inputs, memory: Sequence[Remembered]) -> None:
+        self.failure: RunFailure | None = None
+        self.is_over = False
+        self._node, self._inputs, self._memory = node, inputs, memory
+        self._results: dict[str, Value] = {}
+
+    @property
+    def results(self) -> Mapping[str, Value]:
+        """The node's first output, by its id."""
+        return self._results
+
+    def begin(self) -> list[Consequence]:
+        """The node can start."""
+        return [Start(self._node, Visit(self._node.id), self._inputs)]
+
+    def tell(self, outcome: Outcome) -> list[Consequence]:
+        """Take in how the node ended; nothing follows."""
+        self.is_over = True
+        if isinstance(outcome, Gave):
+            self._results[self._node.id] = next(iter(outcome.outputs.values()))
+        elif isinstance(outcome, (Failed, Ended)) and self.failure is None:
+            self.failure = outcome.cause
+        return []
+
+    def ends(self, said: str) -> bool:
+        """Whether a failure ends the run; ``said`` is what `on_error` says."""
+        del said
+        return True
+
+    def remembered(self, node: TypedNode, inputs: Inputs) -> list[Remembered]:
+        """What the node remembers: what it did in the earlier run."""
+        del node, inputs
+        return list(self._memory)

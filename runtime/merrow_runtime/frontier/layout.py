@@ -1,0 +1,81 @@
+"""What is the same for all runs of a graph."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+from weakref import WeakKeyDictionary
+
+from merrow_analysis.graph.liveness import Feed
+from merrow_analysis.graph.nodes import TypedGraph, TypedNode
+from merrow_analysis.graph.plan import feed_of
+from merrow_runtime.titles import title_of
+
+
+class Source(NamedTuple):
+    """What an edge brings to a port. ``output`` is None for the first one that its node has, ``title`` what people call it."""
+
+    handle: int
+    node: str
+    output: str | None
+    type: str
+    title: str
+    feed: Feed
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Lists by handle; a handle that no node has any more stays empty.
+
+    ``waiting`` counts the nodes that must be settled before each, ``following`` are those that wait for it. ``fed`` has for
+    each port that edges feed what they bring, in prompt order. ``titles`` are what people call the nodes.
+    """
+
+    waiting: list[int]
+    following: list[list[int]]
+    fed: list[list[tuple[str, list[Source]]]]
+    titles: list[str]
+
+
+_LAYOUTS: WeakKeyDictionary[TypedGraph, Layout] = WeakKeyDictionary()
+
+
+def layout_of(graph: TypedGraph) -> Layout:
+    """The layout of a graph, made once; it holds nothing of the graph."""
+    known = _LAYOUTS.get(graph)
+    if known is None:
+        known = _LAYOUTS[graph] = _lay_out(graph)
+    return known
+
+
+def _lay_out(graph: TypedGraph) -> Layout:
+    shape, count = graph.shape, len(graph.shape.ranks)
+    titles = [""] * count
+    for node in graph.nodes:
+        titles[node.index] = title_of(node)
+    fed: list[list[tuple[str, list[Source]]]] = [[]] * count
+    for node in graph.nodes:
+        fed[node.index] = _fed(node, titles)
+    return Layout(
+        [len(set(row)) for row in shape.before],
+        [list(dict.fromkeys(row)) for row in shape.following],
+        fed,
+        titles,
+    )
+
+
+def _fed(node: TypedNode, titles: list[str]) -> list[tuple[str, list[Source]]]:
+    ports: dict[str, list[Source]] = {}
+    for edge in node.incoming:
+        source = edge.source
+        for feed in edge.feeds:
+            brought = Source(
+                source.index,
+                source.id,
+                feed.output,
+                feed.type or "Any",
+                titles[source.index],
+                feed_of(edge, feed.port),
+            )
+            ports.setdefault(feed.port, []).append(brought)
+    return list(ports.items())

@@ -1,0 +1,39 @@
+"""What a run has begun under the graphs that it had, for revisions to take over."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, field
+
+from merrow_runtime.frontier.outcomes import Chose, Failed, Gave, Keys
+from merrow_runtime.visit import Visit
+
+
+def _no_keys(*_: object) -> None:
+    return None
+
+
+@dataclass(slots=True, eq=False)
+class Past:
+    """``begun`` has each visit by its node's id and key, ``outcomes`` what came of it, ``redo`` the next number of each node.
+
+    ``keys`` are those of the graph as it is now.
+    """
+
+    begun: dict[tuple[str, Hashable], Visit] = field(default_factory=dict)
+    outcomes: dict[Visit, Gave | Chose | Failed] = field(default_factory=dict)
+    redo: dict[str, int] = field(default_factory=dict)
+    keys: Keys = _no_keys
+
+    def add(self, visit: Visit, key: Hashable) -> None:
+        """A visit has begun: the next one of its node has another number."""
+        self.begun[visit.node, key] = visit
+        self.redo[visit.node] = max(self.redo.get(visit.node, 0), visit.redo + 1)
+
+    def running(self) -> Iterator[Visit]:
+        """The visits that have begun and have no outcome."""
+        return (visit for visit in self.begun.values() if visit not in self.outcomes)
+
+    def forget(self, visit: Visit) -> None:
+        """A visit that has begun comes to nothing."""
+        self.begun = {key: one for key, one in self.begun.items() if one != visit}

@@ -1,0 +1,17 @@
+"""What lies behind a node."""
+
+from __future__ import annotations
+
+from merrow_analysis.graph.nodes import TypedGraph
+
+
+def behind(graph: TypedGraph, node: int) -> frozenset[int]:
+    """A node and all that follow from it, by handle."""
+    following = graph.shape.following
+    found = {node}
+    pending = [node]
+    while pending:
+        new = [target for target in following[pending.pop()] if target not in found]
+        found.update(new)
+        pending += new
+    return frozenset(found)

@@ -1,0 +1,12 @@
+"""What people call a node."""
+
+from __future__ import annotations
+
+from merrow_analysis.graph.nodes import TypedNode
+from merrow_analysis.ide.node_text import role_of
+
+
+def title_of(node: TypedNode) -> str:
+    """What people call a node: its role, else its operator, else its id."""
+    role = role_of(node) if node.spec is not None else None
+    return role[1] if role is not None else node.id if node.spec is None else node.spec.name
