@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from merrow_analysis.graph.nodes import TypedNode
-from merrow_runtime.caller import Caller, NodeTools
 from merrow_runtime.definitions import Step, Steps
+from merrow_runtime.effects import Effects
 from merrow_runtime.errors import EndpointFailure, NodeFailure, RunFailure
 from merrow_runtime.operators.base import Remembered, Task
 from merrow_runtime.operators.memory import recall, remembered
@@ -17,8 +16,10 @@ from merrow_runtime.operators.outputs import check_outputs
 from merrow_runtime.operators.shapes import is_of
 from merrow_runtime.scheduler import Finished, Inputs
 from merrow_runtime.store.contract import NodeRecord
+from merrow_runtime.tools import NodeTools
 from merrow_runtime.usage import NOTHING
 from merrow_runtime.values import Outputs
+from merrow_runtime.visit import Visit
 
 
 @dataclass(slots=True, eq=False)
@@ -30,7 +31,7 @@ class Engine:
     """
 
     steps: Steps
-    caller: Caller
+    effects: Effects
     earlier: Mapping[str, NodeRecord] = field(default_factory=dict)
     anew: Collection[int] = frozenset()
     said_on_error: str = "fail"
@@ -38,6 +39,8 @@ class Engine:
     async def run(self, node: TypedNode, inputs: Inputs, entries: Callable[[], list[Remembered]]) -> Finished:
         """See `merrow_runtime.scheduler.Work.run`."""
         step = self.steps[node.index]
+        visit = Visit(node.id)
+        account = self.effects.account
         past_cache = node.index in self.anew
         kind, amount = step.memory.kind, step.memory.amount
         memory = [] if kind == "none" else remembered(kind, amount, entries())
@@ -45,8 +48,8 @@ class Engine:
         earlier = self.earlier.get(node.id)
         if earlier is not None and not past_cache and earlier.key == key and earlier.outputs is not None:
             sources = tuple(earlier.sources)
-            if self.caller.reuses_any or all(source.endpoint == self.caller.endpoint for source in sources):
-                self.caller.answered(node.id, *sources)
+            if self.effects.reuses_any or all(source.endpoint == self.effects.endpoint for source in sources):
+                account.answered(visit, *sources)
                 before = tuple(Remembered(**entry) for entry in earlier.memory)
                 return Finished(
                     dict(earlier.outputs),
@@ -58,19 +61,18 @@ class Engine:
                     why_no_call=earlier.why_no_call,
                 )
         if kind == "summary":
-            memory = await recall(kind, amount, memory, NodeTools(self.caller, step, 0, past_cache=past_cache))
+            memory = await recall(kind, amount, memory, NodeTools(self.effects, step, visit, 0, past_cache=past_cache))
         if step.samples is None:
-            outputs = await self._once(step, inputs, memory, 0, past_cache)
+            outputs = await self._once(step, visit, inputs, memory, 0, past_cache)
         else:
-            outputs = await self._samples(step, step.samples, inputs, memory, past_cache)
-        caller = self.caller
+            outputs = await self._samples(step, step.samples, visit, inputs, memory, past_cache)
         return Finished(
             outputs,
             key,
-            caller.used.get(node.id, NOTHING),
+            account.used(visit),
             memory=tuple(memory),
-            sources=tuple(caller.sources.get(node.id, ())),
-            why_no_call=caller.why_no_call.get(node.id),
+            sources=account.sources(visit),
+            why_no_call=account.why_no_call(visit),
         )
 
     def on_error(self, node: TypedNode) -> str:
@@ -97,14 +99,10 @@ class Engine:
         said = node.resolution.parameters.get("default")
         return None if said is None or node.cases is None else node.cases.choose(said.value)
 
-    def describe(self, node: TypedNode) -> Mapping[str, Any]:
-        """A node's definition as the journal shows it."""
-        return self.steps[node.index].shown
-
     async def _once(
-        self, step: Step, inputs: Inputs, memory: list[Remembered], sample: int, past_cache: bool
+        self, step: Step, visit: Visit, inputs: Inputs, memory: list[Remembered], sample: int, past_cache: bool
     ) -> Outputs:
-        tools = NodeTools(self.caller, step, sample, past_cache=past_cache)
+        tools = NodeTools(self.effects, step, visit, sample, past_cache=past_cache)
         outputs = await step.operator.run(Task(step.definition, inputs, memory, sample), tools)
         shapes = step.shapes
         if outputs.keys() != shapes.keys():
@@ -115,7 +113,7 @@ class Engine:
         return outputs
 
     async def _samples(
-        self, step: Step, count: int, inputs: Inputs, memory: list[Remembered], past_cache: bool
+        self, step: Step, count: int, visit: Visit, inputs: Inputs, memory: list[Remembered], past_cache: bool
     ) -> Outputs:
         """``count`` results at once, in lists. Of samples that fail, ``on_error`` says whether the node fails with the
         first, goes on with those that are there (skip), or has the default in their place.
@@ -125,7 +123,7 @@ class Engine:
 
         async def one(sample: int) -> None:
             try:
-                results[sample] = await self._once(step, inputs, memory, sample, past_cache)
+                results[sample] = await self._once(step, visit, inputs, memory, sample, past_cache)
             except RunFailure as failure:
                 # The others come to their end all the same: what they ask is paid, and kept for a resume.
                 results[sample] = failure

@@ -42,6 +42,8 @@ Inputs = dict[str, list[Given]]
 class InternalFailure(NodeFailure):
     """Not a node's failure but a fault of a program: ``__cause__`` has it."""
 
+    code = "internal"
+
 
 _ENDS_THE_RUN = (BudgetFailure, ReplayMiss, StoreFailure, UsageFailure, InternalFailure)
 """Failures that are not a node's own: ``on_error`` says nothing about them."""
@@ -305,12 +307,12 @@ class Scheduler:
         try:
             for port in node.placement.required:
                 if port not in inputs:
-                    raise NodeFailure(f"Node {node.id}: nothing arrived at its port {port}.")
+                    raise NodeFailure.of(node.id, f"nothing arrived at its port {port}.")
             done = await self._work.run(node, inputs, lambda: self._entries(node, inputs))
         except RunFailure as failure:
             self._fail(node, inputs, failure, started)
         except Exception as fault:  # noqa: BLE001 (nothing that anybody can act on: a fault in Merrow, or in a program's own endpoint)
-            internal = InternalFailure(f"Node {node.id}: internal error, {type(fault).__name__}: {fault}")
+            internal = InternalFailure.of(node.id, f"internal error, {type(fault).__name__}: {fault}")
             internal.__cause__ = fault
             self._fail(node, inputs, internal, started)
         else:
@@ -323,7 +325,7 @@ class Scheduler:
         self._tasks.discard(task)
         fault = None if task.cancelled() else task.exception()
         if fault is not None:
-            internal = InternalFailure(f"Node {task.get_name()}: internal error, {type(fault).__name__}: {fault}")
+            internal = InternalFailure.of(task.get_name(), f"internal error, {type(fault).__name__}: {fault}")
             internal.__cause__ = fault
             self.fail(internal)
             self._end_if_idle()
@@ -347,7 +349,7 @@ class Scheduler:
     def _return(self, node: TypedNode, inputs: Inputs, started: float) -> None:
         given = [one for values in inputs.values() for one in values]
         if not given:
-            raise NodeFailure(f"Output {node.id}: nothing arrived at it.")
+            raise NodeFailure(f"Output {node.id}: nothing arrived at it.", node=node.id)
         self.results[node.id] = given[0].value
         self._finish(node, inputs, Finished({"result": given[0].value}), started)
 
@@ -391,7 +393,7 @@ class Scheduler:
         self._watcher.skipped(node, reason)
         self._count_down(node)
         if node.kind == "output" and self._gone:
-            self.fail(NodeFailure(f"Output {node.id} stays empty, since {reason}."))
+            self.fail(NodeFailure(f"Output {node.id} stays empty, since {reason}.", node=node.id))
 
     def _reason(self, node: TypedNode) -> str:
         """Why a node is skipped, in words: what chose otherwise or failed before it."""

@@ -9,11 +9,11 @@ from typing import Any
 
 from merrow_runtime.provenance import Source
 from merrow_runtime.requests import CallKey
-from merrow_runtime.store.contract import CallRecord, NodeRecord, RunRecord
+from merrow_runtime.store.contract import CallRecord, Failed, NodeRecord, RunFailed, RunRecord
 from merrow_runtime.usage import Usage
 from merrow_runtime.values import number_text
 
-RUN_COLUMNS = "id, workflow, status, started, ended, seconds, usage, sources, error, parent, snapshot, outputs"
+RUN_COLUMNS = "id, workflow, status, started, ended, seconds, usage, sources, error, parent, failure, snapshot, outputs"
 _MICROSECONDS = 1e6
 """Of a second: whole ones are written and read in a sixth of the time of a fraction."""
 
@@ -40,6 +40,7 @@ def run_values(run: RunRecord) -> tuple[Any, ...]:
         text_of(run.sources),
         storable(run.error),
         run.parent,
+        None if run.failure is None else text_of(run.failure),
         text_of(run.snapshot),
         None if run.outputs is None else text_of(run.outputs),
     )
@@ -47,7 +48,7 @@ def run_values(run: RunRecord) -> tuple[Any, ...]:
 
 def run_of(row: Sequence[Any]) -> RunRecord:
     """The inverse of `run_values`. Raises `Damaged`."""
-    identity, workflow, status, started, ended, seconds, usage, sources, error, parent, snapshot, outputs = row
+    identity, workflow, status, started, ended, seconds, usage, sources, error, parent, failure, snapshot, outputs = row
     with _reading():
         return RunRecord(
             identity,
@@ -62,6 +63,7 @@ def run_of(row: Sequence[Any]) -> RunRecord:
             parent,
             float(seconds),
             sources_of(json.loads(sources)),
+            None if failure is None else RunFailed(*json.loads(failure)),
         )
 
 
@@ -121,14 +123,19 @@ def nodes_text(nodes: Iterable[NodeRecord]) -> str:
                 node.key,
                 node.outputs,
                 _usage_values(node.usage),
-                int(node.started * _MICROSECONDS),
-                int(node.ended * _MICROSECONDS),
+                round(node.started * _MICROSECONDS),
+                round(node.ended * _MICROSECONDS),
                 node.error,
                 node.case,
                 node.inputs,
                 node.memory,
                 node.sources,
                 node.why_no_call,
+                node.path,
+                node.redo,
+                node.number,
+                node.label,
+                node.failed,
             )
             for node in nodes
         ]
@@ -142,7 +149,10 @@ def nodes_of(several: str, definitions: Mapping[str, Any]) -> list[NodeRecord]:
 
 
 def _node(values: Sequence[Any], definitions: Mapping[str, Any]) -> NodeRecord:
-    node, status, key, outputs, usage, started, ended, error, chosen, inputs, memory, sources, why_no_call = values
+    node, status, key, outputs, usage, started, ended, error, chosen, inputs, memory, sources, why_no_call, *more = (
+        values
+    )
+    path, redo, number, label, failed = more or ("", 0, 0, None, None)
     return NodeRecord(
         node,
         status,
@@ -158,6 +168,11 @@ def _node(values: Sequence[Any], definitions: Mapping[str, Any]) -> NodeRecord:
         tuple(memory),
         sources_of(sources),
         why_no_call,
+        path,
+        redo,
+        number,
+        label,
+        None if failed is None else Failed(*failed),
     )
 
 

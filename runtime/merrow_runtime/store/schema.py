@@ -14,6 +14,7 @@ CREATE TABLE runs (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
     id TEXT NOT NULL UNIQUE, workflow TEXT NOT NULL, status TEXT NOT NULL, started REAL NOT NULL, ended REAL,
     seconds REAL NOT NULL, usage TEXT NOT NULL, sources TEXT NOT NULL, error TEXT, parent TEXT,
+    failure TEXT,
     snapshot TEXT NOT NULL, outputs TEXT
 );
 CREATE INDEX runs_by_start ON runs (started);
