@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
-from merrow_runtime.account import Account
+from merrow_runtime.account import Account, NodeAccount
 from merrow_runtime.calling import Calling
 from merrow_runtime.errors import EndpointFailure
 from merrow_runtime.gate import Flight, Gate
@@ -25,7 +25,6 @@ from merrow_runtime.store.contract import AnswerCache, CallRecord, RunJournal
 from merrow_runtime.store.recording import Recorder, Replay
 from merrow_runtime.telling import Telling
 from merrow_runtime.usage import NOTHING, Usage
-from merrow_runtime.visit import Visit
 
 if TYPE_CHECKING:
     from merrow_runtime.sandbox import Sandbox
@@ -51,7 +50,7 @@ class Question:
     """
 
     effects: Effects
-    visit: Visit
+    account: NodeAccount
     key: CallKey
     request: ModelRequest
     digest: str
@@ -75,15 +74,15 @@ class Question:
 
     def retrying(self, failure: EndpointFailure, wait: float) -> None:
         """See `merrow_runtime.calling.Listener`."""
-        self.effects.telling.retrying(self.visit, self.sample, self.key.step, str(failure), wait)
+        self.effects.telling.retrying(self.account.visit, self.sample, self.key.step, str(failure), wait)
 
     def streamed(self, text: str) -> None:
         """See `merrow_runtime.calling.Listener`."""
-        self.effects.telling.output(self.visit, self.sample, text, self.key.step)
+        self.effects.telling.output(self.account.visit, self.sample, text, self.key.step)
 
     async def lost(self, usage: Usage, why: str) -> None:
         """See `merrow_runtime.calling.Listener`."""
-        self.effects.account.count(usage, self.visit)
+        self.account.count(usage)
         await self.effects.journal.record_lost(self.key, self.digest, usage, why)
 
 
@@ -128,14 +127,14 @@ class Effects:
             self._sandbox = Sandbox(self.options.sandbox, allow_unsafe=self.options.allow_unsafe)
         return self._sandbox
 
-    async def recall(self, key: CallKey, digest: str, visit: Visit, *, model: bool) -> CallRecord | None:
+    async def recall(self, key: CallKey, digest: str, account: NodeAccount, *, model: bool) -> CallRecord | None:
         """The call (of a ``model``, or of the sandbox) where it need not be made: from the journal, or the recording.
 
         Raises `ReplayMiss`.
         """
         record = await self.journal.recall(key, digest, self.endpoint if model and not self.reuses_any else None)
         if record is not None:
-            self.account.count_known(record.usage, visit)
+            account.count_known(record.usage)
             if self.recorder is not None:
                 await self.recorder.record(record)
             return record
@@ -152,14 +151,14 @@ class Effects:
             seconds=0.0,
             endpoint=REPLAY_ORIGIN if model else "",
         )
-        await self.commit(record, visit)
+        await self.commit(record, account)
         return record
 
-    async def commit(self, call: CallRecord, visit: Visit, answer: bytes | None = None) -> None:
+    async def commit(self, call: CallRecord, account: NodeAccount, answer: bytes | None = None) -> None:
         """Count a call (whatever happens next, it is paid), journal it, then record it: from now on it may be used, also
         from the cache by ``answer``.
         """
-        self.account.count(call.usage, visit)
+        account.count(call.usage)
         await self.journal.record_call(call, answer, alone=self.gate.under_way < 2 and self._running() < 2)
         if self.recorder is not None:
             await self.recorder.record(call)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
 from merrow_analysis.graph.nodes import TypedNode
+from merrow_runtime.account import NodeAccount
 from merrow_runtime.definitions import Step, Steps
 from merrow_runtime.effects import Effects
 from merrow_runtime.errors import EndpointFailure, NodeFailure, RunFailure
@@ -39,8 +40,7 @@ class Engine:
     async def run(self, node: TypedNode, inputs: Inputs, entries: Callable[[], list[Remembered]]) -> Finished:
         """See `merrow_runtime.scheduler.Work.run`."""
         step = self.steps[node.index]
-        visit = Visit(node.id)
-        account = self.effects.account
+        account = self.effects.account.of(Visit(node.id))
         past_cache = node.index in self.anew
         kind, amount = step.memory.kind, step.memory.amount
         memory = [] if kind == "none" else remembered(kind, amount, entries())
@@ -49,7 +49,7 @@ class Engine:
         if earlier is not None and not past_cache and earlier.key == key and earlier.outputs is not None:
             sources = tuple(earlier.sources)
             if self.effects.reuses_any or all(source.endpoint == self.effects.endpoint for source in sources):
-                account.answered(visit, *sources)
+                account.answered.update(dict.fromkeys(sources))
                 before = tuple(Remembered(**entry) for entry in earlier.memory)
                 return Finished(
                     dict(earlier.outputs),
@@ -61,18 +61,20 @@ class Engine:
                     why_no_call=earlier.why_no_call,
                 )
         if kind == "summary":
-            memory = await recall(kind, amount, memory, NodeTools(self.effects, step, visit, 0, past_cache=past_cache))
+            memory = await recall(
+                kind, amount, memory, NodeTools(self.effects, step, account, 0, past_cache=past_cache)
+            )
         if step.samples is None:
-            outputs = await self._once(step, visit, inputs, memory, 0, past_cache)
+            outputs = await self._once(step, account, inputs, memory, 0, past_cache)
         else:
-            outputs = await self._samples(step, step.samples, visit, inputs, memory, past_cache)
+            outputs = await self._samples(step, step.samples, account, inputs, memory, past_cache)
         return Finished(
             outputs,
             key,
-            account.used(visit),
+            account.used,
             memory=tuple(memory),
-            sources=account.sources(visit),
-            why_no_call=account.why_no_call(visit),
+            sources=account.sources,
+            why_no_call=account.why_no_call,
         )
 
     def on_error(self, node: TypedNode) -> str:
@@ -100,9 +102,9 @@ class Engine:
         return None if said is None or node.cases is None else node.cases.choose(said.value)
 
     async def _once(
-        self, step: Step, visit: Visit, inputs: Inputs, memory: list[Remembered], sample: int, past_cache: bool
+        self, step: Step, account: NodeAccount, inputs: Inputs, memory: list[Remembered], sample: int, past_cache: bool
     ) -> Outputs:
-        tools = NodeTools(self.effects, step, visit, sample, past_cache=past_cache)
+        tools = NodeTools(self.effects, step, account, sample, past_cache=past_cache)
         outputs = await step.operator.run(Task(step.definition, inputs, memory, sample), tools)
         shapes = step.shapes
         if outputs.keys() != shapes.keys():
@@ -113,7 +115,7 @@ class Engine:
         return outputs
 
     async def _samples(
-        self, step: Step, count: int, visit: Visit, inputs: Inputs, memory: list[Remembered], past_cache: bool
+        self, step: Step, count: int, account: NodeAccount, inputs: Inputs, memory: list[Remembered], past_cache: bool
     ) -> Outputs:
         """``count`` results at once, in lists. Of samples that fail, ``on_error`` says whether the node fails with the
         first, goes on with those that are there (skip), or has the default in their place.
@@ -123,7 +125,7 @@ class Engine:
 
         async def one(sample: int) -> None:
             try:
-                results[sample] = await self._once(step, visit, inputs, memory, sample, past_cache)
+                results[sample] = await self._once(step, account, inputs, memory, sample, past_cache)
             except RunFailure as failure:
                 # The others come to their end all the same: what they ask is paid, and kept for a resume.
                 results[sample] = failure

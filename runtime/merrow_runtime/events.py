@@ -93,7 +93,7 @@ def node_event(run: str, ended: NodeRecord) -> Event:
                 data["remedy"] = ended.failed.remedy
         data["usage"] = ended.usage.to_json()
     else:
-        seconds = round(ended.ended - ended.started, 6)
+        seconds = ended.ended - ended.started
         data = {"outputs": ended.outputs or {}, "usage": ended.usage.to_json(), "seconds": seconds}
         if ended.sources:
             data["sources"] = plain(ended.sources)

@@ -30,14 +30,11 @@ class Telling:
         self._ended_nodes = ended_nodes
         self._events: list[Event | NodeRecord] = []
         self._first = 1
+        self.next = 1
+        """The number of the event that is told next."""
         self._begun: Event | None = None
         self._committed = 0
         self._news: asyncio.Future[None] | None = None
-
-    @property
-    def next(self) -> int:
-        """The number of the event that is told next."""
-        return self._first + len(self._events)
 
     @property
     def is_whole(self) -> bool:
@@ -52,7 +49,7 @@ class Telling:
     def pass_over(self, number: int) -> None:
         """Go on after this number: what is told up to it is in the journal."""
         self._events.clear()
-        self._first = number + 1
+        self._first = self.next = number + 1
         self._committed = number
 
     def started(self, visit: Visit, operator: str | None) -> None:
@@ -128,6 +125,7 @@ class Telling:
 
     def _add(self, told: Event | NodeRecord) -> None:
         self._events.append(told)
+        self.next += 1
         if len(self._events) > KEPT + KEPT // 4:
             self._cut_back()
         if self._news is not None and not self._news.done():

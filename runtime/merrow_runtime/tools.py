@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from random import Random
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from merrow_runtime.account import NodeAccount
 from merrow_runtime.definitions import Step
 from merrow_runtime.effects import Effects, Question, reply_of
 from merrow_runtime.errors import AnswerFailure, NodeFailure, ReplayMiss
@@ -17,7 +18,6 @@ from merrow_runtime.store.contract import CallRecord
 from merrow_runtime.store.rows import storable_json, text_of
 from merrow_runtime.usage import NOTHING
 from merrow_runtime.values import canonical
-from merrow_runtime.visit import Visit
 
 if TYPE_CHECKING:
     from merrow_runtime.sandbox import SandboxResult, TestResult
@@ -40,12 +40,14 @@ _REFUSED = AnswerFailure(
 class NodeTools:
     """`merrow_runtime.operators.base.Tools` of one sample of a visit."""
 
-    __slots__ = ("_effects", "_past_cache", "_random", "_sample", "_step", "_visit")
+    __slots__ = ("_account", "_effects", "_past_cache", "_random", "_sample", "_step")
 
-    def __init__(self, effects: Effects, step: Step, visit: Visit, sample: int, *, past_cache: bool = False) -> None:
+    def __init__(
+        self, effects: Effects, step: Step, account: NodeAccount, sample: int, *, past_cache: bool = False
+    ) -> None:
         self._effects = effects
         self._step = step
-        self._visit = visit
+        self._account = account
         self._sample = sample
         self._past_cache = past_cache
         self._random: Random | None = None
@@ -54,7 +56,7 @@ class NodeTools:
     def random(self) -> Random:
         """See `merrow_runtime.operators.base.Tools.random`; made when it is first asked for, since few nodes do."""
         if self._random is None:
-            self._random = Random(f"{self._effects.options.seed}:{self._visit.node}:{self._sample}")  # noqa: S311 (no secret)
+            self._random = Random(f"{self._effects.options.seed}:{self._account.visit.node}:{self._sample}")  # noqa: S311 (no secret)
         return self._random
 
     @random.setter
@@ -91,7 +93,7 @@ class NodeTools:
                     return value[0]
                 if attempt + 1 == ATTEMPTS:
                     break
-                self._effects.telling.retrying(self._visit, self._told_sample, step, str(failure), 0.0)
+                self._effects.telling.retrying(self._account.visit, self._told_sample, step, str(failure), 0.0)
                 said = (Message("assistant", reply.text),) if reply.text.strip() else ()
                 sent = (*sent, *said, Message("user", failure.advice or f"That can't be used: {failure} Answer again."))
             endpoint = self._effects.endpoint
@@ -118,11 +120,11 @@ class NodeTools:
 
     def no_call(self, why: str) -> None:
         """See `merrow_runtime.operators.base.Tools.no_call`."""
-        self._effects.account.no_call(self._visit, why)
+        self._account.why_no_call = why
 
     def output(self, text: str) -> None:
         """See `merrow_runtime.operators.base.Tools.output`."""
-        self._effects.telling.output(self._visit, self._told_sample, text)
+        self._effects.telling.output(self._account.visit, self._told_sample, text)
 
     @property
     def _told_sample(self) -> int | None:
@@ -132,12 +134,12 @@ class NodeTools:
         self, key: CallKey, request: ModelRequest, read: Callable[[str], T]
     ) -> tuple[ModelReply, tuple[T, ...], AnswerFailure | None]:
         """A reply, and what its reader makes of it: the value, or why it can't be used."""
-        effects, visit = self._effects, self._visit
+        effects, account = self._effects, self._account
         digest, content = _digested(request.canonical_text())
-        record = await effects.recall(key, digest, visit, model=True) if effects.knows else None
+        record = await effects.recall(key, digest, account, model=True) if effects.knows else None
         known = None if record is None else reply_of(record.result)
         if record is not None and known is not None:
-            effects.account.answered(visit, record.source)
+            account.answered[record.source] = None
             return (known, *_judged(known, read))
         if effects.replay is not None:
             raise ReplayMiss(
@@ -145,7 +147,7 @@ class NodeTools:
             )
         started = time.time()
         question = Question(
-            effects, visit, key, request, digest, self._step.retries, self._told_sample, self._past_cache
+            effects, account, key, request, digest, self._step.retries, self._told_sample, self._past_cache
         )
         cache_key = question.cache_key
         reply, origin = await effects.call(question, cache_key)
@@ -166,9 +168,9 @@ class NodeTools:
                 effects.endpoint,
                 reply.model or request.model,
             )
-            effects.account.answered(visit, record.source)
+            account.answered[record.source] = None
             answer = cache_key if called and failure is None and effects.cache is not None else None
-            await effects.commit(record, visit, answer)
+            await effects.commit(record, account, answer)
         finally:
             if called:
                 effects.landed(cache_key)
@@ -185,10 +187,10 @@ class NodeTools:
         """A sandbox's result as plain data, from the journal or the recording where it is known."""
         from merrow_runtime.sandbox import SandboxRefusedError
 
-        effects, visit = self._effects, self._visit
-        key = CallKey(visit.node, self._sample, step)
+        effects, account = self._effects, self._account
+        key = CallKey(self._account.visit.node, self._sample, step)
         digest, content = _digested(canonical(request))
-        record = await effects.recall(key, digest, visit, model=False) if effects.knows else None
+        record = await effects.recall(key, digest, account, model=False) if effects.knows else None
         if record is not None:
             return record.result
         started = time.time()
@@ -199,7 +201,7 @@ class NodeTools:
         record = CallRecord(
             key, "sandbox", digest, content, text_of(result), NOTHING, True, "sandbox", started, time.time() - started
         )
-        await effects.commit(record, visit)
+        await effects.commit(record, account)
         return result
 
 

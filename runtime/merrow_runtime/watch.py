@@ -10,7 +10,7 @@ from typing import Any
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_runtime.account import Account
 from merrow_runtime.definitions import Steps
-from merrow_runtime.errors import RunFailure, StoreFailure
+from merrow_runtime.errors import RunFailure
 from merrow_runtime.operators.base import Given
 from merrow_runtime.scheduler import Finished, Inputs
 from merrow_runtime.store.contract import Failed, NodeRecord, RunJournal
@@ -18,7 +18,7 @@ from merrow_runtime.telling import Telling
 from merrow_runtime.usage import NOTHING
 from merrow_runtime.visit import Visit
 
-BATCH = 100
+BATCH = 250
 """Records of nodes that are written together at most."""
 
 _BATCH_DELAY = 0.25
@@ -43,7 +43,6 @@ class Watch:
         self._waiting: list[NodeRecord] = []
         self._timer: asyncio.TimerHandle | None = None
         self._writing: set[asyncio.Future[None]] = set()
-        self._problem: StoreFailure | None = None
         self._failed: dict[Visit, RunFailure] = {}
         self._ended_by: tuple[RunFailure, RunFailure] | None = None
 
@@ -55,7 +54,7 @@ class Watch:
     def finished(self, node: TypedNode, inputs: Inputs, done: Finished, started: float, case: int | None) -> None:
         """See `merrow_runtime.scheduler.Watcher`."""
         visit = Visit(node.id)
-        failed = self._failed.get(visit)
+        failed = self._failed.get(visit) if self._failed else None
         self._keep(
             NodeRecord(
                 node.id,
@@ -63,8 +62,8 @@ class Watch:
                 done.key,
                 done.outputs,
                 done.usage,
-                round(started, 6),
-                _now(),
+                _micro(started),
+                _micro(time.time()),
                 None if failed is None else str(failed),
                 case,
                 self._definition(node),
@@ -81,13 +80,13 @@ class Watch:
 
     def skipped(self, node: TypedNode, reason: str) -> None:
         """See `merrow_runtime.scheduler.Watcher`."""
-        now = _now()
-        number = self._telling.next
-        self._keep(NodeRecord(node.id, "skipped", None, None, NOTHING, now, now, reason, number=number))
+        now = _micro(time.time())
+        self._keep(NodeRecord(node.id, "skipped", None, None, NOTHING, now, now, reason, number=self._telling.next))
 
     def failed(self, node: TypedNode, inputs: Inputs, failure: RunFailure, started: float, goes_on: str) -> None:
         """See `merrow_runtime.scheduler.Watcher`."""
         visit = Visit(node.id)
+        account = self._account.of(visit)
         met = self._failed[visit] = failure.at(visit.node, visit.path)
         if goes_on == "fail" and self._ended_by is None:
             self._ended_by = failure, met
@@ -97,14 +96,14 @@ class Watch:
                 "failed",
                 None,
                 None,
-                self._account.used(visit),
-                round(started, 6),
-                _now(),
+                account.used,
+                _micro(started),
+                _micro(time.time()),
                 str(failure),
                 None,
                 self._definition(node),
                 _references(inputs),
-                sources=self._account.sources(visit),
+                sources=account.sources,
                 path=visit.path,
                 redo=visit.redo,
                 number=self._telling.next,
@@ -117,12 +116,10 @@ class Watch:
         return self._ended_by[1] if self._ended_by is not None and self._ended_by[0] is failure else failure
 
     async def settle(self) -> None:
-        """Wait until all is in the journal, or known to be refused. Raises `StoreFailure`."""
+        """Wait until all is in the journal. What it refused waits there for the next commit, which fails for the same reason."""
         self._write()
         if self._writing:
             await asyncio.gather(*self._writing, return_exceptions=True)
-        if self._problem is not None:
-            raise self._problem
 
     def _definition(self, node: TypedNode) -> Mapping[str, Any] | None:
         return self._steps[node.index].shown if node.kind == "operator" else None
@@ -143,11 +140,7 @@ class Watch:
         records, self._waiting = self._waiting, []
         if not records:
             return
-        try:
-            writing = asyncio.ensure_future(self._journal.record_nodes(records))
-        except StoreFailure as problem:
-            self._problem = problem
-            return
+        writing = asyncio.ensure_future(self._journal.record_nodes(records))
         self._writing.add(writing)
         last = records[-1].number
         if writing.done():
@@ -161,9 +154,9 @@ class Watch:
             self._telling.committed(last)
 
 
-def _now() -> float:
+def _micro(seconds: float) -> float:
     """In whole microseconds, as the journal has it."""
-    return round(time.time(), 6)
+    return int(seconds * 1e6) / 1e6
 
 
 def _references(inputs: Inputs) -> dict[str, list[dict[str, Any]]]:

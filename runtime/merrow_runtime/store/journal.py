@@ -98,11 +98,13 @@ class SqliteJournal:
         await self._writer.write((_LOST, (*values, time.time())))
 
     def record_nodes(self, nodes: Sequence[NodeRecord]) -> asyncio.Future[None]:
-        """Keep how nodes ended, at once where no other program is in the way; done once it is committed.
-
-        Raises `StoreFailure`.
+        """Keep how nodes ended, at once where no other program is in the way; the future is done once it is committed, or
+        fails with `StoreFailure`.
         """
-        self._check()
+        if self._lost_lease:
+            refused: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            refused.set_exception(self._taken_over())
+            return refused
         return self._writer.write((_NODES, (self._number, rows.nodes_text(nodes))), at_once=True)
 
     def ended_nodes(self) -> EndedNodes:
@@ -160,9 +162,10 @@ class SqliteJournal:
 
     def _check(self) -> None:
         if self._lost_lease:
-            raise StoreFailure(
-                f"Run {self.run} was taken over by another process, since this one gave no sign of life."
-            )
+            raise self._taken_over()
+
+    def _taken_over(self) -> StoreFailure:
+        return StoreFailure(f"Run {self.run} was taken over by another process, since this one gave no sign of life.")
 
     def _keep_beating(self) -> None:
         self._beating = asyncio.get_running_loop().create_task(self._beat())
