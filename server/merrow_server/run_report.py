@@ -23,6 +23,7 @@ def run_object(run: RunRecord) -> dict[str, Any]:
         "sources": plain(run.sources),
         "answered_by": answered_by(run.sources),
         "error": run.error,
+        **({} if run.failure is None else run.failure.to_json()),
         "parent": run.parent,
     }
 
@@ -110,8 +111,16 @@ def _node(
         "started": node.started,
         "seconds": max(0.0, node.ended - node.started),
         "error": node.error,
+        **_failed(node),
         "case": node.case,
     }
+
+
+def _failed(node: NodeRecord) -> dict[str, str]:
+    """Why a node failed, for programs."""
+    if node.failed is None:
+        return {}
+    return {"code": node.failed.code} | ({} if node.failed.remedy is None else {"remedy": node.failed.remedy})
 
 
 def _given(reference: Mapping[str, Any], ended: Mapping[str, NodeRecord]) -> dict[str, Any]:
