@@ -7,22 +7,33 @@ import json
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from typing import Protocol
 
 from merrow_runtime.errors import EndpointFailure
 from merrow_runtime.gate import Stops
-from merrow_runtime.models.budget import Budget
-from merrow_runtime.models.endpoint import Endpoint, OnText
+from merrow_runtime.models.budget import Budget, Reservation
+from merrow_runtime.models.endpoint import Endpoint
 from merrow_runtime.models.prices import Price, price_at
 from merrow_runtime.models.retry import RetryPolicy
 from merrow_runtime.models.tokens import estimate_call, estimate_tokens, prompt_tokens
 from merrow_runtime.requests import ModelReply, ModelRequest
 from merrow_runtime.usage import Usage
 
-Lost = Callable[[Usage, str], Awaitable[None]]
-"""Keeps the usage of a call that was paid, perhaps, and has no result; and why."""
 
-Retrying = Callable[[EndpointFailure, float], None]
-"""Told before a call is tried again, with the seconds until then."""
+class Listener(Protocol):
+    """Who wants a call to be made, as far as it hears of it before there is a reply."""
+
+    def retrying(self, failure: EndpointFailure, wait: float) -> None:
+        """The call is tried again, in ``wait`` seconds."""
+        ...
+
+    def streamed(self, text: str) -> None:
+        """A part of the answer has come."""
+        ...
+
+    async def lost(self, usage: Usage, why: str) -> None:
+        """A try was paid, perhaps, and has no result: keep what it used, and why."""
+        ...
 
 
 class Calling:
@@ -66,17 +77,18 @@ class Calling:
         self,
         request: ModelRequest,
         retries: int | None,
-        retrying: Retrying,
-        lost: Lost,
-        on_text: OnText | None = None,
+        listener: Listener,
+        *,
+        stream: bool = False,
     ) -> ModelReply:
         """A reply, after up to ``retries`` further tries (None: as many as the policy says), its usage counted and priced.
 
-        Raises `EndpointFailure`, `BudgetFailure`. What a try without a reply has used goes to ``lost``: as the endpoint
-        counted it, or estimated where the try was cancelled, ran out of time or was cut off.
+        Raises `EndpointFailure`, `BudgetFailure`. ``listener`` hears what a try without a reply has used: as the endpoint
+        counted it, or estimated where the try was cancelled, ran out of time or was cut off; with ``stream`` parts of the
+        answer, too.
         """
         try:
-            return await self._once(request, lost, on_text)
+            return await self._once(request, listener, stream)
         except EndpointFailure as failure:
             self._heed(failure)
             if failure.fatal or not failure.transient:
@@ -89,36 +101,33 @@ class Calling:
             if pending:
                 raise pending.pop()
             try:
-                return await self._once(request, lost, on_text)
+                return await self._once(request, listener, stream)
             except EndpointFailure as failure:
                 self._heed(failure)
                 raise
 
         policy = self._policy if retries is None else replace(self._policy, retries=retries)
-        return await policy.call(again, lambda retry: retrying(retry.failure, retry.wait))
+        return await policy.call(again, lambda retry: listener.retrying(retry.failure, retry.wait))
 
-    def _once(self, request: ModelRequest, lost: Lost, on_text: OnText | None) -> Awaitable[ModelReply]:
+    def _once(self, request: ModelRequest, listener: Listener, stream: bool) -> Awaitable[ModelReply]:
         if self._budget is None:
-            return self._try(request, lost, on_text)
-        return self._within(self._budget, request, lost, on_text)
+            return self._try(request, listener, stream, None)
+        return self._within(self._budget, request, listener, stream)
 
     def _heed(self, failure: EndpointFailure) -> None:
         if failure.fatal:
             self._stops.stop(failure)
 
-    async def _within(self, budget: Budget, request: ModelRequest, lost: Lost, on_text: OnText | None) -> ModelReply:
+    async def _within(self, budget: Budget, request: ModelRequest, listener: Listener, stream: bool) -> ModelReply:
         self._stops.check(request.model)
         async with budget.reserve(estimate_call(request, self.price(request.model))) as reservation:
-
-            async def paid(usage: Usage, why: str) -> None:
-                reservation.settle(usage)
-                await lost(usage, why)
-
-            reply = await self._try(request, paid, on_text)
+            reply = await self._try(request, listener, stream, reservation)
             reservation.settle(reply.usage)
             return reply
 
-    async def _try(self, request: ModelRequest, lost: Lost, on_text: OnText | None) -> ModelReply:
+    async def _try(
+        self, request: ModelRequest, listener: Listener, stream: bool, reservation: Reservation | None
+    ) -> ModelReply:
         self._stops.check(request.model)
         await self._semaphore.acquire()  # `async with` takes three coroutines where this takes one
         try:
@@ -131,19 +140,20 @@ class Calling:
                 if request.timeout is not None and self._open is not None:
                     # The node's time is for its call, not for what has to be made ready before the first.
                     await self._open()
-                if on_text is None and request.timeout is None:
+                if not stream and request.timeout is None:
                     reply = await self.endpoint.complete(request)
                 else:
-                    reply = await self._ask(request, shown, on_text)
+                    reply = await self._ask(request, shown, listener if stream else None)
             except asyncio.CancelledError:
                 stopped = self._stops.of(request.model) if self._stops.leave(task) else None
                 if stopped is None or stopped.sent or self._reached:
-                    await _kept(lost(self._estimated(request, shown), "stopped" if stopped else "cancelled"))
+                    why = "stopped" if stopped else "cancelled"
+                    await _kept(_lost(listener, reservation, self._estimated(request, shown), why))
                 if stopped is None:
                     raise
             except TimeoutError:
                 self._stops.leave(task)  # the call is over: what stops others must not end the keeping of its usage
-                await lost(self._estimated(request, shown), "timeout")
+                await _lost(listener, reservation, self._estimated(request, shown), "timeout")
                 # Without a limit of the request it was the endpoint that gave up.
                 within = "" if request.timeout is None else f" within {request.timeout:g} seconds"
                 raise EndpointFailure(
@@ -153,7 +163,7 @@ class Calling:
                 self._stops.leave(task)
                 self._reached = self._reached or failure.sent
                 if failure.usage is not None or failure.paid:
-                    await lost(failure.usage or self._estimated(request, shown), "failed")
+                    await _lost(listener, reservation, failure.usage or self._estimated(request, shown), "failed")
                 raise
             finally:
                 self._stops.leave(task)
@@ -164,16 +174,17 @@ class Calling:
         self._reached = True
         return self._counted(request, reply, time.perf_counter() - started)
 
-    async def _ask(self, request: ModelRequest, shown: list[str], on_text: OnText | None) -> ModelReply:
+    async def _ask(self, request: ModelRequest, shown: list[str], listener: Listener | None) -> ModelReply:
         def show(text: str) -> None:
             shown.append(text)
-            assert on_text is not None  # noqa: S101 (it is only handed on where there is one)
-            on_text(text)
+            if listener is not None:
+                listener.streamed(text)
 
+        on_text = None if listener is None else show
         if request.timeout is None:
-            return await self.endpoint.complete(request, None if on_text is None else show)
+            return await self.endpoint.complete(request, on_text)
         async with asyncio.timeout(request.timeout):
-            return await self.endpoint.complete(request, None if on_text is None else show)
+            return await self.endpoint.complete(request, on_text)
 
     def _counted(self, request: ModelRequest, reply: ModelReply, seconds: float) -> ModelReply:
         """The reply with its usage complete: an endpoint of a program's own may count nothing."""
@@ -194,6 +205,12 @@ class Calling:
         usage = Usage(prompt_tokens(request), estimate_tokens("".join(shown)), 1, None, estimated=True)
         price = self.price(request.model)
         return usage if price is None else replace(usage, cost_usd=price.cost(usage))
+
+
+async def _lost(listener: Listener, reservation: Reservation | None, usage: Usage, why: str) -> None:
+    if reservation is not None:
+        reservation.settle(usage)
+    await listener.lost(usage, why)
 
 
 async def _kept(work: Awaitable[None]) -> None:

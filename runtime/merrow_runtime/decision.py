@@ -27,7 +27,7 @@ def decide(node: TypedNode, inputs: Mapping[str, Value]) -> int:
     number = node.cases.choose(value)
     if number is None:
         cases = ", ".join(f"`{label}`" for label in node.cases.labels)
-        raise NodeFailure(f"Decision {node.id}: no case takes {_shown(value)}; its cases are {cases}.")
+        raise NodeFailure(f"Decision {node.id}: no case takes {_shown(value)}; its cases are {cases}.", node=node.id)
     return number
 
 
@@ -38,7 +38,8 @@ def _evaluate(node: TypedNode, expression: str, inputs: Mapping[str, Value]) -> 
         given = ", ".join(f"{name} = {_shown(value)}" for name, value in inputs.items())
         reason = str(problem).strip().rstrip(".") or type(problem).__name__
         raise NodeFailure(
-            f"Decision {node.id}: `{expression}` can't be worked out with {given or 'no value'}: {reason}."
+            f"Decision {node.id}: `{expression}` can't be worked out with {given or 'no value'}: {reason}.",
+            node=node.id,
         ) from None
 
 

@@ -237,7 +237,9 @@ def _fallback(node: TypedNode, said: Mapping[str, object], shapes: Mapping[str, 
     Outputs that it says nothing of are empty ones of their type.
     """
     if said.get("default") is None:
-        raise UsageFailure(f"Node {node.id} has `on_error: default` and no `default:` to go on with; write one.")
+        raise UsageFailure(
+            f"Node {node.id} has `on_error: default` and no `default:` to go on with; write one.", node=node.id
+        )
     value = _plain(said["default"], node, "default")
     first = next(iter(shapes))
     given = value if isinstance(value, dict) and value and value.keys() <= shapes.keys() else {first: value}
@@ -246,8 +248,8 @@ def _fallback(node: TypedNode, said: Mapping[str, object], shapes: Mapping[str, 
         try:
             outputs[name] = coerce(given[name], shape) if name in given else _empty(shape)
         except AnswerFailure as problem:
-            raise UsageFailure(
-                f"Node {node.id}: its `default:` can't be its output {name} ({shape.type}): {problem}"
+            raise UsageFailure.of(
+                node.id, f"its `default:` can't be its output {name} ({shape.type}): {problem}"
             ) from None
     return outputs
 
@@ -264,7 +266,7 @@ def _plain(value: object, node: TypedNode, key: str) -> Value:
     try:
         canonical(value)
     except (ValueError, TypeError, RecursionError):
-        raise UsageFailure(f"Node {node.id}: `{key}` has a value that JSON doesn't know; write it otherwise.") from None
+        raise UsageFailure.of(node.id, f"`{key}` has a value that JSON doesn't know; write it otherwise.") from None
     return value  # type: ignore[return-value]
 
 

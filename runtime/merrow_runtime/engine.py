@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
-from typing import Any
 
 from merrow_analysis.graph.nodes import TypedNode
-from merrow_runtime.caller import Caller, NodeTools
 from merrow_runtime.definitions import Step, Steps
+from merrow_runtime.effects import Effects
 from merrow_runtime.errors import EndpointFailure, NodeFailure, RunFailure
 from merrow_runtime.executions import Executions
 from merrow_runtime.frontier import Inputs
@@ -19,6 +18,7 @@ from merrow_runtime.operators.outputs import check_outputs
 from merrow_runtime.operators.shapes import is_of
 from merrow_runtime.scheduler import Finished
 from merrow_runtime.store.contract import NodeRecord
+from merrow_runtime.tools import NodeTools
 from merrow_runtime.usage import NOTHING
 from merrow_runtime.values import Outputs
 from merrow_runtime.visit import Visit
@@ -33,7 +33,7 @@ class Engine:
     """
 
     steps: Steps
-    caller: Caller
+    effects: Effects
     executions: Executions
     anew: Collection[int] = frozenset()
     said_on_error: str = "fail"
@@ -45,16 +45,16 @@ class Engine:
     ) -> Finished:
         """See `merrow_runtime.scheduler.Work.run`."""
         step = self.steps[node.index]
+        account = self.effects.account.of(visit)
         past_cache = node.index in self.anew
         kind, amount = step.memory.kind, step.memory.amount
         memory = [] if kind == "none" else remembered(kind, amount, entries())
         key = step.key(inputs, memory)
-        caller = self.caller
         seed = self.seed_of(visit, key)
         earlier = None if past_cache else self.executions.take(visit, key, self._is_usable)
         if earlier is not None:
             sources = tuple(earlier.sources)
-            caller.answered(visit, *sources)
+            account.answered.update(dict.fromkeys(sources))
             if kind == "summary":
                 memory = [Remembered(**entry) for entry in earlier.memory]
             return Finished(
@@ -68,7 +68,7 @@ class Engine:
             )
 
         def tools(sample: int) -> NodeTools:
-            return NodeTools(caller, step, visit, sample, seed, past_cache=past_cache)
+            return NodeTools(self.effects, step, account, sample, seed, past_cache=past_cache)
 
         if kind == "summary":
             memory = await recall(kind, amount, memory, tools(0))
@@ -79,16 +79,16 @@ class Engine:
         return Finished(
             outputs,
             key,
-            caller.used.get(visit, NOTHING),
+            account.used,
             memory=tuple(memory),
-            sources=tuple(caller.sources.get(visit, ())),
-            why_no_call=caller.why_no_call.get(visit),
+            sources=account.sources,
+            why_no_call=account.why_no_call,
         )
 
     def _is_usable(self, earlier: NodeRecord) -> bool:
         """Whether the run may take over a result, by who gave it."""
-        caller = self.caller
-        return caller.reuses_any or all(source.endpoint == caller.endpoint for source in earlier.sources)
+        effects = self.effects
+        return effects.reuses_any or all(source.endpoint == effects.endpoint for source in earlier.sources)
 
     def seed_of(self, visit: Visit, key: str) -> str:
         """What shuffles of a visit are seeded with. Of a node of the whole workflow it is the id, as recordings have it; within
@@ -122,10 +122,6 @@ class Engine:
         """See `merrow_runtime.scheduler.Work.fallback_case`."""
         said = node.resolution.parameters.get("default")
         return None if said is None or node.cases is None else node.cases.choose(said.value)
-
-    def describe(self, node: TypedNode) -> Mapping[str, Any]:
-        """A node's definition as the journal shows it."""
-        return self.steps[node.index].shown
 
     async def _once(
         self, step: Step, inputs: Inputs, memory: list[Remembered], sample: int, tools: NodeTools

@@ -2,25 +2,61 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+import copy
+from typing import Any, ClassVar, Literal, Self
 
 from merrow_runtime.usage import Usage
 
-Needs = Literal["key", "packages"]
+Remedy = Literal["key", "packages"]
 """What a user has to supply before something can succeed: an API key, or the packages that reach endpoints."""
 
 
 class RunFailure(Exception):  # noqa: N818 (the word of every failure here)
     """Any failure of a run that a user can understand and act on.
 
-    ``code`` names the kind of failure for programs. ``needs`` is what the user has to supply first, where that is known.
+    ``code`` names the kind of failure for programs. ``node`` and ``path`` say which node failed and in which frame, where
+    it was one: who raises the failure of a node gives ``node`` where the sentence names it, and ``reason``, the sentence
+    without that name, where it begins with it. ``remedy`` is what the user has to supply first, where that is known.
     """
 
     code: ClassVar[str] = "run"
 
-    def __init__(self, message: str, *, needs: Needs | None = None) -> None:
+    def __init__(
+        self, message: str, *, node: str | None = None, reason: str | None = None, remedy: Remedy | None = None
+    ) -> None:
         super().__init__(message)
-        self.needs = needs
+        self.node = node
+        self.path = ""
+        self.reason = message if reason is None else reason
+        self.remedy: Remedy | None = remedy
+        self._is_named = node is not None
+
+    @classmethod
+    def of(cls, node: str, reason: str) -> Self:
+        """The failure of a node, in a sentence that begins with its name."""
+        return cls(f"Node {node}: {reason}", node=node, reason=reason)
+
+    def at(self, node: str, path: str) -> Self:
+        """The same failure, met by this node. It is a copy: one failure of an endpoint may be met by many nodes."""
+        found = copy.copy(self)
+        found.node = self.node or node
+        found.path = path
+        found.__cause__ = self.__cause__
+        return found.with_traceback(self.__traceback__)
+
+    @property
+    def sentence(self) -> str:
+        """The failure in a sentence for those who see nothing of the node: it names it, where it was one."""
+        return str(self) if self.node is None or self._is_named else f"Node {self.node}: {self}"
+
+    def fields(self) -> dict[str, Any]:
+        """What programs read: ``code``, and ``node``, ``path`` and ``remedy`` as far as there are any."""
+        shown: dict[str, Any] = {"code": self.code}
+        if self.node is not None:
+            shown |= {"node": self.node, "path": self.path}
+        if self.remedy is not None:
+            shown["remedy"] = self.remedy
+        return shown
 
 
 class UsageFailure(RunFailure):
@@ -56,10 +92,10 @@ class EndpointFailure(RunFailure):
         retry_after: float | None = None,
         usage: Usage | None = None,
         paid: bool = False,
-        needs: Needs | None = None,
+        remedy: Remedy | None = None,
         sent: bool = True,
     ) -> None:
-        super().__init__(message, needs=needs)
+        super().__init__(message, remedy=remedy)
         self.usage = usage
         self.paid = paid
         self.sent = sent
@@ -70,13 +106,13 @@ class EndpointFailure(RunFailure):
 
 
 class AnswerFailure(RunFailure):
-    """A model's answer can't be used: unparsable, cut, refused. ``remedy`` is what to tell the model when it is asked anew."""
+    """A model's answer can't be used: unparsable, cut, refused. ``advice`` is what to tell the model when it is asked anew."""
 
     code = "answer"
 
-    def __init__(self, message: str, *, remedy: str = "") -> None:
+    def __init__(self, message: str, *, advice: str = "") -> None:
         super().__init__(message)
-        self.remedy = remedy
+        self.advice = advice
 
 
 class NodeFailure(RunFailure):

@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Any, Literal
 
+from merrow_runtime.provenance import plain
 from merrow_runtime.records import record
+from merrow_runtime.store.contract import NodeRecord, NodeStatus, RunStatus
 
-SCHEMA = 1
+SCHEMA = 2
 """The number of the events' format; it grows when a reader of the old one would go wrong."""
 
 EventName = Literal[
@@ -29,26 +31,72 @@ EventName = Literal[
 LAST = frozenset({"run_finished", "run_failed", "run_cancelled"})
 """The events that end a run."""
 
+LAST_OF: dict[RunStatus, EventName] = {
+    "finished": "run_finished",
+    "failed": "run_failed",
+    "cancelled": "run_cancelled",
+    "running": "run_failed",
+}
+"""The event that ends a run, by how it ended."""
+
+_ENDED: dict[NodeStatus, EventName] = {
+    "finished": "node_finished",
+    "reused": "node_reused",
+    "skipped": "node_skipped",
+    "failed": "node_failed",
+}
+
 
 @record(frozen=True, slots=True)
 class Event:
-    """One event. ``node`` is None for those of the whole run; ``at`` is seconds since the epoch; ``data`` are the
-    fields that this kind of event has further (docs/events.md lists them).
+    """One event. ``number`` is its place in what is told of the run, from 1. ``node`` is None for those of the whole run,
+    ``run`` None where none was begun; ``at`` is seconds since the epoch; ``data`` are the fields that this kind of event has
+    further (docs/events.md lists them).
     """
 
     event: EventName
-    run: str
+    run: str | None
+    number: int = 1
     node: str | None = None
+    path: str = ""
+    redo: int = 0
     data: Mapping[str, Any] = field(default_factory=dict)
     at: float = field(default_factory=time.time)
 
     def to_json(self) -> dict[str, Any]:
         """The event as ``merrow run --json`` prints it."""
-        return {
+        shown: dict[str, Any] = {
             "schema": SCHEMA,
+            "number": self.number,
             "event": self.event,
             "run": self.run,
             "node": self.node,
-            "at": self.at,
-            **self.data,
+            "path": self.path,
         }
+        if self.redo:
+            shown["redo"] = self.redo
+        shown["at"] = self.at
+        shown.update(self.data)
+        return shown
+
+
+def node_event(run: str, ended: NodeRecord) -> Event:
+    """The event that tells how a node ended, made of its record: while the run goes on, and again from the journal."""
+    data: dict[str, Any]
+    if ended.status == "skipped":
+        data = {"reason": ended.error or ""}
+    elif ended.status == "failed":
+        data = {"error": ended.error or ""}
+        if ended.failed is not None:
+            data |= {"code": ended.failed.code, "reason": ended.failed.reason, "on_error": ended.failed.on_error}
+            if ended.failed.remedy is not None:
+                data["remedy"] = ended.failed.remedy
+        data["usage"] = ended.usage.to_json()
+    else:
+        seconds = ended.ended - ended.started
+        data = {"outputs": ended.outputs or {}, "usage": ended.usage.to_json(), "seconds": seconds}
+        if ended.sources:
+            data["sources"] = plain(ended.sources)
+        if ended.label is not None:
+            data["case"] = ended.label
+    return Event(_ENDED[ended.status], run, ended.number, ended.node, ended.path, ended.redo, data, ended.ended)

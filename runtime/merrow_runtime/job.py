@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import Any
 
 from merrow_analysis.definitions.settings import Budget as Limits
-from merrow_runtime.caller import Caller
+from merrow_runtime.account import Account
 from merrow_runtime.calling import Calling
 from merrow_runtime.definitions import make_steps
+from merrow_runtime.effects import Effects
 from merrow_runtime.engine import Engine
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.executions import Executions
@@ -20,16 +21,15 @@ from merrow_runtime.models.prices import price_at
 from merrow_runtime.options import RunOptions
 from merrow_runtime.provenance import REPLAY_ORIGIN, ForeignResults, listed, named
 from merrow_runtime.resources import Resources
-from merrow_runtime.running import Run, RunResult, Watch, carry_out
+from merrow_runtime.running import Execution, Run
 from merrow_runtime.scheduler import Scheduler
 from merrow_runtime.single import node_named, single_inputs
 from merrow_runtime.store.contract import NodeRecord, RunJournal, RunRecord
 from merrow_runtime.store.recording import Recorder, Replay
+from merrow_runtime.telling import Telling
 from merrow_runtime.values import Value
+from merrow_runtime.watch import Watch
 from merrow_runtime.workflow import Workflow
-
-if TYPE_CHECKING:
-    from merrow_runtime.sandbox import Sandbox
 
 
 def limits_of(workflow: Workflow, options: RunOptions) -> Limits:
@@ -119,79 +119,54 @@ class Job:
         return [f"The inputs of {self.only.node.id} come from {listed(list(others))}, answered by {by}."]
 
     def begin(self, record: RunRecord, journal: RunJournal, elapsed: float = 0.0) -> Run:
-        """Begin the run that ``journal`` holds the lease of."""
-        options, resources = self.options, self.resources
-        if resources.recorder is not None:
-            resources.recorder.begin()
-        spent = journal.spent()
-        budget: Budget | None = None
-        if self.limits != Limits():
-            budget = Budget(self.limits.usd, self.limits.tokens, self.limits.seconds, spent, elapsed)
-        endpoint = self.chosen.endpoint
-        gate = gate_of(endpoint)
-        calling = Calling(endpoint, gate.semaphore(self.chosen.concurrency), budget, options.retry)
-        begun = Run(record.id, self.workflow.name)
-        box: list[Sandbox] = []
-
-        def sandbox() -> Sandbox:
-            if not box:
-                from merrow_runtime.sandbox import Sandbox
-
-                box.append(Sandbox(options.sandbox, allow_unsafe=options.allow_unsafe))
-            return box[0]
-
-        caller = Caller(
-            record.id,
-            options,
-            journal,
-            calling,
-            gate,
-            resources.store.cache if self.replay is None else None,
-            begun.tell,
-            sandbox,
-            self.replay,
-            resources.recorder,
-            spent,
-            reuses_any=options.reuse == "any",
-            before=tuple(
-                source for source in record.sources if options.reuse == "any" or source.endpoint == self.endpoint
-            ),
+        """Begin the run that ``journal`` holds the lease of, after ``elapsed`` seconds of work in an earlier process."""
+        if self.resources.recorder is not None:
+            self.resources.recorder.begin()
+        budget = self._budget(journal, elapsed)
+        telling = Telling(record.id, journal.ended_nodes)
+        run = Run(record.id, self.workflow.name, telling)
+        effects = self._effects(record, journal, budget, telling)
+        engine = Engine(
+            self.steps, effects, self.executions, self.anew, self.workflow.analysis.settings.on_error or "fail"
         )
-        on_error = self.workflow.analysis.settings.on_error or "fail"
-        engine = Engine(self.steps, caller, self.executions, self.anew, on_error)
-        watch = Watch(begun, caller, engine.describe)
+        watch = Watch(telling, journal, effects.account, self.steps, run.nodes)
         only = self.only
         frontier = Frontier(self.workflow.graph) if only is None else OneNode(only.node, only.inputs, only.memory)
-        scheduler = Scheduler(frontier, self.inputs, engine, watch)
-        caller.nodes = scheduler.running
+        scheduler = effects.busy = Scheduler(frontier, self.inputs, engine, watch)
+        seconds = None if budget is None else budget.remaining_seconds
+        execution = Execution(run, scheduler, watch, effects, telling, self.resources, seconds)
+        run.begin(execution.work(self.steps.shown, self._begun(scheduler.count)))
+        return run
 
-        def before() -> None:
-            data: dict[str, object] = {
-                "workflow": self.workflow.name,
-                "endpoint": self.endpoint,
-                "nodes": scheduler.count,
-            }
-            notices = [*self.chosen.notices, *self.notices]
-            if self.replay is not None and "note" in self.replay.header:
-                notices.append(f"The recording says: {self.replay.header['note']}")
-            if notices:
-                data["notices"] = notices
-            begun.tell("run_started", None, data)
+    def _budget(self, journal: RunJournal, elapsed: float) -> Budget | None:
+        limits = self.limits
+        if limits == Limits():
+            return None
+        return Budget(limits.usd, limits.tokens, limits.seconds, journal.spent(), elapsed)
 
-        async def work() -> RunResult:
-            seconds = None if budget is None else budget.remaining_seconds
-            try:
-                await journal.record_definitions(self.steps.shown)
-                return await carry_out(begun, scheduler, watch, caller, seconds, before)
-            except Exception as fault:
-                # A fault in Merrow: whoever listens must hear of the end all the same.
-                error = f"internal error, {type(fault).__name__}: {fault}"
-                begun.tell(
-                    "run_failed", None, {"outputs": {}, "usage": caller.spent.to_json(), "seconds": 0.0, "error": error}
-                )
-                raise
-            finally:
-                await resources.close()
+    def _effects(self, record: RunRecord, journal: RunJournal, budget: Budget | None, telling: Telling) -> Effects:
+        options, resources, endpoint = self.options, self.resources, self.chosen.endpoint
+        gate = gate_of(endpoint)
+        reuses_any = options.reuse == "any"
+        before = tuple(source for source in record.sources if reuses_any or source.endpoint == self.endpoint)
+        return Effects(
+            options,
+            journal,
+            Calling(endpoint, gate.semaphore(self.chosen.concurrency), budget, options.retry),
+            gate,
+            telling,
+            Account(journal.spent(), before),
+            resources.store.cache if self.replay is None else None,
+            self.replay,
+            resources.recorder,
+        )
 
-        begun.begin(work())
-        return begun
+    def _begun(self, nodes: int) -> dict[str, Any]:
+        """What the first event tells."""
+        told: dict[str, Any] = {"workflow": self.workflow.name, "endpoint": self.endpoint, "nodes": nodes}
+        notices = [*self.chosen.notices, *self.notices]
+        if self.replay is not None and "note" in self.replay.header:
+            notices.append(f"The recording says: {self.replay.header['note']}")
+        if notices:
+            told["notices"] = notices
+        return told

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit, urlunsplit
@@ -115,15 +116,24 @@ class Resources:
                     None if limits.max_mb is None else int(limits.max_mb * 1_000_000),
                 )
 
-    async def close(self) -> None:
-        """Close what this run opened."""
+    async def close(self, run: object, *, whole: bool) -> None:
+        """Close what this run opened. Where events of ``run`` are not kept as a ``whole``, its journal stays open for readers
+        that come late, as long as anybody has the run.
+        """
         if self._own_endpoint and self._chosen is not None:
             await self._chosen.endpoint.close()
-        self.close_files()
+        if whole or not self._own_store:
+            self.close_files()
+        else:
+            self._close_recorder()
+            weakref.finalize(run, self.store.close)
 
     def close_files(self) -> None:
         """Close what was opened of the recording and the journal."""
-        if self.recorder is not None:
-            self.recorder.close()
+        self._close_recorder()
         if self._own_store:
             self.store.close()
+
+    def _close_recorder(self) -> None:
+        if self.recorder is not None:
+            self.recorder.close()

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
-from merrow_runtime.events import EventName
+from merrow_runtime.events import LAST_OF
 from merrow_runtime.options import RunOptions
-from merrow_runtime.provenance import plain
-from merrow_runtime.running import LAST_OF, Run, RunResult
+from merrow_runtime.running import Run, RunResult
 from merrow_runtime.store.contract import NodeRecord, RunRecord
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.recording import Recorder
+from merrow_runtime.telling import Telling
 
-_EVENTS: dict[str, EventName] = {
-    "finished": "node_finished",
-    "reused": "node_reused",
-    "skipped": "node_skipped",
-    "failed": "node_failed",
-}
+
+class _Told:
+    """`merrow_runtime.store.contract.EndedNodes` of a run that is over."""
+
+    def __init__(self, nodes: Sequence[NodeRecord]) -> None:
+        self._nodes = nodes
+
+    def more(self) -> Sequence[NodeRecord]:
+        nodes, self._nodes = self._nodes, ()
+        return nodes
 
 
 def retell(record: RunRecord, store: Store, options: RunOptions, close: Callable[[], object]) -> Run:
@@ -27,25 +33,26 @@ def retell(record: RunRecord, store: Store, options: RunOptions, close: Callable
     Raises `UsageFailure`, `StoreFailure`.
     """
     damaged: list[str] = []
-    nodes = {node.visit.name: node for node in store.nodes(record.id, damaged.append)}
+    told = _numbered(store.told(record.id, damaged.append))
+    nodes = {node.visit.name: node for node in sorted(told, key=lambda node: node.ended)}
     if options.record is not None:
         _record(record, store, options)
-    run = Run(record.id, record.workflow)
+    telling = Telling(record.id, lambda: _Told(told))
+    run = Run(record.id, record.workflow, telling)
     run.nodes.update(nodes)
 
     async def work() -> RunResult:
         try:
-            data: dict[str, Any] = {
+            begun: dict[str, Any] = {
                 "workflow": record.workflow,
                 "endpoint": record.snapshot.get("origin", ""),
                 "nodes": len(nodes),
                 "finished_before": True,
             }
             if damaged:
-                data["notices"] = damaged
-            run.tell("run_started", None, data)
-            for node in nodes.values():
-                run.tell(_EVENTS[node.status], node.node, _told(node))
+                begun["notices"] = list(dict.fromkeys(damaged))
+            telling.begin(begun)
+            telling.pass_over(told[-1].number if told else 1)
             result = RunResult(
                 record.id,
                 "finished",
@@ -58,7 +65,7 @@ def retell(record: RunRecord, store: Store, options: RunOptions, close: Callable
                 finished_before=True,
             )
             run.end()
-            run.tell(LAST_OF["finished"], None, result.to_json())
+            telling.end(LAST_OF["finished"], result.to_json())
             return result
         finally:
             close()
@@ -67,16 +74,12 @@ def retell(record: RunRecord, store: Store, options: RunOptions, close: Callable
     return run
 
 
-def _told(node: NodeRecord) -> Mapping[str, Any]:
-    if node.status == "skipped":
-        return {"reason": node.error or ""}
-    usage = node.usage.to_json()
-    if node.status == "failed":
-        return {"error": node.error or "", "on_error": "skip", "usage": usage}
-    told: dict[str, Any] = {"outputs": node.outputs or {}, "usage": usage, "seconds": node.ended - node.started}
-    if node.sources:
-        told["sources"] = plain(node.sources)
-    return told
+def _numbered(told: list[NodeRecord]) -> list[NodeRecord]:
+    """The ends of nodes with the numbers that their events had; with others where the journal doesn't say them."""
+    if all(first.number < second.number for first, second in pairwise(told)) and told and told[0].number > 1:
+        return told
+    told = sorted(told, key=lambda node: node.ended)
+    return [replace(node, number=number) for number, node in enumerate(told, 2)]
 
 
 def _record(record: RunRecord, store: Store, options: RunOptions) -> None:

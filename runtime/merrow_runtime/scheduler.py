@@ -49,6 +49,8 @@ from merrow_runtime.visit import Visit
 class InternalFailure(NodeFailure):
     """Not a node's failure but a fault of a program: ``__cause__`` has it."""
 
+    code = "internal"
+
 
 _ENDS_THE_RUN = (BudgetFailure, ReplayMiss, StoreFailure, UsageFailure, InternalFailure)
 """Failures that are not a node's own: ``on_error`` says nothing about them."""
@@ -215,7 +217,7 @@ class Scheduler:
                 )
             given = [one for values in inputs.values() for one in values]
             if not given:
-                raise NodeFailure(f"Output {node.id}: nothing arrived at it.")
+                raise NodeFailure(f"Output {node.id}: nothing arrived at it.", node=node.id)
             return self._gave(start, Finished({"result": given[0].value}), started)
         except RunFailure as failure:
             return self._failed(start, failure, started)
@@ -238,12 +240,12 @@ class Scheduler:
         try:
             for port in node.placement.required:
                 if port not in inputs:
-                    raise NodeFailure(f"Node {node.id}: nothing arrived at its port {port}.")
+                    raise NodeFailure.of(node.id, f"nothing arrived at its port {port}.")
             done = await self._work.run(node, visit, inputs, lambda: self._frontier.remembered(node, inputs))
         except RunFailure as failure:
             return self._failed(start, failure, started)
         except Exception as fault:  # noqa: BLE001 (nothing that anybody can act on: a fault in Merrow, or in a program's own endpoint)
-            internal = InternalFailure(f"Node {node.id}: internal error, {type(fault).__name__}: {fault}")
+            internal = InternalFailure.of(node.id, f"internal error, {type(fault).__name__}: {fault}")
             internal.__cause__ = fault
             return self._failed(start, internal, started)
         return self._gave(start, done, started)
@@ -282,7 +284,7 @@ class Scheduler:
         self._tasks.discard(task)
         fault = None if task.cancelled() else task.exception()
         if fault is not None:
-            internal = InternalFailure(f"Node {task.get_name()}: internal error, {type(fault).__name__}: {fault}")
+            internal = InternalFailure.of(task.get_name(), f"internal error, {type(fault).__name__}: {fault}")
             internal.__cause__ = fault
             self._frontier.tell(Ended(internal))
             self._end_if_idle()

@@ -47,7 +47,9 @@ def single_inputs(
     """
     node = node_named(graph, options.only or "")
     if node.index not in steps:
-        raise UsageFailure(f"Node {node.id} has no operator that asks or computes anything; name one that has.")
+        raise UsageFailure(
+            f"Node {node.id} has no operator that asks or computes anything; name one that has.", node=node.id
+        )
     before = earlier.get(node.id)
     inputs: Inputs = {}
     for port, references in (before.inputs or {}).items() if before is not None else ():
@@ -76,7 +78,7 @@ def _set(graph: TypedGraph, node: TypedNode, values: Mapping[str, Value]) -> Inp
         spec = ports.get(port)
         if spec is None:
             known = ", ".join(ports)
-            raise UsageFailure(f"Node {node.id} has no port {port}; it has {known}.")
+            raise UsageFailure(f"Node {node.id} has no port {port}; it has {known}.", node=node.id)
         what = f"The value of {node.id}.{port}"
         values_of = value if spec.many and isinstance(value, list) else [value]
         inputs[port] = [

@@ -24,6 +24,7 @@ def run_object(run: RunRecord) -> dict[str, Any]:
         "sources": plain(run.sources),
         "answered_by": answered_by(run.sources),
         "error": run.error,
+        **({} if run.failure is None else run.failure.to_json()),
         "parent": run.parent,
     }
 
@@ -112,8 +113,16 @@ def _node(
         "started": node.started,
         "seconds": max(0.0, node.ended - node.started),
         "error": node.error,
+        **_failed(node),
         "case": node.case,
     }
+
+
+def _failed(node: NodeRecord) -> dict[str, str]:
+    """Why a node failed, for programs."""
+    if node.failed is None:
+        return {}
+    return {"code": node.failed.code} | ({} if node.failed.remedy is None else {"remedy": node.failed.remedy})
 
 
 def _given(reference: Mapping[str, Any], node: NodeRecord, ended: Mapping[str, NodeRecord]) -> dict[str, Any]:

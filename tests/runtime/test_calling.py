@@ -36,19 +36,30 @@ class Dying:
     async def close(self) -> None: ...
 
 
+class Listening:
+    """Keeps what it hears of calls that are lost."""
+
+    def __init__(self) -> None:
+        self.lost_calls: list[tuple[Usage, str]] = []
+
+    def retrying(self, failure: EndpointFailure, wait: float) -> None: ...
+
+    def streamed(self, text: str) -> None: ...
+
+    async def lost(self, usage: Usage, why: str) -> None:
+        self.lost_calls.append((usage, why))
+
+
 @pytest.mark.parametrize(("before", "counted"), [("answer", 1), ("busy", 1), ("", 0)])
 async def test_a_stopped_call_is_counted_only_where_it_may_have_been_sent(before: str, counted: int) -> None:
     endpoint = Dying()
     calling = Calling(endpoint, asyncio.Semaphore(8))
-    lost: list[tuple[Usage, str]] = []
-
-    async def keep(usage: Usage, why: str) -> None:
-        lost.append((usage, why))
+    listener = Listening()
 
     async def call(text: str) -> ModelReply | BaseException:
         request = ModelRequest("m", (Message("user", text),))
         try:
-            return await calling.call(request, 0, lambda *_: None, keep)
+            return await calling.call(request, 0, listener)
         except EndpointFailure as failure:
             return failure
 
@@ -58,5 +69,5 @@ async def test_a_stopped_call_is_counted_only_where_it_may_have_been_sent(before
     await endpoint.holds.wait()
     assert await call("gone") is GONE
     assert await held is GONE
-    assert len(lost) == counted
-    assert all(why == "stopped" and usage.calls == 1 and usage.estimated for usage, why in lost)
+    assert len(listener.lost_calls) == counted
+    assert all(why == "stopped" and usage.calls == 1 and usage.estimated for usage, why in listener.lost_calls)

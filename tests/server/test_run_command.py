@@ -69,7 +69,7 @@ def test_the_events_are_printed_a_line_each(server: OpenAIServer, capsys: Captur
     outcome = run(capsys, server, "--input", "Problem=2+2", "--json")
     shown = events(outcome)
     assert shown[0]["event"] == "run_started"
-    assert {event["schema"] for event in shown} == {1}
+    assert {event["schema"] for event in shown} == {2}
     assert len({event["run"] for event in shown}) == 1
     finished = [event["node"] for event in shown if event["event"] == "node_finished"]
     assert finished.index("A") < finished.index("B")

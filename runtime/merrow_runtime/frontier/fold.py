@@ -293,7 +293,7 @@ class Frontier:
 
     def _fail_empty(self, node: TypedNode) -> None:
         if self.failure is None:
-            self.failure = NodeFailure(f"Output {node.id} stays empty, since {self._why[node.index]}.")
+            self.failure = NodeFailure(f"Output {node.id} stays empty, since {self._why[node.index]}.", node=node.id)
 
     def _reason(self, node: TypedNode) -> str:
         """Why a node is skipped, in words: what chose otherwise or failed before it."""

@@ -77,7 +77,7 @@ def _client(connection: Connection) -> AsyncOpenAI:
             f"Real endpoints need the package {problem.name}, which is not installed; install it with: pip install"
             " 'openai[aiohttp]', or use the embedded model with: --base-url offline",
             fatal=True,
-            needs="packages",
+            remedy="packages",
             sent=False,
         ) from None
     from_environment = connection.proxy is None and not is_loopback(origin_of(connection.base_url))

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from merrow_runtime.errors import EndpointFailure, Needs
+from merrow_runtime.errors import EndpointFailure, Remedy
 from merrow_runtime.models.redaction import quoted
 from merrow_runtime.usage import Usage
 
@@ -70,7 +70,7 @@ class Failures:
             )
         if status == 401 or (status == 400 and _BAD_KEY.search(error.message)):
             return self._failure(
-                f"refused the key (HTTP {status}{said}); set the right one in OPENAI_API_KEY", fatal=True, needs="key"
+                f"refused the key (HTTP {status}{said}); set the right one in OPENAI_API_KEY", fatal=True, remedy="key"
             )
         if _is_about_model(status, error, model):
             return self._failure(
@@ -80,7 +80,7 @@ class Failures:
             )
         if status == 403:
             return self._failure(
-                f"doesn't allow this (HTTP 403{said}); ask for access, or use another key", fatal=True, needs="key"
+                f"doesn't allow this (HTTP 403{said}); ask for access, or use another key", fatal=True, remedy="key"
             )
         if status == 404:
             return self._failure(
@@ -194,7 +194,7 @@ class Failures:
         retry_after: float | None = None,
         usage: Usage | None = None,
         paid: bool = False,
-        needs: Needs | None = None,
+        remedy: Remedy | None = None,
         sent: bool = True,
     ) -> EndpointFailure:
         return EndpointFailure(
@@ -205,7 +205,7 @@ class Failures:
             retry_after=retry_after,
             usage=usage,
             paid=paid,
-            needs=needs,
+            remedy=remedy,
             sent=sent,
         )
 

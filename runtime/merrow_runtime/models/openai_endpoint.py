@@ -49,7 +49,7 @@ class OpenAIEndpoint:
     ) -> None:
         key = (connection.api_key or "").strip()
         if not key.isascii() or not key.isprintable() or " " in key:
-            raise UsageFailure("The key has characters that no key has: copy it again where it is set.", needs="key")
+            raise UsageFailure("The key has characters that no key has: copy it again where it is set.", remedy="key")
         self._origin = origin_of(connection.base_url)
         self._connection = Connection(
             connection.base_url.strip(),

@@ -51,7 +51,7 @@ def read_text(text: str) -> str:
     """An answer in plain words. Raises `AnswerFailure` where there are none."""
     answer = text.strip()
     if not answer:
-        raise AnswerFailure("The answer is empty.", remedy="Your answer was empty. Answer the question.")
+        raise AnswerFailure("The answer is empty.", advice="Your answer was empty. Answer the question.")
     return answer
 
 
@@ -112,5 +112,5 @@ def _validate(value: Value, schema: Mapping[str, Any]) -> None:
         place = "/".join(str(part) for part in problem.absolute_path) or "the whole answer"
         message = f"{place}: {problem.message}"
         raise AnswerFailure(
-            f"The answer does not fit the node's `format`: {message}", remedy=f"Wrong in your JSON: {message}"
+            f"The answer does not fit the node's `format`: {message}", advice=f"Wrong in your JSON: {message}"
         )

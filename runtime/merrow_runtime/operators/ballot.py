@@ -72,7 +72,7 @@ def _solutions(task: Task) -> list[Value]:
         is_list = item_of(given.type) is not None and isinstance(given.value, list)
         values += given.value if is_list and isinstance(given.value, list) else [given.value]
     if not values:
-        raise NodeFailure(f"Node {task.node.id}: no solution arrived to choose from.")
+        raise NodeFailure.of(task.node.id, "no solution arrived to choose from.")
     return values
 
 
@@ -98,9 +98,7 @@ def chosen(task: Task, candidate: Candidate) -> Outputs:
     try:
         return {port: coerce(candidate.value, output_shape(task.node, port))}
     except AnswerFailure as problem:
-        raise NodeFailure(
-            f"Node {task.node.id}: the chosen solution is no {task.node.outputs[port]}: {problem}"
-        ) from None
+        raise NodeFailure.of(task.node.id, f"the chosen solution is no {task.node.outputs[port]}: {problem}") from None
 
 
 def _choice(text: str, fields: Sequence[Field], letters: Mapping[str, int]) -> int:
@@ -112,7 +110,7 @@ def _choice(text: str, fields: Sequence[Field], letters: Mapping[str, int]) -> i
         if bare is None or bare[1].upper() not in letters:
             names = ", ".join(letters)
             raise AnswerFailure(
-                "The vote names no candidate.", remedy=f"Your `choice` must be one of these letters: {names}."
+                "The vote names no candidate.", advice=f"Your `choice` must be one of these letters: {names}."
             ) from None
         said = bare[1].upper()
     return letters[said]

@@ -96,7 +96,7 @@ class Tools(Protocol):
         """Ask the node's model and give back what ``read`` makes of the answer's text.
 
         Where ``read`` raises `AnswerFailure`, or the answer was cut or refused, the model is asked anew with the
-        failure's remedy (at most twice), then `NodeFailure` is raised. ``temperature`` other than the node's where given.
+        failure's advice (at most twice), then `NodeFailure` is raised. ``temperature`` other than the node's where given.
         """
         ...
 

@@ -19,7 +19,7 @@ def entry_point_of(task: Task) -> str | None:
     name = text_at(task, "entry_point").strip()
     if not name.isidentifier() or keyword.iskeyword(name):
         short = " ".join(name.split())[:40]
-        raise NodeFailure(
-            f"Node {task.node.id}: the entry point `{short}` can't name a function; give the bare name, such as `solve`."
+        raise NodeFailure.of(
+            task.node.id, f"the entry point `{short}` can't name a function; give the bare name, such as `solve`."
         )
     return name

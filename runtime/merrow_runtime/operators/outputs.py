@@ -17,13 +17,18 @@ def check_outputs(definition: NodeDefinition, outputs: Mapping[str, Value]) -> N
     """
     for port, type_ in definition.outputs.items():
         if port not in outputs:
-            raise NodeFailure(f"Node {definition.id} gave nothing at its output `{port}` ({type_}).")
+            raise NodeFailure(
+                f"Node {definition.id} gave nothing at its output `{port}` ({type_}).", node=definition.id
+            )
         shape = output_shape(definition, port)
         if not is_of(outputs[port], shape):
             wanted = type_ if not shape.words else f"{type_}, {phrase(shape)}"
             raise NodeFailure(
-                f"Node {definition.id} gave {shown(outputs[port])} at its output `{port}`, which must be {wanted}."
+                f"Node {definition.id} gave {shown(outputs[port])} at its output `{port}`, which must be {wanted}.",
+                node=definition.id,
             )
     more = [port for port in outputs if port not in definition.outputs]
     if more:
-        raise NodeFailure(f"Node {definition.id} gave a value at `{more[0]}`, which is no output of its operator.")
+        raise NodeFailure(
+            f"Node {definition.id} gave a value at `{more[0]}`, which is no output of its operator.", node=definition.id
+        )

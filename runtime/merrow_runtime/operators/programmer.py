@@ -64,9 +64,7 @@ class Programmer(ModelOperator):
             else:
                 return {name: output if name == port else code for name in task.node.outputs}
         error = _last_line(failed[1]) if failed else ""
-        raise NodeFailure(
-            f"Node {task.node.id}: {ATTEMPTS} programs were written and all failed; the last one: {error}"
-        )
+        raise NodeFailure.of(task.node.id, f"{ATTEMPTS} programs were written and all failed; the last one: {error}")
 
     def _write(self, task: Task, number: int, failed: tuple[str, str] | None) -> Question[str]:
         sections = input_sections(task.inputs, ["problem", "analysis"])
@@ -106,6 +104,6 @@ def _read_program(text: str) -> str:
         if needed or None in arguments.kw_defaults or isinstance(statement, ast.AsyncFunctionDef):
             raise AnswerFailure(
                 f"`{ENTRY_POINT}` can't be called without arguments.",
-                remedy=f"`{ENTRY_POINT}()` must be an ordinary function without parameters; put the data into the code.",
+                advice=f"`{ENTRY_POINT}()` must be an ordinary function without parameters; put the data into the code.",
             )
     return code

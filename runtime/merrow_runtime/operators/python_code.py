@@ -51,12 +51,12 @@ def read_code(answer: str, entry_point: str | None = None) -> str:
     if without_entry_point:
         raise AnswerFailure(
             f"The answer's code does not define `{entry_point}`.",
-            remedy=f"Your code must define `{entry_point}` at its top level. Answer with the whole program in one "
+            advice=f"Your code must define `{entry_point}` at its top level. Answer with the whole program in one "
             "fenced Python block.",
         )
     raise AnswerFailure(
         "The answer holds no Python code that parses.",
-        remedy="Answer with one fenced Python block that holds the whole program and nothing that is not valid Python.",
+        advice="Answer with one fenced Python block that holds the whole program and nothing that is not valid Python.",
     )
 
 

@@ -92,7 +92,7 @@ def value_at(task: Task, port: str) -> Value:
     """The value of a port that takes one. Raises `NodeFailure` where nothing arrived."""
     given = task.inputs.get(port)
     if not given:
-        raise NodeFailure(f"Node {task.node.id}: nothing arrived at its port `{port}`.")
+        raise NodeFailure.of(task.node.id, f"nothing arrived at its port `{port}`.")
     return given[0].value
 
 

@@ -47,5 +47,5 @@ def operator_for(definition: NodeDefinition) -> ModelOperator:
         return _USER
     operator = BUILT_IN.get(definition.operator)
     if operator is None:
-        raise NodeFailure(f"Node {definition.id}: there is no operator `{definition.operator}` that could run it.")
+        raise NodeFailure.of(definition.id, f"there is no operator `{definition.operator}` that could run it.")
     return operator

@@ -152,12 +152,12 @@ def shown(value: Value) -> str:
 
 def _unfit(value: Value, shape: Shape) -> AnswerFailure:
     wanted = phrase(shape)
-    return AnswerFailure(f"{shown(value)} is not {wanted}.", remedy=f"Give {wanted}.")
+    return AnswerFailure(f"{shown(value)} is not {wanted}.", advice=f"Give {wanted}.")
 
 
 def _json(value: Value) -> Value:
     if not _is_json(value):
-        raise AnswerFailure("The answer holds a number that JSON does not have.", remedy="Answer with valid JSON.")
+        raise AnswerFailure("The answer holds a number that JSON does not have.", advice="Answer with valid JSON.")
     return value
 
 

@@ -86,8 +86,8 @@ def read_fields(text: str, fields: Sequence[Field]) -> dict[str, Value]:
         try:
             return {fields[0].name: _bare(text, fields[0])}
         except AnswerFailure as problem:
-            failure = AnswerFailure(str(problem), remedy=f"{answer_form(fields)}\n{problem.remedy}")
-    raise failure or AnswerFailure("The answer is no JSON object.", remedy=answer_form(fields))
+            failure = AnswerFailure(str(problem), advice=f"{answer_form(fields)}\n{problem.advice}")
+    raise failure or AnswerFailure("The answer is no JSON object.", advice=answer_form(fields))
 
 
 def read_json(text: str) -> Value:
@@ -104,7 +104,7 @@ def read_json(text: str) -> Value:
         value = _repaired(text[start.start() :])
         if isinstance(value, (dict, list)) and value:
             return coerce(value, _JSON)
-    raise AnswerFailure("The answer is no JSON.", remedy="Answer with valid JSON and nothing else.")
+    raise AnswerFailure("The answer is no JSON.", advice="Answer with valid JSON and nothing else.")
 
 
 def _mappings(text: str, fields: Sequence[Field]) -> list[Mapping[str, Value]]:
@@ -135,7 +135,7 @@ def _checked(found: Mapping[str, Value], fields: Sequence[Field]) -> dict[str, V
     missing = [field.name for field in fields if field.name not in found and field.name.casefold() not in folded]
     if missing:
         names = ", ".join(f"`{name}`" for name in missing)
-        raise AnswerFailure(f"The answer has no field {names}.", remedy=answer_form(fields))
+        raise AnswerFailure(f"The answer has no field {names}.", advice=answer_form(fields))
     return {
         field.name: _value(found[field.name] if field.name in found else folded[field.name.casefold()], field)
         for field in fields
@@ -155,10 +155,10 @@ def _value(given: Value, field: Field) -> Value:
         value = coerce(given, field.shape)
     except AnswerFailure as problem:
         message = f"Field `{field.name}` of the answer: {problem}"
-        raise AnswerFailure(message, remedy=f"Field `{field.name}`: {problem.remedy}") from None
+        raise AnswerFailure(message, advice=f"Field `{field.name}`: {problem.advice}") from None
     if value == "" and field.shape.is_text and not field.blank:
         message = f"Field `{field.name}` of the answer is empty."
-        raise AnswerFailure(message, remedy=f"Field `{field.name}` must not be empty.")
+        raise AnswerFailure(message, advice=f"Field `{field.name}` must not be empty.")
     return value
 
 

@@ -89,7 +89,7 @@ class TestOperator(ModelOperator):
 def _entry_point(task: Task) -> str:
     name = entry_point_of(task)
     if name is None:
-        raise NodeFailure(f"Node {task.node.id}: nothing arrived at its port `entry_point`.")
+        raise NodeFailure.of(task.node.id, "nothing arrived at its port `entry_point`.")
     return name
 
 

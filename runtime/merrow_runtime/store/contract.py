@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from merrow_runtime.provenance import Source
 from merrow_runtime.records import record
@@ -16,6 +16,26 @@ from merrow_runtime.visit import Visit
 RunStatus = Literal["running", "finished", "failed", "cancelled"]
 NodeStatus = Literal["finished", "failed", "skipped", "reused"]
 CallKind = Literal["model", "sandbox"]
+
+
+class RunFailed(NamedTuple):
+    """Why a run failed, for programs: the kind of failure, the node that met it and its frame, and what the user has to supply
+    (`merrow_runtime.errors.Remedy`), as far as there are any.
+    """
+
+    code: str
+    node: str | None = None
+    path: str = ""
+    remedy: str | None = None
+
+    def to_json(self) -> dict[str, str]:
+        """As events, answers and reports have it, beside the sentence in ``error``."""
+        shown = {"code": self.code}
+        if self.node is not None:
+            shown |= {"failed_node": self.node, "failed_path": self.path}
+        if self.remedy is not None:
+            shown["remedy"] = self.remedy
+        return shown
 
 
 @record(frozen=True, slots=True)
@@ -39,6 +59,8 @@ class RunRecord:
     """How long processes worked on it, without the time between two of them."""
     sources: Sequence[Source] = ()
     """Who answered its questions, now or in the runs that it reused results of."""
+    failure: RunFailed | None = None
+    """Of a run that failed."""
 
 
 @record(frozen=True, slots=True)
@@ -81,6 +103,17 @@ class CallRecord:
         return result
 
 
+class Failed(NamedTuple):
+    """Why a node failed, for programs. ``reason`` is its error without the node's name at the beginning; ``on_error`` what was
+    done about it (``fail``, ``skip``, ``default``).
+    """
+
+    code: str
+    reason: str
+    on_error: str
+    remedy: str | None = None
+
+
 @record(frozen=True, slots=True)
 class NodeRecord:
     """How one visit of a node ended. ``key`` is the hash of its resolved definition and inputs with memory (what ``--from``
@@ -108,11 +141,25 @@ class NodeRecord:
     path: str = ""
     redo: int = 0
     """With ``path``: which visit of the node it was, see `merrow_runtime.visit`."""
+    number: int = 0
+    """Of the event that tells it; 0 in journals that were written before events had numbers."""
+    label: str | None = None
+    """Of a Decision, the label of the case it chose."""
+    failed: Failed | None = None
+    """Of a node that failed."""
 
     @property
     def visit(self) -> Visit:
-        """Which execution of the node it was."""
+        """Which execution of the node this is."""
         return Visit(self.node, self.path, self.redo)
+
+
+class EndedNodes(Protocol):
+    """Reads how the nodes of a run ended, page by page, in the order in which that was told."""
+
+    def more(self) -> Sequence[NodeRecord]:
+        """The next ones that are committed; empty where there are none (yet). Raises `StoreFailure`."""
+        ...
 
 
 class RunJournal(Protocol):
@@ -144,8 +191,12 @@ class RunJournal(Protocol):
         """
         ...
 
-    async def record_nodes(self, nodes: Sequence[NodeRecord]) -> None:
-        """Keep how nodes ended, with the next commit: a node follows from its calls."""
+    def record_nodes(self, nodes: Sequence[NodeRecord]) -> Awaitable[None]:
+        """Keep how nodes ended; done once it is committed. Nothing needs to wait for it: a node follows from its calls."""
+        ...
+
+    def ended_nodes(self) -> EndedNodes:
+        """The nodes that ended since this journal was opened, from the first on."""
         ...
 
     async def finish(
@@ -156,8 +207,9 @@ class RunJournal(Protocol):
         error: str | None,
         seconds: float = 0.0,
         sources: Sequence[Source] = (),
+        failure: RunFailed | None = None,
     ) -> None:
-        """Keep how the run ended; ``seconds`` are those of this process."""
+        """Keep how the run ended; ``seconds`` are those of this process, ``failure`` says why it failed."""
         ...
 
     def spent(self) -> Usage:

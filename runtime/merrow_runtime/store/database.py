@@ -14,7 +14,7 @@ from merrow_runtime.errors import StoreFailure, UsageFailure
 from merrow_runtime.provenance import Source
 from merrow_runtime.store import lease, rows
 from merrow_runtime.store.cache import Cache
-from merrow_runtime.store.contract import CallRecord, NodeRecord, RunRecord
+from merrow_runtime.store.contract import CallRecord, NodeRecord, RunFailed, RunRecord
 from merrow_runtime.store.dialects import Dialects
 from merrow_runtime.store.journal import SqliteJournal, sharing
 from merrow_runtime.store.location import private_file, state_folder
@@ -111,7 +111,8 @@ class Store:
         def work(database: sqlite3.Connection) -> int:
             lease.take(database, record.id, holder)
             database.execute(
-                "UPDATE runs SET status = 'running', ended = NULL, error = NULL WHERE id = ?", (record.id,)
+                "UPDATE runs SET status = 'running', ended = NULL, error = NULL, failure = NULL WHERE id = ?",
+                (record.id,),
             )
             number: int = database.execute("SELECT number FROM runs WHERE id = ?", (record.id,)).fetchone()[0]
             return number
@@ -162,28 +163,43 @@ class Store:
 
     def nodes(self, run: str, report: Report = _ignore) -> list[NodeRecord]:
         """How the nodes of a run ended, in that order; damaged records as in `runs`. Raises `StoreFailure`."""
+        # A node that was resumed, or failed and went on, is there again: the last counts.
+        ended = {node.visit: node for node in self._ended(run, report)}
+        return sorted(ended.values(), key=lambda node: node.ended)
+
+    def told(self, run: str, report: Report = _ignore) -> list[NodeRecord]:
+        """The same as it was told, in that order: a node that failed and went on with its default is there twice."""
+        ended = self._ended(run, report)
+        last = {node.visit: place for place, node in enumerate(ended)}
+        told = set(last.values())
+        for place in last.values():
+            before, node = ended[place - 1], ended[place]
+            if place and before.visit == node.visit and before.number == node.number - 1:
+                told.add(place - 1)
+        return [ended[place] for place in sorted(told)]
+
+    def _ended(self, run: str, report: Report) -> list[NodeRecord]:
+        """All records of nodes of a run, in the order they were written."""
         definitions: dict[str, Any] = {}
         for (body,) in self._rows(_DEFINITIONS_OF, {"run": run, "part": DEFINITIONS}):
             try:
                 definitions = rows.definitions_of(body)
             except rows.Damaged:
                 report(f"The definitions of the nodes of run {run} are damaged in the journal. {_REMEDY.format(run)}")
-        ended: dict[Visit, NodeRecord] = {}
+        ended: list[NodeRecord] = []
         for (several,) in self._rows(f"SELECT several FROM nodes WHERE run = {_NUMBER} ORDER BY number", (run,)):  # noqa: S608
-            # A node that was resumed, or failed and went on, is there again: the last counts.
             try:
-                ended.update((node.visit, node) for node in rows.nodes_of(several, definitions))
+                ended += rows.nodes_of(several, definitions)
             except rows.Damaged:
                 report(f"Results of some nodes of run {run} are damaged in the journal. {_REMEDY.format(run)}")
-        found = sorted(ended.values(), key=lambda node: node.ended)
-        if any(rows.UNKNOWN in node.sources for node in found):
+        if any(rows.UNKNOWN in node.sources for node in ended):
             # An older version did not note who answered: where no model was asked, that much is known.
             asked = {call.key.visit for call in self.calls(run) if call.kind == "model"}
-            found = [
+            ended = [
                 replace(node, sources=()) if node.status == "finished" and node.visit not in asked else node
-                for node in found
+                for node in ended
             ]
-        return found
+        return ended
 
     def calls(self, run: str, node: str | None = None, report: Report = _ignore) -> list[CallRecord]:
         """The calls of a run, or of one visit by its name, in the order they finished; damaged records as in `runs`. Raises
@@ -291,7 +307,8 @@ class Store:
             raise explained(problem) from problem
         if held:
             return run
-        return replace(run, status="failed", error="Its process ended before the run did; resume it.")
+        error = "Its process ended before the run did; resume it."
+        return replace(run, status="failed", error=error, failure=RunFailed("interrupted"))
 
     def _counted(self, run: str) -> tuple[Usage, tuple[Source, ...]]:
         """What the calls of a run have used, and who answered them."""

@@ -15,7 +15,7 @@ from merrow_runtime.provenance import Source
 from merrow_runtime.requests import CallKey
 from merrow_runtime.store import rows
 from merrow_runtime.store.cache import kept
-from merrow_runtime.store.contract import CallRecord, NodeRecord, RunStatus
+from merrow_runtime.store.contract import CallRecord, EndedNodes, NodeRecord, RunFailed, RunStatus
 from merrow_runtime.store.lease import BEAT, Holder
 from merrow_runtime.store.schema import DEFINITIONS
 from merrow_runtime.store.writer import Statement, Writer, explained
@@ -53,6 +53,7 @@ class SqliteJournal:
         self._beating: asyncio.Task[None] | None = None
         self._yielded = time.monotonic()
         self._known, self._spent = _known(writer.database, number)
+        self._before = _last_nodes(writer.database, number)
         self.resumed = bool(self._known)
 
     async def recall(self, key: CallKey, request_hash: str, endpoint: str | None = None) -> CallRecord | None:
@@ -116,10 +117,19 @@ class SqliteJournal:
         self._check()
         await self._writer.write((_LOST, (*values, time.time(), key.path, key.redo)))
 
-    async def record_nodes(self, nodes: Sequence[NodeRecord]) -> None:
-        """Keep how nodes ended, with the next commit: a node follows from its calls. Raises `StoreFailure`."""
-        self._check()
-        self._writer.write_later((_NODES, (self._number, rows.nodes_text(nodes))))
+    def record_nodes(self, nodes: Sequence[NodeRecord]) -> asyncio.Future[None]:
+        """Keep how nodes ended, at once where no other program is in the way; the future is done once it is committed, or
+        fails with `StoreFailure`.
+        """
+        if self._lost_lease:
+            refused: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            refused.set_exception(self._taken_over())
+            return refused
+        return self._writer.write((_NODES, (self._number, rows.nodes_text(nodes))), at_once=True)
+
+    def ended_nodes(self) -> EndedNodes:
+        """The nodes that ended since this journal was opened, from the first on."""
+        return _Pages(self._writer.database, self._number, self._before)
 
     async def finish(
         self,
@@ -129,13 +139,14 @@ class SqliteJournal:
         error: str | None,
         seconds: float = 0.0,
         sources: Sequence[Source] = (),
+        failure: RunFailed | None = None,
     ) -> None:
-        """Keep how the run ended, after ``seconds`` of work by this process. Raises `StoreFailure`."""
+        """Keep how the run ended, after ``seconds`` of work by this process, and why it failed. Raises `StoreFailure`."""
         self._check()
         await self._writer.write(
             (
                 "UPDATE runs SET status = ?, ended = ?, outputs = ?, usage = ?, error = ?, seconds = coalesce(seconds, 0) + ?,"
-                " sources = ? WHERE number = ?",
+                " sources = ?, failure = ? WHERE number = ?",
                 (
                     status,
                     time.time(),
@@ -144,6 +155,7 @@ class SqliteJournal:
                     rows.storable(error),
                     seconds,
                     rows.text_of(sources),
+                    None if failure is None else rows.text_of(failure),
                     self._number,
                 ),
             )
@@ -170,9 +182,10 @@ class SqliteJournal:
 
     def _check(self) -> None:
         if self._lost_lease:
-            raise StoreFailure(
-                f"Run {self.run} was taken over by another process, since this one gave no sign of life."
-            )
+            raise self._taken_over()
+
+    def _taken_over(self) -> StoreFailure:
+        return StoreFailure(f"Run {self.run} was taken over by another process, since this one gave no sign of life.")
 
     def _keep_beating(self) -> None:
         self._beating = asyncio.get_running_loop().create_task(self._beat())
@@ -228,3 +241,44 @@ def _known(database: sqlite3.Connection, run: int) -> tuple[dict[_Key, dict[str,
     except sqlite3.Error as problem:
         raise explained(problem) from problem
     return known, spent
+
+
+_PAGE = 4
+"""Rows of nodes that are read at a time; each has those that were written together."""
+
+
+class _Pages:
+    """`EndedNodes` of one run, from the rows after ``last`` on."""
+
+    def __init__(self, database: sqlite3.Connection, run: int, last: int) -> None:
+        self._database = database
+        self._run = run
+        self._last = last
+
+    def more(self) -> list[NodeRecord]:
+        """The next ones. A damaged row is passed over. Raises `StoreFailure`."""
+        nodes: list[NodeRecord] = []
+        while not nodes:
+            try:
+                found = self._database.execute(
+                    "SELECT number, several FROM nodes WHERE run = ? AND number > ? ORDER BY number LIMIT ?",
+                    (self._run, self._last, _PAGE),
+                ).fetchall()
+            except sqlite3.Error as problem:
+                raise explained(problem) from problem
+            if not found:
+                break
+            for number, several in found:
+                self._last = number
+                with contextlib.suppress(rows.Damaged):
+                    nodes += rows.nodes_of(several, {})
+        return nodes
+
+
+def _last_nodes(database: sqlite3.Connection, run: int) -> int:
+    """The number of the last row of nodes that a run has."""
+    try:
+        last: int | None = database.execute("SELECT max(number) FROM nodes WHERE run = ?", (run,)).fetchone()[0]
+    except sqlite3.Error as problem:
+        raise explained(problem) from problem
+    return last or 0

@@ -10,12 +10,12 @@ from typing import Any
 
 from merrow_runtime.provenance import UNKNOWN_ORIGIN, Source
 from merrow_runtime.requests import CallKey
-from merrow_runtime.store.contract import CallRecord, NodeRecord, RunRecord
+from merrow_runtime.store.contract import CallRecord, Failed, NodeRecord, RunFailed, RunRecord
 from merrow_runtime.store.schema import WORKFLOW
 from merrow_runtime.usage import Usage
 from merrow_runtime.values import number_text
 
-RUN_COLUMNS = "id, workflow, status, started, ended, seconds, usage, sources, error, parent, snapshot, outputs"
+RUN_COLUMNS = "id, workflow, status, started, ended, seconds, usage, sources, error, parent, failure, snapshot, outputs"
 """Of a run; to be read, followed by the text of its workflow's snapshot where that stands apart."""
 
 UNKNOWN = Source(UNKNOWN_ORIGIN, "")
@@ -49,6 +49,7 @@ def run_values(run: RunRecord) -> tuple[Any, ...]:
         text_of(run.sources),
         storable(run.error),
         run.parent,
+        None if run.failure is None else text_of(run.failure),
         text_of({name: part for name, part in run.snapshot.items() if name != WORKFLOW}),
         None if run.outputs is None else text_of(run.outputs),
     )
@@ -61,7 +62,8 @@ def workflow_text(run: RunRecord) -> str | None:
 
 def run_of(row: Sequence[Any]) -> RunRecord:
     """The inverse of `run_values` and `workflow_text`. Raises `Damaged`."""
-    identity, workflow, status, started, ended, seconds, usage, sources, error, parent, snapshot, outputs, shared = row
+    *told, failure, snapshot, outputs, shared = row
+    identity, workflow, status, started, ended, seconds, usage, sources, error, parent = told
     with _reading():
         kept = _object(snapshot)
         if seconds is None:  # before version 3: from its begin to its end
@@ -79,6 +81,7 @@ def run_of(row: Sequence[Any]) -> RunRecord:
             parent,
             float(seconds),
             () if sources is None else sources_of(json.loads(sources)),
+            None if failure is None else RunFailed(*json.loads(failure)),
         )
 
 
@@ -140,15 +143,19 @@ def nodes_text(nodes: Iterable[NodeRecord]) -> str:
                 node.key,
                 node.outputs,
                 _usage_values(node.usage),
-                int(node.started * _MICROSECONDS),
-                int(node.ended * _MICROSECONDS),
+                round(node.started * _MICROSECONDS),
+                round(node.ended * _MICROSECONDS),
                 node.error,
                 node.case,
                 node.inputs,
                 node.memory,
                 node.sources,
                 node.why_no_call,
-                *((node.path, node.redo) if node.path or node.redo else ()),
+                node.path,
+                node.redo,
+                node.number,
+                node.label,
+                node.failed,
             )
             for node in nodes
         ]
@@ -166,8 +173,8 @@ def nodes_of(several: str, definitions: Mapping[str, Any]) -> list[NodeRecord]:
 def _node(values: Sequence[Any], definitions: Mapping[str, Any]) -> NodeRecord:
     node, status, key, outputs, usage, started, ended, error, chosen, inputs, memory, *later = values
     # What an older version had no place for.
-    missing = [() if key is None else (UNKNOWN,), None, "", 0][len(later) :]
-    sources, why_no_call, path, redo = later + missing
+    missing = [() if key is None else (UNKNOWN,), None, "", 0, 0, None, None][len(later) :]
+    sources, why_no_call, path, redo, number, label, failed = later + missing
     return NodeRecord(
         str(node),
         status,
@@ -185,6 +192,9 @@ def _node(values: Sequence[Any], definitions: Mapping[str, Any]) -> NodeRecord:
         why_no_call,
         str(path),
         int(redo),
+        number,
+        label,
+        None if failed is None else Failed(*failed),
     )
 
 

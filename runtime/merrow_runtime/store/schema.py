@@ -38,7 +38,7 @@ TABLES = f"""
 CREATE TABLE runs (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
     id TEXT NOT NULL UNIQUE, workflow TEXT NOT NULL, status TEXT NOT NULL, started REAL NOT NULL, ended REAL,
-    seconds REAL, usage TEXT NOT NULL, sources TEXT, error TEXT, parent TEXT,
+    seconds REAL, usage TEXT NOT NULL, sources TEXT, error TEXT, parent TEXT, failure TEXT,
     snapshot TEXT NOT NULL, outputs TEXT
 );
 CREATE INDEX runs_by_start ON runs (started);
@@ -95,6 +95,7 @@ ALTER TABLE calls ADD COLUMN model TEXT NOT NULL DEFAULT '';
 """,
     3: f"""
 ALTER TABLE leases RENAME TO holders;
+ALTER TABLE runs ADD COLUMN failure TEXT;
 ALTER TABLE calls ADD COLUMN path TEXT NOT NULL DEFAULT '';
 ALTER TABLE calls ADD COLUMN redo INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE lost ADD COLUMN path TEXT NOT NULL DEFAULT '';

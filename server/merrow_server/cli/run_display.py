@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-import re
+import queue
 import sys
+import threading
 import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
@@ -23,6 +25,10 @@ if TYPE_CHECKING:
     from merrow_runtime.running import Run
 
 _SHORT = 60
+_AHEAD = 100
+"""Events that wait to be written at most; more stay with the run until there is room."""
+_WAIT = 0.02
+"""Seconds between looks at whether there is room."""
 _STATES = {
     "node_started": "[cyan]runs[/]",
     "node_retrying": "[yellow]tries again[/]",
@@ -42,7 +48,7 @@ class Display(Protocol):
         self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
     ) -> None: ...
 
-    def show(self, event: Event) -> None: ...
+    async def show(self, event: Event) -> None: ...
 
 
 def display_for(run: Run, *, as_json: bool, verbose: bool) -> Display:
@@ -55,16 +61,39 @@ def display_for(run: Run, *, as_json: bool, verbose: bool) -> Display:
 
 
 class JsonLines:
-    """An event a line on standard output, each as it happens."""
+    """An event a line on standard output, each as it happens, written by a thread: a slow reader doesn't hold the run up."""
+
+    def __init__(self) -> None:
+        self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        self._problem: OSError | None = None
+        self._thread = threading.Thread(target=self._write, name="merrow-events", daemon=True)
 
     def __enter__(self) -> JsonLines:
+        self._thread.start()
         return self
 
-    def __exit__(self, *_: object) -> None:
-        return None
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._lines.put(None)
+        self._thread.join()
+        if kind is None:
+            self._check()
 
-    def show(self, event: Event) -> None:
-        emit(json.dumps(event.to_json()))
+    async def show(self, event: Event) -> None:
+        while self._lines.qsize() > _AHEAD and self._problem is None:
+            await asyncio.sleep(_WAIT)
+        self._check()
+        self._lines.put(json.dumps(event.to_json()))
+
+    def _check(self) -> None:
+        if self._problem is not None:
+            raise self._problem
+
+    def _write(self) -> None:
+        try:
+            while (line := self._lines.get()) is not None:
+                emit(line)
+        except OSError as problem:  # whoever read it has gone
+            self._problem = problem
 
 
 class Lines:
@@ -80,7 +109,7 @@ class Lines:
     def __exit__(self, *_: object) -> None:
         self._end_of_text()
 
-    def show(self, event: Event) -> None:
+    async def show(self, event: Event) -> None:
         if event.event == "node_output":
             if self._verbose:
                 self._text(event.node or "", str(event.data.get("text", "")))
@@ -131,7 +160,7 @@ def _line(event: Event) -> str | None:
 
 def _error(event: Event) -> str:
     """Why a node failed, without its name, which stands before it already."""
-    return re.sub(rf"^Node `?{re.escape(event.node or '')}`?: ", "", str(event.data.get("error") or ""))
+    return str(event.data.get("reason") or event.data.get("error") or "")
 
 
 def _worked(data: Any) -> bool:
@@ -176,7 +205,7 @@ class LiveTable:
         if self._live is not None:
             self._live.__exit__(kind, problem, trace)
 
-    def show(self, event: Event) -> None:
+    async def show(self, event: Event) -> None:
         from rich.markup import escape
 
         if self._live is not None:
@@ -207,7 +236,7 @@ class LiveTable:
         for node, event in self._states.items():
             running = event.event in ("node_started", "node_retrying")
             seconds = now - self._began[node] if running and node in self._began else event.data.get("seconds", 0.0)
-            said = str(_error(event) or event.data.get("reason") or event.data.get("case") or "")
+            said = str(_error(event) or event.data.get("case") or "")
             if running:
                 said = said or " ".join(self._texts.get(node, "").split())
             tokens = Usage.from_json(event.data["usage"]).tokens if "usage" in event.data else 0

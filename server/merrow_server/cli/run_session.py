@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
+import json
 import signal
 import sys
 from collections.abc import Callable
@@ -23,6 +24,7 @@ from merrow_server.rendering.terminal import echo, emit, style
 from merrow_server.run_report import cost_text
 
 if TYPE_CHECKING:
+    from merrow_runtime.errors import RunFailure
     from merrow_runtime.provenance import ForeignResults, Reuse
     from merrow_runtime.running import Run, RunResult
 
@@ -48,6 +50,14 @@ def watch(begin: Begin, *, as_json: bool, verbose: bool, kept: bool = True) -> i
     return asyncio.run(_watch(begin, reuse, as_json=as_json, verbose=verbose, kept=kept))
 
 
+def _tell_refused(failure: RunFailure) -> None:
+    """Tell a program that reads events why there is no run."""
+    from merrow_runtime.events import Event
+    from merrow_runtime.running import broken
+
+    emit(json.dumps(Event("run_failed", None, data=broken(failure)).to_json()))
+
+
 def _ask(found: ForeignResults) -> Reuse:
     echo(visible(found.situation), err=True)
     answers = click.Choice(["run", "keep"])
@@ -56,7 +66,14 @@ def _ask(found: ForeignResults) -> Reuse:
 
 
 async def _watch(begin: Begin, reuse: Reuse | None, *, as_json: bool, verbose: bool, kept: bool) -> int:
-    run = begin(reuse)
+    from merrow_runtime.errors import RunFailure
+
+    try:
+        run = begin(reuse)
+    except RunFailure as failure:
+        if as_json:
+            _tell_refused(failure)
+        raise
     gc.freeze()
     stopped: list[int] = []
 
@@ -71,7 +88,7 @@ async def _watch(begin: Begin, reuse: Reuse | None, *, as_json: bool, verbose: b
     try:
         with display_for(run, as_json=as_json, verbose=verbose) as display:
             async for event in run.events():
-                display.show(event)
+                await display.show(event)
     except asyncio.CancelledError:
         run.cancel()
         stopped.append(signal.SIGINT)

@@ -35,4 +35,7 @@ def command(ctx: click.Context, port: int | None, log_file: str | None, stdio: b
     try:
         ctx.exit(serve(port=port, log_file=None if log_file is None else Path(log_file)))
     except OSError as problem:
-        raise InputError(f"The language server can't start: {problem.strerror or problem}.") from None
+        reason = problem.strerror or problem
+        if problem.filename is not None:
+            raise InputError(f"The log file {log_file} can't be written: {reason}. Name another one.") from None
+        raise InputError(f"The language server can't start: {reason}.") from None

@@ -182,7 +182,7 @@ class Runs:
             if isinstance(problem, ForeignResults):
                 raise
             if isinstance(problem, RunFailure):
-                raise refused(str(problem), problem.code, problem.needs) from None
+                raise FeatureError(str(problem), types.LSPErrorCodes.RequestFailed, problem.fields()) from None
             raise
 
     def _begun(self, live: LiveRun, run: str, name: str) -> None:

@@ -15,9 +15,9 @@ from merrow_runtime.forecast import dry_run
 from merrow_runtime.loading import configuration
 from merrow_runtime.models.trust import WorkspaceValue
 from merrow_runtime.options import RunOptions
-from merrow_runtime.running import Run, RunResult
+from merrow_runtime.running import Run, RunResult, broken
+from merrow_runtime.scheduler import InternalFailure
 from merrow_runtime.store.database import Store, damaged_run
-from merrow_runtime.usage import NOTHING
 from merrow_runtime.workflow import Workflow, check_workflow, restore
 from merrow_runtime.workspace import Surroundings
 from merrow_server.runs.channel import Channel, Json
@@ -171,9 +171,12 @@ def _machine(file: Path) -> tuple[WorkspaceValue, ...]:
 
 async def _followed(run: Run, channel: Channel, notices: tuple[str, ...]) -> RunResult:
     """The result of a run, with its events told meanwhile. Events end with the run also where it fails in itself."""
+    last = 0
 
     async def read() -> None:
+        nonlocal last
         async for event in run.events():
+            last = event.number
             shown = event.to_json()
             if shown["event"] == "run_started" and notices:
                 shown["notices"] = [*shown.get("notices", ()), *notices]
@@ -190,22 +193,16 @@ async def _followed(run: Run, channel: Channel, notices: tuple[str, ...]) -> Run
     except Exception as problem:
         reader.cancel()
         await asyncio.gather(reader, return_exceptions=True)
-        channel.put(_broken(run.id, type(problem).__name__))
+        channel.put(_broken(run.id, last + 1, type(problem).__name__))
         raise
     return result
 
 
-def _broken(run: str, kind: str) -> Json:
+def _broken(run: str, number: int, kind: str) -> Json:
     """The last event of a run that could not tell it itself."""
     error = f"The run failed inside Merrow ({kind}); the log says where. What was finished is kept."
-    data = {"outputs": {}, "usage": NOTHING.to_json(), "seconds": 0.0, "error": error}
-    return Event("run_failed", run, None, data).to_json()
+    return Event("run_failed", run, number, data=broken(InternalFailure(error))).to_json()
 
 
 def _ended(result: RunResult) -> Json:
-    shown: Json = {"run": result.run, "status": result.status, **result.to_json()}
-    if result.failure is not None:
-        shown["code"] = result.failure.code
-        if result.failure.needs is not None:
-            shown["remedy"] = result.failure.needs
-    return shown
+    return {"run": result.run, "status": result.status, **result.to_json()}

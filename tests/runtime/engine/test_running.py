@@ -58,7 +58,7 @@ async def test_events_tell_all_of_a_run_to_every_reader() -> None:
     last = [event async for event in run.events()][-1].to_json()
     assert last["outputs"] == {"RETURN": "p <- x"}
     assert last["usage"]["calls"] == 1
-    assert last["schema"] == 1
+    assert last["schema"] == 2
 
 
 async def test_a_node_starts_when_its_own_inputs_are_there_and_not_a_level_later() -> None:

@@ -86,7 +86,7 @@ class ScriptedTools:
             try:
                 return read(self._next(step))
             except AnswerFailure as failure:
-                self.remedies.append(failure.remedy)
+                self.remedies.append(failure.advice)
                 last = failure
         raise NodeFailure(str(last))
 

@@ -23,7 +23,7 @@ def test_code_always_parses_or_is_refused_with_a_remedy(answer: str, entry_point
     try:
         code = read_code(answer, entry_point)
     except AnswerFailure as failure:
-        code, remedy = None, failure.remedy
+        code, remedy = None, failure.advice
     if code is None:
         assert remedy
         return
@@ -68,7 +68,7 @@ def test_what_is_no_program_is_refused(answer: str) -> None:
 def test_code_without_its_entry_point_is_refused_by_name() -> None:
     with pytest.raises(AnswerFailure, match="does not define `solve`") as caught:
         read_code("```python\ndef other():\n    return 1\n```", "solve")
-    assert "`solve`" in caught.value.remedy
+    assert "`solve`" in caught.value.advice
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,7 @@ def test_any_answer_is_read_into_valid_values_or_refused_with_a_remedy(
     try:
         found = read_fields(text, fields)
     except AnswerFailure as failure:
-        found, said = None, (str(failure), failure.remedy)
+        found, said = None, (str(failure), failure.advice)
     if found is None:
         assert all(said)
         return
@@ -113,7 +113,7 @@ def test_answers_as_models_write_them(text: str) -> None:
 def test_unusable_answers_say_what_is_wrong(text: str, why: str) -> None:
     with pytest.raises(AnswerFailure, match=why) as caught:
         read_fields(text, FIELDS)
-    assert "answer" in caught.value.remedy
+    assert "answer" in caught.value.advice
 
 
 @pytest.mark.parametrize(

@@ -74,7 +74,7 @@ export class LiveRuns implements vscode.Disposable {
     if (client === undefined) {
       // What a server worked on that is gone can be resumed from the journal.
       for (const run of this.running) {
-        this.tell(run, { event: 'run_failed', run: run.progress.run, node: null, at: Date.now() / 1000, error: 'The language server ended. What had finished is kept: resume the run.', code: INTERRUPTED });
+        this.tell(run, { schema: 2, number: run.progress.last + 1, event: 'run_failed', run: run.progress.run, node: null, path: '', at: Date.now() / 1000, error: 'The language server ended. What had finished is kept: resume the run.', code: INTERRUPTED });
       }
       return;
     }

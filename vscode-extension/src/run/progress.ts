@@ -28,6 +28,8 @@ export class Progress {
   isInterrupted = false;
   seconds: number | undefined;
   endpoint: string | undefined;
+  /** The number of its last event. */
+  last = 0;
   private readonly nodes = new Map<string, NodeProgress>();
   private count = 0;
 
@@ -55,6 +57,7 @@ export class Progress {
   }
 
   take(event: RunEvent): void {
+    this.last = event.number;
     if (event.node !== null) this.takeNode(event.node, event);
     else if (event.event === 'run_started') {
       this.endpoint = event.endpoint;

@@ -13,9 +13,17 @@ export type Values = Readonly<Record<string, unknown>>;
 
 /** An event of a run (docs/events.md): fields by kind, and unknown kinds are passed over. */
 export interface RunEvent {
+  /** Of the format: 2. */
+  readonly schema: number;
+  /** Its place in what is told of the run, from 1. */
+  readonly number: number;
   readonly event: string;
   readonly run: string;
   readonly node: string | null;
+  /** The frame that the node ran in; "" is the whole workflow. */
+  readonly path: string;
+  /** How often a revision asked for the node anew. */
+  readonly redo?: number;
   /** Seconds since the epoch. */
   readonly at: number;
   readonly endpoint?: string;
@@ -29,7 +37,11 @@ export interface RunEvent {
   readonly usage?: Usage;
   readonly seconds?: number;
   readonly error?: string;
+  /** The kind of failure, and of a run the node that met it and its frame. */
   readonly code?: string;
+  readonly failed_node?: string;
+  readonly failed_path?: string;
+  readonly remedy?: string;
   readonly on_error?: string;
 }
 
@@ -50,8 +62,10 @@ export interface RunEnd {
   readonly usage: Usage;
   readonly seconds: number;
   readonly error?: string;
-  /** The kind of failure, and what the user can do about it. */
+  /** The kind of failure, the node that met it, and what the user can do about it. */
   readonly code?: string;
+  readonly failed_node?: string;
+  readonly failed_path?: string;
   readonly remedy?: string;
 }
 

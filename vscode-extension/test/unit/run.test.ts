@@ -16,7 +16,7 @@ import type { Call, NodeReport, Plan, RunEvent, RunReport, RunSummary, Usage } f
 import { runTree } from '../../src/run/treeModel';
 
 const usage = (cost: number | null, tokens = 10): Usage => ({ prompt_tokens: tokens, completion_tokens: 0, calls: 1, cost_usd: cost });
-const event = (name: string, node: string | null = null, more: Partial<RunEvent> = {}): RunEvent => ({ event: name, run: 'r1', node, at: 100, ...more });
+const event = (name: string, node: string | null = null, more: Partial<RunEvent> = {}): RunEvent => ({ schema: 2, number: 1, event: name, run: 'r1', node, path: '', at: 100, ...more });
 
 function progressOf(...events: RunEvent[]): Progress {
   const progress = new Progress('r1', ['IN', 'A', 'B', 'OUT']);

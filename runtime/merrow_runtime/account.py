@@ -1,0 +1,60 @@
+"""What a run and each of its nodes have used, and who answered them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from merrow_runtime.provenance import Source
+from merrow_runtime.usage import NOTHING, Usage
+from merrow_runtime.visit import Visit
+
+
+@dataclass(slots=True, eq=False)
+class NodeAccount:
+    """The account of one visit of a node. ``used`` has also what the journal knew already; ``why_no_call`` says why the node
+    asked nothing, where it did not.
+    """
+
+    run: Account
+    visit: Visit
+    used: Usage = NOTHING
+    answered: dict[Source, None] = field(default_factory=dict)
+    why_no_call: str | None = None
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """Who answered the node."""
+        return tuple(self.answered)
+
+    def count(self, usage: Usage) -> None:
+        """Count usage for the node and its run."""
+        if usage is not NOTHING:
+            self.run.spent += usage
+            self.count_known(usage)
+
+    def count_known(self, usage: Usage) -> None:
+        """Count usage for the node alone: the run has it counted already."""
+        self.used = usage if self.used is NOTHING else self.used + usage
+
+
+@dataclass(slots=True, eq=False)
+class Account:
+    """The account of one run. ``spent`` is what it has used, with what it had used before it was resumed; ``before`` who
+    answered it until then, as far as this part of it uses their answers.
+    """
+
+    spent: Usage = NOTHING
+    before: tuple[Source, ...] = ()
+    nodes: dict[Visit, NodeAccount] = field(default_factory=dict)
+
+    def of(self, visit: Visit) -> NodeAccount:
+        """The account of a visit, opened where there is none."""
+        account = self.nodes.get(visit)
+        if account is None:
+            account = self.nodes[visit] = NodeAccount(self, visit)
+        return account
+
+    @property
+    def all_sources(self) -> tuple[Source, ...]:
+        """Who answered the run, with those who did before it was resumed."""
+        return tuple(dict.fromkeys([*self.before, *(one for node in self.nodes.values() for one in node.answered)]))

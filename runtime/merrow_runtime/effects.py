@@ -1,0 +1,220 @@
+"""What a run asks of the world outside and waits for. An answer is used only once the journal has acknowledged it.
+
+A question is answered from where the answer is known already, in this order: the journal (a run that is resumed), the
+recording (and nothing but it, where one is replayed), the cache, the same request on its way, the endpoint. What comes
+back is counted, then committed, then used: a full disk fails at the commit, and nothing that follows from a lost answer
+was ever begun or told.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Awaitable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+from merrow_runtime.account import Account, NodeAccount
+from merrow_runtime.calling import Calling
+from merrow_runtime.errors import EndpointFailure
+from merrow_runtime.gate import Flight, Gate
+from merrow_runtime.options import RunOptions
+from merrow_runtime.provenance import REPLAY_ORIGIN
+from merrow_runtime.requests import CallKey, ModelReply, ModelRequest
+from merrow_runtime.store.contract import AnswerCache, CallRecord, RunJournal
+from merrow_runtime.store.recording import Recorder, Replay
+from merrow_runtime.telling import Telling
+from merrow_runtime.usage import NOTHING, Usage
+
+if TYPE_CHECKING:
+    from merrow_runtime.sandbox import Sandbox
+
+_KEY_BYTES = 16
+"""Of a hash, as the key of an answer: enough that no two are alike."""
+
+
+class Busy(Protocol):
+    """Who knows what a run is at: its scheduler."""
+
+    def running(self) -> int:
+        """How many nodes run."""
+        ...
+
+
+@dataclass(slots=True, eq=False)
+class Question:
+    """A question of a node to its model, until it has its reply. It listens to the call that is made for it.
+
+    ``digest`` identifies the request; ``sample`` is told with events, None for a node without samples. ``retries`` and
+    ``patience`` say how often and how long the node lets a call be tried.
+    """
+
+    effects: Effects
+    account: NodeAccount
+    key: CallKey
+    request: ModelRequest
+    digest: str
+    retries: int | None
+    sample: int | None
+    past_cache: bool
+
+    @property
+    def patience(self) -> tuple[Any, ...]:
+        """How long and how often it is tried; see `Flight`."""
+        return self.request.timeout, self.retries, self.effects.options.retry
+
+    @property
+    def cache_key(self) -> bytes:
+        """What the answer is cached by. At a temperature above 0 voters that ask the same must not share one answer."""
+        key, request, effects = self.key, self.request, self.effects
+        asked = f"{effects.calling.origin}\n{self.digest}\n{key.sample}\n{key.attempt}\n{key.step}"
+        if request.temperature > 0:
+            asked += f"\n{key.node}\n{effects.options.repeat}"
+            if key.path or key.redo:
+                asked += f"\n{key.path}\n{key.redo}"
+        return hashlib.sha256(asked.encode("utf-8", "surrogatepass")).digest()[:_KEY_BYTES]
+
+    def retrying(self, failure: EndpointFailure, wait: float) -> None:
+        """See `merrow_runtime.calling.Listener`."""
+        self.effects.telling.retrying(self.account.visit, self.sample, self.key.step, str(failure), wait)
+
+    def streamed(self, text: str) -> None:
+        """See `merrow_runtime.calling.Listener`."""
+        self.effects.telling.output(self.account.visit, self.sample, text, self.key.step)
+
+    async def lost(self, usage: Usage, why: str) -> None:
+        """See `merrow_runtime.calling.Listener`."""
+        self.account.count(usage)
+        await self.effects.journal.record_lost(self.key, self.digest, usage, why)
+
+
+@dataclass(slots=True, eq=False)
+class Effects:
+    """The outside of one run. ``journal`` is always there, ``cache``, ``replay`` and ``recorder`` where asked for."""
+
+    options: RunOptions
+    journal: RunJournal
+    calling: Calling
+    gate: Gate
+    telling: Telling
+    account: Account
+    cache: AnswerCache | None = None
+    replay: Replay | None = None
+    recorder: Recorder | None = None
+    busy: Busy | None = None
+    """Who knows how many nodes run; None where one runs alone."""
+    _sandbox: Sandbox | None = None
+
+    @property
+    def knows(self) -> bool:
+        """Whether there may be calls that need not be made."""
+        return self.journal.resumed or self.replay is not None
+
+    @property
+    def reuses_any(self) -> bool:
+        """Whether answers of other endpoints are used too."""
+        return self.options.reuse == "any"
+
+    @property
+    def endpoint(self) -> str:
+        """The origin of what answers this run."""
+        return self.calling.origin if self.replay is None else REPLAY_ORIGIN
+
+    @property
+    def sandbox(self) -> Sandbox:
+        """The sandbox, made when code is to be run for the first time."""
+        if self._sandbox is None:
+            from merrow_runtime.sandbox import Sandbox
+
+            self._sandbox = Sandbox(self.options.sandbox, allow_unsafe=self.options.allow_unsafe)
+        return self._sandbox
+
+    async def recall(self, key: CallKey, digest: str, account: NodeAccount, *, model: bool) -> CallRecord | None:
+        """The call (of a ``model``, or of the sandbox) where it need not be made: from the journal, or the recording.
+
+        Raises `ReplayMiss`.
+        """
+        record = await self.journal.recall(key, digest, self.endpoint if model and not self.reuses_any else None)
+        if record is not None:
+            account.count_known(record.usage)
+            if self.recorder is not None:
+                await self.recorder.record(record)
+            return record
+        if self.replay is None:
+            return None
+        recorded = self.replay.recall(key, digest)
+        # Nothing is paid for a replay.
+        record = replace(
+            recorded,
+            key=key,
+            usage=NOTHING,
+            origin="replay",
+            started=time.time(),
+            seconds=0.0,
+            endpoint=REPLAY_ORIGIN if model else "",
+        )
+        await self.commit(record, account)
+        return record
+
+    async def commit(self, call: CallRecord, account: NodeAccount, answer: bytes | None = None) -> None:
+        """Count a call (whatever happens next, it is paid), journal it, then record it: from now on it may be used, also
+        from the cache by ``answer``.
+        """
+        account.count(call.usage)
+        await self.journal.record_call(call, answer, alone=self.gate.under_way < 2 and self._running() < 2)
+        if self.recorder is not None:
+            await self.recorder.record(call)
+
+    async def call(self, question: Question, cache_key: bytes) -> tuple[ModelReply, str]:
+        """A reply from the cache, from the same request on its way, or from the endpoint; and which of these.
+
+        What the endpoint gave is given to others that ask the same until `landed` is called.
+        """
+        if self.cache is not None and not question.past_cache and not self.options.fresh:
+            cached = await self.cache.get(cache_key, more=self._running() > 1)
+            reply = None if cached is None else reply_of(cached)
+            if reply is not None:
+                return reply, "cache"
+        if question.request.temperature > 0:
+            return await self._call(question), "endpoint"
+        flying = self.gate.flying
+        patience = question.patience
+        while (other := flying.get(cache_key)) is not None:
+            found = await other.wait()
+            if isinstance(found, EndpointFailure):
+                if found.transient and other.patience != patience:
+                    continue  # Who waits longer or tries more often may still succeed.
+                raise found
+            if found is not None:
+                return found, "shared"
+        flight = flying[cache_key] = Flight(patience)
+        outcome: ModelReply | EndpointFailure | None = None
+        try:
+            outcome = await self._call(question)
+        except EndpointFailure as failure:
+            outcome = failure
+            raise
+        else:
+            return outcome, "endpoint"
+        finally:
+            if not isinstance(outcome, ModelReply):
+                del flying[cache_key]
+            flight.land(outcome)
+
+    def landed(self, cache_key: bytes) -> None:
+        """A reply of the endpoint is committed, or lost: whoever asks the same takes it from the cache, or asks."""
+        self.gate.flying.pop(cache_key, None)
+
+    def _call(self, question: Question) -> Awaitable[ModelReply]:
+        return self.calling.call(question.request, question.retries, question, stream=self.options.stream)
+
+    def _running(self) -> int:
+        return 1 if self.busy is None else self.busy.running()
+
+
+def reply_of(plain: Mapping[str, Any]) -> ModelReply | None:
+    """A reply that was kept; None where it is damaged."""
+    try:
+        return ModelReply.from_json(plain)
+    except (KeyError, TypeError, AttributeError):
+        return None

@@ -1,0 +1,140 @@
+"""The events of a run for any number of readers, each at its own pace: a slow one holds up nobody.
+
+Events are numbered in the order they are told. The newest are kept. A reader that is behind them has what it missed made
+again from the journal, in which the end of a node is at the latest when its event is no longer kept.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Mapping
+from typing import Any
+
+from merrow_runtime.events import LAST, Event, EventName, node_event
+from merrow_runtime.store.contract import EndedNodes, NodeRecord
+from merrow_runtime.visit import Visit
+
+KEPT = 1_000
+"""Events that are kept for readers, at least: a reader that looks in once in a second misses nothing of a busy run, and with
+answers of some kilobytes they take a few megabytes. A quarter more is kept before they are cut back to this number, and
+what the journal has not yet committed (`merrow_runtime.watch.BATCH`) is kept in any case."""
+
+
+class Telling:
+    """Tells the events of one run. ``ended_nodes`` gives a reader of what the journal has of them."""
+
+    def __init__(self, run: str, ended_nodes: Callable[[], EndedNodes]) -> None:
+        self.run = run
+        self._ended_nodes = ended_nodes
+        self._events: list[Event | NodeRecord] = []
+        self._first = 1
+        self.next = 1
+        """The number of the event that is told next."""
+        self._begun: Event | None = None
+        self._committed = 0
+        self._news: asyncio.Future[None] | None = None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all events so far are kept, so that no reader needs the journal."""
+        return self._first == 1
+
+    def begin(self, data: Mapping[str, Any], at: float | None = None) -> None:
+        """Tell that the run begins: its first event."""
+        self._begun = Event("run_started", self.run, data=data, at=time.time() if at is None else at)
+        self._add(self._begun)
+
+    def pass_over(self, number: int) -> None:
+        """Go on after this number: what is told up to it is in the journal."""
+        self._events.clear()
+        self._first = self.next = number + 1
+        self._committed = number
+
+    def started(self, visit: Visit, operator: str | None) -> None:
+        """Tell that a node begins."""
+        self._tell("node_started", visit, {"operator": operator})
+
+    def output(self, visit: Visit, sample: int | None, text: str, step: str | None = None) -> None:
+        """Tell text of a node as it comes into being; of an answer with its ``step``, of a node with samples with which."""
+        data: dict[str, Any] = {"text": text}
+        if step is not None:
+            data["step"] = step
+        self._tell_sample("node_output", visit, sample, data)
+
+    def retrying(self, visit: Visit, sample: int | None, step: str, reason: str, wait: float) -> None:
+        """Tell that a node tries again, in ``wait`` seconds."""
+        self._tell_sample("node_retrying", visit, sample, {"step": step, "reason": reason, "wait": wait})
+
+    def ended(self, node: NodeRecord) -> None:
+        """Tell how a node ended; its number must be `next`, and the record on its way to the journal."""
+        assert node.number == self.next  # noqa: S101 (whoever makes the record asked for the number)
+        self._add(node)
+
+    def end(self, name: EventName, data: Mapping[str, Any], at: float | None = None) -> None:
+        """Tell how the run ended: its last event."""
+        self._add(Event(name, self.run, self.next, data=data, at=time.time() if at is None else at))
+
+    def committed(self, number: int) -> None:
+        """The journal has all ends of nodes up to this number."""
+        self._committed = number
+
+    async def read(self) -> AsyncIterator[Event]:
+        """All events in the order of their numbers, until the run has ended. Who is further behind than the events that are
+        kept goes without those that the journal doesn't have: `node_started`, `node_output`, `node_retrying`.
+
+        Raises `StoreFailure` where the journal can't be read.
+        """
+        seen = 0
+        page: deque[NodeRecord] = deque()
+        journal: EndedNodes | None = None
+        while True:
+            if seen + 1 < self._first:
+                if seen == 0 and self._begun is not None:
+                    seen = 1
+                    yield self._begun
+                    continue
+                if not page:
+                    journal = self._ended_nodes() if journal is None else journal
+                    page.extend(journal.more())
+                if not page or page[0].number >= self._first:
+                    seen = self._first - 1
+                elif (node := page.popleft()).number > seen:
+                    seen = node.number
+                    yield node_event(self.run, node)
+            elif seen + 1 < self.next:
+                told = self._events[seen + 1 - self._first]
+                seen += 1
+                event = told if isinstance(told, Event) else node_event(self.run, told)
+                yield event
+                if event.event in LAST:
+                    return
+            else:
+                if self._news is None or self._news.done():
+                    self._news = asyncio.get_running_loop().create_future()
+                await asyncio.shield(self._news)
+
+    def _tell_sample(self, name: EventName, visit: Visit, sample: int | None, data: dict[str, Any]) -> None:
+        if sample is not None:
+            data["sample"] = sample
+        self._tell(name, visit, data)
+
+    def _tell(self, name: EventName, visit: Visit, data: Mapping[str, Any]) -> None:
+        self._add(Event(name, self.run, self.next, visit.node, visit.path, visit.redo, data, time.time()))
+
+    def _add(self, told: Event | NodeRecord) -> None:
+        self._events.append(told)
+        self.next += 1
+        if len(self._events) > KEPT + KEPT // 4:
+            self._cut_back()
+        if self._news is not None and not self._news.done():
+            self._news.set_result(None)
+
+    def _cut_back(self) -> None:
+        surplus = len(self._events) - KEPT
+        gone = 0
+        while gone < surplus and (isinstance(self._events[gone], Event) or self._first + gone <= self._committed):
+            gone += 1
+        del self._events[:gone]
+        self._first += gone

@@ -1,0 +1,229 @@
+"""What an operator asks its model and the sandbox through: one node's side of every call."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from random import Random
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from merrow_runtime.account import NodeAccount
+from merrow_runtime.definitions import Step
+from merrow_runtime.effects import Effects, Question, reply_of
+from merrow_runtime.errors import AnswerFailure, NodeFailure, ReplayMiss
+from merrow_runtime.provenance import OFFLINE_ORIGIN, REPLAY_ORIGIN, named
+from merrow_runtime.requests import AnswerSchema, CallKey, Message, ModelReply, ModelRequest
+from merrow_runtime.store.contract import CallRecord
+from merrow_runtime.store.rows import storable_json, text_of
+from merrow_runtime.usage import NOTHING
+from merrow_runtime.values import canonical
+
+if TYPE_CHECKING:
+    from merrow_runtime.sandbox import SandboxResult, TestResult
+
+T = TypeVar("T")
+
+ATTEMPTS = 3
+"""How often a question is asked in all, where answers can't be used."""
+
+_CUT = AnswerFailure(
+    "The answer was cut off at its greatest length; a higher `max_tokens` leaves it room.",
+    advice="Your answer was cut off since it was too long. Answer again, and be brief.",
+)
+_REFUSED = AnswerFailure(
+    "The model refused to answer.",
+    advice="Please answer the question; if you can't, say in the answer what is missing.",
+)
+
+
+class NodeTools:
+    """`merrow_runtime.operators.base.Tools` of one sample of a visit."""
+
+    __slots__ = ("_account", "_effects", "_past_cache", "_random", "_sample", "_seed", "_step")
+
+    def __init__(
+        self, effects: Effects, step: Step, account: NodeAccount, sample: int, seed: str, *, past_cache: bool = False
+    ) -> None:
+        """``seed`` is what shuffles of the visit are seeded with, together with the run's seed and the sample."""
+        self._effects = effects
+        self._step = step
+        self._account = account
+        self._sample = sample
+        self._past_cache = past_cache
+        self._random: Random | None = None
+        self._seed = seed
+
+    @property
+    def random(self) -> Random:
+        """See `merrow_runtime.operators.base.Tools.random`; made when it is first asked for, since few nodes do."""
+        if self._random is None:
+            self._random = Random(f"{self._effects.options.seed}:{self._seed}:{self._sample}")  # noqa: S311 (no secret)
+        return self._random
+
+    @random.setter
+    def random(self, random: Random) -> None:
+        self._random = random
+
+    async def ask(
+        self,
+        step: str,
+        messages: Sequence[Message],
+        read: Callable[[str], T],
+        *,
+        schema: AnswerSchema | None = None,
+        temperature: float | None = None,
+    ) -> T:
+        """See `merrow_runtime.operators.base.Tools.ask`."""
+        gate = self._effects.gate
+        gate.under_way += 1
+        try:
+            node = self._step.definition
+            sent = tuple(messages)
+            for attempt in range(ATTEMPTS):
+                request = ModelRequest(
+                    node.model,
+                    sent,
+                    node.temperature if temperature is None else temperature,
+                    node.max_tokens,
+                    node.seed,
+                    schema,
+                    self._step.timeout,
+                )
+                reply, value, failure = await self._answer(self._key(step, attempt), request, read)
+                if failure is None:
+                    return value[0]
+                if attempt + 1 == ATTEMPTS:
+                    break
+                self._effects.telling.retrying(self._account.visit, self._told_sample, step, str(failure), 0.0)
+                said = (Message("assistant", reply.text),) if reply.text.strip() else ()
+                sent = (*sent, *said, Message("user", failure.advice or f"That can't be used: {failure} Answer again."))
+            endpoint = self._effects.endpoint
+            where = named(endpoint) if endpoint in (OFFLINE_ORIGIN, REPLAY_ORIGIN) else f"{node.model} at {endpoint}"
+            raise NodeFailure.of(node.id, f"{where} gave no usable answer in {ATTEMPTS} attempts. {failure}")
+        finally:
+            gate.under_way -= 1
+
+    async def evaluate(self, step: str, code: str, call: str = "solve") -> SandboxResult:
+        """See `merrow_runtime.operators.base.Tools.evaluate`."""
+        from merrow_runtime.sandbox import SandboxJob, SandboxResult
+
+        box = self._effects.sandbox
+        job = SandboxJob(code, entry=call)
+        return SandboxResult.from_json(await self._run(step, box.request_of(job), lambda: box.run(job)))
+
+    async def test(self, step: str, solution: str, tests: Sequence[str], entry_point: str) -> TestResult:
+        """See `merrow_runtime.operators.base.Tools.test`."""
+        from merrow_runtime.sandbox import TestResult
+
+        box = self._effects.sandbox
+        request = box.request_of(solution=solution, tests=tests, entry_point=entry_point)
+        return TestResult.from_json(await self._run(step, request, lambda: box.test(solution, tests, entry_point)))
+
+    def no_call(self, why: str) -> None:
+        """See `merrow_runtime.operators.base.Tools.no_call`."""
+        self._account.why_no_call = why
+
+    def output(self, text: str) -> None:
+        """See `merrow_runtime.operators.base.Tools.output`."""
+        self._effects.telling.output(self._account.visit, self._told_sample, text)
+
+    def _key(self, step: str, attempt: int = 0) -> CallKey:
+        visit = self._account.visit
+        return CallKey(visit.node, self._sample, step, attempt, visit.path, visit.redo)
+
+    @property
+    def _told_sample(self) -> int | None:
+        return None if self._step.samples is None else self._sample
+
+    async def _answer(
+        self, key: CallKey, request: ModelRequest, read: Callable[[str], T]
+    ) -> tuple[ModelReply, tuple[T, ...], AnswerFailure | None]:
+        """A reply, and what its reader makes of it: the value, or why it can't be used."""
+        effects, account = self._effects, self._account
+        digest, content = _digested(request.canonical_text())
+        record = await effects.recall(key, digest, account, model=True) if effects.knows else None
+        known = None if record is None else reply_of(record.result)
+        if record is not None and known is not None:
+            account.answered[record.source] = None
+            return (known, *_judged(known, read))
+        if effects.replay is not None:
+            raise ReplayMiss(
+                f"The recording {effects.replay.path} has an answer of node {key.node} that can't be read."
+            )
+        started = time.time()
+        question = Question(
+            effects, account, key, request, digest, self._step.retries, self._told_sample, self._past_cache
+        )
+        cache_key = question.cache_key
+        reply, origin = await effects.call(question, cache_key)
+        called = origin == "endpoint"
+        try:
+            value, failure = _judged(reply, read)
+            record = CallRecord(
+                key,
+                "model",
+                digest,
+                content,
+                reply.json_text(),
+                reply.usage if called else NOTHING,
+                failure is None,
+                origin,
+                started,
+                reply.seconds if called else time.time() - started,
+                effects.endpoint,
+                reply.model or request.model,
+            )
+            account.answered[record.source] = None
+            answer = cache_key if called and failure is None and effects.cache is not None else None
+            await effects.commit(record, account, answer)
+        finally:
+            if called:
+                effects.landed(cache_key)
+        if called and failure is not None and request.schema is not None and reply.finish == "stop":
+            effects.calling.schema_missed(request.model, reply.text)
+        return reply, value, failure
+
+    async def _run(
+        self,
+        step: str,
+        request: dict[str, Any],
+        work: Callable[[], Awaitable[SandboxResult | TestResult]],
+    ) -> dict[str, Any]:
+        """A sandbox's result as plain data, from the journal or the recording where it is known."""
+        from merrow_runtime.sandbox import SandboxRefusedError
+
+        effects, account = self._effects, self._account
+        key = self._key(step)
+        digest, content = _digested(canonical(request))
+        record = await effects.recall(key, digest, account, model=False) if effects.knows else None
+        if record is not None:
+            return record.result
+        started = time.time()
+        try:
+            result = (await work()).to_json()
+        except SandboxRefusedError as refusal:
+            raise NodeFailure.of(key.node, str(refusal)) from None
+        record = CallRecord(
+            key, "sandbox", digest, content, text_of(result), NOTHING, True, "sandbox", started, time.time() - started
+        )
+        await effects.commit(record, account)
+        return result
+
+
+def _digested(content: str) -> tuple[str, str]:
+    """The SHA-256 of a JSON text in hexadecimal, and the text as the journal takes it."""
+    digest = hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
+    return digest, content if content.isascii() else storable_json(content)
+
+
+def _judged(reply: ModelReply, read: Callable[[str], T]) -> tuple[tuple[T, ...], AnswerFailure | None]:
+    """What the reader makes of a reply: a value in a tuple, or an empty one and the failure."""
+    if reply.finish == "refusal":
+        return (), _REFUSED
+    if reply.finish == "length":
+        return (), _CUT
+    try:
+        return (read(reply.text),), None
+    except AnswerFailure as failure:
+        return (), failure

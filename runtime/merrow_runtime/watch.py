@@ -1,0 +1,188 @@
+"""How nodes go: journalled, and told as events."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from merrow_analysis.graph.nodes import TypedNode
+from merrow_runtime.account import Account
+from merrow_runtime.definitions import Steps
+from merrow_runtime.errors import RunFailure
+from merrow_runtime.frontier import Inputs
+from merrow_runtime.operators.base import Given
+from merrow_runtime.scheduler import Finished
+from merrow_runtime.store.contract import Failed, NodeRecord, RunJournal
+from merrow_runtime.telling import Telling
+from merrow_runtime.usage import NOTHING
+from merrow_runtime.visit import Visit
+
+BATCH = 250
+"""Records of nodes that are written together at most."""
+
+_BATCH_DELAY = 0.25
+"""Seconds that the record of a node may wait for others, and for a quieter moment: what counts is journalled by its calls."""
+
+
+class Watch:
+    """Journals how nodes end, and tells it. ``nodes`` has how they ended so far, by the name of the visit.
+
+    A node follows from its calls, and these were committed before it ended: so its end is told at once, when its own record
+    is on its way to the journal. What waits for `settle` is written without holding anything up.
+    """
+
+    def __init__(
+        self, telling: Telling, journal: RunJournal, account: Account, steps: Steps, nodes: dict[str, NodeRecord]
+    ) -> None:
+        self._telling = telling
+        self._journal = journal
+        self._account = account
+        self._steps = steps
+        self._nodes = nodes
+        self._waiting: list[NodeRecord] = []
+        self._timer: asyncio.TimerHandle | None = None
+        self._writing: set[asyncio.Future[None]] = set()
+        self._failed: dict[Visit, RunFailure] = {}
+        self._ended_by: tuple[RunFailure, RunFailure] | None = None
+
+    def started(self, node: TypedNode, visit: Visit, inputs: Inputs) -> None:
+        """See `merrow_runtime.scheduler.Watcher`."""
+        del inputs
+        self._telling.started(visit, node.operator)
+
+    def finished(
+        self, node: TypedNode, visit: Visit, inputs: Inputs, done: Finished, started: float, case: int | None
+    ) -> None:
+        """See `merrow_runtime.scheduler.Watcher`."""
+        failed = self._failed.get(visit) if self._failed else None
+        self._keep(
+            NodeRecord(
+                node.id,
+                "reused" if done.reused else "finished",
+                done.key,
+                done.outputs,
+                done.usage,
+                _micro(started),
+                _micro(time.time()),
+                None if failed is None else str(failed),
+                case,
+                self._definition(node),
+                _references(inputs),
+                [{"node": entry.node, "title": entry.title, "text": entry.text} for entry in done.memory],
+                done.sources,
+                done.why_no_call,
+                visit.path,
+                visit.redo,
+                self._telling.next,
+                None if case is None or node.cases is None else node.cases.labels[case],
+            )
+        )
+
+    def skipped(self, node: TypedNode, visit: Visit, reason: str) -> None:
+        """See `merrow_runtime.scheduler.Watcher`."""
+        now = _micro(time.time())
+        self._keep(
+            NodeRecord(
+                node.id,
+                "skipped",
+                None,
+                None,
+                NOTHING,
+                now,
+                now,
+                reason,
+                path=visit.path,
+                redo=visit.redo,
+                number=self._telling.next,
+            )
+        )
+
+    def failed(
+        self, node: TypedNode, visit: Visit, inputs: Inputs, failure: RunFailure, started: float, goes_on: str
+    ) -> None:
+        """See `merrow_runtime.scheduler.Watcher`."""
+        account = self._account.of(visit)
+        met = self._failed[visit] = failure.at(visit.node, visit.path)
+        if goes_on == "fail" and self._ended_by is None:
+            self._ended_by = failure, met
+        self._keep(
+            NodeRecord(
+                node.id,
+                "failed",
+                None,
+                None,
+                account.used,
+                _micro(started),
+                _micro(time.time()),
+                str(failure),
+                None,
+                self._definition(node),
+                _references(inputs),
+                sources=account.sources,
+                path=visit.path,
+                redo=visit.redo,
+                number=self._telling.next,
+                failed=Failed(failure.code, failure.reason, goes_on, failure.remedy),
+            )
+        )
+
+    def located(self, failure: RunFailure) -> RunFailure:
+        """What ended the run, with the node that met it, where it was one."""
+        return self._ended_by[1] if self._ended_by is not None and self._ended_by[0] is failure else failure
+
+    async def settle(self) -> None:
+        """Wait until all is in the journal. What it refused waits there for the next commit, which fails for the same reason."""
+        self._write()
+        if self._writing:
+            await asyncio.gather(*self._writing, return_exceptions=True)
+
+    def _definition(self, node: TypedNode) -> Mapping[str, Any] | None:
+        return self._steps[node.index].shown if node.kind == "operator" else None
+
+    def _keep(self, record: NodeRecord) -> None:
+        self._nodes[record.visit.name] = record
+        self._waiting.append(record)
+        self._telling.ended(record)
+        if len(self._waiting) >= BATCH:
+            self._write()
+        elif self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(_BATCH_DELAY, self._write)
+
+    def _write(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        records, self._waiting = self._waiting, []
+        if not records:
+            return
+        writing = asyncio.ensure_future(self._journal.record_nodes(records))
+        self._writing.add(writing)
+        last = records[-1].number
+        if writing.done():
+            self._written(writing, last)
+        else:
+            writing.add_done_callback(lambda done: self._written(done, last))
+
+    def _written(self, writing: asyncio.Future[None], last: int) -> None:
+        self._writing.discard(writing)
+        if not writing.cancelled() and writing.exception() is None:
+            self._telling.committed(last)
+
+
+def _micro(seconds: float) -> float:
+    """In whole microseconds, as the journal has it."""
+    return int(seconds * 1e6) / 1e6
+
+
+def _references(inputs: Inputs) -> dict[str, list[dict[str, Any]]]:
+    """Where a node's inputs came from: the values stand in the records of the nodes that gave them."""
+    return {port: [_reference(given) for given in values] for port, values in inputs.items()}
+
+
+def _reference(given: Given) -> dict[str, Any]:
+    shown: dict[str, Any] = {"node": given.node, "output": given.output, "type": given.type}
+    if not given.node:
+        shown["value"] = given.value
+    return shown
