@@ -11,9 +11,10 @@ Each takes one object, of which all but the document's ``uri`` may be left out:
   ``same`` runs them again, ``any`` keeps them; without it the user is asked by ``window/showMessageRequest``;
 - ``merrow.resume`` goes on with ``run``; ``merrow.cancel`` ends ``run``, or all runs of the document, or without one all.
 
-A run answers ``{run, status, outputs, usage, seconds, sources, error?, finished_before?, code?, remedy?}``, also where it failed
-or was cancelled. A workflow that can't be run at all is an error with a sentence and the data ``{code, remedy?}``
-(`merrow_server.lsp.runs.refused`). Meanwhile each event goes out as ``merrow/runEvent``, ``{uri, diagram, event}``.
+A run answers ``{run, status, outputs, usage, seconds, sources, error?, finished_before?, code?, failed_node?, failed_path?,
+remedy?}``, also where it failed or was cancelled. A workflow that can't be run at all is an error with a sentence and the data
+``{code, node?, path?, remedy?}`` (`merrow_server.lsp.runs.refused`). Meanwhile each event goes out as ``merrow/runEvent``,
+``{uri, diagram, event}``.
 """
 
 from __future__ import annotations

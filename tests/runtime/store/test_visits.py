@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from random import Random
-from typing import cast
 
 import pytest
 from hypothesis import given, settings
@@ -19,9 +18,10 @@ from tests.runtime.engine.fakes import FakeEndpoint, workflow
 from tests.runtime.store.making import call, node, run
 
 from merrow_runtime import RunOptions
-from merrow_runtime.caller import Caller, NodeTools
+from merrow_runtime.account import Account
 from merrow_runtime.calling import Calling
 from merrow_runtime.definitions import make_steps
+from merrow_runtime.effects import Effects
 from merrow_runtime.engine import Engine
 from merrow_runtime.errors import ReplayMiss
 from merrow_runtime.executions import Executions
@@ -31,6 +31,8 @@ from merrow_runtime.requests import CallKey, Message
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.memory import MemoryStore
 from merrow_runtime.store.recording import Recorder, Replay
+from merrow_runtime.telling import Telling
+from merrow_runtime.tools import NodeTools
 from merrow_runtime.visit import Visit
 from merrow_server.run_report import run_report
 
@@ -46,18 +48,17 @@ visits = st.builds(
 
 
 @asynccontextmanager
-async def calling(endpoint: FakeEndpoint, store: Store, name: str = "run-1") -> AsyncIterator[Caller]:
+async def calling(endpoint: FakeEndpoint, store: Store, name: str = "run-1") -> AsyncIterator[Effects]:
     journal = store.begin(run(name))
     gate = gate_of(endpoint)
     line = Calling(endpoint, gate.semaphore(4))
-    no_sandbox = cast("Callable[[], object]", None)
-    yield Caller(name, RunOptions(), journal, line, gate, store.cache, lambda *_: None, no_sandbox)  # type: ignore[arg-type]
+    yield Effects(RunOptions(), journal, line, gate, Telling(name, journal.ended_nodes), Account(), store.cache)
     await journal.close()
 
 
-def tools(caller: Caller, visit: Visit, seed: str = "") -> NodeTools:
+def tools(effects: Effects, visit: Visit, seed: str = "") -> NodeTools:
     (step,) = make_steps(FLOW, RunOptions()).values()
-    return NodeTools(caller, step, visit, 0, seed or visit.node)
+    return NodeTools(effects, step, effects.account.of(visit), 0, seed or visit.node)
 
 
 async def asked(tools: NodeTools, temperature: float = 1.0) -> str:
@@ -114,22 +115,22 @@ def test_an_input_is_shown_with_the_value_of_its_own_frame() -> None:
 async def test_each_visit_makes_its_own_calls_and_counts_its_own_usage() -> None:
     store, endpoint = MemoryStore(), FakeEndpoint()
     several = [Visit("PART"), Visit("PART", "T[1]"), Visit("PART", "T[2]"), Visit("PART", "", 1)]
-    async with calling(endpoint, store) as caller:
+    async with calling(endpoint, store) as effects:
         for visit in several:
-            await asked(tools(caller, visit))
+            await asked(tools(effects, visit))
         # Above temperature 0 none has the answer of another.
         assert len(endpoint.seen) == 4
         assert [made.key.visit for made in store.calls("run-1")] == several
-        assert [caller.used[visit].calls for visit in several] == [1, 1, 1, 1]
-        assert set(caller.sources) == set(several)
-    async with calling(endpoint, store, "run-2") as caller:
+        assert [effects.account.of(visit).used.calls for visit in several] == [1, 1, 1, 1]
+        assert {visit for visit, one in effects.account.nodes.items() if one.sources} == set(several)
+    async with calling(endpoint, store, "run-2") as effects:
         for visit in several:  # the same work again: each has its answer from the cache
-            await asked(tools(caller, visit))
+            await asked(tools(effects, visit))
         assert len(endpoint.seen) == 4
-        await asked(tools(caller, Visit("PART", "T[3]")))
+        await asked(tools(effects, Visit("PART", "T[3]")))
         assert len(endpoint.seen) == 5
         for visit in several:  # at temperature 0 one answer is that of all
-            await asked(tools(caller, visit), temperature=0.0)
+            await asked(tools(effects, visit), temperature=0.0)
         assert len(endpoint.seen) == 6
 
 
@@ -140,13 +141,13 @@ async def test_within_a_frame_shuffles_depend_on_the_work_and_not_on_its_place()
     async def drawn(where: list[tuple[str, str]]) -> dict[str, float]:
         """What is drawn by the visit of each path that is given a value, in this order."""
         found: dict[str, float] = {}
-        async with calling(endpoint, store, f"run {len(store.runs())}") as caller:
-            engine = Engine(make_steps(FLOW, RunOptions()), caller, Executions())
+        async with calling(endpoint, store, f"run {len(store.runs())}") as effects:
+            engine = Engine(make_steps(FLOW, RunOptions()), effects, Executions())
             for path, value in where:
                 step = next(iter(engine.steps.values()))
                 key = step.key({"input": [Given("PROBLEM", "value", "Text", value, "PROBLEM")]}, [])
                 visit = Visit("PART", path)
-                found[path] = NodeTools(caller, step, visit, 0, engine.seed_of(visit, key)).random.random()
+                found[path] = tools(effects, visit, engine.seed_of(visit, key)).random.random()
         return found
 
     first = await drawn([("", "x"), ("T[1]", "x"), ("T[2]", "y"), ("T[3]", "x")])

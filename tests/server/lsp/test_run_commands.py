@@ -209,6 +209,7 @@ async def test_a_failure_names_its_kind_and_remedy_for_programs(tmp_path: Path) 
         server.script(Status(401, "who are you"))
         refused = await editor.execute("merrow.run", uri=uri, inputs=QUESTION, fresh=True)
         assert (refused["status"], refused["code"], refused["remedy"]) == ("failed", "endpoint", "key")
+        assert (refused["failed_node"], refused["failed_path"]) == ("A", "")
         finished = await editor.execute("merrow.run", uri=uri, inputs=QUESTION, fresh=True)
         assert "code" not in finished
 

@@ -1,0 +1,121 @@
+"""Events and failures of runs as programs read them from the command line."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.runtime.openai_server import OpenAIServer, Reply, Status, serving
+from tests.runtime.workflows import CHAIN
+from tests.server.program import in_process, write
+
+from merrow_runtime.store.database import Store
+
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("MERROW_STATE_DIR", str(tmp_path / "state"))
+    monkeypatch.setenv("MERROW_CONFIG_DIR", str(tmp_path / "config"))
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "MERROW_MODEL"):
+        monkeypatch.delenv(name, raising=False)
+    return tmp_path / "state"
+
+
+@pytest.fixture
+def server() -> Iterator[OpenAIServer]:
+    with serving() as running:
+        yield running
+
+
+def events(out: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in out.splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("text", "code"), [(CHAIN.replace("    B --> RETURN\n", ""), "usage"), (CHAIN, "input"), (None, "input")]
+)
+def test_a_run_that_cannot_begin_is_one_event_without_a_run(text: str | None, code: str, capsys: Capture) -> None:
+    if text is not None:
+        write("flow.mmd", text)
+    outcome = in_process(capsys, "run", "flow.mmd", "--json")
+    (told,) = events(outcome.out)
+    assert outcome.code == 2
+    assert {key: told[key] for key in ("schema", "number", "event", "run", "node", "path")} == {
+        "schema": 2,
+        "number": 1,
+        "event": "run_failed",
+        "run": None,
+        "node": None,
+        "path": "",
+    }
+    assert told["error"] in outcome.err
+    assert told["code"] in (code, "usage")
+    assert "usage" in told
+
+
+def test_a_failure_has_its_kind_node_and_remedy_in_events_and_in_the_journal(
+    server: OpenAIServer, capsys: Capture
+) -> None:
+    write("flow.mmd", CHAIN)
+    server.script(Reply("x"), Status(401, "who are you"))
+    outcome = in_process(capsys, "run", "flow.mmd", "--base-url", server.base_url, "--input", "problem=x", "--json")
+    told = events(outcome.out)
+    (failed,) = [event for event in told if event["event"] == "node_failed"]
+    fields = {"code": "endpoint", "remedy": "key"}
+    assert (failed["node"], failed["path"], failed["on_error"]) == ("B", "", "fail")
+    assert {key: failed[key] for key in fields} == fields
+    assert failed["error"] == failed["reason"]
+    last = {"failed_node": "B", "failed_path": "", **fields}
+    assert {key: told[-1][key] for key in last} == last
+    assert told[-1]["error"] == f"Node B: {failed['error']}"
+    shown = in_process(capsys, "show", told[0]["run"], "--format", "json").json
+    assert {key: shown[key] for key in last} == last
+    nodes = {node["node"]: node for node in shown["nodes"]}
+    assert {key: nodes["B"][key] for key in fields} == fields
+    assert "code" not in nodes["A"]
+
+
+def test_a_slow_reader_of_events_does_not_hold_the_run_up(server: OpenAIServer) -> None:
+    write("flow.mmd", CHAIN)
+    long = "word " * 60_000
+    server.script(Reply(long), Reply(long))
+    command = [
+        sys.executable,
+        "-m",
+        "merrow_server",
+        "run",
+        "flow.mmd",
+        "--base-url",
+        server.base_url,
+        "--input",
+        "problem=x",
+        "--json",
+    ]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        deadline = time.monotonic() + 60
+        while not _ended():
+            assert time.monotonic() < deadline, "the run waits for its reader"
+            time.sleep(0.05)
+        assert process.stdout is not None
+        told = events(process.stdout.read().decode())
+    numbers = [event["number"] for event in told]
+    assert numbers == sorted(set(numbers))
+    assert [event["node"] for event in told if event["event"] == "node_finished"] == ["PROBLEM", "A", "B", "RETURN"]
+    assert told[-1]["event"] == "run_finished"
+    assert process.returncode == 0
+
+
+def _ended() -> bool:
+    store = Store.open()
+    try:
+        return any(run.ended is not None for run in store.runs())
+    finally:
+        store.close()
