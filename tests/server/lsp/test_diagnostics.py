@@ -254,7 +254,9 @@ def test_the_workspace_in_parts_with_progress(open_editor: Callable[..., Editor]
     parts = [value["items"] for value in told["part"]]
     assert len(parts) > 1
     assert sum(map(len, parts)) == 63
-    assert told["work"][0]["kind"] == "begin"
+    begin, *steps, _ = told["work"]
+    assert (begin["kind"], begin["percentage"]) == ("begin", 0)
+    assert [step["percentage"] for step in steps] == sorted({100 * done // 64 for done in range(1, 65)})
     cancel(editor, begun)
     # Without a token the server asks for one where there are many files.
     editor.request("workspace/diagnostic", {"previousResultIds": []})
@@ -321,6 +323,9 @@ def test_commands(open_editor: Callable[..., Editor], tmp_path: Path) -> None:
     editor.change(uri, {"text": after})
     assert "MW006" not in editor.codes(uri)
     good = editor.open(GOOD, "good.mmd")
+    asked = len(editor.requests)
+    assert execute("merrow.fix", good) == {}
+    assert len(editor.requests) == asked, "the client is not asked to change nothing"
     assert execute("merrow.metrics", good)["graph"]["nodes"] == 3
     assert [node["id"] for node in execute("merrow.graph", good)["nodes"]] == ["P", "A", "R"]
     assert execute("merrow.explain", "MW105").startswith("# MW105")

@@ -26,6 +26,7 @@ async def test_runs_are_listed_shown_compared_and_deleted(tmp_path: Path) -> Non
 
         assert [run["run"] for run in await editor.ask("merrow/runs")] == [other, second, first]
         assert [run["run"] for run in await editor.ask("merrow/runs", limit=1)] == [other]
+        assert len(await editor.ask("merrow/runs", limit=1000)) == 3
         listed = await editor.ask("merrow/runs", uri=uri)
         assert [(run["run"], run["uri"], run["diagram"], run["status"]) for run in listed] == [
             (second, uri, 1, "finished"),
@@ -59,6 +60,9 @@ async def test_runs_are_listed_shown_compared_and_deleted(tmp_path: Path) -> Non
             ("merrow/compareRuns", {"a": second, "b": first}, "no run"),
             ("merrow/deleteRun", {"run": first}, "no run"),
             ("merrow/runs", {"limit": 0}, "`limit`"),
+            ("merrow/runs", {"limit": 1001}, "from 1 to 1000"),
+            ("merrow/runs", {"limit": "1"}, "`limit`"),
+            ("merrow/compareRuns", {"a": second}, "needs `b`"),
             ("merrow/runs", {"uri": 5}, "uri"),
         ):
             with pytest.raises(JsonRpcException, match=says):
