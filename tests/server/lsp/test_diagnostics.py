@@ -324,7 +324,7 @@ def test_commands(open_editor: Callable[..., Editor], tmp_path: Path) -> None:
     assert "MW006" not in editor.codes(uri)
     good = editor.open(GOOD, "good.mmd")
     asked = len(editor.requests)
-    assert execute("merrow.fix", good) == {}
+    assert execute("merrow.fix", editor.open("flowchart TD\n    A --> B\n", "tidy.mmd")) == {}
     assert len(editor.requests) == asked, "the client is not asked to change nothing"
     assert execute("merrow.metrics", good)["graph"]["nodes"] == 3
     assert [node["id"] for node in execute("merrow.graph", good)["nodes"]] == ["P", "A", "R"]
