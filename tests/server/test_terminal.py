@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +21,7 @@ from tests.server.test_texts_for_people import ROUTED
 from tests.server.test_texts_for_people import answer as ordinary
 
 from merrow_server.cli import COMMANDS
-from merrow_server.rendering.terminal import plain
+from merrow_server.rendering.terminal import guard, plain
 
 HOSTILE = {
     "the window's title": "\x1b]0;t\x07",
@@ -292,6 +294,18 @@ def test_what_others_write_is_made_harmless_too(kind: str, terminal: Terminal) -
     assert "owned" in shown
 
 
+def test_what_others_write_into_a_pipe_is_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    streams = {name: io.TextIOWrapper(io.BytesIO(), "utf-8") for name in ("stdout", "stderr")}
+    for name, stream in streams.items():
+        monkeypatch.setattr(sys, name, stream)
+    guard()
+    for stream in (sys.stdout, sys.stderr):
+        stream.write(f"{TEXT}\n")
+        stream.flush()
+    for stream in streams.values():
+        assert stream.buffer.getvalue() == f"{TEXT}\n".encode()  # type: ignore[attr-defined]
+
+
 def test_a_traceback_asked_for_is_text(terminal: Terminal) -> None:
     body = (
         "import sys; import merrow_server.cli as cli\n"
@@ -338,7 +352,10 @@ def test_our_own_colours_are_shown_where_they_are_wanted(
 ) -> None:
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    program = "from merrow_server.rendering.terminal import *; echo(style('no', fg='red')); emit(style('no', fg='red'))"
+    program = (
+        "from merrow_server.rendering.terminal import *; guard(); guard();"
+        "echo(style('no', fg='red')); emit(style('no', fg='red'))"
+    )
     assert terminal(program=program) == shown * 2
 
 

@@ -236,6 +236,7 @@ def test_a_node_says_what_it_took_over_and_what_was_set_or_kept(server: OpenAISe
     last = the_run(capsys)["run"]
     assert f"\ntook results from {first}\n" in in_process(capsys, "show", last).out
     shown = in_process(capsys, "show", last, "--node", "A").out
+    assert steady(shown).startswith("A  reused  answered by test-model @ HOST\n")
     assert f"\nWhy no call\nIts result was reused from run {first}.\n" in shown
     assert in_process(capsys, *asked, "--only", "B", "--set", "B.input=my own").code == 0
     shown = in_process(capsys, "show", the_run(capsys)["run"], "--node", "B").out
