@@ -11,7 +11,7 @@ import pytest
 from tests.runtime.engine.fakes import flowchart
 from tests.runtime.openai_server import OpenAIServer, Raw, Received, Reply, Status, Step, serving
 from tests.runtime.workflows import CHAIN
-from tests.server.program import UNLABELLED, in_process, markdown, write
+from tests.server.program import GOOD, UNLABELLED, in_process, markdown, write
 from tests.server.test_run_command import the_run
 from tests.server.test_run_records import VOTE
 
@@ -445,6 +445,20 @@ def test_findings(capsys: Capture) -> None:
         "  = help: Write |problem| (--fix does it)",
         "",
         "Found 1 warning in 1 of 2 files; 1 can be repaired with --fix.",
+    ]
+
+
+def test_findings_that_lead_to_another_file(capsys: Capture) -> None:
+    write("flows/prompts.yaml", "other: x\nsolver: Solve it.\n")
+    front = "---\nworkflow: {prompts: ./prompts.yaml}\n---\n"
+    write("flows/flow.mmd", front + GOOD.replace("role: solver", "role: solvr"))
+    lines = in_process(capsys, "check", "flows/flow.mmd").out.splitlines()
+    assert lines[0].startswith("flows/flow.mmd:6:26: error[MW301] ")
+    assert lines[4:8] == [
+        " --> flows/prompts.yaml:2:1: prompt `solver`",
+        "  |",
+        "2 | solver: Solve it.",
+        "  | ^^^^^^",
     ]
 
 

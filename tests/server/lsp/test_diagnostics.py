@@ -58,6 +58,16 @@ def test_related_places_and_tags(editor: Editor) -> None:
     assert "lonely" in lines[found["MW404"]["range"]["start"]["line"]]
 
 
+def test_a_related_place_in_another_file(open_editor: Callable[..., Editor], tmp_path: Path) -> None:
+    (tmp_path / "prompts.yaml").write_text('{other: "\U0001f600", solver: "Solve it."}\n', encoding="utf-8")
+    editor = open_editor(MODERN, tmp_path)
+    uri = editor.open("---\nworkflow: {prompts: ./prompts.yaml}\n---\n" + GOOD.replace("(role: r)", "(role: solvr)"))
+    (found,) = (item for item in editor.published(uri) if item["code"] == "MW301")
+    (place,) = (part["location"] for part in found["relatedInformation"])
+    assert place["uri"] == (tmp_path / "prompts.yaml").as_uri()
+    assert place["range"] == {"start": {"line": 0, "character": 14}, "end": {"line": 0, "character": 20}}
+
+
 def test_a_pulled_report_is_not_sent_twice(open_editor: Callable[..., Editor]) -> None:
     editor = open_editor(PULLING)
     uri = editor.open(BROKEN)
