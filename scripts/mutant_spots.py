@@ -200,6 +200,8 @@ class _Finder(ast.NodeVisitor):
         if isinstance(node.func, ast.Name) and node.func.id in ("register", "cast", "TypeVar", "isinstance"):
             return
         first, second, *_ = (*node.args, None, None)
+        if isinstance(node.func, ast.Name) and node.func.id in ("min", "max"):
+            first = None  # Their arguments have no order.
         if first is not None and second is not None and not any(isinstance(arg, ast.Starred) for arg in node.args[:2]):
             start, end = self._place(first)[0], self._place(second)[1]
             middle = self.text[self._place(first)[1] : self._place(second)[0]]

@@ -2,6 +2,7 @@
 
     python scripts/mutants.py store budget --count 40 --seed 7
     python scripts/mutants.py runtime server --count 200 --portion 2/5
+    python scripts/mutants.py runtime --except runtime/merrow_runtime/store
 
 Each break is made in a copy of the repository, never in the checkout. First the tests that name the broken module run
 (by what they import, and by their names), then, if none of them fails, the wider tests of its package. A break that
@@ -207,16 +208,15 @@ def equivalents() -> dict[tuple[str, str, str, str], str]:
     return {(entry["path"], entry["scope"], entry["from"], entry["to"]): entry["reason"] for entry in entries}
 
 
-def files_of(names: Iterable[str]) -> Iterator[Path]:
+def files_of(names: Iterable[str]) -> dict[Path, None]:
     """The source files of groups, folders or files, each once."""
     paths = [ROOT / path for name in names for path in GROUPS.get(name, (name,))]
-    found = (file for path in paths for file in (sorted(path.rglob("*.py")) if path.is_dir() else [path]))
-    yield from dict.fromkeys(found)
+    return dict.fromkeys(file for path in paths for file in (sorted(path.rglob("*.py")) if path.is_dir() else [path]))
 
 
-def draw(names: Iterable[str], count: int, seed: int, wanted: Callable[[Spot], bool] = lambda _: True) -> list[Spot]:
-    """``count`` ``wanted`` breaks of these modules, drawn at random; the same for the same sources and seed."""
-    texts = {file.relative_to(ROOT).as_posix(): file.read_text("utf-8") for file in files_of(names)}
+def draw(files: Iterable[Path], count: int, seed: int, wanted: Callable[[Spot], bool] = lambda _: True) -> list[Spot]:
+    """``count`` ``wanted`` breaks of these files, drawn at random; the same for the same sources and seed."""
+    texts = {file.relative_to(ROOT).as_posix(): file.read_text("utf-8") for file in files}
     known = equivalents()
     found = [
         spot for path, text in texts.items() for spot in spots(path, text) if spot.key not in known and wanted(spot)
@@ -256,6 +256,7 @@ def try_all(drawn: list[Spot], jobs: int, limit: float, stages: int) -> Iterator
 
 @click.command()
 @click.argument("modules", nargs=-1, required=True)
+@click.option("--except", "left_out", multiple=True, help="A group, folder or file to leave out; may be repeated.")
 @click.option("--count", default=40, show_default=True, help="How many breaks to draw.")
 @click.option("--seed", default=0, show_default=True, help="Which breaks to draw.")
 @click.option(
@@ -273,6 +274,7 @@ def try_all(drawn: list[Spot], jobs: int, limit: float, stages: int) -> Iterator
 @click.option("--list", "listing", is_flag=True, help="List the breaks drawn; try none.")
 def main(
     modules: tuple[str, ...],
+    left_out: tuple[str, ...],
     count: int,
     seed: int,
     portion: str,
@@ -290,15 +292,17 @@ def main(
     The groups are graph, rules, analysis, scheduler, store, models, budget, retry, preconditions, optimizer, sandbox,
     runtime and server.
     """
+    skipped = files_of(left_out)
+    files = [file for file in files_of(modules) if file not in skipped]
     part, parts = map(int, portion.split("/"))
     if only is not None:
-        whole = draw(modules, sys.maxsize, seed, lambda spot: f"{spot.path}:{spot.line}" == only)
+        whole = draw(files, sys.maxsize, seed, lambda spot: f"{spot.path}:{spot.line}" == only)
     elif again is not None:
         kept = [json.loads(line) for line in again.read_text("utf-8").splitlines()]
         keys = {(one["path"], one["scope"], one["before"], one["after"]) for one in kept if not one["noticed"]}
-        whole = draw(modules, sys.maxsize, seed, lambda spot: spot.key in keys)
+        whole = draw(files, sys.maxsize, seed, lambda spot: spot.key in keys)
     else:
-        whole = draw(modules, count, seed)
+        whole = draw(files, count, seed)
     drawn = whole[len(whole) * (part - 1) // parts : len(whole) * part // parts]
     if listing:
         click.echo("\n".join(map(str, drawn)))

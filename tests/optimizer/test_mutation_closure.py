@@ -25,7 +25,11 @@ from merrow_optimizer.mutations.moves import DEFAULT, draw, moves
 from merrow_optimizer.mutations.names import ADDITION
 
 GRAPHS = sorted((CORPUS / "mmd").glob("*.mmd"))
-SMALL = settings(suppress_health_check=list(HealthCheck), max_examples=examples(25))
+SMALL = settings(
+    suppress_health_check=[check for check in HealthCheck if check is not HealthCheck.filter_too_much],
+    max_examples=examples(25),
+)
+"""An example in which nothing is checked does not count, and too many of them are a failure."""
 
 
 def check_all(text: str, undo: int = 3) -> int:
@@ -56,10 +60,11 @@ def test_random_chains(text: str, seed: int) -> None:
     random = Random(seed)
     analysis = analyse(text)
     assume(analysis.is_valid)
-    for _ in range(8):
+    for made in range(8):
         move = draw(analysis, random, DEFAULT)
         if move is None:
-            return
+            assume(made > 0)
+            break
         mutant, after = check_mutant(analysis, text, move)
         if move.operator == ADDITION:
             check_undone(analysis, move, mutant, after)
@@ -124,10 +129,11 @@ def test_files_with_suppressions_and_broken_statements(text: str, data: st.DataO
     before = analyse(changed)
     assume(before.typed is not None)
     random = Random(data.draw(st.integers(0, 2**32)))
-    for _ in range(4):
+    for made in range(4):
         move = draw(before, random, DEFAULT)
         if move is None:
-            return
+            assume(made > 0)
+            break
         mutant, after = check_mutant(before, changed, move)
         known = {(one.code, one.message) for one in before.diagnostics}
         new = [one for one in after.diagnostics if one.severity is not Severity.HINT]
@@ -147,8 +153,9 @@ def test_half_typed(text: str, data: st.DataObject) -> None:
     before = analyse(broken)
     assume(before.typed is not None)
     random = Random(data.draw(st.integers(0, 2**32)))
-    for _ in range(5):
+    for made in range(5):
         move = draw(before, random, DEFAULT)
         if move is None:
-            return
+            assume(made > 0)
+            break
         check_mutant(before, broken, move)

@@ -17,7 +17,11 @@ from packaging.utils import canonicalize_name
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 RUNTIME = [Requirement(text) for text in PROJECT["project"]["dependencies"]]
-DEVELOPMENT = [Requirement(text) for text in PROJECT["project"]["optional-dependencies"]["dev"]]
+DEVELOPMENT = [
+    requirement
+    for requirement in map(Requirement, PROJECT["project"]["optional-dependencies"]["dev"])
+    if requirement.marker is None or requirement.marker.evaluate()
+]
 BUILD = [Requirement(text) for text in PROJECT["dependency-groups"]["build"]]
 SOURCES = tuple(PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"])
 OWN = {Path(source).name for source in SOURCES} | {"tests", "scripts", "benchmarks", "generate_docs", "conformance"}

@@ -98,6 +98,28 @@ def test_a_link_to_a_folder_is_not_followed() -> None:
     assert found(".") == ["sub/x.mmd"]
 
 
+def test_a_folder_that_cannot_be_listed_is_one_sentence_and_the_others_are_walked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    make("a/x.mmd", "b/y.mmd", "c/z.mmd")
+    listed: list[str] = []
+
+    def scandir(folder: str) -> object:
+        listed.append(folder)
+        assert len(listed) < 9
+        if folder == "b":
+            raise PermissionError(13, "Permission denied", folder)
+        return scan(folder)
+
+    scan = os.scandir
+    monkeypatch.setattr(os, "scandir", scandir)
+    result = discover(["."])
+    assert [target.name for target in result.targets] == ["a/x.mmd", "c/z.mmd"]
+    assert listed == [".", "a", "b", "c"]
+    assert len(result.problems) == 1
+    assert result.problems[0].startswith("b can't be listed: ")
+
+
 def test_a_deep_tree_is_walked() -> None:
     deep = Path("/".join(["d"] * 300))
     deep.mkdir(parents=True)

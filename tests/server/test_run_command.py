@@ -126,7 +126,7 @@ def test_a_dry_run_shows_every_prompt_and_calls_nothing(server: OpenAIServer, ca
         (("--input", "problm=1"), "no input problm. Did you mean PROBLEM?"),
         (("--input", "problem"), "lacks its value"),
         (("--input", "problem=@none.txt"), "none.txt"),
-        (("--input", "problem=1", "--budget-usd", "0.1"), "test-model"),
+        (("--input", "problem=1", "--budget-usd", "0.1"), "The price of `test-model` at http://127.0.0.1:"),
         (("--input", "problem=1", "--replay", "none.jsonl"), "none.jsonl"),
         (("--input", "problem=1", "--from", "A"), "run"),
         (("--input", "problem=1", "--base-url", "no address"), "not an address"),

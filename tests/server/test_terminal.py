@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,9 +17,11 @@ from hypothesis import strategies as st
 from tests.runtime.openai_server import OpenAIServer, Raw, Received, Reply, Status, Step, serving
 from tests.server.program import GOOD, ONE_VOICE, merrow, write
 from tests.server.terminal import Terminal, terminals
+from tests.server.test_texts_for_people import ROUTED
+from tests.server.test_texts_for_people import answer as ordinary
 
 from merrow_server.cli import COMMANDS
-from merrow_server.rendering.terminal import plain
+from merrow_server.rendering.terminal import guard, plain
 
 HOSTILE = {
     "the window's title": "\x1b]0;t\x07",
@@ -290,6 +294,18 @@ def test_what_others_write_is_made_harmless_too(kind: str, terminal: Terminal) -
     assert "owned" in shown
 
 
+def test_what_others_write_into_a_pipe_is_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    streams = {name: io.TextIOWrapper(io.BytesIO(), "utf-8") for name in ("stdout", "stderr")}
+    for name, stream in streams.items():
+        monkeypatch.setattr(sys, name, stream)
+    guard()
+    for stream in (sys.stdout, sys.stderr):
+        stream.write(f"{TEXT}\n")
+        stream.flush()
+    for stream in streams.values():
+        assert stream.buffer.getvalue() == f"{TEXT}\n".encode()  # type: ignore[attr-defined]
+
+
 def test_a_traceback_asked_for_is_text(terminal: Terminal) -> None:
     body = (
         "import sys; import merrow_server.cli as cli\n"
@@ -321,8 +337,8 @@ def test_nothing_that_drives_a_terminal_is_left_and_nothing_else_is_changed(text
     shown = plain(text)
     assert _DRIVES.search(shown) is None
     assert plain(shown) == shown
-    kept = _DRIVES.sub("", text.replace("\r\n", "\n"))
-    assert [mark for mark in shown if mark in kept] == [mark for mark in shown if mark in kept]
+    kept, marks = _DRIVES.sub("", text.replace("\r\n", "\n")), iter(shown)
+    assert all(mark in marks for mark in kept), "all else is there, in its order"
     if not _DRIVES.search(text):
         assert shown == text
 
@@ -336,5 +352,36 @@ def test_our_own_colours_are_shown_where_they_are_wanted(
 ) -> None:
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    program = "from merrow_server.rendering.terminal import *; echo(style('no', fg='red')); emit(style('no', fg='red'))"
+    program = (
+        "from merrow_server.rendering.terminal import *; guard(); guard();"
+        "echo(style('no', fg='red')); emit(style('no', fg='red'))"
+    )
     assert terminal(program=program) == shown * 2
+
+
+def routed(request: Received) -> Step:
+    return Reply('{"word": "done", "many": 1}', delay=0.4) if request.prompt.startswith("last") else ordinary(request)
+
+
+def test_a_run_is_a_table_that_ends_with_what_each_node_did(terminal: Terminal) -> None:
+    write("flow.mmd", ROUTED)
+    with serving(routed) as server:
+        shown = terminal("run", "flow.mmd", "--input", "problem=a question", "--base-url", server.base_url)
+    frames = [
+        [re.split(" {2,}", line.rstrip()) for line in re.sub(r"\x1b\[[0-9;?]*[a-z]", "", frame).splitlines()]
+        for frame in re.split(r"(?:\r|\x1b\[2K|\x1b\[1A)+", shown)
+    ]
+    *rows, spent, output, ended = frames[-1]
+    seconds = {row[0]: float(row[2].removesuffix(" s")) for row in rows}
+    assert [[*row[:2], *row[3:]] for row in rows] == [
+        ["SHORT", "skipped", "D chose `yes`"],
+        ["A", "finished", "4 tokens"],
+        ["LONG", "finished", "26 tokens"],
+        ["B", "finished", "101 tokens"],
+    ]
+    assert (spent, output) == (["3 calls, 131 tokens, cost unknown"], ["done"])
+    assert ended[0].startswith("Finished: 3 calls, 131 tokens, cost unknown, ")
+    assert seconds["SHORT"] == 0.0
+    assert seconds["LONG"] < 0.4 <= seconds["B"], "the time of a node that has ended stands still"
+    running = [float(row[2].removesuffix(" s")) for frame in frames for row in frame if row[:2] == ["B", "runs"]]
+    assert 0.1 < running[-1] <= seconds["B"]

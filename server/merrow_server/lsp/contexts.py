@@ -125,11 +125,6 @@ class Contexts:
         name = None if path is None else Path(os.path.relpath(path, beside)).as_posix()
         return Context(name, Resources(FileProvider(base, root), root, self._buffers, self.asked), config)
 
-    def settings_file(self, path: Path) -> Path | None:
-        """The settings file that a file at ``path`` obeys."""
-        own = self._settings(path)
-        return own.configuration_file(path.parent) or self._surroundings.settings_file(path.parent)
-
     def _config(self, file: Path) -> Config:
         if file not in self._configs:
             self._configs[file] = self._read(file)

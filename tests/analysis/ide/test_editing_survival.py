@@ -94,12 +94,15 @@ def test_any_position(text: str, line: int, column: int) -> None:
     try:
         prepared = prepare_rename(analysis, position)
     except RenameRefusedError:
-        return
-    assert prepared is None or inside(prepared.range, lines)
+        prepared = None
     try:
-        rename(analysis, position, "renamed")
+        renamed = rename(analysis, position, "renamed")
     except RenameRefusedError:
-        return
+        assert prepared is None or inside(prepared.range, lines)
+    else:
+        assert prepared is not None
+        assert inside(prepared.range, lines)
+        assert all(inside(edit.range, lines) for edit in renamed.edits)
 
 
 @given(texts)

@@ -199,6 +199,7 @@ async def test_connections_are_shared_kept_and_no_more_than_the_concurrency() ->
             assert server.connections == 4
         # Closed endpoints open again when they are used again.
         assert (await two.complete(asking())).text == "ok"
+        assert server.connections == 5, "those of before were closed"
         await two.close()
 
 

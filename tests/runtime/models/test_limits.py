@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
+import sys
 import zlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 
+import brotli
 import pytest
 from tests.runtime.models.making import asking, endpoint_at, unseen
 from tests.runtime.openai_server import OpenAIServer, Raw
@@ -19,6 +21,11 @@ from merrow_runtime.models import limits
 from merrow_runtime.models.connections import Connection
 from merrow_runtime.models.reach import reach
 from merrow_runtime.models.retry import RetryPolicy
+
+if sys.version_info < (3, 14):
+    from backports import zstd
+else:
+    zstd = pytest.importorskip("compression.zstd")
 
 LIMIT = 200_000
 IN_TRANSIT = 8_000_000
@@ -120,9 +127,9 @@ def _packed(coding: str, data: bytes) -> bytes:
         elif each == "deflate":
             data = zlib.compress(data)
         elif each == "br":
-            data = pytest.importorskip("brotli").compress(data)
+            data = brotli.compress(data)
         else:
-            data = pytest.importorskip("backports.zstd").compress(data)
+            data = zstd.compress(data)
     return data
 
 

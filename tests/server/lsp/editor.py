@@ -10,6 +10,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+from lsprotocol import types
+from lsprotocol.converters import get_converter
+
 from merrow_analysis.text import Position, Range, TextEdit, apply_edits, split_lines
 from merrow_server.lsp.start import make_server
 from merrow_server.positions import Encoding, position_at
@@ -119,6 +122,7 @@ class Editor:
         self.versions: dict[str, int] = {}
         self.exit_code: int | None = None
         self._id = 0
+        self._asked: dict[int, str] = {}
         self.server.connect(self, self)  # type: ignore[arg-type]
         folders = None if folder is None else [{"uri": folder.as_uri(), "name": folder.name}]
         self.initialize_result: Json = self.request(
@@ -151,6 +155,7 @@ class Editor:
         header, _, body = data.partition(b"\r\n\r\n")
         assert header == f"Content-Length: {len(body)}".encode()
         message = json.loads(body)
+        check(message, self._asked.get(message.get("id")))
         if "method" not in message:
             self.answers[message["id"]] = message
         elif "id" in message:
@@ -196,6 +201,7 @@ class Editor:
     def begin(self, method: str, params: Any = None) -> int:
         """Send a request and don't wait for its answer; its id."""
         self._id += 1
+        self._asked[self._id] = method
         self._send({"id": self._id, "method": method, "params": params})
         return self._id
 
@@ -303,6 +309,17 @@ class Editor:
         lines = split_lines(text)
         places = [TextEdit(_range(lines, edit["range"], self.encoding), edit["newText"]) for edit in edits]
         return apply_edits(text, places)
+
+
+def check(message: Json, asked: str | None) -> None:
+    """Every message of the server has the form that the protocol gives it; ``asked`` is the method of what it answers."""
+    answer, notice = 1, 0
+    kinds = types.METHOD_TO_TYPES.get(message.get("method", asked))
+    if kinds is not None and "error" not in message:
+        _CONVERTER.structure(message, kinds[notice if "method" in message else answer])
+
+
+_CONVERTER = get_converter()
 
 
 def apply_change(text: str, change: Json, encoding: Encoding) -> str:

@@ -58,6 +58,16 @@ def test_related_places_and_tags(editor: Editor) -> None:
     assert "lonely" in lines[found["MW404"]["range"]["start"]["line"]]
 
 
+def test_a_related_place_in_another_file(open_editor: Callable[..., Editor], tmp_path: Path) -> None:
+    (tmp_path / "prompts.yaml").write_text('{other: "\U0001f600", solver: "Solve it."}\n', encoding="utf-8")
+    editor = open_editor(MODERN, tmp_path)
+    uri = editor.open("---\nworkflow: {prompts: ./prompts.yaml}\n---\n" + GOOD.replace("(role: r)", "(role: solvr)"))
+    (found,) = (item for item in editor.published(uri) if item["code"] == "MW301")
+    (place,) = (part["location"] for part in found["relatedInformation"])
+    assert place["uri"] == (tmp_path / "prompts.yaml").as_uri()
+    assert place["range"] == {"start": {"line": 0, "character": 14}, "end": {"line": 0, "character": 20}}
+
+
 def test_a_pulled_report_is_not_sent_twice(open_editor: Callable[..., Editor]) -> None:
     editor = open_editor(PULLING)
     uri = editor.open(BROKEN)
@@ -254,7 +264,9 @@ def test_the_workspace_in_parts_with_progress(open_editor: Callable[..., Editor]
     parts = [value["items"] for value in told["part"]]
     assert len(parts) > 1
     assert sum(map(len, parts)) == 63
-    assert told["work"][0]["kind"] == "begin"
+    begin, *steps, _ = told["work"]
+    assert (begin["kind"], begin["percentage"]) == ("begin", 0)
+    assert [step["percentage"] for step in steps] == sorted({100 * done // 64 for done in range(1, 65)})
     cancel(editor, begun)
     # Without a token the server asks for one where there are many files.
     editor.request("workspace/diagnostic", {"previousResultIds": []})
@@ -321,6 +333,9 @@ def test_commands(open_editor: Callable[..., Editor], tmp_path: Path) -> None:
     editor.change(uri, {"text": after})
     assert "MW006" not in editor.codes(uri)
     good = editor.open(GOOD, "good.mmd")
+    asked = len(editor.requests)
+    assert execute("merrow.fix", editor.open("flowchart TD\n    A --> B\n", "tidy.mmd")) == {}
+    assert len(editor.requests) == asked, "the client is not asked to change nothing"
     assert execute("merrow.metrics", good)["graph"]["nodes"] == 3
     assert [node["id"] for node in execute("merrow.graph", good)["nodes"]] == ["P", "A", "R"]
     assert execute("merrow.explain", "MW105").startswith("# MW105")

@@ -6,8 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from tests.server.lsp.editor import MINIMAL, MODERN, Editor
 from tests.server.lsp.words import text_at
+
+from merrow_server.lsp import sharing
 
 FLOW = """---
 workflow:
@@ -74,6 +77,19 @@ def test_workspace_symbols(open_editor: Callable[..., Editor], tmp_path: Path) -
         again = editor.request("workspace/symbol", {"query": "other"})
         assert [symbol["name"] for symbol in again] == ["solve_in_other_notes"]
         (tmp_path / "notes.md").write_text("```mermaid\nflowchart TD\n  solve_in_notes\n```\n", encoding="utf-8")
+
+
+def test_workspace_symbols_of_much_are_some(
+    open_editor: Callable[..., Editor], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in "abc":
+        (tmp_path / f"{name}.mmd").write_text(f"flowchart TD\n  NODE_{name}\n", encoding="utf-8")
+    editor = open_editor(MODERN, tmp_path)
+    monkeypatch.setattr(sharing, "MOST_FILES", 2)
+    names = [symbol["name"] for symbol in editor.request("workspace/symbol", {"query": "node"})]
+    assert names == ["NODE_a", "NODE_b"]
+    editor.open("flowchart TD\n" + "".join(f"  NODE{number}\n" for number in range(600)), "many.mmd")
+    assert len(editor.request("workspace/symbol", {"query": "node"})) == 500
 
 
 def test_workspace_symbols_without_a_folder(editor: Editor) -> None:

@@ -250,12 +250,17 @@ def test_a_request_that_is_cancelled_before_it_began(editor: Editor) -> None:
     assert editor.answers["late"]["error"]["code"] == -32800  # type: ignore[index]
 
 
-@given(st.lists(st.binary(max_size=60), max_size=12), st.data())
-def test_frames_survive_any_bytes(pieces: list[bytes], data: st.DataObject) -> None:
-    frames = Frames()
-    for piece in pieces:
-        list(frames.feed(piece))
-    assert frames.broken >= 0
+HEADERS = st.sampled_from(
+    [b"Content-Length: 2\r\n\r\n{}", b"Content-Length: x\r\n\r\n", b"Content-Length: 3\r\n\r\n", b"\r\n\r\n", b"\n\n"]
+)
+
+
+@given(st.lists(HEADERS | st.binary(max_size=60), max_size=12))
+def test_any_bytes_mean_the_same_however_they_are_cut(pieces: list[bytes]) -> None:
+    in_pieces, at_once = Frames(), Frames()
+    bodies = [body for piece in pieces for body in in_pieces.feed(piece)]
+    assert bodies == list(at_once.feed(b"".join(pieces)))
+    assert in_pieces.broken == at_once.broken
 
 
 @settings(max_examples=examples(200))

@@ -37,6 +37,8 @@ async def test_a_run_goes_to_its_end_with_events_and_progress(tmp_path: Path) ->
         begin, *reports, end = editor.progress
         assert begin.title == "Running flow.mmd"
         assert begin.cancellable
+        assert reports[0].message.startswith("PROBLEM, 1 of 4 nodes done, ")
+        assert {report.percentage for report in reports} <= {25, 50, 75, 100}
         assert reports[-1].percentage == 100
         assert reports[-1].message.startswith("RETURN, 4 of 4 nodes done, ")
         assert end.kind == "end"
@@ -81,6 +83,11 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("merrow.run", {"diagram": True}, "`diagram` must be"),
     ("merrow.run", {"inputs": "2 + 3"}, "`inputs` must be an object"),
     ("merrow.run", {"budget": {"usd": -1}}, "`budget`"),
+    ("merrow.run", {"budget": {"usd": True}}, "`budget`"),
+    ("merrow.run", {"budget": {"tokens": "9"}}, "`budget`"),
+    ("merrow.run", {"budget": {"euros": 1}}, "`budget`"),
+    ("merrow.run", {"budget": 1}, "`budget` must be an object"),
+    ("merrow.run", {"reuse": "some"}, "`reuse`"),
     ("merrow.run", {"model": 4}, "`model` must be a text"),
     ("merrow.runFrom", {}, "`node`"),
     ("merrow.resume", {}, "`run`"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 from tests.runtime.openai_server import OpenAIServer, Reply
 from tests.runtime.workflows import CHAIN
@@ -26,6 +27,7 @@ async def test_runs_are_listed_shown_compared_and_deleted(tmp_path: Path) -> Non
 
         assert [run["run"] for run in await editor.ask("merrow/runs")] == [other, second, first]
         assert [run["run"] for run in await editor.ask("merrow/runs", limit=1)] == [other]
+        assert len(await editor.ask("merrow/runs", limit=1000)) == 3
         listed = await editor.ask("merrow/runs", uri=uri)
         assert [(run["run"], run["uri"], run["diagram"], run["status"]) for run in listed] == [
             (second, uri, 1, "finished"),
@@ -59,7 +61,20 @@ async def test_runs_are_listed_shown_compared_and_deleted(tmp_path: Path) -> Non
             ("merrow/compareRuns", {"a": second, "b": first}, "no run"),
             ("merrow/deleteRun", {"run": first}, "no run"),
             ("merrow/runs", {"limit": 0}, "`limit`"),
+            ("merrow/runs", {"limit": 1001}, "from 1 to 1000"),
+            ("merrow/runs", {"limit": "1"}, "`limit`"),
+            ("merrow/compareRuns", {"a": second}, "needs `b`"),
             ("merrow/runs", {"uri": 5}, "uri"),
         ):
             with pytest.raises(JsonRpcException, match=says):
                 await editor.ask(method, **params)
+
+
+async def test_a_run_of_a_text_that_is_in_no_file_is_listed_under_its_uri(tmp_path: Path) -> None:
+    async with editor_on(tmp_path) as editor:
+        uri = "untitled:Flow-1"
+        item = types.TextDocumentItem(uri, "mermaid", 1, CHAIN)
+        editor.client.text_document_did_open(types.DidOpenTextDocumentParams(item))
+        await editor.execute("merrow.run", uri=uri, inputs={"problem": "?"})
+        assert [(run["uri"], run["diagram"]) for run in await editor.ask("merrow/runs")] == [(uri, 1)]
+        assert len(await editor.ask("merrow/runs", uri=uri)) == 1
