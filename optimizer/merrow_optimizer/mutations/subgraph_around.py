@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from merrow_analysis.edits.change import Link
 from merrow_analysis.graph.nodes import TypedNode
-from merrow_optimizer.mutations.change import Change, Link
+from merrow_optimizer.mutations.change import Mutation
 from merrow_optimizer.mutations.names import SUBGRAPH
 from merrow_optimizer.mutations.patterns import Pattern, PatternEdge
 from merrow_optimizer.mutations.subgraph_boundary import (
@@ -83,7 +84,7 @@ def _port(pattern: Pattern, core: TypedNode, edge: PatternEdge) -> str | None:
     return port.name if port.many or not fed else None
 
 
-def around(subject: Subject, pattern: Pattern, core: TypedNode) -> Change:
+def around(subject: Subject, pattern: Pattern, core: TypedNode) -> Mutation:
     """Put a pattern around a node."""
     givers = sides(subject, pattern) or {}
     filled, new = fill(subject, pattern, givers, core.id, core)
@@ -101,7 +102,7 @@ def around(subject: Subject, pattern: Pattern, core: TypedNode) -> Change:
         for number, edge in enumerate(readers(core)):
             led = read_on(subject, edge, filled.ids[pattern.exit], pattern.exit_output)
             edges[edge.flow.index] = (*links, led) if number == 0 else (led,)
-    return Change(
+    return Mutation(
         subject,
         SUBGRAPH,
         pattern.title.replace("{core}", core.id).replace("{part}", core.id),

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from merrow_analysis.definitions.operators import InputPort, OperatorSpec
+from merrow_analysis.edits.change import Link, NewNode
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_analysis.graph.notation import read_label
-from merrow_optimizer.mutations.change import Change, Grid, Joined, Link, NewNode, Proposal
+from merrow_optimizer.mutations.change import Grid, Joined, Mutation, Proposal
 from merrow_optimizer.mutations.names import SUBSTITUTION
 from merrow_optimizer.mutations.roles import IMPROVE, MERGE, SOLVE, described, role_after
 from merrow_optimizer.mutations.subject import Subject
@@ -40,7 +41,7 @@ def proposals(subject: Subject) -> Sequence[Proposal]:
     )
 
 
-def substitute(subject: Subject, node: TypedNode, spec: OperatorSpec) -> Change:
+def substitute(subject: Subject, node: TypedNode, spec: OperatorSpec) -> Mutation:
     """Put another operator in a node's place. Side inputs that it has no port for are dropped, ports that it needs are
     fed from upstream.
     """
@@ -76,7 +77,7 @@ def substitute(subject: Subject, node: TypedNode, spec: OperatorSpec) -> Change:
         link = _out_of(subject, edge, old, spec)
         if link is not None:
             edges[edge.flow.index] = (link,)
-    return Change(
+    return Mutation(
         subject,
         SUBSTITUTION,
         f"Replace {node.operator} {node.id} by {spec.name}",
