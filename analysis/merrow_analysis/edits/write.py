@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable
 
 from merrow_analysis.edits.change import GraphChange, Link
@@ -30,7 +31,31 @@ def write(manuscript: Manuscript, change: GraphChange) -> list[Replacement]:
         *edges.replacements,
         *_link_styles(manuscript, edges.order),
     ]
-    return [replacement for replacement in found if replacement.start != replacement.end or replacement.new]
+    return _apart([replacement for replacement in found if replacement.start != replacement.end or replacement.new])
+
+
+def _apart(found: list[Replacement]) -> list[Replacement]:
+    """The same edits, with lines that come below one that goes in the place of that one."""
+    lost = sorted(one for one in found if not one.new)
+    instead = [""] * len(lost)
+    kept: list[Replacement] = []
+    for one in found:
+        at = bisect_right(lost, one.start, key=_start) - 1
+        if one.start == one.end and at >= 0 and lost[at].start < one.start < lost[at].end:
+            instead[at] += one.new
+        elif one.new:
+            kept.append(one)
+    # New lines begin with a line ending; what goes ends with one.
+    return [*kept, *(one._replace(new=_turned(new)) for one, new in zip(lost, instead, strict=True))]
+
+
+def _start(replacement: Replacement) -> int:
+    return replacement.start
+
+
+def _turned(lines: str) -> str:
+    ending = lines[: len(lines) - len(lines.lstrip("\r\n"))]
+    return lines.removeprefix(ending) + ending
 
 
 def _front_matter(manuscript: Manuscript, change: GraphChange) -> list[Replacement]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from merrow_analysis.definitions.operators import OperatorSpec
 from merrow_analysis.definitions.types import PROBLEM
-from merrow_analysis.edits.change import Link
+from merrow_analysis.edits.change import Link, as_it_is
 from merrow_analysis.graph.nodes import TypedEdge
 from merrow_optimizer.mutations.change import Grid, Joined, Mutation, Proposal
 from merrow_optimizer.mutations.names import ADDITION
@@ -96,7 +96,7 @@ def insert_in_branch(subject: Subject, edge: TypedEdge, spec: OperatorSpec) -> M
     role = role_after(spec, given.type, is_task)
     new = described(spec, node_id(spec, role, subject), edge.source.id, role, subject)
     links = [
-        Link(edge.source.id, target.id, None if (label := edge.flow.arrow.label) is None else label.text, kept=True),
+        as_it_is(edge.flow),
         Link(edge.source.id, new.id, case_label(edge, spec, None)),
         new_link(given, new.id, spec, spec.inputs[0].name, subject),
         *_sides(subject, before, spec, new.id),
