@@ -72,9 +72,9 @@ def terms_of_nodes(nodes: Iterable[TypedNode]) -> Terms:
         for edge in node.incoming:
             start = edge.case_label or ""
             if not edge.feeds:
-                terms.edges[Edge(edge.source.id, start, node.id, "")] += 1
+                terms.edges[Edge(edge.record.source, start, node.id, "")] += 1
             for feed in edge.feeds:
-                terms.edges[Edge(edge.source.id, feed.output or start, node.id, feed.port)] += 1
+                terms.edges[Edge(edge.record.source, feed.output or start, node.id, feed.port)] += 1
     return terms
 
 

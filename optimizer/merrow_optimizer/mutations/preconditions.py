@@ -70,10 +70,11 @@ def _emptied(change: Mutation) -> str | None:
 def _input_voter(change: Mutation) -> str | None:
     """An input that comes to vote in an ensemble beside those who answer it."""
     voters = change.subject.remembered(_input_voters)
+    inputs = {node.id for node in change.after.inputs}
     for target in change.read_anew:
         for edge in change.incoming(target):
-            source = edge.source.id
-            if edge.source.kind == "input" and is_voice(edge) and (source, target) not in voters:
+            source = edge.record.source
+            if source in inputs and is_voice(edge) and (source, target) not in voters:
                 return f"{source} is an input and no voice: {target} would vote over the question itself."
     return None
 
