@@ -18,15 +18,14 @@ from dataclasses import dataclass
 from random import Random
 
 from merrow_analysis.check import Analyser, analyse
+from merrow_analysis.edits.replacements import CannotWriteError, edits_both_ways
+from merrow_analysis.edits.write import write
 from merrow_analysis.text import TextEdit
 from merrow_optimizer.mutations import addition, deletion, rewiring, substitution
-from merrow_optimizer.mutations.base import edits_both_ways
-from merrow_optimizer.mutations.change import Change
-from merrow_optimizer.mutations.manuscript import CannotWriteError
+from merrow_optimizer.mutations.change import Mutation
 from merrow_optimizer.mutations.moves import Choice, Lineage, draw_from
 from merrow_optimizer.mutations.names import ADDITION, DELETION, REWIRING, SUBSTITUTION
 from merrow_optimizer.mutations.subject import Subject
-from merrow_optimizer.mutations.writing import write
 
 _FOUR = {SUBSTITUTION: substitution, ADDITION: addition, REWIRING: rewiring, DELETION: deletion}
 FOUR = {name: module.proposals for name, module in _FOUR.items()}
@@ -140,9 +139,9 @@ def _blind_change(subject: Subject, random: Random) -> tuple[tuple[TextEdit, ...
         proposals = subject.remembered(FOUR[list(FOUR)[random.randrange(len(FOUR))]])
         if not proposals:
             continue
-        change: Change = proposals[random.randrange(len(proposals))]()
+        change: Mutation = proposals[random.randrange(len(proposals))]()
         try:
-            _, edits, reverse = edits_both_ways(subject.places, write(change))
+            _, edits, reverse = edits_both_ways(subject.manuscript.places, write(subject.manuscript, change))
         except (CannotWriteError, ValueError):
             continue
         return edits, reverse

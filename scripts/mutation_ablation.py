@@ -20,7 +20,7 @@ from mutation_run import ROOT, starts
 from merrow_analysis.check import Analysis, analyse
 from merrow_analysis.diagnostics import Severity
 from merrow_optimizer.mutations.base import Move
-from merrow_optimizer.mutations.change import Change
+from merrow_optimizer.mutations.change import Mutation
 from merrow_optimizer.mutations.moves import OPERATORS, Choice, changes, make
 from merrow_optimizer.mutations.names import OF_ONE_PARENT
 from merrow_optimizer.mutations.preconditions import ALL, Precondition
@@ -29,7 +29,7 @@ from merrow_optimizer.mutations.subject import Subject
 NAMES = OF_ONE_PARENT
 
 
-def proposed(subject: Subject, name: str, most: int, random: Random) -> list[Change]:
+def proposed(subject: Subject, name: str, most: int, random: Random) -> list[Mutation]:
     """Some of the changes that an operator proposes, drawn evenly."""
     found = list(changes(subject, Choice({name: OPERATORS[name]})))
     return found if len(found) <= most else random.sample(found, most)

@@ -25,7 +25,7 @@ from hypothesis.errors import NonInteractiveExampleWarning
 from merrow_analysis.check import Analysis, analyse
 from merrow_analysis.diagnostics import Severity
 from merrow_analysis.text import apply_edits
-from merrow_optimizer.mutations.base import Delta, Move, workflow_difference
+from merrow_optimizer.mutations.base import Difference, Move, workflow_difference
 from merrow_optimizer.mutations.moves import OPERATORS, Choice, draw, moves
 from merrow_optimizer.mutations.names import ADDITION, DELETION
 
@@ -73,7 +73,7 @@ def faults(before: Analysis, text: str, move: Move, after: Analysis, mutant: str
         yield "invalid"
     if {code for code, _ in troubles(after) - troubles(before)} - {code for code, _ in troubles(before)}:
         yield "new warning"
-    if after.typed is not None and workflow_difference(before, after) != move.delta:
+    if after.typed is not None and workflow_difference(before, after) != move.difference:
         yield "delta"
     if apply_edits(mutant, move.reverse) != text:
         yield "reverse"
@@ -83,10 +83,10 @@ def faults(before: Analysis, text: str, move: Move, after: Analysis, mutant: str
 
 def is_undone(before: Analysis, move: Move, after: Analysis, mutant: str) -> bool:
     """Whether one of the mutant's deletions makes the graph what it was before an addition."""
-    names = {node.id for node in move.delta.added_nodes}
+    names = {node.id for node in move.difference.added_nodes}
     for deletion in moves(after, DELETIONS):
-        if {node.id for node in deletion.delta.removed_nodes} == names:
-            return workflow_difference(before, analyse(deletion.apply(mutant))) == Delta()
+        if {node.id for node in deletion.difference.removed_nodes} == names:
+            return workflow_difference(before, analyse(deletion.apply(mutant))) == Difference()
     return False
 
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from merrow_analysis.syntax.characters import WHITE_CHARACTERS
 from merrow_analysis.syntax.parser import Diagram, continues_statement, parse_body, parse_lines
 from merrow_analysis.syntax.tree import Block, Comment
-from merrow_analysis.text import Position, TextEdit, split_lines
+from merrow_analysis.text import TextEdit, edited_lines, equal_ends, split_lines
 
 
 class Change(NamedTuple):
@@ -40,37 +40,13 @@ class Document:
 
     def edit(self, edit: TextEdit) -> None:
         """Replace a range by new text. Positions beyond the end of a line or of the text mean that end."""
-        first, last, new = self._new_lines(edit)
+        first, last, new = edited_lines(self.lines, edit)
         old = self.lines[first:last]
         self.lines[first:last] = new
         if self._needs_whole(first, old, new):
             self._read_whole()
         else:
             self._splice(first, last, len(new))
-
-    def _new_lines(self, edit: TextEdit) -> tuple[int, int, list[str]]:
-        """Which lines (from, up to) the edit replaces, and by what."""
-        lines = self.lines
-        start, end = self._clamp(edit.range.start), self._clamp(edit.range.end)
-        first, last = start.line, end.line + 1
-        before = lines[first][: start.column] if first < len(lines) else ""
-        after = lines[end.line][end.column :] if end.line < len(lines) else ""
-        text = before + edit.new_text + after
-        # A carriage return may join a line feed that now follows it, and text without a line ending the next line.
-        if first > 0 and (lines[first - 1][-1] == "\r" or not lines[first - 1].endswith(("\n", "\r"))):
-            first -= 1
-            text = lines[first] + text
-        while last < len(lines) and (not text.endswith("\n")):
-            text += lines[last]
-            last += 1
-        return first, min(last, len(lines)), split_lines(text)
-
-    def _clamp(self, position: Position) -> Position:
-        lines = self.lines
-        if position.line >= len(lines):
-            return Position(len(lines), 0)
-        content = len(lines[position.line].rstrip("\r\n"))
-        return Position(position.line, min(position.column, content))
 
     def _needs_whole(self, first: int, old: list[str], new: list[str]) -> bool:
         diagram = self.diagram
@@ -87,13 +63,7 @@ class Document:
         old = before.blocks
         diagram = parse_lines(self.lines)
         new = diagram.blocks
-        shared = min(len(old), len(new))
-        front = 0
-        while front < shared and _same(old[front], new[front]):
-            front += 1
-        back = 0
-        while back < shared - front and _same(old[-1 - back], new[-1 - back]):
-            back += 1
+        front, back = equal_ends(old, new, _same)
         kept: dict[Block, Block] = {}
         for index in (*range(front), *range(len(new) - back, len(new))):
             block = old[index - len(new) + len(old)] if index >= front else old[index]
@@ -147,7 +117,7 @@ class Document:
         changed = Change(blocks[window + kept : resume], made[kept:])
         head, tail = blocks[: window + kept], blocks[resume:]
         moved: dict[Block, Block] = {}
-        front, back = _equal_ends(changed)
+        front, back = equal_ends(changed.old, changed.new, _same)
         for number in range(front):
             head.append(_moved(changed.old[number], changed.new[number], moved))
         new = changed.new[front : len(changed.new) - back]
@@ -212,19 +182,6 @@ def _moved(block: Block, like: Block, moved: dict[Block, Block] | None = None) -
     if moved is not None:
         moved[block.origin or block] = successor
     return successor
-
-
-def _equal_ends(change: Change) -> tuple[int, int]:
-    """How many blocks are equal at the beginning and at the end of a change."""
-    old, new = change
-    shared = min(len(old), len(new))
-    front = 0
-    while front < shared and _same(old[front], new[front]):
-        front += 1
-    back = 0
-    while back < shared - front and _same(old[-1 - back], new[-1 - back]):
-        back += 1
-    return front, back
 
 
 def _same(old: Block, new: Block) -> bool:

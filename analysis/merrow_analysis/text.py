@@ -8,13 +8,17 @@ they do for Mermaid and for the Language Server Protocol; no other character end
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from operator import eq
+from typing import NamedTuple, TypeVar
 
 LARGEST_TEXT = 10_000_000
 """The longest text that the front doors take: bytes of a file, characters of an open document. A workflow of ten thousand nodes
 is a tenth of it.
 """
+
+_Part = TypeVar("_Part")
+_OtherPart = TypeVar("_OtherPart")
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+")
 _ENDS_A_LINE_FOR_PYTHON_ONLY = "\v\f\x1c\x1d\x1e\x85\u2028\u2029"
@@ -54,6 +58,20 @@ def line_content(line: str) -> str:
     return line.rstrip("\r\n")
 
 
+def equal_ends(
+    old: Sequence[_Part], new: Sequence[_OtherPart], same: Callable[[_Part, _OtherPart], bool] = eq
+) -> tuple[int, int]:
+    """How many parts two sequences share at their beginning, and how many of the others at their end."""
+    shared = min(len(old), len(new))
+    front = 0
+    while front < shared and same(old[front], new[front]):
+        front += 1
+    back = 0
+    while back < shared - front and same(old[-1 - back], new[-1 - back]):
+        back += 1
+    return front, back
+
+
 def line_ending(lines: Sequence[str]) -> str:
     """The line ending of a text's first line; a line feed where it has none."""
     return (lines[0][len(line_content(lines[0])) :] if lines else "") or "\n"
@@ -64,6 +82,30 @@ def with_line_ending(edit: TextEdit, ending: str) -> TextEdit:
     if "\n" not in edit.new_text:
         return edit
     return TextEdit(edit.range, edit.new_text.replace("\r\n", "\n").replace("\n", ending))
+
+
+def clamped(lines: Sequence[str], position: Position) -> Position:
+    """A position in the text made of ``lines``: one beyond the end of its line, or of the text, means that end."""
+    if position.line >= len(lines):
+        return Position(len(lines), 0)
+    return Position(position.line, min(position.column, len(line_content(lines[position.line]))))
+
+
+def edited_lines(lines: Sequence[str], edit: TextEdit) -> tuple[int, int, list[str]]:
+    """Which lines (from, up to) of the text made of ``lines`` an edit replaces, and by what lines."""
+    start, end = clamped(lines, edit.range.start), clamped(lines, edit.range.end)
+    first, last = start.line, end.line + 1
+    before = lines[first][: start.column] if first < len(lines) else ""
+    after = lines[end.line][end.column :] if end.line < len(lines) else ""
+    text = before + edit.new_text + after
+    # A line without an ending takes in what follows it, and a carriage return the line feed that now does.
+    if first > 0 and not lines[first - 1].endswith("\n"):
+        first -= 1
+        text = lines[first] + text
+    while last < len(lines) and not text.endswith("\n"):
+        text += lines[last]
+        last += 1
+    return first, min(last, len(lines)), split_lines(text)
 
 
 class OverlappingEditsError(ValueError):

@@ -16,8 +16,8 @@ from typing import Any
 from merrow_analysis.definitions.prompts import Prompt, words_of_role
 from merrow_analysis.definitions.settings import Memory, read_memory
 from merrow_analysis.definitions.types import TEXT, Type, TypeTable, item_of
+from merrow_analysis.graph.instructions import prompt_of, role_of
 from merrow_analysis.graph.nodes import TypedNode
-from merrow_analysis.ide.node_text import prompt_of, role_of
 from merrow_runtime.errors import AnswerFailure, UsageFailure
 from merrow_runtime.operators.base import Given, NodeDefinition, Operator, Remembered
 from merrow_runtime.operators.prompting import PROMPT_FORMAT
@@ -163,7 +163,7 @@ def _single(type_: Type | None, samples: int | None) -> Type:
 
 
 def _prompt(workflow: Workflow, node: TypedNode) -> str | None:
-    found = prompt_of(workflow.analysis, node)
+    found = prompt_of(node, workflow.analysis.prompts)
     if isinstance(found, Prompt):
         return found.text
     if found is not None:

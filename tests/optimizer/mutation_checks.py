@@ -13,7 +13,7 @@ from tests.workflows import workflows
 from merrow_analysis.check import Analysis, analyse
 from merrow_analysis.diagnostics import Diagnostic, Severity
 from merrow_analysis.text import Range, apply_edits
-from merrow_optimizer.mutations.base import Delta, Move, workflow_difference
+from merrow_optimizer.mutations.base import Difference, Move, workflow_difference
 from merrow_optimizer.mutations.moves import OPERATORS, Choice, moves
 from merrow_optimizer.mutations.names import DELETION
 
@@ -61,16 +61,16 @@ def check_mutant(before: Analysis, text: str, move: Move) -> tuple[str, Analysis
         assert not new, f"{move.title}: {new}\n{mutant}"
     else:
         assert set(findings(after, Severity.ERROR)) <= set(findings(before, Severity.ERROR)), f"{move.title}\n{mutant}"
-    assert workflow_difference(before, after) == move.delta, f"{move.title}\n{mutant}"
+    assert workflow_difference(before, after) == move.difference, f"{move.title}\n{mutant}"
     return mutant, after
 
 
 def check_undone(before: Analysis, move: Move, mutant: str, after: Analysis) -> None:
     """Assert that one of the mutant's deletions makes the graph what it was before an addition."""
-    names = {node.id for node in move.delta.added_nodes}
+    names = {node.id for node in move.difference.added_nodes}
     for deletion in moves(after, DELETIONS):
-        if {node.id for node in deletion.delta.removed_nodes} == names:
-            assert workflow_difference(before, analyse(deletion.apply(mutant))) == Delta()
+        if {node.id for node in deletion.difference.removed_nodes} == names:
+            assert workflow_difference(before, analyse(deletion.apply(mutant))) == Difference()
             return
     pytest.fail(f"{move.title} is undone by no deletion\n{mutant}")
 

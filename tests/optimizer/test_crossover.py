@@ -16,7 +16,7 @@ from tests.workflows import workflows
 from merrow_analysis.check import Analysis, analyse
 from merrow_analysis.definitions.provider import ResourceError
 from merrow_analysis.diagnostics import Severity
-from merrow_analysis.ide.node_text import prompt_of, role_of
+from merrow_analysis.graph.instructions import prompt_of, role_of
 from merrow_optimizer.mutations.crossover import Child, CrossoverRefusedError, children, crossover
 
 SMALL = settings(suppress_health_check=list(HealthCheck), max_examples=examples(30))
@@ -170,7 +170,7 @@ def test_conflicting_names_are_told_apart() -> None:
 
 def prompt_text(analysis: Analysis, node: str) -> str | None:
     assert analysis.typed is not None
-    prompt = prompt_of(analysis, analysis.typed.by_id[node])
+    prompt = prompt_of(analysis.typed.by_id[node], analysis.prompts)
     return prompt if prompt is None or isinstance(prompt, str) else prompt.text
 
 

@@ -6,7 +6,7 @@ import pytest
 from tests.optimizer.test_mutation_writing import workflow
 
 from merrow_analysis.check import analyse
-from merrow_optimizer.mutations.base import Delta, Move, Refused, workflow_difference
+from merrow_optimizer.mutations.base import Difference, Move, Refused, workflow_difference
 from merrow_optimizer.mutations.moves import DEFAULT, OPERATORS, Choice, changes, find, identity, moves
 from merrow_optimizer.mutations.names import ADDITION
 from merrow_optimizer.mutations.preconditions import ALL
@@ -110,10 +110,10 @@ def test_what_is_inserted_in_one_of_two_branches_to_a_node_can_be_taken_out_agai
     assert inserted
     for move in inserted:
         mutant = move.apply(text)
-        (new,) = {node.id for node in move.delta.added_nodes}
+        (new,) = {node.id for node in move.difference.added_nodes}
         back = answer(mutant, f"Remove {new}")
         assert isinstance(back, Move)
-        assert workflow_difference(analyse(text), analyse(back.apply(mutant))) == Delta()
+        assert workflow_difference(analyse(text), analyse(back.apply(mutant))) == Difference()
 
 
 LINE = FRAME.replace("    ENTRY_POINT([Name]):::Interface\n", "")
@@ -187,7 +187,7 @@ def test_a_port_for_the_problem_may_stay_fed_by_work_but_not_come_to_be() -> Non
 @pytest.mark.parametrize("most", [5, 6, 7, 8])
 def test_a_workflow_grows_to_the_bound_and_not_beyond(most: int) -> None:
     found = list(moves(analyse(VOTE), Choice(OPERATORS, ALL, max_nodes=most)))
-    sizes = [5 + len(move.delta.added_nodes) - len(move.delta.removed_nodes) for move in found]
+    sizes = [5 + len(move.difference.added_nodes) - len(move.difference.removed_nodes) for move in found]
     assert max(sizes) == most
 
 
@@ -195,7 +195,7 @@ def test_growth_is_bounded() -> None:
     small = Choice(OPERATORS, ALL, max_nodes=5)
     found = list(moves(analyse(VOTE), small))
     assert {"substitution", "rewiring"} <= {move.operator for move in found}
-    assert all(len(move.delta.added_nodes) <= len(move.delta.removed_nodes) for move in found)
+    assert all(len(move.difference.added_nodes) <= len(move.difference.removed_nodes) for move in found)
 
 
 def test_every_move_is_found_by_its_id() -> None:

@@ -19,14 +19,14 @@ from tests.workflows import workflows
 from merrow_analysis.check import analyse
 from merrow_analysis.graph.typed import build
 from merrow_optimizer.mutations.base import difference, terms_of
-from merrow_optimizer.mutations.change import Change
+from merrow_optimizer.mutations.change import Mutation
 from merrow_optimizer.mutations.moves import changes
 from merrow_optimizer.mutations.subject import Subject, troubles
 
 GRAPHS = sorted((CORPUS / "mmd").glob("*.mmd"))
 
 
-def check_trial(change: Change) -> str:
+def check_trial(change: Mutation) -> str:
     """Compare what is inferred from a change, and said of it, with a cold reading of the whole graph; how it went."""
     subject, after = change.subject, change.after
     cold = build(after.flow, subject.analysis.settings)
@@ -37,18 +37,17 @@ def check_trial(change: Change) -> str:
         said = [(edge.source.id, edge.placed, edge.case, edge.source.kind) for edge in one.incoming]
         assert said == [(edge.source.id, edge.placed, edge.case, edge.source.kind) for edge in other.incoming]
         assert one.placement.findings == other.placement.findings
-        assert [arrival.source for arrival in change.arrivals(one.id)] == [edge.source.id for edge in one.flow.incoming]
     assert [after.node(n).id for n in after.order] == [cold.node(n).id for n in cold.order], change.title
     new = troubles(cold) - subject.troubles
-    assert change.new_troubles == new, f"{change.title}: {new}\n{subject.text}"
-    assert change.delta == replace(
+    assert change.new_troubles == new, f"{change.title}: {new}\n{subject.manuscript.text}"
+    assert change.difference == replace(
         difference(terms_of(subject.typed), terms_of(cold)),
-        added_prompts=change.delta.added_prompts,
-        removed_prompts=change.delta.removed_prompts,
+        added_prompts=change.difference.added_prompts,
+        removed_prompts=change.difference.removed_prompts,
     )
     if change.does_harm is None:
         return "whole"
-    assert change.does_harm == bool(new), f"{change.title}: {new}\n{subject.text}"
+    assert change.does_harm == bool(new), f"{change.title}: {new}\n{subject.manuscript.text}"
     return "harmful" if new else "harmless"
 
 

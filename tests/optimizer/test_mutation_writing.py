@@ -209,3 +209,11 @@ def test_a_silenced_line_does_not_go() -> None:
     text = THREE.replace("    C -->", "    %% merrow: ignore[MW402] as meant\n    C -->")
     titles = {move.title for move in moves(analyse(text))}
     assert "Remove C" not in titles
+
+
+def test_an_edge_from_a_node_to_itself_goes_with_it() -> None:
+    text = THREE.replace("    C --> RETURN\n", "    C --> RETURN\n    B --> B\n")
+    found = {move.title: move for move in moves(analyse(text))}
+    lines = [line for line in text.splitlines() if "B[" not in line and "B --> B" not in line]
+    lines[lines.index("    PROBLEM --> B --> C")] = "    PROBLEM --> C"
+    assert found["Remove B"].apply(text).splitlines() == lines

@@ -13,7 +13,7 @@ from tests.workflows import workflows
 
 from merrow_analysis.check import analyse
 from merrow_optimizer.mutations import subgraph
-from merrow_optimizer.mutations.base import Delta, Move, workflow_difference
+from merrow_optimizer.mutations.base import Difference, Move, workflow_difference
 from merrow_optimizer.mutations.moves import Choice, moves, random_mutants
 from merrow_optimizer.mutations.names import SUBGRAPH
 from merrow_optimizer.mutations.patterns import read_pattern
@@ -94,14 +94,14 @@ def test_a_pattern_around_a_node_is_taken_back_to_it(title: str) -> None:
     before = analyse(CHAIN)
     move = titled(CHAIN, title)
     mutant, after = check_mutant(before, CHAIN, move)
-    added = {node.id for node in move.delta.added_nodes}
+    added = {node.id for node in move.difference.added_nodes}
     back = [
         other
         for other in moves(after, SUBGRAPHS)
-        if {node.id for node in other.delta.removed_nodes} == added and not other.delta.added_nodes
+        if {node.id for node in other.difference.removed_nodes} == added and not other.difference.added_nodes
     ]
     assert len(back) == 1
-    assert workflow_difference(before, analyse(back[0].apply(mutant))) == Delta()
+    assert workflow_difference(before, analyse(back[0].apply(mutant))) == Difference()
 
 
 def test_a_vote_is_written_as_the_file_writes() -> None:

@@ -250,6 +250,9 @@ class TypedGraph:
         elif core.touched is not None:
             base, stale = (self._combinations, frozenset()) if self._earlier is None else self._earlier
             if self._combinations is not None:
+                if self._combinations.crowded:
+                    # Thousands of graphs may follow from this one; each of them would start from nothing.
+                    self._combinations = combinations(self)
                 base, stale = self._combinations, frozenset()
             if base is not None:
                 graph._earlier = base, stale | core.touched

@@ -24,8 +24,8 @@ class Combinations:
     None.
 
     ``live`` is None in a graph without Decisions, where every node always runs, and where there are too many cases.
-    ``waiting`` says by handle what each node waits for. ``reused`` says that conditions of earlier graphs are kept along;
-    then ``settled`` are the nodes that were looked at again, None where all were.
+    ``waiting`` says by handle what each node waits for, ``decisions`` are the handles of all Decisions. ``reused`` says that
+    conditions of earlier graphs are kept along; then ``settled`` are the nodes that were looked at again, None where all were.
     """
 
     order: Sequence[int] = ()
@@ -33,6 +33,7 @@ class Combinations:
     cases: AllCases | None = None
     live: Liveness[Condition] | None = None
     undecided: int | None = None
+    decisions: Collection[int] = ()
     reused: bool = False
     settled: Sequence[int] | None = None
     unchosen: Liveness[bool | None] | None = None
@@ -53,6 +54,11 @@ class Combinations:
 
     def runs(self, node: TypedNode) -> Condition:
         return ALWAYS if self.live is None else self.live.runs.get(node.index, ALWAYS)
+
+    @property
+    def crowded(self) -> bool:
+        """Whether so many conditions of other graphs are kept along that they are better worked out from nothing."""
+        return self.cases is not None and self.cases.store.left < LARGEST - _MOST_KEPT
 
     def brings(self, edge: TypedEdge, port: str) -> Condition:
         """When an edge brings a value to a port of its target. Raises `TooManyCombinationsError`."""
@@ -105,7 +111,7 @@ def combinations(graph: TypedGraph, largest: int = LARGEST) -> Combinations:
     """Work out what runs under which cases, for all combinations at once. Never raises."""
     if not graph.decisions:
         return Combinations()
-    decisions = _decisions(graph)
+    decisions = _decisions(graph, {})
     algebra = AllCases(decisions, largest)
     live: Liveness[Condition] = Liveness(algebra, {}, {})
     waiting: dict[int, LiveNode] = {}
@@ -116,7 +122,7 @@ def combinations(graph: TypedGraph, largest: int = LARGEST) -> Combinations:
         except TooManyCombinationsError:
             return Combinations(undecided=index)
         waiting[index] = node
-    return Combinations(graph.order, waiting, algebra, live)
+    return Combinations(graph.order, waiting, algebra, live, decisions=graph.marks.decisions)
 
 
 _MOST_KEPT = LARGEST // 10
@@ -132,10 +138,11 @@ def combinations_after(graph: TypedGraph, earlier: Combinations, touched: Collec
     live, cases, shape = earlier.live, earlier.cases, graph.shape
     if live is None or cases is None or shape.cycles or shape.wrong or not graph.marks.decisions:
         return None
-    decisions = _decisions(graph)
-    if (list(decisions), list(decisions.values())) != (cases.decisions, list(cases.store.sizes)):
+    before = dict(zip(cases.decisions, cases.store.sizes, strict=True))
+    decisions = _decisions(graph, {index: size for index, size in before.items() if index not in touched})
+    if list(decisions.items()) != list(before.items()):
         return None
-    if cases.store.left < LARGEST - _MOST_KEPT:
+    if earlier.crowded:
         return None
     records = graph.core.records
     known, waiting = Liveness(cases, live.runs.copy(), live.values.copy()), earlier.waiting.copy()
@@ -146,7 +153,9 @@ def combinations_after(graph: TypedGraph, earlier: Combinations, touched: Collec
                 memory.pop(index, None)
         else:
             stale.add(index)
-            stale.update(shape.following[index])
+            # What a node waits for speaks of Decisions before it by their cases, of other nodes by name alone.
+            if index in graph.marks.decisions or index in earlier.decisions:
+                stale.update(shape.following[index])
     places, last_place = shape.places, -1
     settled: list[int] = []
     queue = sorted(places[index] for index in stale)
@@ -156,26 +165,28 @@ def combinations_after(graph: TypedGraph, earlier: Combinations, touched: Collec
             continue
         last_place, index = place, shape.order[place]
         settled.append(index)
-        before = known.runs.get(index), known.values.pop(index, None)
+        told = known.runs.get(index), known.values.pop(index, None)
         try:
             waiting[index] = waiting_for(graph.node(index), known)
             known.settle(waiting[index])
         except TooManyCombinationsError:
             return None
-        if (known.runs[index], known.values.get(index)) != before:
+        if (known.runs[index], known.values.get(index)) != told:
             for target in shape.following[index]:
                 heappush(queue, places[target])
-    return Combinations(shape.order, waiting, cases, known, reused=True, settled=settled)
+    marked = graph.marks.decisions
+    return Combinations(shape.order, waiting, cases, known, decisions=marked, reused=True, settled=settled)
 
 
-def _decisions(graph: TypedGraph) -> dict[int, int]:
-    """How many cases each Decision has that has any, in topological order."""
-    places = graph.shape.places
-    return {
-        index: len(cases.keys)
-        for index in sorted(graph.marks.decisions, key=places.__getitem__)
-        if (cases := graph.node(index).cases) is not None and cases.keys
-    }
+def _decisions(graph: TypedGraph, known: Mapping[int, int]) -> dict[int, int]:
+    """How many cases each Decision has that has any, in topological order; of some that is ``known``."""
+    found: dict[int, int] = {}
+    for index in sorted(graph.marks.decisions, key=graph.shape.places.__getitem__):
+        if index in known:
+            found[index] = known[index]
+        elif (cases := graph.node(index).cases) is not None and cases.keys:
+            found[index] = len(cases.keys)
+    return found
 
 
 def _with_others(node: TypedNode, waiting: LiveNode, live: Liveness[Condition]) -> LiveNode:

@@ -93,6 +93,7 @@ class Chart:
     incoming: Rows = field(default_factory=dict)
     outgoing: Rows = field(default_factory=dict)
     _numbers: dict[EdgeRecord, int] | None = None
+    _following: dict[str, str | None] | None = None
 
     @property
     def numbers(self) -> dict[EdgeRecord, int]:
@@ -100,6 +101,14 @@ class Chart:
         if self._numbers is None:
             self._numbers = dict(zip(self.edges, range(len(self.edges)), strict=True))
         return self._numbers
+
+    @property
+    def following(self) -> dict[str, str | None]:
+        """For each node the next one in the order of first mention, None for the last."""
+        if self._following is None:
+            names = list(self.nodes)
+            self._following = dict(zip(names, [*names[1:], None], strict=True))
+        return self._following
 
     def apply(self, delta: Delta) -> Chart:
         """The chart with a delta."""

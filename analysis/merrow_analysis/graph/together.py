@@ -28,6 +28,7 @@ def voices_alone(node: TypedNode, port: str, combinations: Combinations) -> list
     if any(finding.kind in ("unknown-port", "ambiguous") for finding in node.placement.findings):
         return None
     conditions: dict[TypedNode, Condition] = {}
+    first: TypedNode | None = None
     for edge in node.sources(port):
         type_ = next(feed.type for feed in edge.feeds if feed.port == port)
         if type_ is not None and type_.startswith("list["):
@@ -35,6 +36,10 @@ def voices_alone(node: TypedNode, port: str, combinations: Combinations) -> list
         if type_ is None and "samples" in edge.source.resolution.parameters:
             return None
         brings = combinations.brings(edge, port)
+        first = first or edge.source
+        if edge.source is not first and combinations.together(conditions[first], brings):
+            # The commonest case: there is no need to look at all the others.
+            return None
         conditions[edge.source] = combinations.either(conditions.get(edge.source, NEVER), brings)
     so_far: Condition = NEVER
     for condition in conditions.values():

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from merrow_analysis.check import Analysis
+from merrow_analysis.edits.labels import write_label
 from merrow_analysis.graph.flow import Mention
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.ide.definition import Target, targets_of
-from merrow_analysis.ide.names import Kind, Symbol, symbol
-from merrow_analysis.rules.reporting import write_label
+from merrow_analysis.places.names import Kind, Symbol, symbol
 from merrow_analysis.text import Position, Range, TextEdit
 
 

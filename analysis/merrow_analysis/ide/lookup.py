@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from merrow_analysis.check import Analysis
 from merrow_analysis.definitions.metadata import parse_metadata
-from merrow_analysis.rules.node_places import source_span
+from merrow_analysis.places.node_places import source_span
 from merrow_analysis.syntax.parser import Diagram
 from merrow_analysis.syntax.tree import Arrow, Block, Chain, Metadata, Span, Statement, Vertex
 from merrow_analysis.text import Position, line_content, split_lines

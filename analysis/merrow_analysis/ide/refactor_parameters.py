@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from merrow_analysis.definitions import label_text
 from merrow_analysis.definitions.parameters import LabelParameter
 from merrow_analysis.definitions.schema import MERMAID_NODE_KEYS
+from merrow_analysis.edits.parameters import Moved, rewrite
+from merrow_analysis.edits.yaml_write import word
 from merrow_analysis.graph.nodes import TypedNode
-from merrow_analysis.graph.parameter_edits import Moved, rewrite
 from merrow_analysis.ide.actions import MOVE_PARAMETERS, Action, Edits, Request
 from merrow_analysis.ide.describe import KEYS
 from merrow_analysis.ide.selection import selected_node
-from merrow_analysis.ide.yaml_write import word
 
 
 def to_metadata(request: Request) -> Iterator[Action]:

@@ -7,13 +7,14 @@ from collections.abc import Iterator
 
 from merrow_analysis.check import Analysis
 from merrow_analysis.definitions.prompts import Prompt
+from merrow_analysis.edits.front_matter import add_prompt, remove_prompt
+from merrow_analysis.edits.parameters import Moved, rewrite
+from merrow_analysis.edits.yaml_write import quoted, word
+from merrow_analysis.graph.instructions import prompt_of, role_of
 from merrow_analysis.graph.nodes import TypedNode
-from merrow_analysis.graph.parameter_edits import Moved, rewrite
 from merrow_analysis.ide.actions import EXTRACT_PROMPT, INLINE_PROMPT, Action, Edits, Request
-from merrow_analysis.ide.front_edit import add_prompt, remove_prompt
-from merrow_analysis.ide.node_text import prompt_of, role_of, uses_of_prompt
+from merrow_analysis.ide.node_text import uses_of_prompt
 from merrow_analysis.ide.selection import selected_node
-from merrow_analysis.ide.yaml_write import quoted, word
 
 _NAME_LETTERS = re.compile(r"[^a-z0-9_]+")
 
@@ -46,7 +47,7 @@ def _others_would_miss_theirs(analysis: Analysis, node: TypedNode) -> bool:
         other.kind == "operator"
         and other is not node
         and role_of(other) is not None
-        and prompt_of(analysis, other) is None
+        and prompt_of(other, analysis.prompts) is None
         for other in analysis.typed.nodes
     )
 
@@ -72,7 +73,7 @@ def _extract(analysis: Analysis, node: TypedNode, name: str) -> Edits | None:
     text = node.resolution.parameters["prompt"].value
     role = role_of(node)
     key = role[0] if role is not None else (node.spec.instruction_key if node.spec is not None else None) or "role"
-    added = add_prompt(analysis, name, str(text))
+    added = add_prompt(analysis.diagram, name, str(text))
     value = word(name)
     if added is None or value is None:
         return None
@@ -87,7 +88,7 @@ def inline_prompt(request: Request) -> Iterator[Action]:
     node = selected_node(analysis, request.range)
     if node is None or node.kind != "operator":
         return
-    role, prompt = role_of(node), prompt_of(analysis, node)
+    role, prompt = role_of(node), prompt_of(node, analysis.prompts)
     if role is None or not isinstance(prompt, Prompt) or not prompt.text.strip():
         return
     yield Action(
@@ -104,6 +105,6 @@ def _inline(analysis: Analysis, node: TypedNode, key: str, prompt: Prompt) -> Ed
     if moved is None:
         return None
     if prompt.file is None and uses_of_prompt(analysis, prompt.name) == 1:
-        removed = remove_prompt(analysis, prompt.name)
+        removed = remove_prompt(analysis.diagram, prompt.name)
         return None if removed is None else (removed, *moved)
     return moved

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from merrow_analysis.definitions.operators import BUILT_IN_TABLE, INTERFACE_CLASS, INTERFACE_STYLE, OperatorSpec
 from merrow_analysis.diagnostics import Diagnostic, Fix, Severity
+from merrow_analysis.edits.classes import define_class, give_class
+from merrow_analysis.edits.lines import indentation, insert_lines_after
+from merrow_analysis.edits.renaming import rename_node
 from merrow_analysis.graph.flow import Flow, FlowNode
 from merrow_analysis.graph.model import PROBLEM_ID, RETURN_ID
-from merrow_analysis.rules.operator_rules import define_class, give_class
 from merrow_analysis.rules.registry import register
-from merrow_analysis.rules.reporting import fix, indentation, insert_lines_after, listed, report
+from merrow_analysis.rules.reporting import fix, listed, report
 from merrow_analysis.syntax.parser import Diagram
-from merrow_analysis.syntax.tree import ClassAssign, Click, Name, Style
 from merrow_analysis.text import TextEdit
 
 LOOKS_LIKE_WORKFLOW = register(
@@ -81,7 +82,8 @@ def _made_one(flow: Flow, diagram: Diagram, operators: dict[str, OperatorSpec]) 
         plain = [node for node in rim if node.id not in operators and (node.incoming or node.outgoing)]
         if len(rim) == 1 and plain == rim:
             taken.add(rim[0].id)
-            edits += _renamed(rim[0], wanted, diagram)
+            statements = ((statement, block) for block in diagram.blocks for statement in block.statements)
+            edits += rename_node(rim[0], wanted, statements)
             edits += _interface(rim[0], wanted, flow)
             continue
         declared.append(f"{indent}{wanted}([{label}]):::{INTERFACE_CLASS}")
@@ -113,16 +115,3 @@ def _interface(node: FlowNode, wanted: str, flow: Flow) -> list[TextEdit]:
     if any(use.name.text.casefold() == INTERFACE_CLASS.casefold() for use in node.classes):
         return []
     return [give_class(node, INTERFACE_CLASS, flow, name_after=wanted)]
-
-
-def _renamed(node: FlowNode, wanted: str, diagram: Diagram) -> list[TextEdit]:
-    places = {mention.range for mention in node.mentions}
-    for block in diagram.blocks:
-        for statement in block.statements:
-            names: Sequence[Name] = ()
-            if isinstance(statement, ClassAssign | Click):
-                names = statement.ids
-            elif isinstance(statement, Style):
-                names = (statement.id,)
-            places.update(block.range(name.span) for name in names if name.text == node.id)
-    return [TextEdit(place, wanted) for place in sorted(places)]

@@ -7,10 +7,11 @@ from itertools import islice
 
 from merrow_analysis.definitions.operators import INTERFACE_CLASS, INTERFACE_STYLE
 from merrow_analysis.diagnostics import Diagnostic, Related, Severity, Tag
+from merrow_analysis.edits.classes import define_class
+from merrow_analysis.edits.renaming import rename_class
 from merrow_analysis.graph.flow import ClassUse, Flow
 from merrow_analysis.graph.nodes import TypedGraph
 from merrow_analysis.graph.records import ClassRecord
-from merrow_analysis.rules.operator_rules import define_class
 from merrow_analysis.rules.registry import register
 from merrow_analysis.rules.reporting import fix, listed, report
 from merrow_analysis.suggest import closest
@@ -90,8 +91,7 @@ def _undefined(name: str, use: ClassUse, graph: TypedGraph, *, guess: bool) -> D
     if near is not None:
         message = f"Class `{name}` is used but not defined; did you mean `{near}`?"
         if guess:
-            edits = [TextEdit(place, near) for place in _places(name, flow)]
-            fixes.append(fix(f"Write {near}", edits, safe=False))
+            fixes.append(fix(f"Write {near}", rename_class(name, near, flow), safe=False))
     return report(UNDEFINED_CLASS, use.range, message, fixes=fixes)
 
 
@@ -105,12 +105,6 @@ def _suits(near: str, name: str, graph: TypedGraph) -> bool:
         for node in graph.nodes
         if any(use.name.text == name for use in node.flow.classes)
     )
-
-
-def _places(name: str, flow: Flow) -> list[Range]:
-    uses = [use for node in flow.nodes.values() for use in node.classes]
-    uses += [use for subgraph in flow.subgraphs.values() for use in subgraph.classes]
-    return sorted({use.range for use in uses if use.name.text == name})
 
 
 def _on_nothing(flow: Flow) -> Iterator[Diagnostic]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from merrow_analysis.definitions.types import BOOL
 from merrow_analysis.diagnostics import Diagnostic, Fix, Severity
+from merrow_analysis.edits.labels import write_label
 from merrow_analysis.graph.decisions import ELSE, FALSY, TRUTHY, CaseProblem
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.rules.registry import register
@@ -17,7 +18,6 @@ from merrow_analysis.rules.reporting import (
     listed,
     parameter_range,
     report,
-    write_label,
 )
 from merrow_analysis.suggest import Guesses
 

@@ -9,6 +9,8 @@ from itertools import islice
 
 from merrow_analysis.definitions.operators import INTERFACE_CLASS, INTERFACE_STYLE, OperatorSpec
 from merrow_analysis.diagnostics import Diagnostic, Fix, Related, Severity
+from merrow_analysis.edits.classes import define_class, give_class
+from merrow_analysis.edits.renaming import rename_class
 from merrow_analysis.graph.flow import Flow, FlowNode
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.graph.resolve import Claim, NodeProblem
@@ -16,14 +18,12 @@ from merrow_analysis.rules.registry import register
 from merrow_analysis.rules.reporting import (
     claim_range,
     fix,
-    insert_line_after,
     listed,
     metadata_value_span,
     parameter_range,
     report,
 )
-from merrow_analysis.syntax.tree import Block
-from merrow_analysis.text import Range, TextEdit
+from merrow_analysis.text import TextEdit
 
 WRONG_INTERFACE_CLASS = register(
     "MW103",
@@ -154,34 +154,6 @@ def _missing_interface_class(node: TypedNode, graph: TypedGraph) -> Diagnostic:
     return report(MISSING_INTERFACE_CLASS, node.flow.range, message, fixes=[remedy])
 
 
-def give_class(node: FlowNode, name: str, flow: Flow, *, name_after: str = "") -> TextEdit:
-    """An edit that gives a node a class where it is declared, or else mentioned: ``:::name``.
-
-    Mermaid takes one class there; where each place has one already, a ``class`` line below the whole flowchart gives it.
-    ``name_after`` is the node's id where other edits of the same fix rename it.
-    """
-    free = [mention for mention in node.mentions if not mention.vertex.classes]
-    if not free:
-        return insert_line_after(_last_block(flow), f"class {name_after or node.id} {name};")
-    mention = next((mention for mention in free if mention.declares), free[0])
-    at = mention.block.position(mention.vertex.span[1])
-    return TextEdit(Range(at, at), f":::{name}")
-
-
-def define_class(name: str, style: str, flow: Flow) -> TextEdit:
-    """An edit that adds a ``classDef`` line below the last one, or below the whole flowchart where there is none.
-
-    All definitions that one pass adds go to one place, so that a definition that several findings need is written once.
-    """
-    last = next(reversed(flow.class_defs.values()))[-1].block if flow.class_defs else _last_block(flow)
-    return insert_line_after(last, f"classDef {name} {style};")
-
-
-def _last_block(flow: Flow) -> Block:
-    assert flow.last_block is not None  # noqa: S101 - a flowchart with a node has a block
-    return flow.last_block
-
-
 def _spelling(
     node: TypedNode, claim: Claim, graph: TypedGraph, spelled: dict[str, list[tuple[TypedNode, Claim]]]
 ) -> Iterator[Diagnostic]:
@@ -219,7 +191,7 @@ def _class_spelling(word: str, uses: list[tuple[TypedNode, Claim]], graph: Typed
         claim_range(node.flow, claim),
         message,
         related=_other_uses(uses),
-        fixes=[rename_class(word, right, graph.flow)],
+        fixes=[_renamed(word, right, graph.flow)],
     )
 
 
@@ -240,17 +212,8 @@ def class_for(spec: OperatorSpec | None, flow: Flow) -> str:
     return next((name for name in known if name.casefold() == wanted), spec.class_name)
 
 
-def rename_class(word: str, right: str, flow: Flow, *, safe: bool = True) -> Fix:
-    """Write class ``word`` as ``right`` wherever it is given or defined."""
-    given = [use for node in flow.nodes.values() for use in node.classes]
-    given += [use for subgraph in flow.subgraphs.values() for use in subgraph.classes]
-    places = [use.range for use in given if use.name.text == word]
-    places += [
-        block.range(assign.class_name.span) for assign, block in flow.class_assigns if assign.class_name.text == word
-    ]
-    places += [definition.range for definition in flow.class_defs.get(word, ())]
-    edits = [TextEdit(place, right) for place in sorted(set(places))]
-    return fix(f"Write {right} for {word}", edits, safe=safe)
+def _renamed(word: str, right: str, flow: Flow, *, safe: bool = True) -> Fix:
+    return fix(f"Write {right} for {word}", rename_class(word, right, flow), safe=safe)
 
 
 def _unknown(
@@ -312,7 +275,7 @@ def _unknown_class(
     fixes = []
     if near is not None and repair:
         confirmed = all(_confirms(used, near) for used, _ in found)
-        fixes = [rename_class(word, class_for(near, graph.flow), graph.flow, safe=confirmed)]
+        fixes = [_renamed(word, class_for(near, graph.flow), graph.flow, safe=confirmed)]
     return report(UNKNOWN_OPERATOR, claim_range(node.flow, claim), message, related=_other_uses(uses), fixes=fixes)
 
 

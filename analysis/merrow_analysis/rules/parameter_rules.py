@@ -20,12 +20,12 @@ from merrow_analysis.definitions.schema import (
 from merrow_analysis.definitions.settings import MACHINE_KEYS
 from merrow_analysis.definitions.validation import Path, shown, violations
 from merrow_analysis.diagnostics import Diagnostic, Fix, Related, Severity, Tag
+from merrow_analysis.edits.parameters import Moved, rewrite
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
-from merrow_analysis.graph.parameter_edits import Moved, rewrite
 from merrow_analysis.graph.records import NodeRecord
 from merrow_analysis.graph.resolve import Resolution
+from merrow_analysis.places.node_places import label_part, label_start, metadata_key_range, metadata_value_range
 from merrow_analysis.rules.configuration_rules import MACHINE_SETTING, machine_setting_message
-from merrow_analysis.rules.node_places import label_part, label_start, metadata_key_range, metadata_value_range
 from merrow_analysis.rules.registry import Rule, register
 from merrow_analysis.rules.reporting import fix, named, report
 from merrow_analysis.suggest import closest

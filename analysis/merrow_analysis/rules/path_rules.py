@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from merrow_analysis.definitions.operators import InputPort
 from merrow_analysis.diagnostics import Cause, Diagnostic, Fix, Related, Severity
-from merrow_analysis.graph.flow import Flow
+from merrow_analysis.edits.renaming import rename_node
 from merrow_analysis.graph.model import ENTRY_POINT_ID, PROBLEM_ID, RETURN_ID
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.graph.reach import shortest_cycle
@@ -15,7 +15,7 @@ from merrow_analysis.graph.records import EdgeRecord
 from merrow_analysis.rules.registry import register
 from merrow_analysis.rules.reporting import continued, fix, listed, report
 from merrow_analysis.suggest import closest
-from merrow_analysis.text import Range, TextEdit
+from merrow_analysis.text import Range
 
 MISSING_INPUT_OR_OUTPUT = register(
     "MW101",
@@ -113,15 +113,9 @@ def check_rims(graph: TypedGraph, rims: Rims, places: dict[str, Range], header: 
             continue
         message = f"There is no node {name}{named}; {stand_in.id} looks like {side}: rename it to {name}."
         place = stand_in.flow.range
-        yield report(MISSING_INPUT_OR_OUTPUT, place, message, fixes=[_rename(stand_in, name, graph.flow)])
-
-
-def _rename(node: TypedNode, name: str, flow: Flow) -> Fix:
-    places = {mention.range for mention in node.flow.mentions}
-    for assign, block in flow.class_assigns:
-        places.update(block.range(written.span) for written in assign.ids if written.text == node.id)
-    edits = [TextEdit(place, name) for place in sorted(places)]
-    return fix(f"Rename {node.id} to {name}", edits, safe=False)
+        edits = rename_node(stand_in.flow, name, graph.flow.class_assigns)
+        fixes = [fix(f"Rename {stand_in.id} to {name}", edits, safe=False)]
+        yield report(MISSING_INPUT_OR_OUTPUT, place, message, fixes=fixes)
 
 
 def check_edges(graph: TypedGraph) -> Iterator[Diagnostic]:

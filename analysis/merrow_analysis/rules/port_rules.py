@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from merrow_analysis.definitions.types import CODE, ENTRY_POINT, PROBLEM, TEXT, Type
 from merrow_analysis.diagnostics import Cause, Diagnostic, Fix, Related, Severity
+from merrow_analysis.edits.labels import write_label
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.graph.placement import Finding
 from merrow_analysis.graph.ports import is_odd_result
@@ -21,7 +22,6 @@ from merrow_analysis.rules.reporting import (
     named,
     parameter_range,
     report,
-    write_label,
 )
 
 _MOST_PORTS = 30

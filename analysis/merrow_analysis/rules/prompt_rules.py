@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from merrow_analysis.definitions.prompts import MODULE, PromptBook
 from merrow_analysis.definitions.settings import WorkflowSettings
 from merrow_analysis.diagnostics import Diagnostic, Fix, Related, Severity, Tag
+from merrow_analysis.edits.front_matter import entry_removals
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.graph.resolve import Parameter, Resolution
-from merrow_analysis.rules.node_places import label_range, metadata_value_range
+from merrow_analysis.places.node_places import label_range, metadata_value_range
 from merrow_analysis.rules.registry import register
 from merrow_analysis.rules.reporting import fix, named, report
 from merrow_analysis.suggest import Guesses
 from merrow_analysis.syntax.tree import Block, FrontMatter
-from merrow_analysis.text import Position, Range, TextEdit
+from merrow_analysis.text import Range, TextEdit
 
 ROLE_WITHOUT_PROMPT = register(
     "MW301", "role-without-prompt", "A node's role names a prompt that does not exist.", Severity.ERROR, fix="sometimes"
@@ -181,34 +183,7 @@ def _unused(settings: WorkflowSettings, used: set[str], front: tuple[FrontMatter
             continue
         key, value = places
         place = block.range((start + key[0], start + key[1]))
-        fixes = _removal(block, (start + key[0], start + value[1]), name)
+        edits = islice(entry_removals(block, start + key[0], start + value[1]), 1)
+        fixes = [fix(f"Remove prompt {name}", edits, safe=False)]
         message = f"No node has the role `{name}`; remove this prompt, or give it to a node."
         yield report(UNUSED_PROMPT, place, message, fixes=fixes, tags=(Tag.UNNECESSARY,))
-
-
-def _removal(block: Block, span: tuple[int, int], name: str) -> list[Fix]:
-    """Take out an entry that has its lines to itself; one of an inline mapping goes with its comma."""
-    text = block.text
-    before = text.rfind("\n", 0, span[0]) + 1
-    after = text.find("\n", span[1])
-    after = len(text) if after == -1 else after
-    if not text[before : span[0]].strip() and not text[span[1] : after].strip():
-        edit = TextEdit(Range(Position(block.position(before).line, 0), _line_after(block, after)), "")
-        return [fix(f"Remove prompt {name}", [edit], safe=False)]
-    end = span[1]
-    while end < len(text) and text[end] in " \t":
-        end += 1
-    if text[end : end + 1] == ",":
-        end += 1
-        while end < len(text) and text[end] in " \t":
-            end += 1
-        return [fix(f"Remove prompt {name}", [TextEdit(block.range((span[0], end)), "")], safe=False)]
-    begin = span[0]
-    while begin > 0 and text[begin - 1] in " \t":
-        begin -= 1
-    begin = begin - 1 if text[begin - 1 : begin] == "," else span[0]
-    return [fix(f"Remove prompt {name}", [TextEdit(block.range((begin, span[1])), "")], safe=False)]
-
-
-def _line_after(block: Block, end: int) -> Position:
-    return Position(block.position(end).line + 1, 0)

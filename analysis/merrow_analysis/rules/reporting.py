@@ -14,10 +14,7 @@ from merrow_analysis.graph.records import EdgeRecord
 from merrow_analysis.graph.resolve import Claim
 from merrow_analysis.rules.registry import Rule
 from merrow_analysis.syntax.tree import Block, Metadata, Span
-from merrow_analysis.text import Position, Range, TextEdit
-
-_INDENT = re.compile(r"[ \t]*")
-_BARE_LABEL = re.compile(r"[A-Za-z0-9_-]+(?: ?: ?[A-Za-z0-9_-]*)?")
+from merrow_analysis.text import Range, TextEdit
 
 
 def report(
@@ -110,26 +107,6 @@ def metadata_value_span(metadata: Metadata, key: str) -> Span | None:
     return start + value_start, start + value_end
 
 
-def indentation(block: Block) -> str:
-    """The spaces and tabs before a block's first line."""
-    indent = _INDENT.match(block.text)
-    return indent.group() if indent else ""
-
-
-def insert_line_after(block: Block, line: str) -> TextEdit:
-    """An edit that adds a line of its own below a block, indented as the block's first line is."""
-    return insert_lines_after(block, [indentation(block) + line])
-
-
-def insert_lines_after(block: Block, lines: Iterable[str]) -> TextEdit:
-    """An edit that adds lines of their own below a block."""
-    if block.text.endswith(("\n", "\r")):
-        place = Position(block.line + block.line_count, 0)
-        return TextEdit(Range(place, place), "".join(f"{line}\n" for line in lines))
-    place = block.position(len(block.text))
-    return TextEdit(Range(place, place), "".join(f"\n{line}" for line in lines))
-
-
 _SPACE = re.compile(r"\s*")
 
 
@@ -182,17 +159,3 @@ def edges_of_arrow(edge: TypedEdge, graph: TypedGraph) -> list[TypedEdge]:
     while last + 1 < len(edges) and last - first <= MOST_SHARING and same(edges[last + 1]):
         last += 1
     return [graph.edge(record) for record in edges[first : last + 1]]
-
-
-def write_label(edge: TypedEdge, text: str) -> TextEdit:
-    """An edit that gives an edge's arrow this label, in place of the one it has."""
-    label = edge.flow.arrow.label
-    if label is not None:
-        return TextEdit(edge.flow.block.range(label.span), text)
-    block, end = edge.flow.block, edge.flow.arrow.span[1]
-    shown = text if _BARE_LABEL.fullmatch(text) else f'"{text}"'
-    gap = _SPACE.match(block.text, end)
-    if gap is not None and "\n" in gap.group() and not block.text.startswith("%%", gap.end()):
-        # Mermaid lets a line end after an arrow, but not after its label: the target moves up.
-        return TextEdit(block.range((end, gap.end())), f"|{shown}| ")
-    return TextEdit(block.range((end, end)), f"|{shown}|")

@@ -9,9 +9,10 @@ from collections.abc import Iterable, Iterator
 from merrow_analysis.definitions.front_matter import read_front_matter
 from merrow_analysis.definitions.metadata import parse_metadata
 from merrow_analysis.diagnostics import Applicability, Diagnostic, Fix, Related, Severity
+from merrow_analysis.edits.lines import indentation, insert_lines_after
 from merrow_analysis.graph.flow import Flow
 from merrow_analysis.rules.registry import FixAvailability, Rule, find_rule, register
-from merrow_analysis.rules.reporting import indentation, insert_lines_after, metadata_value_span, report
+from merrow_analysis.rules.reporting import metadata_value_span, report
 from merrow_analysis.rules.syntax_fixes import fixes_for
 from merrow_analysis.suggest import closest
 from merrow_analysis.syntax.parser import Diagram

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from merrow_analysis.definitions.operators import OperatorSpec
 from merrow_analysis.definitions.types import PROBLEM
+from merrow_analysis.edits.change import Link, as_it_is
 from merrow_analysis.graph.nodes import TypedEdge
-from merrow_optimizer.mutations.change import Change, Grid, Joined, Link, Proposal
+from merrow_optimizer.mutations.change import Grid, Joined, Mutation, Proposal
 from merrow_optimizer.mutations.names import ADDITION
 from merrow_optimizer.mutations.roles import described, node_id, role_after
 from merrow_optimizer.mutations.subject import Subject
@@ -44,7 +45,7 @@ def _can_stand_between(spec: OperatorSpec) -> bool:
     return not spec.is_decision and not spec.is_ensemble and bool(spec.inputs) and bool(spec.outputs)
 
 
-def insert(subject: Subject, edge: TypedEdge, spec: OperatorSpec) -> Change:
+def insert(subject: Subject, edge: TypedEdge, spec: OperatorSpec) -> Mutation:
     """A new node with an operator on an edge: the edge's value goes in by the through port, the default output out."""
     through = spec.inputs[0]
     given = source_of(edge)
@@ -60,7 +61,7 @@ def insert(subject: Subject, edge: TypedEdge, spec: OperatorSpec) -> Change:
         links.append(Link(edge.source.id, new.id, joined(given.output, label)))
     links += _sides(subject, edge, spec, new.id)
     links.append(Link(new.id, edge.target.id, relabelled(edge, None, subject), kept=not from_decision))
-    return Change(
+    return Mutation(
         subject,
         ADDITION,
         f"Insert {spec.name} on {edge.source.id} -> {edge.target.id}",
@@ -83,7 +84,7 @@ def work_before(edge: TypedEdge) -> TypedEdge | None:
     )
 
 
-def insert_in_branch(subject: Subject, edge: TypedEdge, spec: OperatorSpec) -> Change:
+def insert_in_branch(subject: Subject, edge: TypedEdge, spec: OperatorSpec) -> Mutation:
     """A new node at the beginning of a branch that a case alone leads to: it works on what the first node there works on,
     which reads it as well; both run in this case only.
     """
@@ -95,13 +96,13 @@ def insert_in_branch(subject: Subject, edge: TypedEdge, spec: OperatorSpec) -> C
     role = role_after(spec, given.type, is_task)
     new = described(spec, node_id(spec, role, subject), edge.source.id, role, subject)
     links = [
-        Link(edge.source.id, target.id, None if (label := edge.flow.arrow.label) is None else label.text, kept=True),
+        as_it_is(edge.flow),
         Link(edge.source.id, new.id, case_label(edge, spec, None)),
         new_link(given, new.id, spec, spec.inputs[0].name, subject),
         *_sides(subject, before, spec, new.id),
         Link(new.id, target.id, _bulk_label(subject, before)),
     ]
-    return Change(
+    return Mutation(
         subject,
         ADDITION,
         f"Insert {spec.name} before {target.id} in case {edge.case_label} of {edge.source.id}",

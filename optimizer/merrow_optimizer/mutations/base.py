@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from itertools import accumulate
 from typing import NamedTuple
 
 from merrow_analysis.check import Analysis
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
-from merrow_analysis.text import Position, Range, TextEdit, apply_edits, split_lines
+from merrow_analysis.text import Range, TextEdit, apply_edits
 
 
 class Node(NamedTuple):
@@ -32,7 +30,7 @@ class Edge(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Delta:
+class Difference:
     """How one workflow differs from another. Every tuple is sorted; one that stands twice differs twice.
 
     ``changed_nodes`` are nodes that keep their id under another operator, as (before, after). Prompts are names of the
@@ -74,20 +72,20 @@ def terms_of_nodes(nodes: Iterable[TypedNode]) -> Terms:
         for edge in node.incoming:
             start = edge.case_label or ""
             if not edge.feeds:
-                terms.edges[Edge(edge.source.id, start, node.id, "")] += 1
+                terms.edges[Edge(edge.record.source, start, node.id, "")] += 1
             for feed in edge.feeds:
-                terms.edges[Edge(edge.source.id, feed.output or start, node.id, feed.port)] += 1
+                terms.edges[Edge(edge.record.source, feed.output or start, node.id, feed.port)] += 1
     return terms
 
 
 def difference(
     before: Terms, after: Terms, prompts_before: Iterable[str] = (), prompts_after: Iterable[str] = ()
-) -> Delta:
+) -> Difference:
     """How ``after`` differs from ``before``; the prompts are those of the two front matters."""
     old, new = before.nodes, after.nodes
     old_prompts = before.prompts | set(prompts_before)
     new_prompts = after.prompts | set(prompts_after)
-    return Delta(
+    return Difference(
         tuple(sorted(new[name] for name in new.keys() - old.keys())),
         tuple(sorted(old[name] for name in old.keys() - new.keys())),
         tuple(sorted((after.edges - before.edges).elements())),
@@ -98,7 +96,7 @@ def difference(
     )
 
 
-def workflow_difference(before: Analysis, after: Analysis) -> Delta:
+def workflow_difference(before: Analysis, after: Analysis) -> Difference:
     """How one analysed workflow differs from another. Raises `ValueError` where either is no workflow."""
     if before.typed is None or after.typed is None:
         raise ValueError("only workflows can be compared")
@@ -110,7 +108,7 @@ class Move:
     """One safe change of one text.
 
     ``operator`` is one of the six, ``title`` says it in the imperative, ``target`` is what of the text it is about,
-    ``edits`` are minimal and all speak of the text as it is, ``delta`` is the declared difference of the graphs, and
+    ``edits`` are minimal and all speak of the text as it is, ``difference`` is the declared one of the graphs, and
     ``reverse`` turns the mutated text back, byte for byte. ``id`` depends on the operator, the nodes and edges
     concerned and the new content, not on places.
     """
@@ -120,7 +118,7 @@ class Move:
     title: str
     target: Range
     edits: tuple[TextEdit, ...]
-    delta: Delta
+    difference: Difference
     reverse: tuple[TextEdit, ...] = field(repr=False, default=())
 
     def apply(self, text: str) -> str:
@@ -141,60 +139,3 @@ def move_id(operator: str, *content: object) -> str:
     """A move's id: a hash of its operator and what it does, in terms whose ``repr`` is the same everywhere."""
     text = "\n".join([operator, *map(repr, content)])
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
-
-
-class Splice(NamedTuple):
-    """An edit by offsets: the text from ``start`` up to ``end`` becomes ``new``."""
-
-    start: int
-    end: int
-    new: str
-
-
-class Places:
-    """The lines of a text, to turn offsets into positions and back."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.starts = [0, *accumulate(map(len, split_lines(text)))]
-
-    def position(self, offset: int) -> Position:
-        line = bisect_right(self.starts, offset) - 1
-        if line and line == len(self.starts) - 1 and not self.text.endswith(("\n", "\r")):
-            line -= 1
-        return Position(line, offset - self.starts[line])
-
-    def offset(self, position: Position) -> int:
-        return self.starts[position.line] + position.column
-
-    def span(self, start: int, end: int) -> Range:
-        return Range(self.position(start), self.position(end))
-
-
-def edits_both_ways(
-    places: Places, splices: Sequence[Splice]
-) -> tuple[str, tuple[TextEdit, ...], tuple[TextEdit, ...]]:
-    """The new text, the edits that make it, and those that undo it.
-
-    ``places`` are those of the text as it is. Splices must not overlap; of several at one place the order counts. Raises
-    `ValueError` where they overlap.
-    """
-    text = places.text
-    ordered = sorted(splices, key=lambda splice: (splice.start, splice.end))
-    pieces: list[str] = []
-    done = 0
-    grown = 0
-    back: list[Splice] = []
-    for start, end, new in ordered:
-        if start < done:
-            raise ValueError("splices overlap")
-        pieces += (text[done:start], new)
-        back.append(Splice(start + grown, start + grown + len(new), text[start:end]))
-        grown += len(new) - (end - start)
-        done = end
-    pieces.append(text[done:])
-    mutant = "".join(pieces)
-    there = Places(mutant)
-    edits = tuple(TextEdit(places.span(splice.start, splice.end), splice.new) for splice in ordered)
-    reverse = tuple(TextEdit(there.span(splice.start, splice.end), splice.new) for splice in back)
-    return mutant, edits, reverse

@@ -1,134 +1,46 @@
-"""A change of a workflow's graph before it is written: what goes, what comes, and the graph that follows.
+"""A mutation before it is written: a change of the graph, and the graph that follows.
 
-Operators propose a `Change`; the preconditions look at the graph that would follow from it (`Change.after`), and
-`merrow_optimizer.mutations.writing` writes it as edits of the text. Nothing here touches the text.
+Operators propose a `Mutation`; the preconditions look at the graph that would follow from it (`Mutation.after`), and
+`merrow_analysis.edits.write` writes it as edits of the text. Nothing here touches the text.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import accumulate
-from types import MappingProxyType
-from typing import Generic, NamedTuple, TypeVar, overload
+from typing import Generic, TypeVar, overload
 
-from merrow_analysis.definitions.operators import OperatorSpec
-from merrow_analysis.graph.flow import FlowEdge
+from merrow_analysis.edits.change import GraphChange, Link, label_of
+from merrow_analysis.edits.delta import graph_after
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
-from merrow_analysis.graph.resolve import Resolution
 from merrow_analysis.text import Range
-from merrow_optimizer.mutations.base import Delta, difference, terms_of_nodes
-from merrow_optimizer.mutations.graph_change import graph_after
+from merrow_optimizer.mutations.base import Difference, difference, terms_of_nodes
 from merrow_optimizer.mutations.harm import brings_harm
-from merrow_optimizer.mutations.subject import Subject, role_of, troubles
+from merrow_optimizer.mutations.subject import Subject, troubles
 
 _Row = TypeVar("_Row")
 _Column = TypeVar("_Column")
 
 
-@dataclass(frozen=True, slots=True)
-class NewNode:
-    """A node to write. ``prompt`` is its text, ``role`` the name that its prompt goes by; ``parameters`` are further
-    keys with their values. ``beside`` is the node that its lines are placed after.
-
-    ``prompt_name``, set where the front matter keeps prompts, is the name under which the prompt is added there.
-    """
-
-    id: str
-    spec: OperatorSpec
-    beside: str
-    role: str | None = None
-    prompt: str | None = None
-    parameters: tuple[tuple[str, object], ...] = ()
-    prompt_name: str | None = None
-
-    def values(self) -> dict[str, object]:
-        """Its keys and values as metadata would say them, the operator first."""
-        found: dict[str, object] = {"op": self.spec.name}
-        if self.role is not None:
-            key = self.spec.instruction_key or "role"
-            found[key] = self.role
-        if self.prompt is not None and self.prompt_name is None:
-            found["prompt"] = self.prompt
-        found.update(self.parameters)
-        return found
-
-
-class Link(NamedTuple):
-    """An edge as a change wants it: ``label`` as the file writes it, None for none.
-
-    ``kept`` says that it is the edge whose place it takes, with another end or label: its arrow stays.
-    """
-
-    source: str
-    target: str
-    label: str | None = None
-    kept: bool = False
-
-
-class Arrival(NamedTuple):
-    """An edge as it will be: ``place`` orders it among the others, ``is_idle`` says that it carries nothing.
-
-    ``edge`` is the edge of the flowchart that it is or takes the place of, None for another one.
-    """
-
-    place: tuple[int, int]
-    source: str
-    target: str
-    label: str | None
-    is_idle: bool
-    edge: FlowEdge | None
-
-
-def label_of(edge: FlowEdge) -> str | None:
-    """What an edge says, as it is written."""
-    return None if edge.arrow.label is None else edge.arrow.label.text
-
-
 @dataclass(frozen=True, eq=False)
-class Change:
-    """A proposal. ``edges`` maps the index of an edge of the flowchart to what stands in its place, in order; an empty
-    tuple drops it. Edges of removed nodes must be mapped, too. ``target`` is what of the text it is about.
+class Mutation(GraphChange):
+    """A change that an operator proposes. ``target`` is what of the text it is about.
 
-    ``content`` tells changes apart that have the same graph terms (such as the prompt of a new node); it is part of
+    ``content`` tells mutations apart that have the same graph terms (such as the prompt of a new node); it is part of
     the move's id. ``doubts`` are preconditions, by name, that the operator saw to fail while it made the change, each
-    with a sentence: they spare the typing of a graph that is wrong at first sight. ``front_prompts`` are
-    prompts that the front matter gains besides those of new nodes.
+    with a sentence: they spare the typing of a graph that is wrong at first sight.
     """
 
     subject: Subject
     operator: str
     title: str
     target: Range
-    added: tuple[NewNode, ...] = ()
-    removed: frozenset[str] = frozenset()
-    substituted: Mapping[str, NewNode] = field(default_factory=lambda: MappingProxyType({}))
-    edges: Mapping[int, tuple[Link, ...]] = field(default_factory=lambda: MappingProxyType({}))
     content: tuple[object, ...] = ()
     doubts: tuple[tuple[str, str], ...] = ()
-    front_prompts: tuple[tuple[str, str], ...] = ()
-
-    @cached_property
-    def gained_prompts(self) -> tuple[tuple[str, str], ...]:
-        """The prompts that the front matter gains, each by its name."""
-        new = (*self.added, *self.substituted.values())
-        own = [(node.prompt_name, node.prompt or "") for node in new if node.prompt_name is not None]
-        return (*own, *self.front_prompts)
-
-    @cached_property
-    def lost_prompts(self) -> tuple[str, ...]:
-        """The prompts of the front matter that no node has the role of any more."""
-        prompts = self.subject.analysis.settings.prompts
-        if not prompts or not (self.removed or self.substituted):
-            return ()
-        by_id = self.subject.typed.by_id
-        gone = Counter(role_of(by_id[name].resolution) for name in (*self.removed, *self.substituted))
-        come = {role_of(resolution) for resolution in self.resolutions.values()}
-        lost = {role for role, count in gone.items() if self.subject.roles[role or ""] == count and role not in come}
-        return tuple(name for name in prompts if name.strip().casefold() in lost)
 
     @cached_property
     def new_links(self) -> list[Link]:
@@ -139,57 +51,14 @@ class Change:
         return any(label_of(edge) == link.label for edge in self.subject.edges_between(link.source, link.target))
 
     @property
-    def resolutions(self) -> dict[str, Resolution]:
-        """What the new and the substituted nodes are."""
-        names = (*(node.id for node in self.added), *self.substituted)
-        return {name: self.after.by_id[name].resolution for name in names}
-
-    @property
     def growth(self) -> int:
         """How many edges more there will be."""
         return sum(len(put) - 1 for put in self.edges.values())
 
-    def arrivals(self, name: str) -> list[Arrival]:
-        """The edges into a node as they will be, in order."""
-        return self._at(name, into=True)
-
-    def departures(self, name: str) -> list[Arrival]:
-        """The edges out of a node as they will be, in order."""
-        return self._at(name, into=False)
-
-    def _at(self, name: str, *, into: bool) -> list[Arrival]:
-        node = self.subject.flow.nodes.get(name)
-        old = () if node is None else node.incoming if into else node.outgoing
-        found = [
-            Arrival((edge.index, 0), edge.source.id, edge.target.id, label_of(edge), edge.carries_nothing, edge)
-            for edge in old
-            if edge.index not in self.edges
-        ]
-        found += (new for new in self.new_edges if (new.target if into else new.source) == name)
-        found.sort(key=_place)
-        return found
-
-    @cached_property
-    def new_edges(self) -> list[Arrival]:
-        """The edges that the change puts in the place of others."""
-        edges = self.subject.flow.edges
-        return [
-            Arrival(
-                (index, number),
-                link.source,
-                link.target,
-                link.label,
-                link.kept and edges[index].carries_nothing,
-                edges[index] if link.kept else None,
-            )
-            for index, put in self.edges.items()
-            for number, link in enumerate(put)
-        ]
-
     @cached_property
     def after(self) -> TypedGraph:
         """The typed graph that follows."""
-        return graph_after(self)
+        return graph_after(self, self.subject.typed)
 
     @cached_property
     def does_harm(self) -> bool | None:
@@ -226,19 +95,15 @@ class Change:
         return found - self.subject.troubles if found else found
 
     @cached_property
-    def delta(self) -> Delta:
+    def difference(self) -> Difference:
         """The difference that this change declares."""
         before = set(self.subject.analysis.settings.prompts)
-        after = (before - set(self.lost_prompts)) | {name for name, _ in self.gained_prompts}
+        after = (before - set(self.subject.manuscript.lost_prompts(self))) | {name for name, _ in self.gained_prompts}
         old = terms_of_nodes(self._differing(self.subject.typed))
         return difference(old, terms_of_nodes(self._differing(self.after)), before, after)
 
 
-def _place(arrival: Arrival) -> tuple[int, int]:
-    return arrival.place
-
-
-Proposal = Callable[[], Change]
+Proposal = Callable[[], Mutation]
 """A change that is worked out when it is wanted. Operators propose many more than are safe or ever looked at."""
 
 
@@ -250,7 +115,7 @@ class Grid(Sequence[Proposal], Generic[_Row, _Column]):
 
     def __init__(
         self,
-        make: Callable[[Subject, _Row, _Column], Change],
+        make: Callable[[Subject, _Row, _Column], Mutation],
         subject: Subject,
         rows: Sequence[_Row],
         columns: Sequence[_Column],

@@ -16,12 +16,12 @@ from dataclasses import dataclass
 
 from merrow_analysis.check import Analysis, analyse
 from merrow_analysis.diagnostics import Severity
+from merrow_analysis.edits.replacements import CannotWriteError
 from merrow_analysis.graph.nodes import TypedGraph
 from merrow_analysis.suppressions import has_suppression
 from merrow_analysis.syntax.tree import Comment
 from merrow_optimizer.mutations.base import move_id
 from merrow_optimizer.mutations.crossover_cuts import Cut, cuts, matches, spread
-from merrow_optimizer.mutations.crossover_front import FrontMatterError
 from merrow_optimizer.mutations.crossover_joint import Joint, join
 from merrow_optimizer.mutations.crossover_names import NamesError
 from merrow_optimizer.mutations.names import CROSSOVER
@@ -210,7 +210,7 @@ def _child(plan: _Plan, parents: tuple[Analysis, Analysis]) -> Child | None:
     """The child, or None where the two texts can't be put together."""
     try:
         text = join(parents[plan.host], parents[1 - plan.host], plan.joint)
-    except (NamesError, FrontMatterError):
+    except (NamesError, CannotWriteError):
         return None
     if (not plan.is_exact or _silences(parents)) and not _fits(text, parents):
         return None

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from merrow_analysis.check import Analysis, analyse
+from merrow_analysis.check import Analysis
 from merrow_analysis.definitions.settings import WorkflowSettings, read_settings
-from merrow_analysis.ide.front_edit import add_prompt, remove_prompt
-from merrow_analysis.ide.yaml_write import quoted, word
+from merrow_analysis.edits.front_matter import exchange_prompts
+from merrow_analysis.edits.replacements import CannotWriteError
+from merrow_analysis.edits.yaml_write import quoted, word
 from merrow_analysis.syntax.parser import parse_diagram
-from merrow_analysis.text import apply_edits
 
 _BODY = "flowchart TD\n"
 _STEP = "  "
-
-
-class FrontMatterError(ValueError):
-    """Something can't be written into this front matter."""
 
 
 def merged_front_matter(
@@ -29,7 +25,7 @@ def merged_front_matter(
     """The host's front matter, fences and all, with more prompts, types and operators and without unused prompts.
 
     A prompt file that it names gives way to the prompts themselves, libraries to what is used of them. Empty where there
-    is none and none is needed. Raises `FrontMatterError` where the front matter is written
+    is none and none is needed. Raises `CannotWriteError` where the front matter is written
     in a way that leaves no place for something.
     """
     front = host.diagram.front_matter
@@ -39,17 +35,7 @@ def merged_front_matter(
             text = _with_entry(text, section, name, body)
     if prompts:
         text = _without_prompt_file(text)
-    for name, prompt in prompts.items():
-        edit = add_prompt(analyse(text + _BODY), name, prompt)
-        if edit is None:
-            raise FrontMatterError(f"The prompt {name} can't be written into the front matter.")
-        text = apply_edits(text, [edit])
-    for name in unused:
-        edit = remove_prompt(analyse(text + _BODY), name)
-        if edit is None:
-            raise FrontMatterError(f"The prompt {name} can't be taken out of the front matter.")
-        text = apply_edits(text, [edit])
-    return text
+    return exchange_prompts(text, prompts.items(), unused)
 
 
 def _settings(text: str) -> WorkflowSettings:
@@ -87,9 +73,9 @@ def _without_libraries(text: str) -> str:
     made = text[:line] + text[following + 1 :]
     after = _settings(made)
     if text[line:start].strip() or after.libraries or after.document.error is not None:
-        raise FrontMatterError("The libraries can't be taken out of the front matter.")
+        raise CannotWriteError("The libraries can't be taken out of the front matter.")
     if (after.operators, after.types, after.prompts) != (settings.operators, settings.types, settings.prompts):
-        raise FrontMatterError("The libraries can't be taken out of the front matter.")
+        raise CannotWriteError("The libraries can't be taken out of the front matter.")
     return made
 
 
@@ -104,14 +90,14 @@ def _with_entry(text: str, section: str, name: str, body: object) -> str:
         made = _inserted(text, section, entry, has_section=bool(old))
     after = _settings(made)
     if after.document.error is not None or dict(getattr(after, section)) != {**old, name: body}:
-        raise FrontMatterError(f"{name} can't be written below `{section}:` of the front matter.")
+        raise CannotWriteError(f"{name} can't be written below `{section}:` of the front matter.")
     return made
 
 
 def _inserted(text: str, section: str, entry: str, *, has_section: bool) -> str:
     front = parse_diagram(text + _BODY).front_matter
     if front is None:
-        raise FrontMatterError("The front matter can't be read.")
+        raise CannotWriteError("The front matter can't be read.")
     matter = front[0]
     document = read_settings(matter.body, matter.indent).document
     block = document.values.get("workflow")
@@ -119,14 +105,14 @@ def _inserted(text: str, section: str, entry: str, *, has_section: bool) -> str:
     shift = matter.body_span[0]
     if not isinstance(block, dict) or not block:
         if "workflow" in document.values:
-            raise FrontMatterError("The `workflow:` block has no entries to write others beside.")
+            raise CannotWriteError("The `workflow:` block has no entries to write others beside.")
         line = f"{matter.indent}workflow:\n{matter.indent}{_STEP}{section}:\n{matter.indent}{_STEP * 2}{entry}\n"
         return text[:shift] + line + text[shift:]
     opened = document.places(*path)
     mapping = block[section] if has_section else block
     first = document.places(*path, str(next(iter(mapping)))) if isinstance(mapping, dict) else None
     if opened is None or first is None:
-        raise FrontMatterError(f"There is no place for `{section}:` in the front matter.")
+        raise CannotWriteError(f"There is no place for `{section}:` in the front matter.")
     at = shift + opened[1][0]
     if text[at : at + 1] == "{":
         inner = entry if has_section else f"{section}: {{{entry}}}"

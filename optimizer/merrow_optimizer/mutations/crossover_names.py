@@ -11,9 +11,9 @@ from merrow_analysis.check import Analysis
 from merrow_analysis.definitions.prompts import words_of_role
 from merrow_analysis.definitions.settings import NO_SETTINGS, read_settings
 from merrow_analysis.definitions.types import item_of
+from merrow_analysis.graph.instructions import prompt_of, role_of
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
-from merrow_analysis.ide.names import Symbol, symbol
-from merrow_analysis.ide.node_text import prompt_of, role_of
+from merrow_analysis.places.names import Symbol, symbol
 from merrow_optimizer.mutations.crossover_cuts import same_type
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
@@ -261,7 +261,7 @@ def _roles(share: Share) -> dict[str, _Role]:
         if role is None or node.kind != "operator":
             continue
         key = role[1].strip().casefold()
-        prompt = prompt_of(share.analysis, node)
+        prompt = prompt_of(node, share.analysis.prompts)
         known = share.analysis.prompts.find(role[1])
         before = found.get(key)
         wanted = not isinstance(prompt, str) or (before is not None and before.wanted)

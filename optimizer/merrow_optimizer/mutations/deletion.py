@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
+from merrow_analysis.edits.change import Link
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
-from merrow_optimizer.mutations.change import Change, Link, Proposal
+from merrow_optimizer.mutations.change import Mutation, Proposal
 from merrow_optimizer.mutations.names import DELETION
 from merrow_optimizer.mutations.subject import Subject
 from merrow_optimizer.mutations.wiring import case_label, relabelled, source_of
@@ -18,16 +19,18 @@ def proposals(subject: Subject) -> Sequence[Proposal]:
     return [partial(remove, subject, node) for node in nodes]
 
 
-def remove(subject: Subject, node: TypedNode) -> Change:
+def remove(subject: Subject, node: TypedNode) -> Mutation:
     """Take a node out and bridge it: its readers read what came in by its through port; side inputs are dropped."""
     through = node.spec.through if node.spec is not None else None
-    coming = [edge for edge in node.incoming if through is not None and edge.port == through.name]
-    gates = [edge for edge in node.incoming if edge.order_only]
+    # An edge from the node to itself goes with it.
+    before = [edge for edge in node.incoming if edge.source is not node]
+    coming = [edge for edge in before if through is not None and edge.port == through.name]
+    gates = [edge for edge in before if edge.order_only]
     edges: dict[int, tuple[Link, ...]] = {edge.index: () for edge in node.flow.incoming}
     edges.update({edge.index: () for edge in node.flow.outgoing})
-    for edge in node.outgoing:
+    for edge in [edge for edge in node.outgoing if edge.target is not node]:
         edges[edge.flow.index] = tuple(_bridges(subject, node, edge, coming, gates))
-    return Change(
+    return Mutation(
         subject,
         DELETION,
         f"Remove {node.id}",

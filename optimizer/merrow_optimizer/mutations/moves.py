@@ -10,16 +10,16 @@ from random import Random
 
 from merrow_analysis.check import Analyser, Analysis
 from merrow_analysis.diagnostics import Severity
+from merrow_analysis.edits.replacements import CannotWriteError, edits_both_ways
+from merrow_analysis.edits.write import write
 from merrow_analysis.suppressions import has_suppression
 from merrow_analysis.syntax.tree import Broken
 from merrow_optimizer.mutations import addition, deletion, rewiring, subgraph, substitution
-from merrow_optimizer.mutations.base import Move, Refused, edits_both_ways, move_id
-from merrow_optimizer.mutations.change import Change, Proposal
-from merrow_optimizer.mutations.manuscript import CannotWriteError
+from merrow_optimizer.mutations.base import Move, Refused, move_id
+from merrow_optimizer.mutations.change import Mutation, Proposal
 from merrow_optimizer.mutations.names import ADDITION, DELETION, REWIRING, SUBGRAPH, SUBSTITUTION
 from merrow_optimizer.mutations.preconditions import ALL, Precondition, failing
 from merrow_optimizer.mutations.subject import Subject
-from merrow_optimizer.mutations.writing import write
 
 MAX_NODES = 20
 """How many nodes a workflow may grow to, unless told otherwise."""
@@ -44,17 +44,18 @@ Open = Callable[[str], Analyser]
 """How a text is opened for analysis: with the files and settings around it."""
 
 
-def make(change: Change, preconditions: Collection[Precondition] = ALL, opener: Open = Analyser) -> Move | Refused:
+def make(change: Mutation, preconditions: Collection[Precondition] = ALL, opener: Open = Analyser) -> Move | Refused:
     """The move that makes a change, or the precondition that fails for it."""
     refused = failing(change, preconditions)
     return refused if refused is not None else written(change, opener)
 
 
-def written(change: Change, opener: Open = Analyser) -> Move | Refused:
+def written(change: Mutation, opener: Open = Analyser) -> Move | Refused:
     """The move that makes a change, whether it is safe or not; refused where the text can't say it."""
     subject = change.subject
     try:
-        mutant, edits, reverse = edits_both_ways(subject.places, write(change))
+        manuscript = subject.manuscript
+        mutant, edits, reverse = edits_both_ways(manuscript.places, write(manuscript, change))
     except CannotWriteError as problem:
         return Refused(_WRITING, str(problem), change.title)
     except ValueError:
@@ -63,10 +64,10 @@ def written(change: Change, opener: Open = Analyser) -> Move | Refused:
         return Refused(
             _WRITING, "What the file says of its own findings, or can't be read, would not stand.", change.title
         )
-    return Move(identity(change), change.operator, change.title, change.target, edits, change.delta, reverse)
+    return Move(identity(change), change.operator, change.title, change.target, edits, change.difference, reverse)
 
 
-def identity(change: Change) -> str:
+def identity(change: Mutation) -> str:
     """The id of the move that makes a change."""
     return move_id(change.operator, *change.content)
 
@@ -117,14 +118,14 @@ class Choice:
         """How an operator's proposals are asked for, the same each time, as a sequence to draw from."""
         return _listings(self.operators[operator])
 
-    def make(self, change: Change) -> Move | Refused:
+    def make(self, change: Mutation) -> Move | Refused:
         grown = len(change.subject.flow.nodes) + len(change.added) - len(change.removed)
         if len(change.added) > len(change.removed) and grown > self.max_nodes:
             reason = f"The workflow would have {grown} nodes; it may grow to {self.max_nodes}."
             return Refused(_GROWTH, reason, change.title)
         return make(change, self.preconditions, self.opener)
 
-    def make_if_safe(self, change: Change) -> Move | None:
+    def make_if_safe(self, change: Mutation) -> Move | None:
         """The move that makes a change; None where it is not safe, without asking why not."""
         if self.preconditions is ALL and change.is_hopeless:
             return None
@@ -135,7 +136,7 @@ class Choice:
 DEFAULT = Choice(OPERATORS)
 
 
-def changes(subject: Subject, choice: Choice = DEFAULT) -> Iterator[Change]:
+def changes(subject: Subject, choice: Choice = DEFAULT) -> Iterator[Mutation]:
     """Everything that the operators propose, safe or not, in an order that depends on the text alone."""
     for proposals in choice.operators.values():
         for proposal in proposals(subject):

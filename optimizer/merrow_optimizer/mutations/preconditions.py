@@ -16,7 +16,7 @@ from merrow_analysis.graph.ports import is_odd_result
 from merrow_analysis.rules.registry import find_rule
 from merrow_analysis.rules.syntax_rules import MOST_EDGES
 from merrow_optimizer.mutations.base import Refused
-from merrow_optimizer.mutations.change import Change
+from merrow_optimizer.mutations.change import Mutation
 from merrow_optimizer.mutations.names import ADDITION, DELETION, SUBSTITUTION
 from merrow_optimizer.mutations.subject import PORT_RULES, Subject
 from merrow_optimizer.mutations.wiring import is_voice
@@ -32,10 +32,10 @@ class Precondition:
     name: str
     letter: str
     summary: str
-    check: Callable[[Change], str | None]
+    check: Callable[[Mutation], str | None]
 
 
-def _new(change: Change, codes: Collection[str], where: Callable[[str], bool] = lambda _: True) -> str | None:
+def _new(change: Mutation, codes: Collection[str], where: Callable[[str], bool] = lambda _: True) -> str | None:
     """The first new trouble with one of these codes, in words."""
     found = sorted((code, node) for code, node in change.new_troubles if code in codes and where(node))
     if not found:
@@ -46,19 +46,19 @@ def _new(change: Change, codes: Collection[str], where: Callable[[str], bool] = 
     return f"At {node or 'the workflow'} this would be wrong ({code}): {summary}"
 
 
-def _types(change: Change) -> str | None:
+def _types(change: Mutation) -> str | None:
     own = {node.id for node in change.added} | set(change.substituted)
     return _new(change, PORT_RULES, lambda node: node not in own)
 
 
-def _bridge(change: Change) -> str | None:
+def _bridge(change: Mutation) -> str | None:
     reason = _new(change, _PATH_RULES)
     if reason is None and change.operator == DELETION:
         reason = _new(change, {_VOICES})
     return reason or _input_voter(change) or _emptied(change)
 
 
-def _emptied(change: Change) -> str | None:
+def _emptied(change: Mutation) -> str | None:
     """A subgraph that loses its last node would be drawn as a node itself."""
     gone = change.removed
     for subgraph in change.subject.flow.subgraphs.values() if gone else ():
@@ -67,13 +67,14 @@ def _emptied(change: Change) -> str | None:
     return None
 
 
-def _input_voter(change: Change) -> str | None:
+def _input_voter(change: Mutation) -> str | None:
     """An input that comes to vote in an ensemble beside those who answer it."""
     voters = change.subject.remembered(_input_voters)
+    inputs = {node.id for node in change.after.inputs}
     for target in change.read_anew:
         for edge in change.incoming(target):
-            source = edge.source.id
-            if edge.source.kind == "input" and is_voice(edge) and (source, target) not in voters:
+            source = edge.record.source
+            if source in inputs and is_voice(edge) and (source, target) not in voters:
                 return f"{source} is an input and no voice: {target} would vote over the question itself."
     return None
 
@@ -84,12 +85,12 @@ def _input_voters(subject: Subject) -> frozenset[tuple[str, str]]:
     return frozenset((edge.source.id, edge.target.id) for edge in edges if is_voice(edge))
 
 
-def _sides(change: Change) -> str | None:
+def _sides(change: Mutation) -> str | None:
     own = {node.id for node in change.added}
     return _new(change, PORT_RULES, lambda node: node in own)
 
 
-def _ports(change: Change) -> str | None:
+def _ports(change: Mutation) -> str | None:
     own = set(change.substituted)
     reason = _new(change, PORT_RULES, lambda node: node in own)
     if reason is None and change.operator == SUBSTITUTION:
@@ -97,7 +98,7 @@ def _ports(change: Change) -> str | None:
     return reason
 
 
-def _capacity(change: Change) -> str | None:
+def _capacity(change: Mutation) -> str | None:
     if change.growth > 0 and len(change.subject.flow.edges) + change.growth > MOST_EDGES:
         return f"The flowchart would have more than {MOST_EDGES} edges, which Mermaid does not draw."
     handled = PORT_RULES | _PATH_RULES
@@ -107,7 +108,7 @@ def _capacity(change: Change) -> str | None:
 _OWN_KIND = {"problem": PROBLEM, "entry_point": ENTRY_POINT}
 
 
-def _kinds(change: Change) -> str | None:
+def _kinds(change: Mutation) -> str | None:
     """Ports that carry the task itself are fed by what fed them, or by another source of the same type."""
     ends = {(link.source, link.target) for link in change.new_links}
     targets = sorted({target for _, target in ends})
@@ -153,7 +154,7 @@ def _is_odd_solution(edge: TypedEdge, feed: PortFeed, types: TypeTable) -> bool:
     return feed.port == "solution" and odd
 
 
-def _promises(change: Change) -> str | None:
+def _promises(change: Mutation) -> str | None:
     for name in change.substituted:
         if change.subject.typed.by_id[name].resolution.declared is not None:
             return f"{name} says what it `returns:`; that promise was made for the operator it has."
@@ -163,7 +164,7 @@ def _promises(change: Change) -> str | None:
     return None
 
 
-def _order(change: Change) -> str | None:
+def _order(change: Mutation) -> str | None:
     """The edges that stay into a node keep their order, and what replaces an edge keeps its place."""
     flow = change.subject.flow
     touched = {flow.edges[index].target.id: flow.edges[index].target for index in change.edges}
@@ -171,7 +172,7 @@ def _order(change: Change) -> str | None:
         if node.id in change.removed or node.id in change.substituted:
             continue
         before = [edge.source.id for edge in node.incoming]
-        after = [arrival.source for arrival in change.arrivals(node.id)]
+        after = [edge.source.id for edge in change.after.flow.nodes[node.id].incoming]
         if len(before) == len(after) and sum(a != b for a, b in zip(before, after, strict=True)) > _replaced(
             change, node.id
         ):
@@ -179,7 +180,7 @@ def _order(change: Change) -> str | None:
     return None
 
 
-def _replaced(change: Change, target: str) -> int:
+def _replaced(change: Mutation, target: str) -> int:
     return sum(
         1
         for edge in change.subject.flow.edges
@@ -211,7 +212,7 @@ ALL: tuple[Precondition, ...] = (TYPES, BRIDGE, SIDES, PORTS, CAPACITY, KINDS, P
 NAMES: tuple[str, ...] = tuple(precondition.name for precondition in ALL)
 
 
-def failing(change: Change, preconditions: Collection[Precondition] = ALL) -> Refused | None:
+def failing(change: Mutation, preconditions: Collection[Precondition] = ALL) -> Refused | None:
     """The first precondition that fails for a change; None where it is safe."""
     for name, doubt in change.doubts:
         if any(precondition.name == name for precondition in preconditions):

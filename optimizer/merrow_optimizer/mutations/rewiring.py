@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from merrow_analysis.edits.change import Link
 from merrow_analysis.graph.nodes import TypedEdge
 from merrow_optimizer.mutations import rewiring_heads
-from merrow_optimizer.mutations.change import Change, Grid, Joined, Link, Proposal
+from merrow_optimizer.mutations.change import Grid, Joined, Mutation, Proposal
 from merrow_optimizer.mutations.names import REWIRING
 from merrow_optimizer.mutations.subject import Subject
 from merrow_optimizer.mutations.wiring import Source, fits, outputs, relabelled, source_of
@@ -36,11 +37,11 @@ def _tails(subject: Subject) -> Sequence[Proposal]:
     return Grid(rewire, subject, list(own), sources, list(own.values()))
 
 
-def rewire(subject: Subject, edge: TypedEdge, source: Source) -> Change:
+def rewire(subject: Subject, edge: TypedEdge, source: Source) -> Mutation:
     """Let an edge start at another output."""
     what = source.node.id if source.output is None else f"{source.output} of {source.node.id}"
     link = Link(source.node.id, edge.target.id, relabelled(edge, source.output, subject), kept=True)
-    return Change(
+    return Mutation(
         subject,
         REWIRING,
         f"Let {edge.target.id} read {what} instead of {edge.source.id}",

@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 from merrow_analysis.definitions.operators import InputPort
 from merrow_analysis.definitions.types import ENTRY_POINT, PROBLEM
+from merrow_analysis.edits.change import Link
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
-from merrow_optimizer.mutations.change import Change, Grid, Joined, Link, Proposal
+from merrow_optimizer.mutations.change import Grid, Joined, Mutation, Proposal
 from merrow_optimizer.mutations.names import REWIRING
 from merrow_optimizer.mutations.subject import Subject
 from merrow_optimizer.mutations.wiring import case_label, fits, joined, names_bulk, port_label, source_of
@@ -68,7 +69,7 @@ def is_open(node: TypedNode, port: InputPort) -> bool:
     return port.many or (port.name not in node.placement.fed and port.name not in node.resolution.literals)
 
 
-def lead_to(subject: Subject, edge: TypedEdge, head: Head) -> Change:
+def lead_to(subject: Subject, edge: TypedEdge, head: Head) -> Mutation:
     """Let an edge lead to another port, of another node or of its own."""
     node, port = head
     name = None if port is None else port.name
@@ -78,7 +79,7 @@ def lead_to(subject: Subject, edge: TypedEdge, head: Head) -> Change:
     silent = name is None or node.spec is None or (name == node.spec.bulk and edge.source.kind != "decision")
     where = node.id if silent else f"`{name}` of {node.id}"
     old = edge.target.id if edge.target is not node else f"its `{edge.port}`" if edge.port else "it alone"
-    return Change(
+    return Mutation(
         subject,
         REWIRING,
         f"Lead {what if start is None else f'{start} of {what}'} to {where} instead of {old}",

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from merrow_analysis.definitions.operators import OperatorSpec
 from merrow_analysis.definitions.types import CODE, FEEDBACK, PROBLEM, Type
-from merrow_optimizer.mutations.change import NewNode
+from merrow_analysis.edits.change import NewNode
 from merrow_optimizer.mutations.subject import Subject
 
 _WIDTH = 100

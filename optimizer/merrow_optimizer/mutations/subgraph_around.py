@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from merrow_analysis.edits.change import Link, as_it_is, label_of
 from merrow_analysis.graph.nodes import TypedNode
-from merrow_optimizer.mutations.change import Change, Link
+from merrow_optimizer.mutations.change import Mutation
 from merrow_optimizer.mutations.names import SUBGRAPH
 from merrow_optimizer.mutations.patterns import Pattern, PatternEdge
 from merrow_optimizer.mutations.subgraph_boundary import (
@@ -83,7 +84,7 @@ def _port(pattern: Pattern, core: TypedNode, edge: PatternEdge) -> str | None:
     return port.name if port.many or not fed else None
 
 
-def around(subject: Subject, pattern: Pattern, core: TypedNode) -> Change:
+def around(subject: Subject, pattern: Pattern, core: TypedNode) -> Mutation:
     """Put a pattern around a node."""
     givers = sides(subject, pattern) or {}
     filled, new = fill(subject, pattern, givers, core.id, core)
@@ -94,14 +95,14 @@ def around(subject: Subject, pattern: Pattern, core: TypedNode) -> Change:
         links += (link(subject, filled, edge) for edge in pattern.into(node.id))
     edges: dict[int, tuple[Link, ...]] = {}
     if pattern.exit == pattern.core:
-        edges[last.index] = (_as_is(core, last.index), *links, *into_core)
+        edges[last.index] = (as_it_is(last), *links, *into_core)
     else:
         if into_core:
-            edges[last.index] = (_as_is(core, last.index), *into_core)
+            edges[last.index] = (as_it_is(last), *into_core)
         for number, edge in enumerate(readers(core)):
             led = read_on(subject, edge, filled.ids[pattern.exit], pattern.exit_output)
             edges[edge.flow.index] = (*links, led) if number == 0 else (led,)
-    return Change(
+    return Mutation(
         subject,
         SUBGRAPH,
         pattern.title.replace("{core}", core.id).replace("{part}", core.id),
@@ -117,12 +118,6 @@ def around(subject: Subject, pattern: Pattern, core: TypedNode) -> Change:
     )
 
 
-def _as_is(core: TypedNode, index: int) -> Link:
-    edge = next(edge for edge in core.flow.incoming if edge.index == index)
-    label = edge.arrow.label
-    return Link(edge.source.id, core.id, None if label is None else label.text, kept=True)
-
-
 def _beside(core: TypedNode, filled: Filled, pattern: Pattern) -> list[Link]:
     """The copies' edges: those of the core."""
     found: list[Link] = []
@@ -130,6 +125,5 @@ def _beside(core: TypedNode, filled: Filled, pattern: Pattern) -> list[Link]:
         for edge in core.flow.incoming:
             if edge.carries_nothing:
                 continue
-            label = edge.arrow.label
-            found.append(Link(edge.source.id, filled.ids[copy.id], None if label is None else label.text))
+            found.append(Link(edge.source.id, filled.ids[copy.id], label_of(edge)))
     return found

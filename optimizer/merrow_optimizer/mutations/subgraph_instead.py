@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from merrow_analysis.edits.change import Link
+from merrow_analysis.graph.instructions import role_of
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
-from merrow_analysis.ide.node_text import role_of
-from merrow_optimizer.mutations.change import Change, Link
+from merrow_optimizer.mutations.change import Mutation
 from merrow_optimizer.mutations.names import SUBGRAPH
 from merrow_optimizer.mutations.patterns import Pattern
 from merrow_optimizer.mutations.subgraph_boundary import (
@@ -98,7 +99,7 @@ def can_stand_for(pattern: Pattern, part: Part) -> bool:
     return not own or not own <= roles
 
 
-def instead(subject: Subject, pattern: Pattern, part: Part) -> Change:
+def instead(subject: Subject, pattern: Pattern, part: Part) -> Mutation:
     """Put a pattern in place of a part."""
     givers = dict(sides(subject, pattern) or {})
     if pattern.entry is not None and part.entry is not None:
@@ -118,7 +119,7 @@ def instead(subject: Subject, pattern: Pattern, part: Part) -> Change:
         led = read_on(subject, edge, filled.ids[pattern.exit], pattern.exit_output)
         edges[edge.flow.index] = (*links, led) if number == 0 else (led,)
     names = [node.id for node in part.nodes]
-    return Change(
+    return Mutation(
         subject,
         SUBGRAPH,
         pattern.title.replace("{part}", listed(names)).replace("{core}", listed(names)),

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from merrow_analysis.edits.change import Link
 from merrow_analysis.graph.nodes import TypedNode
-from merrow_optimizer.mutations.change import Change, Link
+from merrow_optimizer.mutations.change import Mutation
 from merrow_optimizer.mutations.names import SUBGRAPH
 from merrow_optimizer.mutations.patterns import Pattern, PatternEdge
 from merrow_optimizer.mutations.subgraph_boundary import has_odd_readers, listed, read_on
@@ -169,7 +170,7 @@ def _fed(node: TypedNode) -> list[_Fed]:
     return [(edge.source.index, edge.output or "", edge.port or "") for edge in node.incoming]
 
 
-def reduce_to_core(subject: Subject, instance: Instance) -> Change:
+def reduce_to_core(subject: Subject, instance: Instance) -> Mutation:
     """Take an instance of a pattern back to its core."""
     core, last = instance.core, instance.last
     removed = frozenset(node.id for node in instance.removed)
@@ -180,7 +181,7 @@ def reduce_to_core(subject: Subject, instance: Instance) -> Change:
         for edge in last.outgoing:
             edges[edge.flow.index] = (read_on(subject, edge, core.id, None),)
     names = [node.id for node in instance.removed]
-    return Change(
+    return Mutation(
         subject,
         SUBGRAPH,
         f"Keep {core.id} alone, without {listed(names)}",

@@ -9,13 +9,12 @@ from typing import Any, TypeVar
 
 from merrow_analysis.check import Analysis
 from merrow_analysis.diagnostics import Diagnostic, Severity
+from merrow_analysis.edits.manuscript import Manuscript
 from merrow_analysis.graph.flow import Flow, FlowEdge
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.graph.reach import reach
-from merrow_analysis.graph.resolve import Resolution
 from merrow_analysis.rules import graph as graph_rules
 from merrow_analysis.text import Range
-from merrow_optimizer.mutations.base import Places
 
 _Made = TypeVar("_Made")
 PORT_RULES = frozenset({"MW201", "MW202", "MW203", "MW204", "MW206", "MW207", "MW208", "MW209", "MW215"})
@@ -48,12 +47,9 @@ class Subject:
         return made
 
     @cached_property
-    def text(self) -> str:
-        return "".join(block.text for block in self.analysis.diagram.blocks)
-
-    @cached_property
-    def places(self) -> Places:
-        return Places(self.text)
+    def manuscript(self) -> Manuscript:
+        """Its text, to be written in."""
+        return Manuscript(self.analysis.diagram, self.typed)
 
     @cached_property
     def troubles(self) -> Counter[tuple[str, str]]:
@@ -67,17 +63,6 @@ class Subject:
         """
         shape = self.typed.shape
         return bool(shape.inputs and shape.outputs) and {code for code, _ in self.troubles} <= PORT_RULES
-
-    @cached_property
-    def following(self) -> dict[str, str | None]:
-        """For each node the next one in the order of first mention."""
-        names = list(self.typed.core.chart.nodes)
-        return dict(zip(names, [*names[1:], None], strict=True))
-
-    @cached_property
-    def roles(self) -> Counter[str]:
-        """How many nodes have each role, casefolded."""
-        return Counter(role for node in self.typed.nodes if (role := role_of(node.resolution)) is not None)
 
     @cached_property
     def names_bulk(self) -> bool:
@@ -162,13 +147,3 @@ def troubles(graph: TypedGraph) -> Counter[tuple[str, str]]:
 
 def _owner(finding: Diagnostic, where: Mapping[Range, str]) -> str:
     return where.get(finding.range, "")
-
-
-def role_of(resolution: Resolution) -> str | None:
-    """The role that a node says, casefolded; its `instruction` is its role where its operator has one."""
-    own = None if resolution.spec is None else resolution.spec.instruction_key
-    for key in (own, "role"):
-        parameter = None if key is None else resolution.parameters.get(key)
-        if parameter is not None and isinstance(parameter.value, str) and parameter.value.strip():
-            return parameter.value.strip().casefold()
-    return None

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from merrow_analysis.definitions.operators import InputPort, OperatorSpec
+from merrow_analysis.edits.change import Link, NewNode, as_it_is
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_analysis.graph.notation import read_label
-from merrow_optimizer.mutations.change import Change, Grid, Joined, Link, NewNode, Proposal
+from merrow_optimizer.mutations.change import Grid, Joined, Mutation, Proposal
 from merrow_optimizer.mutations.names import SUBSTITUTION
 from merrow_optimizer.mutations.roles import IMPROVE, MERGE, SOLVE, described, role_after
 from merrow_optimizer.mutations.subject import Subject
@@ -40,7 +41,7 @@ def proposals(subject: Subject) -> Sequence[Proposal]:
     )
 
 
-def substitute(subject: Subject, node: TypedNode, spec: OperatorSpec) -> Change:
+def substitute(subject: Subject, node: TypedNode, spec: OperatorSpec) -> Mutation:
     """Put another operator in a node's place. Side inputs that it has no port for are dropped, ports that it needs are
     fed from upstream.
     """
@@ -71,12 +72,12 @@ def substitute(subject: Subject, node: TypedNode, spec: OperatorSpec) -> Change:
     sides = [new_link(source, node.id, spec, name, subject) for name, source in found]
     if last is not None and sides:
         at = last.flow.index
-        edges[at] = (*edges.get(at, (_as_written(last),)), *sides)
+        edges[at] = (*edges.get(at, (as_it_is(last.flow),)), *sides)
     for edge in node.outgoing:
         link = _out_of(subject, edge, old, spec)
         if link is not None:
             edges[edge.flow.index] = (link,)
-    return Change(
+    return Mutation(
         subject,
         SUBSTITUTION,
         f"Replace {node.operator} {node.id} by {spec.name}",
@@ -109,11 +110,6 @@ def _side(subject: Subject, node: TypedNode, port: InputPort) -> list[Source]:
         if source.node is not node:
             return [source]
     return []
-
-
-def _as_written(edge: TypedEdge) -> Link:
-    label = edge.flow.arrow.label
-    return Link(edge.source.id, edge.target.id, None if label is None else label.text, kept=True)
 
 
 def _port_map(subject: Subject, node: TypedNode, spec: OperatorSpec) -> dict[int, str]:
@@ -155,7 +151,7 @@ def _port_map(subject: Subject, node: TypedNode, spec: OperatorSpec) -> dict[int
 
 def _into(subject: Subject, edge: TypedEdge, target: str, spec: OperatorSpec, port: str) -> Link | None:
     """The edge at its new port; None where it stays as it is written."""
-    written = _as_written(edge)
+    written = as_it_is(edge.flow)
     if edge.source.kind == "decision":
         label: str | None = case_label(edge, spec, port)
     else:
@@ -169,7 +165,7 @@ def _into(subject: Subject, edge: TypedEdge, target: str, spec: OperatorSpec, po
 
 def _out_of(subject: Subject, edge: TypedEdge, old: OperatorSpec | None, spec: OperatorSpec) -> Link | None:
     """An outgoing edge whose label names an output that the new operator has not; None where it stays."""
-    written = _as_written(edge)
+    written = as_it_is(edge.flow)
     label = read_label(written.label, from_decision=False)
     if label.output is None or old is None or spec.output(label.output) is not None:
         return None
@@ -188,7 +184,7 @@ def _described(subject: Subject, node: TypedNode, spec: OperatorSpec) -> NewNode
     instruction = parameters.get(old.instruction_key) if old is not None and old.instruction_key else None
     kept = {key: value for key, value in parameters.items() if key in allowed}
     key = spec.instruction_key
-    if key is not None and key not in kept and isinstance(instruction, str):
+    if key is not None and key not in kept and "role" not in kept and isinstance(instruction, str):
         kept[key] = instruction
     if key is None or "prompt" in kept or key in kept or "role" in kept or spec.prompt is not None:
         return NewNode(node.id, spec, node.id, parameters=tuple(kept.items()))

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types
 
 from merrow_analysis.diagnostics import Applicability, Diagnostic
+from merrow_analysis.edits.difference import line_edits
 from merrow_analysis.ide import code_actions as ide_actions
-from merrow_analysis.ide import line_edits
 from merrow_analysis.text import Range, TextEdit, line_ending, with_line_ending
 from merrow_server.lsp.diagnostics import SOURCE
 from merrow_server.lsp.documents import OpenDiagram, OpenDocument
@@ -257,7 +257,7 @@ def _offer_of(diagram: OpenDiagram, move: Move) -> _Offer:
     from merrow_server.lsp.mutations import effect
 
     edits = partial(diagram.edits_to_lsp, move.edits)
-    return _Offer(move.title, f"{MUTATION}.{move.operator}", edits, move=move.id, effect=effect(move.delta))
+    return _Offer(move.title, f"{MUTATION}.{move.operator}", edits, move=move.id, effect=effect(move.difference))
 
 
 def _offers(
@@ -342,5 +342,5 @@ def _repaired(document: OpenDocument) -> list[types.TextEdit] | None:
     for diagram in document.diagrams:
         if _is_repairable(diagram):
             after = repair(diagram.text, diagnose, Applicability.SAFE).text
-            edits += diagram.edits_to_lsp(line_edits.line_edits(diagram.text, after))
+            edits += diagram.edits_to_lsp(line_edits(diagram.text, after))
     return edits or None

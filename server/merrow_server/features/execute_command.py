@@ -10,9 +10,9 @@ from typing import Any
 
 from lsprotocol import types
 
+from merrow_analysis.edits.difference import single_edit
 from merrow_analysis.text import Range, split_lines
 from merrow_server.lsp.documents import OpenDiagram, OpenDocument
-from merrow_server.lsp.lines import difference
 from merrow_server.lsp.protocol import InvalidParameters
 from merrow_server.lsp.server import MerrowServer
 
@@ -39,7 +39,7 @@ async def fix(server: MerrowServer, arguments: list[Any]) -> dict[str, int]:
         return [diagram.in_document(found) for diagram in scratch.diagrams for found in diagram.analysis.diagnostics]
 
     repaired = repair(document.text, diagnose, Applicability.SAFE)
-    edit = difference(document.lines, split_lines(repaired.text))
+    edit = single_edit(document.lines, split_lines(repaired.text))
     if edit is not None:
         change = types.TextEdit(document.to_lsp(edit.range), edit.new_text)
         await apply(server, document, "Fix all safe problems", [change])

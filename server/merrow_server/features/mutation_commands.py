@@ -207,8 +207,8 @@ def move_object(diagram: OpenDiagram, move: Move) -> dict[str, Any]:
         "title": move.title,
         "target": diagram.to_lsp(move.target),
         "edits": diagram.edits_to_lsp(move.edits),
-        "effect": effect(move.delta),
-        "delta": delta_object(move.delta),
+        "effect": effect(move.difference),
+        "delta": delta_object(move.difference),
     }
 
 

@@ -15,8 +15,17 @@ from urllib.parse import unquote
 from lsprotocol import types
 
 from merrow_analysis.definitions.provider import ResourceError
-from merrow_analysis.text import LARGEST_TEXT, Position, Range, TextEdit, line_content, split_lines
-from merrow_server.lsp.lines import difference, splice
+from merrow_analysis.edits.difference import single_edit
+from merrow_analysis.text import (
+    LARGEST_TEXT,
+    Position,
+    Range,
+    TextEdit,
+    edited_lines,
+    equal_ends,
+    line_content,
+    split_lines,
+)
 from merrow_server.positions import Encoding, character_at, position_at
 
 if TYPE_CHECKING:
@@ -260,7 +269,8 @@ class OpenDocument:
         elif self.kind == "diagram":
             self._diagrams[0].edit(edit)
         else:
-            splice(self._lines, edit)
+            first, last, new = edited_lines(self._lines, edit)
+            self._lines[first:last] = new
             self._outdated = self.kind == "markdown"
 
     def _give_up(self) -> None:
@@ -273,7 +283,7 @@ class OpenDocument:
         if self.kind == "too large" or len(text) > LARGEST_TEXT:
             self._take(text)
             return
-        edit = difference(self.lines, split_lines(text))
+        edit = single_edit(self.lines, split_lines(text))
         if edit is not None:
             self.edit(edit)
 
@@ -322,13 +332,7 @@ class OpenDocument:
     def _match(self, fences: list[Fence]) -> None:
         """Give each fence the diagram that stood for it before, edited where its text differs."""
         old = self._diagrams
-        shared = min(len(old), len(fences))
-        front = 0
-        while front < shared and old[front].text == fences[front].text:
-            front += 1
-        back = 0
-        while back < shared - front and old[-1 - back].text == fences[-1 - back].text:
-            back += 1
+        front, back = equal_ends(old, fences, lambda diagram, fence: diagram.text == fence.text)
         middle = iter(old[front : len(old) - back])
         diagrams: list[OpenDiagram] = []
         for index, fence in enumerate(fences):
@@ -341,7 +345,7 @@ class OpenDocument:
             if diagram is None:
                 diagram = OpenDiagram(self, fence.text, fence)
             elif diagram.text != fence.text:
-                edit = difference(diagram.lines, split_lines(fence.text))
+                edit = single_edit(diagram.lines, split_lines(fence.text))
                 if edit is not None:
                     diagram.edit(edit)
             diagram.fence = fence

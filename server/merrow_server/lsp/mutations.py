@@ -20,7 +20,7 @@ from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_analysis.ide.selection import Selection, selection
 from merrow_analysis.text import Range
 from merrow_optimizer.mutations import addition, deletion, rewiring, rewiring_heads, subgraph, substitution
-from merrow_optimizer.mutations.base import Delta, Move, Refused
+from merrow_optimizer.mutations.base import Difference, Move, Refused
 from merrow_optimizer.mutations.change import Proposal
 from merrow_optimizer.mutations.moves import MAX_NODES, OPERATORS, Choice, Proposals, draw_from, identity
 from merrow_optimizer.mutations.names import ADDITION, DELETION, REWIRING, SUBGRAPH, SUBSTITUTION
@@ -157,7 +157,7 @@ def find_step_by_step(diagram: OpenDiagram, identifier: str) -> Iterator[Move | 
             yield None
 
 
-def effect(delta: Delta) -> str:
+def effect(delta: Difference) -> str:
     """What a move does to the graph, in a few words."""
     pieces: list[str] = []
     for verb, nodes, edges in (
@@ -174,7 +174,7 @@ def effect(delta: Delta) -> str:
     return text[:1].upper() + text[1:]
 
 
-def delta_object(delta: Delta) -> dict[str, Any]:
+def delta_object(delta: Difference) -> dict[str, Any]:
     """How a graph changes as JSON: nodes as ``{id, operator}``, edges as ``{source, output, target, port}``."""
     return {
         "addedNodes": [node._asdict() for node in delta.added_nodes],

@@ -9,7 +9,8 @@ from urllib.parse import quote
 
 from lsprotocol import types
 
-from merrow_analysis.ide import markup, occurrences
+from merrow_analysis.ide import markup
+from merrow_analysis.places import occurrences
 from merrow_server.lsp.documents import OpenDiagram
 from merrow_server.lsp.run_results import NodeResult
 

@@ -8,8 +8,8 @@ from typing import Any
 from merrow_analysis.check import Analysis
 from merrow_analysis.definitions.prompts import Prompt
 from merrow_analysis.diagnostics import Severity
+from merrow_analysis.graph.instructions import prompt_of, role_of
 from merrow_analysis.graph.nodes import TypedNode
-from merrow_analysis.ide.node_text import prompt_of, role_of
 
 _NAMES_A_PROMPT = ("prompt", "role", "instruction")
 
@@ -24,7 +24,7 @@ def meaning(analysis: Analysis) -> dict[str, Any]:
 
 
 def _node(analysis: Analysis, node: TypedNode) -> tuple[Any, ...]:
-    prompt = prompt_of(analysis, node)
+    prompt = prompt_of(node, analysis.prompts)
     text = prompt.text if isinstance(prompt, Prompt) else prompt
     role = role_of(node) if text is None else None
     parameters = {

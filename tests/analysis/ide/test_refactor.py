@@ -231,7 +231,7 @@ TEXTS = st.text(
 
 
 def _yaml(text: str) -> str:
-    from merrow_analysis.ide.yaml_write import quoted
+    from merrow_analysis.edits.yaml_write import quoted
 
     return quoted(text, in_statement=True)
 
@@ -258,7 +258,7 @@ VALUES = st.one_of(TEXTS, st.booleans(), st.integers(-5, 10**6), st.floats(0, 2,
 @given(st.dictionaries(st.sampled_from(["role", "prompt", "model", "default", "seed"]), VALUES, min_size=1))
 @settings(max_examples=examples(150), deadline=None)
 def test_parameters_of_any_value_move_there_and_back(values: dict[str, object]) -> None:
-    from merrow_analysis.ide.yaml_write import word
+    from merrow_analysis.edits.yaml_write import word
 
     entries = ", ".join(f"{key}: {word(value)}" for key, value in values.items())
     text = f'{FRAME}    A["Custom<br/>"]@{{ {entries} }}\n'

@@ -150,7 +150,7 @@ def test_all_mutations_of_a_selection_are_listed(editor: Editor) -> None:
         own = safe[move["id"]]
         assert (move["title"], move["operator"]) == (own.title, own.operator)
         assert editor.edited(uri, move["edits"]) == text.replace(FLOW, own.apply(FLOW))
-        assert len(move["delta"]["addedNodes"]) == len(own.delta.added_nodes)
+        assert len(move["delta"]["addedNodes"]) == len(own.difference.added_nodes)
         assert move["effect"]
     swaps = run(editor, "merrow.mutations", {"uri": uri, "node": "A", "operator": "substitution", "most": 2})
     assert [move["operator"] for move in swaps] == ["substitution"] * 2

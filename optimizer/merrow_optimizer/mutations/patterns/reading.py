@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from merrow_analysis.check import Analysis, analyse
 from merrow_analysis.definitions.operators import OperatorSpec
 from merrow_analysis.definitions.types import ENTRY_POINT, PROBLEM, Type
+from merrow_analysis.graph.instructions import prompt_of, role_of
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
-from merrow_analysis.ide.node_text import prompt_of, role_of
 
 _KEYS = ("title", "core", "copies")
 _SIDES = (PROBLEM, ENTRY_POINT)
@@ -200,7 +200,11 @@ class _Reader:
     def _node(self, node: TypedNode) -> PatternNode:
         assert node.spec is not None  # noqa: S101 - a valid workflow's operator nodes have one
         role = role_of(node)
-        prompt = prompt_of(self.analysis, node) if role is not None or "prompt" in node.resolution.parameters else None
+        prompt = (
+            prompt_of(node, self.analysis.prompts)
+            if role is not None or "prompt" in node.resolution.parameters
+            else None
+        )
         text = prompt if isinstance(prompt, str) or prompt is None else prompt.text
         if role is not None and text is None:
             raise self._wrong(f"has no prompt `{role[1]}` for {node.id}; write it below `workflow: prompts:`")

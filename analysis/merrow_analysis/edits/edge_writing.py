@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from merrow_analysis.edits.change import GraphChange, Link, as_it_is, label_of
+from merrow_analysis.edits.labels import between_bars
+from merrow_analysis.edits.manuscript import Manuscript, Written
+from merrow_analysis.edits.replacements import CannotWriteError, Replacement
 from merrow_analysis.graph.flow import FlowEdge
 from merrow_analysis.syntax.tree import Arrow, Block, Chain, LinkStyle, Vertex
-from merrow_optimizer.mutations.base import Splice
-from merrow_optimizer.mutations.change import Change, Link
-from merrow_optimizer.mutations.manuscript import CannotWriteError, Manuscript, Written, label_text
 
 _Order = list[tuple[Link, FlowEdge | None]]
 
@@ -21,7 +22,7 @@ class EdgeEdits:
     counts edges (``linkStyle``) those of chains that stay are among them.
     """
 
-    splices: list[Splice] = field(default_factory=list)
+    replacements: list[Replacement] = field(default_factory=list)
     order: _Order = field(default_factory=list)
 
 
@@ -32,7 +33,7 @@ class _Spot(NamedTuple):
     number: int
 
 
-def write_edges(manuscript: Manuscript, change: Change) -> EdgeEdits:
+def write_edges(manuscript: Manuscript, change: GraphChange) -> EdgeEdits:
     """Edit the chains whose edges a change concerns. Raises `CannotWriteError`."""
     edits = EdgeEdits()
     touched = {manuscript.chain_of_edge[index] for index in change.edges}
@@ -41,25 +42,20 @@ def write_edges(manuscript: Manuscript, change: Change) -> EdgeEdits:
     for number in range(len(manuscript.chains)) if counted else sorted(touched):
         chain, edges = manuscript.chains[number], manuscript.edges_of_chain.get(number, [])
         if number not in touched:
-            edits.order += ((_as_it_is(edge), edge) for edge in edges)
+            edits.order += ((as_it_is(edge), edge) for edge in edges)
             continue
         done = _InPlace(manuscript, change, chain, edges).edits() or _anew(manuscript, change, chain, edges)
-        edits.splices += done.splices
+        edits.replacements += done.replacements
         edits.order += done.order
     return edits
 
 
-def _as_it_is(edge: FlowEdge) -> Link:
-    label = edge.arrow.label
-    return Link(edge.source.id, edge.target.id, None if label is None else label.text, kept=True)
-
-
-def _wanted(change: Change, edge: FlowEdge) -> tuple[Link, ...]:
+def _wanted(change: GraphChange, edge: FlowEdge) -> tuple[Link, ...]:
     put = change.edges.get(edge.index)
-    return (_as_it_is(edge),) if put is None else put
+    return (as_it_is(edge),) if put is None else put
 
 
-def _refuse_dropped_id(change: Change, edge: FlowEdge) -> None:
+def _refuse_dropped_id(change: GraphChange, edge: FlowEdge) -> None:
     name = edge.arrow.edge_id
     if name is not None and not any(link.kept for link in _wanted(change, edge)):
         raise CannotWriteError(f"The edge {edge.source.id} --> {edge.target.id} has the id {name.text} of its own.")
@@ -68,7 +64,7 @@ def _refuse_dropped_id(change: Change, edge: FlowEdge) -> None:
 class _InPlace:
     """Editing a chain by the names and labels in it, with new lines around it."""
 
-    def __init__(self, manuscript: Manuscript, change: Change, chain: Written, edges: Sequence[FlowEdge]) -> None:
+    def __init__(self, manuscript: Manuscript, change: GraphChange, chain: Written, edges: Sequence[FlowEdge]) -> None:
         self.manuscript, self.change, self.chain, self.edges = manuscript, change, chain, edges
         self.statement: Chain = chain.statement
         self.before: list[Link] = []
@@ -92,21 +88,25 @@ class _InPlace:
         order += ((link, None) for link in self.after)
         if not self._keeps_order(order):
             return None
-        splices = self._chain_splices()
-        if splices is None:
+        replacements = self._chain_replacements()
+        if replacements is None:
             return None
         lines_before = [self._line(link) for link in self.before]
         lines_after = [self._line(link) for link in self.after]
-        if len(splices) == 1 and splices[0].start <= self.chain.start and splices[0].end >= self.chain.end:
+        if (
+            len(replacements) == 1
+            and replacements[0].start <= self.chain.start
+            and replacements[0].end >= self.chain.end
+        ):
             lines = [*lines_before, *lines_after]
             self.manuscript.refuse_suppressed(self.chain)
             return EdgeEdits([self.manuscript.instead(self.chain, lines)], order)
         if lines_before:
             self.manuscript.refuse_suppressed(self.chain)
-            splices.append(self.manuscript.above(self.chain, lines_before))
+            replacements.append(self.manuscript.above(self.chain, lines_before))
         if lines_after:
-            splices.append(self.manuscript.below(self.chain, lines_after))
-        return EdgeEdits(splices, order)
+            replacements.append(self.manuscript.below(self.chain, lines_after))
+        return EdgeEdits(replacements, order)
 
     def _line(self, link: Link) -> str:
         return self.manuscript.edge_line(link.source, link.target, link.label)
@@ -121,10 +121,10 @@ class _InPlace:
                     return False
         return True
 
-    def _chain_splices(self) -> list[Splice] | None:
+    def _chain_replacements(self) -> list[Replacement] | None:
         """Edits inside the chain; one that covers it all where nothing of it stays."""
         if all(link is None for _, link in self.kept):
-            return [Splice(self.chain.start, self.chain.end, "")] if self._is_bare() else None
+            return [Replacement(self.chain.start, self.chain.end, "")] if self._is_bare() else None
         names: dict[_Spot, set[str | None]] = {}
         labels: dict[int, set[str | None]] = {}
         ends: list[tuple[FlowEdge, Link | None, _Spot, _Spot]] = []
@@ -138,7 +138,7 @@ class _InPlace:
         for _, link, source, target in ends:
             if (link is None) != (source in gone or target in gone):
                 return None
-        found: list[Splice] = []
+        found: list[Replacement] = []
         if not (self._remove(gone, found) and self._rename(names, gone, found) and self._relabel(labels, gone, found)):
             return None
         return found
@@ -148,7 +148,7 @@ class _InPlace:
 
     def _spots(self) -> Iterator[tuple[int, _Spot, _Spot]]:
         """The arrow and both ends of each edge, in the order of the edges."""
-        flow = self.manuscript.subject.flow
+        flow = self.manuscript.flow
         groups = self.statement.groups
         for number in range(len(self.statement.arrows)):
             for i, source in enumerate(groups[number]):
@@ -156,7 +156,7 @@ class _InPlace:
                     if source.name.text in flow.nodes and target.name.text in flow.nodes:
                         yield number, _Spot(number, i), _Spot(number + 1, j)
 
-    def _remove(self, gone: set[_Spot], found: list[Splice]) -> bool:
+    def _remove(self, gone: set[_Spot], found: list[Replacement]) -> bool:
         """Take nodes out of groups, and whole groups off the ends."""
         groups = self.statement.groups
         first, last = 0, len(groups) - 1
@@ -171,12 +171,12 @@ class _InPlace:
         if first > 0:
             if not all(_is_bare(vertex) for group in groups[:first] for vertex in group):
                 return False
-            found.append(Splice(self.chain.start, offset(block, groups[first][0].span[0]), ""))
+            found.append(Replacement(self.chain.start, offset(block, groups[first][0].span[0]), ""))
         if last < len(groups) - 1:
             if not all(_is_bare(vertex) for group in groups[last + 1 :] for vertex in group):
                 return False
             end = self.manuscript.vertex_end(groups[last][-1])
-            found.append(Splice(offset(block, end), self.chain.end, ""))
+            found.append(Replacement(offset(block, end), self.chain.end, ""))
         for group in range(first, last + 1):
             out = [number for number in range(len(groups[group])) if _Spot(group, number) in gone]
             if len(out) == len(groups[group]) or not all(_is_bare(groups[group][number]) for number in out):
@@ -186,13 +186,13 @@ class _InPlace:
                 vertex = groups[group][number]
                 if number < stay[0]:
                     end = groups[group][number + 1].span[0]
-                    found.append(Splice(offset(block, vertex.span[0]), offset(block, end), ""))
+                    found.append(Replacement(offset(block, vertex.span[0]), offset(block, end), ""))
                 else:
                     start = self.manuscript.vertex_end(groups[group][number - 1])
-                    found.append(Splice(offset(block, start), offset(block, vertex.span[1]), ""))
+                    found.append(Replacement(offset(block, start), offset(block, vertex.span[1]), ""))
         return True
 
-    def _rename(self, names: dict[_Spot, set[str | None]], gone: set[_Spot], found: list[Splice]) -> bool:
+    def _rename(self, names: dict[_Spot, set[str | None]], gone: set[_Spot], found: list[Replacement]) -> bool:
         for spot, wanted in sorted(names.items()):
             if spot in gone:
                 continue
@@ -207,10 +207,10 @@ class _InPlace:
                 return False
             offset = self.manuscript.offset
             start, end = vertex.name.span
-            found.append(Splice(offset(self.chain.block, start), offset(self.chain.block, end), name))
+            found.append(Replacement(offset(self.chain.block, start), offset(self.chain.block, end), name))
         return True
 
-    def _relabel(self, labels: dict[int, set[str | None]], gone: set[_Spot], found: list[Splice]) -> bool:
+    def _relabel(self, labels: dict[int, set[str | None]], gone: set[_Spot], found: list[Replacement]) -> bool:
         for number, wanted in sorted(labels.items()):
             arrow = self.statement.arrows[number]
             written = None if arrow.label is None else arrow.label.text
@@ -222,27 +222,27 @@ class _InPlace:
             # The space around the arrow is written with it; so it must not touch a node that is taken out.
             if any(spot in gone for spot in (_Spot(number, len(groups[number]) - 1), _Spot(number + 1, 0))):
                 return False
-            splice = self._label_splice(arrow, groups[number][-1], groups[number + 1][0], wanted.pop())
-            if splice is None:
+            replacement = self._label_replacement(arrow, groups[number][-1], groups[number + 1][0], wanted.pop())
+            if replacement is None:
                 return False
-            found.append(splice)
+            found.append(replacement)
         return True
 
-    def _label_splice(self, arrow: Arrow, source: Vertex, target: Vertex, label: str | None) -> Splice | None:
+    def _label_replacement(self, arrow: Arrow, source: Vertex, target: Vertex, label: str | None) -> Replacement | None:
         offset, block = self.manuscript.offset, self.chain.block
         if arrow.label is not None and label is not None:
             start, end = arrow.label.span
             inside = block.text[start:end]
             at = inside.find(arrow.label.text)
-            if at == -1 or label_text(label) != label:
+            if at == -1 or between_bars(label) != label:
                 return None
-            return Splice(offset(block, start + at), offset(block, start + at + len(arrow.label.text)), label)
+            return Replacement(offset(block, start + at), offset(block, start + at + len(arrow.label.text)), label)
         if arrow.edge_id is not None or arrow.stroke != "normal" or arrow.type != "arrow_point":
             return None
         style = self.manuscript.plain_style if label is None else self.manuscript.labelled_style
         start, end = self.manuscript.vertex_end(source), target.span[0]
-        return Splice(
-            offset(block, start), offset(block, end), style.text("", "", None if label is None else label_text(label))
+        return Replacement(
+            offset(block, start), offset(block, end), style.text("", "", None if label is None else between_bars(label))
         )
 
 
@@ -250,7 +250,7 @@ def _is_bare(vertex: Vertex) -> bool:
     return vertex.shape is None and vertex.metadata is None and not vertex.classes
 
 
-def _anew(manuscript: Manuscript, change: Change, chain: Written, edges: Sequence[FlowEdge]) -> EdgeEdits:
+def _anew(manuscript: Manuscript, change: GraphChange, chain: Written, edges: Sequence[FlowEdge]) -> EdgeEdits:
     """Write a chain anew, edge by edge in their order; what its nodes declare is said where each is named first.
 
     Edges of the old chain that follow on each other stay chains.
@@ -280,7 +280,7 @@ def _anew(manuscript: Manuscript, change: Change, chain: Written, edges: Sequenc
             follows = link.kept and link.source == open_end and link.source not in declared
             source = "" if follows else said(link.source)
             target = said(link.target) if link.target != link.source else link.target
-            if link.kept and link.label == _as_it_is(edge).label:
+            if link.kept and link.label == label_of(edge):
                 line = f"{source}{_between(manuscript, edge, chain.block)}{target}"
             else:
                 line = manuscript.edge_line(source, target, link.label)

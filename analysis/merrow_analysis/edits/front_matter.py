@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import fields
 
-from merrow_analysis.check import Analysis
 from merrow_analysis.definitions.front_matter import FrontMatterDoc
 from merrow_analysis.definitions.settings import WorkflowSettings, read_settings
-from merrow_analysis.ide.yaml_write import block_text, quoted, word
-from merrow_analysis.syntax.parser import parse_diagram
+from merrow_analysis.edits.replacements import CannotWriteError
+from merrow_analysis.edits.yaml_write import block_text, quoted, word
+from merrow_analysis.syntax.parser import Diagram, parse_diagram
 from merrow_analysis.syntax.tree import Block, FrontMatter
-from merrow_analysis.text import Position, Range, TextEdit, apply_edits
+from merrow_analysis.text import Position, Range, TextEdit, apply_edits, with_line_ending
 
 _TOP = Range(Position(0, 0), Position(0, 0))
 _STEP = "  "
+_BODY = "flowchart TD\n"
+"""What a front matter needs below it to be read by itself."""
 
 
-def add_prompt(analysis: Analysis, name: str, text: str) -> TextEdit | None:
+def add_prompt(diagram: Diagram, name: str, text: str) -> TextEdit | None:
     """The edit that gives the workflow a prompt; None where the front matter has no place for it."""
-    front = analysis.diagram.front_matter
+    front = diagram.front_matter
     if front is None:
         return next((edit for edit in _new_front_matter(name, text) if _gives(edit, "", name, text)), None)
     matter, block = front
@@ -33,9 +35,9 @@ def add_prompt(analysis: Analysis, name: str, text: str) -> TextEdit | None:
     return None
 
 
-def remove_prompt(analysis: Analysis, name: str) -> TextEdit | None:
+def remove_prompt(diagram: Diagram, name: str) -> TextEdit | None:
     """The edit that takes a prompt out of the front matter; None where it can't be cut out."""
-    front = analysis.diagram.front_matter
+    front = diagram.front_matter
     if front is None:
         return None
     matter, block = front
@@ -49,6 +51,37 @@ def remove_prompt(analysis: Analysis, name: str) -> TextEdit | None:
         if _reads_as(edit, block, before, wanted):
             return edit
     return None
+
+
+Prompts = Iterable[tuple[str, str]]
+"""Prompts by their names."""
+
+
+def gain_prompt(diagram: Diagram, name: str, text: str) -> TextEdit:
+    """As `add_prompt`. Raises `CannotWriteError` where there is no place for the prompt."""
+    edit = add_prompt(diagram, name, text)
+    if edit is None:
+        raise CannotWriteError(f"The prompt {name} can't be written into the front matter.")
+    return edit
+
+
+def lose_prompt(diagram: Diagram, name: str) -> TextEdit:
+    """As `remove_prompt`. Raises `CannotWriteError` where the prompt can't be cut out."""
+    edit = remove_prompt(diagram, name)
+    if edit is None:
+        raise CannotWriteError(f"The prompt {name} can't be taken out of the front matter.")
+    return edit
+
+
+def exchange_prompts(front: str, gained: Prompts, lost: Iterable[str], eol: str = "\n") -> str:
+    """The text of a front matter, fences and all, with more prompts and without others. Raises `CannotWriteError`."""
+    # What comes goes first: a front matter without any prompt would lose the place for them.
+    for name, text in gained:
+        edit = gain_prompt(parse_diagram(front + _BODY), name, text)
+        front = apply_edits(front, [with_line_ending(edit, eol)])
+    for name in lost:
+        front = apply_edits(front, [lose_prompt(parse_diagram(front + _BODY), name)])
+    return front
 
 
 def _texts(text: str, indent: str) -> Iterator[str]:
@@ -169,19 +202,26 @@ def _removals(matter: FrontMatter, block: Block, document: FrontMatterDoc, path:
     places = document.places(*path)
     if places is None:
         return
-    source, shift = block.text, matter.body_span[0]
-    begin, end = shift + places[0][0], shift + max(places[0][1], places[1][1])
+    shift = matter.body_span[0]
+    yield from entry_removals(block, shift + places[0][0], shift + max(places[0][1], places[1][1]))
+
+
+def entry_removals(block: Block, begin: int, end: int) -> Iterator[TextEdit]:
+    """Edits that may take an entry out of a mapping, the likeliest first; which of them does, only reading can tell."""
+    source = block.text
     line_start = source.rfind("\n", 0, begin) + 1
-    if not source[line_start:begin].strip():
-        line_end = source.find("\n", max(begin, end - 1))
-        if source[max(begin, end - 1) : end] == "\n":
-            line_end = end - 1
-        if line_end != -1:
-            yield TextEdit(Range(block.position(line_start), block.position(line_end + 1)), "")
-    yield from cut_from_brackets(block, begin, end)
+    line_end = source.find("\n", max(begin, end - 1))
+    if not source[line_start:begin].strip() and line_end != -1 and _ends_entry(source[end:line_end]):
+        yield TextEdit(Range(block.position(line_start), block.position(line_end + 1)), "")
+    yield from _cut_from_brackets(block, begin, end)
 
 
-def cut_from_brackets(block: Block, begin: int, end: int) -> Iterator[TextEdit]:
+def _ends_entry(rest: str) -> bool:
+    """Whether the rest of an entry's last line says nothing."""
+    return rest.strip() in ("", ",") or rest.lstrip().startswith("#")
+
+
+def _cut_from_brackets(block: Block, begin: int, end: int) -> Iterator[TextEdit]:
     """Edits that take an entry between commas out of a mapping in brackets."""
     source = block.text
     after = end

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from difflib import SequenceMatcher
 
-from merrow_analysis.text import Position, Range, TextEdit, split_lines
+from merrow_analysis.text import Position, Range, TextEdit, equal_ends, split_lines
 
 _MOST_LINES = 20_000
 """Beyond so many differing lines one edit replaces them all; comparing them would take too long."""
@@ -13,13 +14,7 @@ _MOST_LINES = 20_000
 def line_edits(old: str, new: str) -> list[TextEdit]:
     """Edits that make ``new`` of ``old``: the lines that are equal in both are left alone."""
     before, after = split_lines(old), split_lines(new)
-    shared = min(len(before), len(after))
-    front = 0
-    while front < shared and before[front] == after[front]:
-        front += 1
-    back = 0
-    while back < shared - front and before[-1 - back] == after[-1 - back]:
-        back += 1
+    front, back = equal_ends(before, after)
     old_middle, new_middle = before[front : len(before) - back], after[front : len(after) - back]
     if not old_middle and not new_middle:
         return []
@@ -32,5 +27,13 @@ def line_edits(old: str, new: str) -> list[TextEdit]:
     ]
 
 
-def _edit(first: int, last: int, lines: list[str]) -> TextEdit:
+def single_edit(old: Sequence[str], new: Sequence[str]) -> TextEdit | None:
+    """One edit of whole lines that makes the text of lines ``new`` of that of ``old``; None where they are equal."""
+    front, back = equal_ends(old, new)
+    if front == len(old) == len(new):
+        return None
+    return _edit(front, len(old) - back, new[front : len(new) - back])
+
+
+def _edit(first: int, last: int, lines: Sequence[str]) -> TextEdit:
     return TextEdit(Range(Position(first, 0), Position(last, 0)), "".join(lines))

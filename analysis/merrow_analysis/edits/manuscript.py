@@ -10,8 +10,15 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from merrow_analysis.definitions.operators import OperatorSpec
+from merrow_analysis.definitions.settings import read_settings
+from merrow_analysis.edits.change import GraphChange
+from merrow_analysis.edits.labels import between_bars
+from merrow_analysis.edits.replacements import CannotWriteError, Places, Replacement
 from merrow_analysis.graph.flow import FlowEdge, FlowNode
+from merrow_analysis.graph.instructions import role_of
+from merrow_analysis.graph.nodes import TypedGraph
 from merrow_analysis.suppressions import has_suppression
+from merrow_analysis.syntax.parser import Diagram
 from merrow_analysis.syntax.tree import (
     Block,
     Chain,
@@ -23,19 +30,12 @@ from merrow_analysis.syntax.tree import (
     Statement,
     Vertex,
 )
-from merrow_optimizer.mutations.base import Splice
-from merrow_optimizer.mutations.subject import Subject
 
 _TAIL = re.compile(r"[ \t]*(;?)[ \t]*(?=[\r\n]|\Z)")
 _MORE = re.compile(r"[ \t]*;[ \t]*")
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _INDENT = re.compile(r"[ \t]*")
 _BARS = re.compile(r"\|[^|]*\|\s*\Z", re.DOTALL)
-_PLAIN_LABEL = re.compile(r"[A-Za-z0-9_ .-]+(?::[A-Za-z0-9_ .-]*)?")
-
-
-class CannotWriteError(ValueError):
-    """A change that would disturb what the text says about something else; the message is a sentence."""
 
 
 class Written(NamedTuple):
@@ -62,13 +62,13 @@ class ArrowStyle:
 
 
 class Manuscript:
-    """The text of a subject: places, and habits as far as new lines follow them."""
+    """A workflow's text: places, and habits as far as new lines follow them. What is asked for once is kept."""
 
-    def __init__(self, subject: Subject) -> None:
-        self.subject = subject
-        self.text = subject.text
-        self.places = subject.places
-        self.blocks = subject.analysis.diagram.blocks
+    def __init__(self, diagram: Diagram, graph: TypedGraph) -> None:
+        self.diagram, self.graph, self.flow = diagram, graph, graph.flow
+        self.blocks = diagram.blocks
+        self.text = "".join(block.text for block in self.blocks)
+        self.places = Places(self.text)
 
     # Places
 
@@ -110,13 +110,13 @@ class Manuscript:
             for number, chain in enumerate(self.chains)
             for arrow in chain.statement.arrows
         }
-        return {edge.index: by_arrow[id(edge.block), id(edge.arrow)] for edge in self.subject.flow.edges}
+        return {edge.index: by_arrow[id(edge.block), id(edge.arrow)] for edge in self.flow.edges}
 
     @cached_property
     def edges_of_chain(self) -> dict[int, list[FlowEdge]]:
         """The edges that a chain makes, in order, by its number."""
         found: dict[int, list[FlowEdge]] = {}
-        for edge in self.subject.flow.edges:
+        for edge in self.flow.edges:
             found.setdefault(self.chain_of_edge[edge.index], []).append(edge)
         return found
 
@@ -171,35 +171,35 @@ class Manuscript:
         )
         return min(found, key=lambda indent: (-found[indent], indent)) if found else "    "
 
-    def above(self, place: Written, lines: list[str]) -> Splice:
+    def above(self, place: Written, lines: list[str]) -> Replacement:
         """The edit that puts lines before a statement."""
         indent, semicolon = self.indent(place.start), self._semicolon(place)
-        return Splice(place.start, place.start, "".join(f"{line}{semicolon}{self.eol}{indent}" for line in lines))
+        return Replacement(place.start, place.start, "".join(f"{line}{semicolon}{self.eol}{indent}" for line in lines))
 
-    def below(self, place: Written, lines: list[str]) -> Splice:
+    def below(self, place: Written, lines: list[str]) -> Replacement:
         """The edit that puts lines after a statement."""
         indent, semicolon = self.indent(place.start), self._semicolon(place)
         tail = _TAIL.match(self.text, place.end)
         at = place.end if tail is None else tail.end()
-        return Splice(at, at, "".join(f"{self.eol}{indent}{line}{semicolon}" for line in lines))
+        return Replacement(at, at, "".join(f"{self.eol}{indent}{line}{semicolon}" for line in lines))
 
-    def instead(self, place: Written, lines: list[str]) -> Splice:
+    def instead(self, place: Written, lines: list[str]) -> Replacement:
         """The edit that writes lines in place of a statement, or takes it out with its line where there are none."""
         if not lines:
             return self.without(place)
         indent, semicolon = self.indent(place.start), self._semicolon(place)
-        return Splice(place.start, place.end, f"{semicolon}{self.eol}{indent}".join(lines))
+        return Replacement(place.start, place.end, f"{semicolon}{self.eol}{indent}".join(lines))
 
-    def without(self, place: Written) -> Splice:
+    def without(self, place: Written) -> Replacement:
         """The edit that takes a statement out; its line, too, where it has that to itself."""
         self.refuse_suppressed(place)
         start = self.line_start(place.start)
         tail = _TAIL.match(self.text, place.end)
         if tail is not None and not self.text[start : place.start].strip(" \t"):
             end = _LINE_END.match(self.text, tail.end())
-            return Splice(start, tail.end() if end is None else end.end(), "")
+            return Replacement(start, tail.end() if end is None else end.end(), "")
         more = _MORE.match(self.text, place.end)
-        return Splice(place.start, place.end if more is None else more.end(), "")
+        return Replacement(place.start, place.end if more is None else more.end(), "")
 
     def _semicolon(self, place: Written) -> str:
         tail = _TAIL.match(self.text, place.end)
@@ -266,13 +266,13 @@ class Manuscript:
         """A new edge as a statement."""
         if label is None:
             return self.plain_style.text(source, target, None)
-        return self.labelled_style.text(source, target, label_text(label))
+        return self.labelled_style.text(source, target, between_bars(label))
 
     # Nodes and classes
 
     @cached_property
     def operator_nodes(self) -> list[FlowNode]:
-        return [node.flow for node in self.subject.typed.nodes if node.spec is not None]
+        return [node.flow for node in self.graph.nodes if node.spec is not None]
 
     def _most(self, says: Callable[[FlowNode], bool], otherwise: bool) -> bool:
         answers = [says(node) for node in self.operator_nodes]
@@ -283,7 +283,10 @@ class Manuscript:
     @cached_property
     def by_metadata(self) -> bool:
         """Whether the file says operators in metadata rather than in labels."""
-        return self._most(lambda node: node.label is None or _says_op(self.subject, node), otherwise=False)
+        return self._most(lambda node: node.label is None or self._says_op(node), otherwise=False)
+
+    def _says_op(self, node: FlowNode) -> bool:
+        return any(claim.place == "op" for claim in self.graph.by_id[node.id].resolution.claims)
 
     @cached_property
     def uses_classes(self) -> bool:
@@ -298,7 +301,7 @@ class Manuscript:
 
     def operator_class(self, node: FlowNode) -> str | None:
         """The class of a node that names its operator."""
-        resolution = self.subject.typed.by_id[node.id].resolution
+        resolution = self.graph.by_id[node.id].resolution
         claim = next((claim for claim in resolution.claims if claim.place == "class"), None)
         return None if claim is None else claim.word
 
@@ -306,7 +309,7 @@ class Manuscript:
     def _class_names(self) -> dict[str, str]:
         """Classes as the file spells them first, by their folded names."""
         found: dict[str, str] = {}
-        for name in self.subject.flow.class_defs:
+        for name in self.flow.class_defs:
             found.setdefault(name.casefold(), name)
         for node in self.operator_nodes:
             for use in node.classes:
@@ -336,21 +339,31 @@ class Manuscript:
     @property
     def header(self) -> Written:
         """The first line of the flowchart."""
-        header = self.subject.analysis.diagram.header
+        header = self.diagram.header
         if header is None:
             raise CannotWriteError("The text has no flowchart yet.")
         statement: Header = header[0]
         return self.written(statement, header[1])
 
+    # Prompts
 
-def _says_op(subject: Subject, node: FlowNode) -> bool:
-    return any(claim.place == "op" for claim in subject.typed.by_id[node.id].resolution.claims)
+    @cached_property
+    def prompts(self) -> list[str]:
+        """The names of the prompts that the front matter has."""
+        front = self.diagram.front_matter
+        return [] if front is None else list(read_settings(front[0].body, front[0].indent).prompts)
 
+    @cached_property
+    def _roles(self) -> Counter[str]:
+        """How many nodes have each role, casefolded."""
+        return Counter(role[1].casefold() for node in self.graph.nodes if (role := role_of(node)) is not None)
 
-def label_text(label: str) -> str:
-    """A label as it stands between bars."""
-    if _PLAIN_LABEL.fullmatch(label) and label.strip() == label:
-        return label
-    if '"' in label:
-        raise CannotWriteError(f"The label {label} can't be written between bars.")
-    return f'"{label}"'
+    def lost_prompts(self, change: GraphChange) -> tuple[str, ...]:
+        """The prompts of the front matter that no node has the role of after a change, though one has it before."""
+        if not (change.removed or change.substituted) or not self.prompts:
+            return ()
+        roles = [role_of(self.graph.by_id[name]) for name in (*change.removed, *change.substituted)]
+        gone = Counter(role[1].casefold() for role in roles if role is not None)
+        come = {new.role_named for new in change.written}
+        lost = {role for role, count in gone.items() if self._roles[role] == count and role not in come}
+        return tuple(name for name in self.prompts if name.strip().casefold() in lost)

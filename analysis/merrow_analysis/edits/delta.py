@@ -1,57 +1,55 @@
-"""The graph that a change leads to: the change as a delta, with nodes and edges as if they were written."""
+"""A change of a flowchart as the `Delta` of its records, with nodes and edges as if they were written."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
 
+from merrow_analysis.edits.change import GraphChange, Link, NewNode, label_of
 from merrow_analysis.graph.flow import Flow
 from merrow_analysis.graph.nodes import TypedGraph
-from merrow_analysis.graph.records import Delta, EdgeRecord, MentionRecord, NodeRecord, Splice
+from merrow_analysis.graph.records import Chart, Delta, EdgeRecord, MentionRecord, NodeRecord, Splice
 from merrow_analysis.syntax.tree import Arrow, Block, Label, Metadata, Name, Vertex
-
-if TYPE_CHECKING:
-    from merrow_optimizer.mutations.change import Change, Link, NewNode
 
 _NOWHERE = (0, 0)
 
 
-def graph_after(change: Change) -> TypedGraph:
+def graph_after(change: GraphChange, typed: TypedGraph) -> TypedGraph:
     """The typed graph that follows from a change, worked out only where the change reaches."""
-    subject = change.subject
-    flow, typed = subject.flow, subject.typed
-    core = typed.core.infer(_delta(change))
+    flow = typed.flow
+    core = typed.core.infer(delta_of(change, flow.chart))
     return typed.after(Flow(core.chart, flow.scenery, flow.moved, flow.last_block), core)
 
 
-def _delta(change: Change) -> Delta:
-    written = [*change.added, *change.substituted.values()]
+def delta_of(change: GraphChange, chart: Chart) -> Delta:
+    """The way from a chart to what a change makes of it. Made-up records have lines below zero, each its own, which tell
+    their findings from others.
+    """
+    written = change.written
     records = {node.id: _record(node, -number) for number, node in enumerate(written, 1)}
     nodes: dict[str, NodeRecord | None] = dict.fromkeys(sorted(change.removed))
     nodes.update((name, records[name]) for name in change.substituted)
-    before = _places(change)
+    before = _places(change, chart)
     nodes.update((name, records[name]) for name in before)
     line = -len(written)
-    edges = change.subject.flow.chart.edges
     splices = []
     for index in sorted(change.edges):
         put = []
         for link in change.edges[index]:
             line -= 1
-            put.append(_edge(link, edges[index] if link.kept else None, line))
+            put.append(_edge(link, chart.edges[index] if link.kept else None, line))
         splices.append(Splice(index, 1, put))
     return Delta(nodes, before, splices)
 
 
-def _places(change: Change) -> dict[str, str | None]:
-    """Before which node each new one comes: behind the one that it is written beside, in the order of the proposal."""
+def _places(change: GraphChange, chart: Chart) -> dict[str, str | None]:
+    """Before which node each new one comes: behind the one that it is written beside, in the order of the change."""
     if not change.added:
         return {}
     beside: dict[str, list[NewNode]] = {}
     for new in change.added:
         beside.setdefault(new.beside, []).append(new)
-    following = change.subject.following
+    following = chart.following
     found: dict[str, str | None] = {}
     for name in [name for name in beside if name in following]:
         place = following[name]
@@ -85,12 +83,10 @@ def _record(new: NewNode, line: int) -> NodeRecord:
 
 def _edge(link: Link, kept: EdgeRecord | None, line: int) -> EdgeRecord:
     """An edge as if it were written; ``kept`` is the one whose arrow it keeps."""
-    if kept is not None:
-        label = None if kept.arrow.label is None else kept.arrow.label.text
-        if label == link.label:
-            if (kept.source, kept.target) == (link.source, link.target):
-                return kept
-            return EdgeRecord(link.source, link.target, kept.arrow, kept.block, kept.source_vertex, kept.target_vertex)
+    if kept is not None and label_of(kept) == link.label:
+        if (kept.source, kept.target) == (link.source, link.target):
+            return kept
+        return EdgeRecord(link.source, link.target, kept.arrow, kept.block, kept.source_vertex, kept.target_vertex)
     written = None if link.label is None else Label(link.label, "text", _NOWHERE)
     stroke = "normal" if kept is None else kept.arrow.stroke
     arrow = Arrow("arrow_point", stroke, 1, written, None, _NOWHERE)

@@ -12,7 +12,7 @@ from merrow_analysis.graph.flow import Mention
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_analysis.syntax.parser import parse_diagram
 from merrow_analysis.syntax.tree import Block, Chain, Metadata, Span, Vertex
-from merrow_analysis.text import Range, TextEdit
+from merrow_analysis.text import Range, TextEdit, equal_ends
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,13 +108,7 @@ def _edit_body(metadata: Metadata, block: Block, body: str) -> TextEdit:
 
 def _trimmed(block: Block, span: Span, old: str, new: str) -> TextEdit:
     """The edit that makes ``new`` of ``old``, without what both begin and end with."""
-    shared = min(len(old), len(new))
-    front = 0
-    while front < shared and old[front] == new[front]:
-        front += 1
-    back = 0
-    while back < shared - front and old[-1 - back] == new[-1 - back]:
-        back += 1
+    front, back = equal_ends(old, new)
     place = Range(block.position(span[0] + front), block.position(span[1] - back))
     return TextEdit(place, new[front : len(new) - back])
 

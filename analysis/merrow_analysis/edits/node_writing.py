@@ -6,25 +6,24 @@ import re
 
 from merrow_analysis.definitions.operators import OperatorSpec
 from merrow_analysis.definitions.parameters import LabelParts
+from merrow_analysis.edits.change import GraphChange, NewNode
+from merrow_analysis.edits.manuscript import Manuscript, Written
+from merrow_analysis.edits.replacements import CannotWriteError, Replacement
+from merrow_analysis.edits.yaml_write import quoted, word
 from merrow_analysis.graph.flow import FlowNode
-from merrow_analysis.ide.yaml_write import quoted, word
-from merrow_analysis.rules.node_places import label_range, metadata_key_range, metadata_value_range
+from merrow_analysis.places.node_places import label_range, metadata_key_range, metadata_value_range
 from merrow_analysis.syntax.tree import Chain, ClassAssign, Click, Name, Style
 from merrow_analysis.text import Range
-from merrow_optimizer.mutations.base import Splice
-from merrow_optimizer.mutations.change import Change, NewNode
-from merrow_optimizer.mutations.manuscript import CannotWriteError, Manuscript, Written
 
 _LABEL_VALUE = re.compile(r"[A-Za-z0-9_.-]+")
-_CLASS_DEF = re.compile(r"classDef[ \t]+\S+[ \t]+(.*)", re.DOTALL)
 
 
 # New nodes
 
 
-def write_added(manuscript: Manuscript, change: Change) -> list[Splice]:
+def write_added(manuscript: Manuscript, change: GraphChange) -> list[Replacement]:
     """Declare the nodes that come, each beside the one it is said to stand by, and give them their classes."""
-    found: list[Splice] = []
+    found: list[Replacement] = []
     anchors = {new.id: _anchor(manuscript, change, new) for new in change.added}
     below: dict[int, tuple[Written, list[str]]] = {}
     for new in change.added:
@@ -35,7 +34,7 @@ def write_added(manuscript: Manuscript, change: Change) -> list[Splice]:
     return [*found, *_classes(manuscript, change, anchors)]
 
 
-def _anchor(manuscript: Manuscript, change: Change, new: NewNode) -> Written:
+def _anchor(manuscript: Manuscript, change: GraphChange, new: NewNode) -> Written:
     """The statement that a new declaration follows: the declaration it stands beside, else the last one, else the
     first line.
     """
@@ -43,7 +42,7 @@ def _anchor(manuscript: Manuscript, change: Change, new: NewNode) -> Written:
     beside = new.beside
     while beside in by_id:
         beside = by_id[beside].beside
-    node = manuscript.subject.flow.nodes.get(beside)
+    node = manuscript.flow.nodes.get(beside)
     place = manuscript.declaration(node) if node is not None and beside not in change.removed else None
     if place is not None:
         return place
@@ -92,10 +91,10 @@ def _by_statement(manuscript: Manuscript, anchor: Written) -> bool:
     return manuscript.last(ClassAssign, after=anchor.end) is not None
 
 
-def _classes(manuscript: Manuscript, change: Change, anchors: dict[str, Written]) -> list[Splice]:
+def _classes(manuscript: Manuscript, change: GraphChange, anchors: dict[str, Written]) -> list[Replacement]:
     if not manuscript.uses_classes:
         return []
-    found: list[Splice] = []
+    found: list[Replacement] = []
     lines: dict[int, tuple[Written, list[str]]] = {}
     for new in change.added:
         anchor = anchors[new.id]
@@ -116,16 +115,16 @@ def _class_place(manuscript: Manuscript, new: NewNode, anchor: Written) -> Writt
     return last
 
 
-def write_definitions(manuscript: Manuscript, change: Change) -> list[Splice]:
+def write_definitions(manuscript: Manuscript, change: GraphChange) -> list[Replacement]:
     """Define the classes that new operators bring, in the style of the published files."""
     specs: dict[str, OperatorSpec] = {}
     if manuscript.uses_classes:
         specs.update((manuscript.class_name(new.spec), new.spec) for new in change.added)
     for name, new in change.substituted.items():
-        node = manuscript.subject.flow.nodes[name]
+        node = manuscript.flow.nodes[name]
         if manuscript.operator_class(node) is not None:
             specs[manuscript.class_name(new.spec)] = new.spec
-    missing = [name for name in specs if name not in manuscript.subject.flow.class_defs]
+    missing = [name for name in specs if name not in manuscript.flow.class_defs]
     if not missing:
         return []
     if manuscript.class_definitions:
@@ -155,11 +154,11 @@ def _look(manuscript: Manuscript, spec: OperatorSpec) -> str:
 # Nodes that go
 
 
-def write_removed(manuscript: Manuscript, change: Change) -> list[Splice]:
+def write_removed(manuscript: Manuscript, change: GraphChange) -> list[Replacement]:
     """Take out what declares, styles or classes the nodes that go; their edges are `edge_writing`'s."""
-    found: list[Splice] = []
+    found: list[Replacement] = []
     for name in sorted(change.removed):
-        node = manuscript.subject.flow.nodes[name]
+        node = manuscript.flow.nodes[name]
         _refuse_links(manuscript, node)
     if not change.removed:
         return found
@@ -179,7 +178,7 @@ def _refuse_links(manuscript: Manuscript, node: FlowNode) -> None:
             raise CannotWriteError(f"{node.id} has a link or a call of its own (`click`).")
 
 
-def _without_vertices(manuscript: Manuscript, place: Written, gone: frozenset[str]) -> list[Splice]:
+def _without_vertices(manuscript: Manuscript, place: Written, gone: frozenset[str]) -> list[Replacement]:
     statement: Chain = place.statement
     group = statement.groups[0]
     stay = [vertex for vertex in group if vertex.name.text not in gone]
@@ -198,7 +197,7 @@ def _without_vertices(manuscript: Manuscript, place: Written, gone: frozenset[st
 
 def _without_names(
     manuscript: Manuscript, place: Written, names: tuple[Name, ...], gone: frozenset[str]
-) -> list[Splice]:
+) -> list[Replacement]:
     out = [name.text in gone for name in names]
     if not any(out):
         return []
@@ -207,9 +206,9 @@ def _without_names(
     return _cut(manuscript, place, [name.span for name in names], out)
 
 
-def _cut(manuscript: Manuscript, place: Written, spans: list[tuple[int, int]], out: list[bool]) -> list[Splice]:
+def _cut(manuscript: Manuscript, place: Written, spans: list[tuple[int, int]], out: list[bool]) -> list[Replacement]:
     """Take entries out of a list, each with the separator before it, the first ones with the one after."""
-    found: list[Splice] = []
+    found: list[Replacement] = []
     first = out.index(False)
     for number, gone in enumerate(out):
         if not gone:
@@ -218,24 +217,24 @@ def _cut(manuscript: Manuscript, place: Written, spans: list[tuple[int, int]], o
             start, end = spans[number][0], spans[number + 1][0]
         else:
             start, end = spans[number - 1][1], spans[number][1]
-        found.append(Splice(manuscript.offset(place.block, start), manuscript.offset(place.block, end), ""))
+        found.append(Replacement(manuscript.offset(place.block, start), manuscript.offset(place.block, end), ""))
     return found
 
 
 # Nodes with another operator
 
 
-def write_substituted(manuscript: Manuscript, change: Change) -> list[Splice]:
+def write_substituted(manuscript: Manuscript, change: GraphChange) -> list[Replacement]:
     """Name the new operator wherever a node named its old one, and take out parameters that it hasn't."""
-    found: list[Splice] = []
+    found: list[Replacement] = []
     for name, new in change.substituted.items():
-        found += _substitute(manuscript, manuscript.subject.flow.nodes[name], new)
+        found += _substitute(manuscript, manuscript.flow.nodes[name], new)
     return found
 
 
-def _substitute(manuscript: Manuscript, node: FlowNode, new: NewNode) -> list[Splice]:
-    resolution = manuscript.subject.typed.by_id[node.id].resolution
-    found: list[Splice] = []
+def _substitute(manuscript: Manuscript, node: FlowNode, new: NewNode) -> list[Replacement]:
+    resolution = manuscript.graph.by_id[node.id].resolution
+    found: list[Replacement] = []
     for claim in resolution.claims:
         if claim.place == "op":
             metadata, block = node.metadata[claim.index]
@@ -250,9 +249,9 @@ def _substitute(manuscript: Manuscript, node: FlowNode, new: NewNode) -> list[Sp
     return [*found, *_parameters(manuscript, node, new), *_new_parameters(manuscript, node, new)]
 
 
-def _new_parameters(manuscript: Manuscript, node: FlowNode, new: NewNode) -> list[Splice]:
+def _new_parameters(manuscript: Manuscript, node: FlowNode, new: NewNode) -> list[Replacement]:
     """What the new operator says that the old one didn't, in metadata below the declaration."""
-    resolution = manuscript.subject.typed.by_id[node.id].resolution
+    resolution = manuscript.graph.by_id[node.id].resolution
     old = resolution.spec
     instruction = None if old is None else old.instruction_key
     said = {"op", *resolution.parameters}
@@ -267,34 +266,34 @@ def _new_parameters(manuscript: Manuscript, node: FlowNode, new: NewNode) -> lis
     return [manuscript.below(place, [f"{node.id}@{{ {', '.join(_pairs(values))} }}"])]
 
 
-def _replace(manuscript: Manuscript, place: Range, text: str, before: str) -> Splice:
+def _replace(manuscript: Manuscript, place: Range, text: str, before: str) -> Replacement:
     """The edit of a name that must stand where it is said to; in quotes or not."""
     start, end = manuscript.places.offset(place.start), manuscript.places.offset(place.end)
     written = manuscript.text[start:end]
     at = written.find(before)
     if at == -1 or written.strip("\"' ") != before:
         raise CannotWriteError(f"`{before}` does not stand in the text as it is read.")
-    return Splice(start + at, start + at + len(before), text)
+    return Replacement(start + at, start + at + len(before), text)
 
 
-def _class_of(manuscript: Manuscript, node: FlowNode, index: int, class_name: str) -> list[Splice]:
+def _class_of(manuscript: Manuscript, node: FlowNode, index: int, class_name: str) -> list[Replacement]:
     use = node.classes[index]
     start = manuscript.offset(use.block, use.name.span[0])
     end = manuscript.offset(use.block, use.name.span[1])
     if use.statement is None or all(name.text == node.id for name in use.statement.ids):
-        return [Splice(start, end, class_name)]
+        return [Replacement(start, end, class_name)]
     place = manuscript.written(use.statement, use.block)
     found = _without_names(manuscript, place, use.statement.ids, frozenset({node.id}))
     return [*found, manuscript.below(place, [f"class {node.id} {class_name}"])]
 
 
-def _parameters(manuscript: Manuscript, node: FlowNode, new: NewNode) -> list[Splice]:
+def _parameters(manuscript: Manuscript, node: FlowNode, new: NewNode) -> list[Replacement]:
     """Rename or take out the parameters that the new operator says otherwise or not at all."""
-    resolution = manuscript.subject.typed.by_id[node.id].resolution
+    resolution = manuscript.graph.by_id[node.id].resolution
     old, wanted = resolution.spec, new.values()
     if old is None:
         return []
-    found: list[Splice] = []
+    found: list[Replacement] = []
     for key, parameter in resolution.parameters.items():
         if key == "op" or key in new.spec.allowed_parameters():
             continue
@@ -313,7 +312,7 @@ def _parameters(manuscript: Manuscript, node: FlowNode, new: NewNode) -> list[Sp
 
 def _label_parameter(
     manuscript: Manuscript, node: FlowNode, parts: LabelParts | None, key: str, renamed: str | None
-) -> list[Splice]:
+) -> list[Replacement]:
     if parts is None or node.label is None or parts.repeated or key not in parts.parameters:
         raise CannotWriteError(f"The label of {node.id} can't be rewritten.")
     parameter = parts.parameters[key]
@@ -333,4 +332,4 @@ def _label_parameter(
     else:
         cut = (spans[number - 1][1], spans[number][1])
     place = label_range(node, cut)
-    return [Splice(manuscript.places.offset(place.start), manuscript.places.offset(place.end), "")]
+    return [Replacement(manuscript.places.offset(place.start), manuscript.places.offset(place.end), "")]

@@ -1,0 +1,106 @@
+"""Writing a change of the graph as edits of the text that follow the file's habits and leave all else as it is."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable
+
+from merrow_analysis.edits.change import GraphChange, Link
+from merrow_analysis.edits.edge_writing import write_edges
+from merrow_analysis.edits.front_matter import Prompts, exchange_prompts, gain_prompt, lose_prompt
+from merrow_analysis.edits.manuscript import Manuscript, Written
+from merrow_analysis.edits.node_writing import write_added, write_definitions, write_removed, write_substituted
+from merrow_analysis.edits.replacements import CannotWriteError, Replacement
+from merrow_analysis.graph.flow import FlowEdge
+from merrow_analysis.syntax.tree import LinkStyle
+from merrow_analysis.text import equal_ends, split_lines
+
+_NUMBERS = re.compile(r"(linkStyle[ \t]+)(\d[\d, \t]*?)(?=[ \t]+[^\d, \t])")
+
+
+def write(manuscript: Manuscript, change: GraphChange) -> list[Replacement]:
+    """The edits of the text, by offset, that make a change. Raises `CannotWriteError` with a sentence."""
+    edges = write_edges(manuscript, change)
+    found = [
+        *_front_matter(manuscript, change),
+        *write_removed(manuscript, change),
+        *write_substituted(manuscript, change),
+        *write_added(manuscript, change),
+        *write_definitions(manuscript, change),
+        *edges.replacements,
+        *_link_styles(manuscript, edges.order),
+    ]
+    return _apart([replacement for replacement in found if replacement.start != replacement.end or replacement.new])
+
+
+def _apart(found: list[Replacement]) -> list[Replacement]:
+    """The same edits, with lines that come below one that goes in the place of that one."""
+    lost = sorted(one for one in found if not one.new)
+    instead = [""] * len(lost)
+    kept: list[Replacement] = []
+    for one in found:
+        at = bisect_right(lost, one.start, key=_start) - 1
+        if one.start == one.end and at >= 0 and lost[at].start < one.start < lost[at].end:
+            instead[at] += one.new
+        elif one.new:
+            kept.append(one)
+    # New lines begin with a line ending; what goes ends with one.
+    return [*kept, *(one._replace(new=_turned(new)) for one, new in zip(lost, instead, strict=True))]
+
+
+def _start(replacement: Replacement) -> int:
+    return replacement.start
+
+
+def _turned(lines: str) -> str:
+    ending = lines[: len(lines) - len(lines.lstrip("\r\n"))]
+    return lines.removeprefix(ending) + ending
+
+
+def _front_matter(manuscript: Manuscript, change: GraphChange) -> list[Replacement]:
+    """Prompts that come and go in the front matter. Where both do, one may take the place of another: that is one edit."""
+    gained, lost = change.gained_prompts, manuscript.lost_prompts(change)
+    if gained and lost:
+        return [_exchanged(manuscript, gained, lost)]
+    edits = [lose_prompt(manuscript.diagram, name) for name in lost]
+    edits += [gain_prompt(manuscript.diagram, name, text) for name, text in gained]
+    places = manuscript.places
+    return [
+        Replacement(places.offset(start), places.offset(end), new.replace("\n", manuscript.eol))
+        for (start, end), new in edits
+    ]
+
+
+def _exchanged(manuscript: Manuscript, gained: Prompts, lost: Iterable[str]) -> Replacement:
+    front = manuscript.diagram.front_matter
+    before = "" if front is None else front[1].text
+    old, new = split_lines(before), split_lines(exchange_prompts(before, gained, lost, manuscript.eol))
+    first, last = equal_ends(old, new)
+    start, end = len("".join(old[:first])), len("".join(old[: len(old) - last]))
+    return Replacement(start, end, "".join(new[first : len(new) - last]))
+
+
+def _link_styles(manuscript: Manuscript, order: list[tuple[Link, FlowEdge | None]]) -> list[Replacement]:
+    """Count the edges of ``linkStyle`` anew, so that each style stays with its edge."""
+    numbers: dict[int, int] = {}
+    for number, (_, edge) in enumerate(order):
+        if edge is not None:
+            numbers[edge.index] = number
+    found: list[Replacement] = []
+    for written in manuscript.statements(LinkStyle):
+        targets = written.statement.targets
+        if targets is None:
+            continue
+        new = [numbers[old] for old in targets if old in numbers]
+        if new == list(targets) or any(old >= len(manuscript.flow.edges) for old in targets):
+            continue
+        found.append(manuscript.without(written) if not new else _renumbered(manuscript, written, new))
+    return found
+
+
+def _renumbered(manuscript: Manuscript, written: Written, numbers: list[int]) -> Replacement:
+    match = _NUMBERS.match(manuscript.text, written.start)
+    if match is None:
+        raise CannotWriteError("A `linkStyle` can't be counted anew.")
+    return Replacement(match.start(2), match.end(2), ",".join(map(str, numbers)))

@@ -1,0 +1,1 @@
+"""Where in a file something is named or said."""
