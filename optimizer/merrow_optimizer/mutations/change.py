@@ -19,6 +19,7 @@ from merrow_analysis.definitions.operators import OperatorSpec
 from merrow_analysis.graph.flow import FlowEdge
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.graph.resolve import Resolution
+from merrow_analysis.rules.registry import Flags
 from merrow_analysis.text import Range
 from merrow_optimizer.mutations.base import Delta, difference, terms_of_nodes
 from merrow_optimizer.mutations.graph_change import graph_after
@@ -220,9 +221,7 @@ class Change:
     @cached_property
     def new_troubles(self) -> Counter[tuple[str, str]]:
         """Errors and warnings that the graph has only after the change."""
-        if self.does_harm is False:
-            return Counter()
-        found = troubles(self.after)
+        found = troubles(self.after, skipped=Flags.QUICK_LOOK if self.does_harm is False else Flags.NONE)
         return found - self.subject.troubles if found else found
 
     @cached_property
