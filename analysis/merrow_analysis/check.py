@@ -35,6 +35,7 @@ from merrow_analysis.text import Range, TextEdit, line_ending, with_line_ending
 _CONNECTED = frozenset({Scope.GRAPH, Scope.EDGE})
 _WRITTEN = frozenset({Scope.NODE, Scope.PARAMETER})
 _ALL = _CONNECTED | _WRITTEN
+_GRAPH_SCOPES = tuple(scope for scope in Scope if scope in _ALL)
 _NONE: frozenset[Scope] = frozenset()
 
 
@@ -171,14 +172,14 @@ class Analyser:
         front = text.front
         own = read_settings(front[0].body, front[0].indent) if front is not None else NO_SETTINGS
         settings, problems = with_libraries(own, self.provider, self.config.libraries)
-        analysis.settings = settings
+        analysis.settings, text.settings = settings, own
         if not typed.is_workflow(analysis.flow, settings):
             self._typed = None
-            return check_text(replace(text, settings=own), reading=False)
+            return check_text(text, reading=False)
         workflow, holds = self._type(analysis.flow, settings)
         book = collect_prompts(settings, self.provider)
         analysis.typed, analysis.prompts = workflow, book
-        text = replace(text, settings=own, graph=workflow, problems=(*problems, *book.problems))
+        text.graph, text.problems = workflow, (*problems, *book.problems)
         context = GraphContext(workflow, text.diagram.header, front, own, book)
         return [*check_text(text, reading=False), *self._kept.renewed(context, holds)]
 
@@ -220,16 +221,18 @@ class _Kept:
 
     def renewed(self, context: GraphContext, holds: frozenset[Scope]) -> list[Diagnostic]:
         """All findings, with those that do not hold any more found again."""
-        if self.stand_ins != context.rims.stand_in_ids:
-            self.stand_ins, holds = context.rims.stand_in_ids, holds - {Scope.NODE}
+        stand_ins = context.rims.stand_in_ids
+        if self.stand_ins != stand_ins:
+            self.stand_ins, holds = stand_ins, holds - {Scope.NODE}
         if self.book != context.book:
             self.book, holds = context.book, holds - {Scope.PARAMETER}
-        for scope in Scope:
-            if scope in _ALL and scope not in holds:
-                self.findings[scope] = check_graph(context, scope)
+        findings = self.findings
+        for scope in _GRAPH_SCOPES:
+            if scope not in holds:
+                findings[scope] = check_graph(context, scope)
         if Scope.GRAPH not in holds and context.graph.forget_overflow():
-            self.findings[Scope.GRAPH] = check_graph(context, Scope.GRAPH)
-        return [diagnostic for scope in self.findings for diagnostic in self.findings[scope]]
+            findings[Scope.GRAPH] = check_graph(context, Scope.GRAPH)
+        return [diagnostic for found in findings.values() for diagnostic in found]
 
 
 def _same_meaning(old: Graph, new: Graph, names: Iterable[str]) -> bool:

@@ -12,7 +12,7 @@ from merrow_analysis.definitions.settings import NO_SETTINGS, WorkflowSettings
 from merrow_analysis.diagnostics import Diagnostic
 from merrow_analysis.graph.flow import Flow
 from merrow_analysis.graph.nodes import TypedGraph
-from merrow_analysis.rules.registry import Flags, Scope, families
+from merrow_analysis.rules.registry import Flags, Scope, checks_of
 from merrow_analysis.rules.rims import Rims, find_rims
 from merrow_analysis.syntax.parser import Diagram
 from merrow_analysis.syntax.tree import Block, FrontMatter, Header
@@ -25,7 +25,7 @@ def _top(header: tuple[Header, Block] | None) -> Range:
     return _TOP if header is None else header[1].range(header[0].span)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class TextContext:
     """A text as it was read, for rules of the scope ``TEXT``.
 
@@ -52,7 +52,7 @@ class TextContext:
         return _top(self.diagram.header)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class GraphContext:
     """A workflow, for rules of the scopes ``NODE``, ``GRAPH``, ``EDGE`` and ``PARAMETER``.
 
@@ -108,20 +108,12 @@ class GraphContext:
 
 def check_text(context: TextContext, *, reading: bool) -> list[Diagnostic]:
     """What the rules about the text find: with ``reading`` those about how Mermaid reads it, else all others."""
-    return [
-        found
-        for family in families(Scope.TEXT)
-        if family.check is not None and (Flags.READING in family.flags) == reading
-        for found in family.check(context)
-    ]
+    checks = (
+        checks_of(Scope.TEXT, with_flags=Flags.READING) if reading else checks_of(Scope.TEXT, without=Flags.READING)
+    )
+    return [found for check in checks for found in check(context)]
 
 
-def check_graph(context: GraphContext, *scopes: Scope, skipped: Flags = Flags.NONE) -> list[Diagnostic]:
-    """What the rules of some scopes find in a workflow, but for families with one of the flags ``skipped``."""
-    return [
-        found
-        for scope in scopes
-        for family in families(scope)
-        if family.check is not None and not family.flags & skipped
-        for found in family.check(context)
-    ]
+def check_graph(context: GraphContext, scope: Scope, *, without: Flags = Flags.NONE) -> list[Diagnostic]:
+    """What the rules of a scope find in a workflow, but for families with one of the flags ``without``."""
+    return [found for check in checks_of(scope, without=without) for found in check(context)]

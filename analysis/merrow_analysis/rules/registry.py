@@ -13,7 +13,7 @@ import pkgutil
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from enum import Enum, Flag, auto
+from enum import IntFlag, StrEnum, auto
 from functools import cache
 from importlib import import_module
 from typing import Any, Generic, Literal, TypeVar
@@ -28,7 +28,7 @@ _CODE = re.compile(r"MW[0-5]\d\d")
 _NAME = re.compile(r"[a-z]+(?:-[a-z0-9]+)*")
 
 
-class Scope(Enum):
+class Scope(StrEnum):
     """What a rule looks at. It decides when the rule is checked, and how long its findings are kept while a text is edited.
 
     The scopes from ``NODE`` on are checked in the order in which they are written here, for workflows only. A finding that
@@ -52,7 +52,7 @@ class Scope(Enum):
     """What happens when a workflow is run: no check of a text finds it."""
 
 
-class Flags(Flag):
+class Flags(IntFlag):
     """What the rest of Merrow has to know of a rule."""
 
     NONE = 0
@@ -140,11 +140,13 @@ class Family(Generic[Subject]):
         _RULES[code] = rule
         if self not in _FAMILIES:
             _FAMILIES.append(self)
+            checks_of.cache_clear()
         return rule
 
     def checked_by(self, check: Callable[[Subject], Iterable[Diagnostic]]) -> Callable[[Subject], Iterable[Diagnostic]]:
         """Make ``check`` what finds these rules: a decorator."""
         self.check = check
+        checks_of.cache_clear()
         return check
 
 
@@ -166,6 +168,7 @@ def unregister(rule: Rule) -> None:
     del _RULES[rule.code]
     if not any(other.family is rule.family for other in _RULES.values()):
         _FAMILIES.remove(rule.family)
+        checks_of.cache_clear()
 
 
 def all_rules() -> list[Rule]:
@@ -174,10 +177,23 @@ def all_rules() -> list[Rule]:
     return [_RULES[code] for code in sorted(_RULES)]
 
 
-def families(scope: Scope) -> list[Family[Any]]:
-    """The families of a scope, in the order in which they were registered."""
+@cache
+def checks_of(
+    scope: Scope, *, with_flags: Flags = Flags.NONE, without: Flags = Flags.NONE
+) -> tuple[Callable[[Any], Iterable[Diagnostic]], ...]:
+    """The checks of a scope, in the order in which their families were registered.
+
+    Only of families that have all the flags ``with_flags`` and none of ``without``.
+    """
     _discover()
-    return [family for family in _FAMILIES if family.scope is scope]
+    return tuple(
+        family.check
+        for family in _FAMILIES
+        if family.scope is scope
+        and family.check is not None
+        and with_flags in family.flags
+        and not family.flags & without
+    )
 
 
 def find_rule(code_or_name: str) -> Rule | None:

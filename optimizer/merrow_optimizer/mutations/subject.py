@@ -20,6 +20,7 @@ from merrow_analysis.text import Range
 from merrow_optimizer.mutations.base import Places
 
 _Made = TypeVar("_Made")
+_MEANING = (Scope.NODE, Scope.GRAPH, Scope.EDGE)
 
 
 class Subject:
@@ -143,7 +144,8 @@ def troubles(graph: TypedGraph, *, skipped: Flags = Flags.NONE) -> Counter[tuple
 
     Families of rules with one of the flags ``skipped`` are not asked.
     """
-    told = unexplained(check_graph(GraphContext(graph), Scope.NODE, Scope.GRAPH, Scope.EDGE, skipped=skipped))
+    context = GraphContext(graph)
+    told = unexplained([one for scope in _MEANING for one in check_graph(context, scope, without=skipped)])
     found = [finding for finding in told if finding.severity is not Severity.HINT]
     if not found:
         return Counter()
