@@ -1,5 +1,6 @@
 """The registry of rules is complete, documented and named by the convention; what is generated from it is current."""
 
+import ast
 import importlib.util
 import pkgutil
 import re
@@ -73,6 +74,31 @@ def test_a_malformed_or_taken_rule_is_refused() -> None:
     ]:
         with pytest.raises(ValueError, match="rule"):
             Family[None](Scope.TEXT).rule(code, name, "Summary.", taken.severity)
+
+
+SHOWN = {
+    "analysis/merrow_analysis/suppressions.py": "how a comment is written, in the message of a rule",
+    "analysis/merrow_analysis/definitions/configuration.py": "how a setting is written, in the settings' documentation",
+    "server/merrow_server/features/execute_command.py": "an example in a message",
+    "server/merrow_server/cli/__init__.py": "an example in the help",
+    "server/merrow_server/cli/check.py": "examples in the help",
+    "server/merrow_server/cli/explain.py": "an example in the help",
+}
+"""Files outside the rules that show codes to people, with what they are there. No file decides anything by a code."""
+
+
+def test_nothing_but_rules_has_codes() -> None:
+    """What another module has to know of a rule is one of its flags, so a new rule needs no list to be changed."""
+    showing = set()
+    for path in sorted(ROOT.glob("*/merrow_*/**/*.py")):
+        name = path.relative_to(ROOT).as_posix()
+        if path.name.endswith("_rules.py") and path.parent.name == "rules":
+            continue
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and re.search(r"MW\d", node.value):
+                assert not re.fullmatch(r"MW\d+", node.value), f"{name}:{node.lineno} has a code of its own"
+                showing.add(name)
+    assert showing == SHOWN.keys()
 
 
 def generator() -> ModuleType:
