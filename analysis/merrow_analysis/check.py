@@ -249,7 +249,9 @@ def _same_meaning(old: Graph, new: Graph, names: Iterable[str]) -> bool:
 
 
 def _only_parameters_differ(old: Graph, new: Graph, names: Iterable[str]) -> bool:
-    """Whether these nodes have the operators, ports and places in the graph that they had, and nothing is wrong with them."""
+    """Whether these nodes have the operators, ports, classes and places in the graph that they had, and nothing is wrong with
+    them.
+    """
     if old.shape is not new.shape or old.marks is not new.marks:
         return False
     rims = old.shape.rims
@@ -261,7 +263,15 @@ def _only_parameters_differ(old: Graph, new: Graph, names: Iterable[str]) -> boo
             return False
         if not _same_ports(old.resolutions[handle], new.resolutions[handle]):
             return False
+        if _classes(old, handle) != _classes(new, handle):
+            return False
     return True
+
+
+def _classes(graph: Graph, handle: int) -> list[str]:
+    """The names of the classes that a node is given, in their order."""
+    record = graph.records[handle]
+    return [] if record is None else [use.name.text for use in record.classes]
 
 
 def _same_ports(old: Resolution, new: Resolution) -> bool:
