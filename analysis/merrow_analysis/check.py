@@ -18,6 +18,7 @@ from merrow_analysis.document import Document
 from merrow_analysis.graph import typed
 from merrow_analysis.graph.flow import Flow
 from merrow_analysis.graph.fold import fold
+from merrow_analysis.graph.infer import infer
 from merrow_analysis.graph.model import Graph
 from merrow_analysis.graph.nodes import TypedGraph
 from merrow_analysis.graph.redraw import Redrawn, redraw
@@ -190,7 +191,7 @@ class Analyser:
             self._typed = typed.build(flow, settings, None if last is None else last.core.language)
             return self._typed, _NONE
         delta = redrawn.delta
-        core = last.core if flow.chart is last.core.chart else last.core.infer(delta, flow.chart)
+        core = last.core if flow.chart is last.core.chart else infer(last.core, delta, flow.chart)
         self._typed = last.after(flow, core)
         if flow.moved is not last.flow.moved:
             return self._typed, _NONE

@@ -11,8 +11,8 @@ from typing import Any
 
 from merrow_analysis.definitions.types import ANY, Type
 from merrow_analysis.graph.conditions import ALWAYS
+from merrow_analysis.graph.live_state import live_state
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
-from merrow_analysis.graph.plan import live_state
 from merrow_analysis.graph.ports import INPUT_OUTPUT
 from merrow_runtime.definitions import Step, kinds_and_words, make_steps, title_of
 from merrow_runtime.inputs import read_inputs, type_of_input

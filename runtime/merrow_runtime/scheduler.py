@@ -1,7 +1,7 @@
 """Runs the nodes of a workflow, each the moment its live inputs are there.
 
 There is no level and no polling: a node that ends counts down what its successors wait for, and whoever waits for
-nothing more is started in the same breath. What runs and what is skipped is said by `merrow_analysis.graph.plan.live_state`
+nothing more is started in the same breath. What runs and what is skipped is said by `merrow_analysis.graph.live_state`
 and `Cases.choose`, the functions that the checker proves its property with.
 """
 
@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 from weakref import WeakKeyDictionary
 
+from merrow_analysis.graph.live_state import LiveState, live_state
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
-from merrow_analysis.graph.plan import LiveState, live_state
 from merrow_analysis.graph.ports import INPUT_OUTPUT
 from merrow_runtime.decision import decide
 from merrow_runtime.definitions import title_of

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from merrow_analysis.graph.flow import Flow
+from merrow_analysis.graph.infer import infer
 from merrow_analysis.graph.nodes import TypedGraph
 from merrow_analysis.graph.records import Delta, EdgeRecord, MentionRecord, NodeRecord, Splice
 from merrow_analysis.syntax.tree import Arrow, Block, Label, Metadata, Name, Vertex
@@ -21,7 +22,7 @@ def graph_after(change: Change) -> TypedGraph:
     """The typed graph that follows from a change, worked out only where the change reaches."""
     subject = change.subject
     flow, typed = subject.flow, subject.typed
-    core = typed.core.infer(_delta(change))
+    core = infer(typed.core, _delta(change))
     return typed.after(Flow(core.chart, flow.scenery, flow.moved, flow.last_block), core)
 
 
