@@ -10,7 +10,6 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import merrow_analysis.check as _registered  # noqa: F401 - importing it registers every rule
 from merrow_analysis.definitions.configuration import settings_table
 from merrow_analysis.definitions.operators import BUILT_IN_TABLE, InputPort, OperatorSpec
 from merrow_analysis.rules.registry import all_rules

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from merrow_analysis.collector import collection_paused
 from merrow_analysis.consequences import explained_by_syntax, unexplained
 from merrow_analysis.definitions.configuration import Config
-from merrow_analysis.definitions.front_matter import EMPTY
 from merrow_analysis.definitions.libraries import with_libraries
 from merrow_analysis.definitions.prompts import PromptBook, collect_prompts
 from merrow_analysis.definitions.provider import Provider
@@ -19,29 +18,26 @@ from merrow_analysis.document import Document
 from merrow_analysis.graph import typed
 from merrow_analysis.graph.flow import Flow
 from merrow_analysis.graph.fold import fold
+from merrow_analysis.graph.infer import infer
 from merrow_analysis.graph.model import Graph
 from merrow_analysis.graph.nodes import TypedGraph
 from merrow_analysis.graph.redraw import Redrawn, redraw
 from merrow_analysis.graph.resolve import Resolution
-from merrow_analysis.rules import (
-    candidate_rules,
-    configuration_rules,
-    front_matter_rules,
-    graph,
-    parameter_rules,
-    prompt_rules,
-    syntax_rules,
-)
-from merrow_analysis.rules import run_rules as _run_rules  # noqa: F401 - only registered here: no check finds them
-from merrow_analysis.rules.path_rules import find_rims
-from merrow_analysis.rules.registry import is_refused
+from merrow_analysis.rules.candidate_rules import why_not
+from merrow_analysis.rules.context import GraphContext, TextContext, check_graph, check_text
+from merrow_analysis.rules.registry import Scope, is_refused
+from merrow_analysis.rules.syntax_rules import is_notable
 from merrow_analysis.suppressions import apply as apply_suppressions
 from merrow_analysis.suppressions import has_suppression
 from merrow_analysis.syntax.parser import Diagram
-from merrow_analysis.syntax.tree import Block, Chain
-from merrow_analysis.text import Position, Range, TextEdit, line_ending, with_line_ending
+from merrow_analysis.syntax.tree import Block
+from merrow_analysis.text import Range, TextEdit, line_ending, with_line_ending
 
-_TOP = Range(Position(0, 0), Position(0, 0))
+_CONNECTED = frozenset({Scope.GRAPH, Scope.EDGE})
+_WRITTEN = frozenset({Scope.NODE, Scope.PARAMETER})
+_ALL = _CONNECTED | _WRITTEN
+_GRAPH_SCOPES = tuple(scope for scope in Scope if scope in _ALL)
+_NONE: frozenset[Scope] = frozenset()
 
 
 @dataclass(slots=True, eq=False)
@@ -79,7 +75,7 @@ class Analysis:
             return "it is not a flowchart"
         if self.settings.opted_out:
             return "its front matter says `workflow: false`"
-        return candidate_rules.why_not(self.flow)
+        return why_not(self.flow)
 
     @property
     def is_valid(self) -> bool:
@@ -135,10 +131,11 @@ class Analyser:
         flow = self._update()
         analysis = Analysis(diagram, flow)
         notable = [diagram.here(block) for block in self._notable]
-        found: list[Diagnostic] = syntax_rules.check(diagram, flow, notable)
+        text = TextContext(diagram, flow, notable)
+        found = check_text(text, reading=True)
         analysis.refusals = [diagnostic for diagnostic in found if is_refused(diagnostic.code)]
         if diagram.is_flowchart:
-            found = [*found, *explained_by_syntax(self._meaning(analysis), found, diagram, notable)]
+            found = [*found, *explained_by_syntax(self._meaning(analysis, text), found, diagram, notable)]
         if self._suppressing:
             kept, extra = apply_suppressions(diagram.blocks, found, report_unused=analysis.is_workflow)
             found = [*kept, *extra]
@@ -157,13 +154,13 @@ class Analyser:
         flow = self._before = self._flow
         self._redrawn = None
         if flow is None or changes is None:
-            self._notable = [block.origin or block for block in diagram.blocks if _is_notable(block)]
+            self._notable = [block.origin or block for block in diagram.blocks if is_notable(block)]
             self._suppressing = [block.origin or block for block in diagram.blocks if has_suppression(block)]
             flow = fold(diagram.blocks, diagram.moved)
         else:
             for old, new in changes:
                 gone = {block.origin or block for block in old}
-                self._notable = _replaced(self._notable, gone, new, _is_notable, diagram)
+                self._notable = _replaced(self._notable, gone, new, is_notable, diagram)
                 self._suppressing = _replaced(self._suppressing, gone, new, has_suppression, diagram)
             self._redrawn = redraw(flow, diagram, changes)
             flow = fold(diagram.blocks, diagram.moved) if self._redrawn is None else self._redrawn.flow
@@ -171,82 +168,72 @@ class Analyser:
         document.changes = []
         return flow
 
-    def _meaning(self, analysis: Analysis) -> list[Diagnostic]:
-        diagram, flow = analysis.diagram, analysis.flow
-        front = diagram.front_matter
-        settings = read_settings(front[0].body, front[0].indent) if front is not None else NO_SETTINGS
-        own = settings
-        found = list(front_matter_rules.check(own, front))
-        settings, problems = with_libraries(settings, self.provider, self.config.libraries)
-        analysis.settings = settings
-        if not typed.is_workflow(flow, settings):
+    def _meaning(self, analysis: Analysis, text: TextContext) -> list[Diagnostic]:
+        """What is found besides how Mermaid reads the text, in a flowchart."""
+        front = text.front
+        own = read_settings(front[0].body, front[0].indent) if front is not None else NO_SETTINGS
+        settings, problems = with_libraries(own, self.provider, self.config.libraries)
+        analysis.settings, text.settings = settings, own
+        if not typed.is_workflow(analysis.flow, settings):
             self._typed = None
-            return found if settings.opted_out else [*found, *candidate_rules.check(flow, diagram)]
-        workflow, hold = self._type(flow, settings)
+            return check_text(text, reading=False)
+        workflow, holds = self._type(analysis.flow, settings)
         book = collect_prompts(settings, self.provider)
         analysis.typed, analysis.prompts = workflow, book
-        top = _TOP if diagram.header is None else diagram.header[1].range(diagram.header[0].span)
-        found += configuration_rules.check_files(own, front, (*problems, *book.problems), top)
-        places = graph.Places(diagram.header, front, own.document if front is not None else EMPTY)
-        rims = find_rims(workflow)
-        last = self._kept
-        if not (hold.nodes and last.stand_ins == rims.stand_in_ids):
-            last.stand_ins = rims.stand_in_ids
-            last.nodes = list(graph.check_nodes(workflow, last.stand_ins, places))
-        if not hold.edges:
-            last.edges = list(graph.check_edges_and_paths(workflow, rims, places))
-            if workflow.forget_overflow():
-                last.edges = list(graph.check_edges_and_paths(workflow, rims, places))
-        if not (hold.texts and last.book == book):
-            last.book = book
-            last.texts = [*prompt_rules.check(workflow, own, book, front), *parameter_rules.check(workflow)]
-        return [*found, *last.nodes, *last.edges, *last.texts]
+        text.graph, text.problems = workflow, (*problems, *book.problems)
+        context = GraphContext(workflow, text.diagram.header, front, own, book)
+        return [*check_text(text, reading=False), *self._kept.renewed(context, holds)]
 
-    def _type(self, flow: Flow, settings: WorkflowSettings) -> tuple[TypedGraph, _Hold]:
-        """The typed graph, and what of the findings of the last time still holds."""
+    def _type(self, flow: Flow, settings: WorkflowSettings) -> tuple[TypedGraph, frozenset[Scope]]:
+        """The typed graph, and the scopes whose findings of the last time still hold."""
         last, redrawn = self._typed, self._redrawn
         if last is None or redrawn is None or last.settings is not settings or last.flow is not self._before:
             self._typed = typed.build(flow, settings, None if last is None else last.core.language)
-            return self._typed, _Hold()
+            return self._typed, _NONE
         delta = redrawn.delta
-        core = last.core if flow.chart is last.core.chart else last.core.infer(delta, flow.chart)
+        core = last.core if flow.chart is last.core.chart else infer(last.core, delta, flow.chart)
         self._typed = last.after(flow, core)
         if flow.moved is not last.flow.moved:
-            return self._typed, _Hold()
+            return self._typed, _NONE
         # Fixes add lines at the end of the text, and where it has class definitions.
         same_scenery = flow.scenery is last.flow.scenery and flow.last_block is last.flow.last_block
         if core is last.core:
-            return self._typed, _Hold(nodes=same_scenery, edges=True, texts=same_scenery)
+            return self._typed, _ALL if same_scenery else _CONNECTED
         if same_scenery and redrawn.nodes_only and _only_parameters_differ(last.core, core, delta.nodes):
             # A new label seldom changes what is said of the graph.
-            found = [*self._kept.nodes, *self._kept.edges]
-            holds = not any(_touches(diagnostic, redrawn.lines) for diagnostic in found)
-            return self._typed, _Hold(nodes=holds, edges=holds)
-        holds = same_scenery and redrawn.references_only and _same_meaning(last.core, core, delta.nodes)
-        return self._typed, _Hold(nodes=holds, texts=holds)
+            holding = _CONNECTED | {Scope.NODE}
+            touched = any(_touches(found, redrawn.lines) for scope in holding for found in self._kept.findings[scope])
+            return self._typed, _NONE if touched else holding
+        if same_scenery and redrawn.references_only and _same_meaning(last.core, core, delta.nodes):
+            return self._typed, _WRITTEN
+        return self._typed, _NONE
 
 
-@dataclass(slots=True)
 class _Kept:
-    """Findings about a workflow, kept from one analysis to the next: about nodes, about edges, about what is written.
+    """Findings about a workflow by scope, kept from one analysis to the next.
 
-    ``stand_ins`` and ``book`` are what the first and the last are about besides the graph.
+    ``stand_ins`` and ``book`` are what those of ``NODE`` and ``PARAMETER`` are about besides the graph.
     """
 
-    nodes: list[Diagnostic] = field(default_factory=list)
-    edges: list[Diagnostic] = field(default_factory=list)
-    texts: list[Diagnostic] = field(default_factory=list)
-    stand_ins: frozenset[str] = frozenset()
-    book: PromptBook | None = None
+    def __init__(self) -> None:
+        self.findings: dict[Scope, list[Diagnostic]] = {}
+        self.stand_ins: frozenset[str] = frozenset()
+        self.book: PromptBook | None = None
 
-
-@dataclass(frozen=True, slots=True)
-class _Hold:
-    """Which findings in `_Kept` still hold."""
-
-    nodes: bool = False
-    edges: bool = False
-    texts: bool = False
+    def renewed(self, context: GraphContext, holds: frozenset[Scope]) -> list[Diagnostic]:
+        """All findings, with those that do not hold any more found again."""
+        stand_ins = context.rims.stand_in_ids
+        if self.stand_ins != stand_ins:
+            self.stand_ins, holds = stand_ins, holds - {Scope.NODE}
+        if self.book != context.book:
+            self.book, holds = context.book, holds - {Scope.PARAMETER}
+        findings = self.findings
+        for scope in _GRAPH_SCOPES:
+            if scope not in holds:
+                findings[scope] = check_graph(context, scope)
+        if Scope.GRAPH not in holds and context.graph.forget_overflow():
+            findings[Scope.GRAPH] = check_graph(context, Scope.GRAPH)
+        return [diagnostic for found in findings.values() for diagnostic in found]
 
 
 def _same_meaning(old: Graph, new: Graph, names: Iterable[str]) -> bool:
@@ -263,7 +250,9 @@ def _same_meaning(old: Graph, new: Graph, names: Iterable[str]) -> bool:
 
 
 def _only_parameters_differ(old: Graph, new: Graph, names: Iterable[str]) -> bool:
-    """Whether these nodes have the operators, ports and places in the graph that they had, and nothing is wrong with them."""
+    """Whether these nodes have the operators, ports, classes and places in the graph that they had, and nothing is wrong with
+    them.
+    """
     if old.shape is not new.shape or old.marks is not new.marks:
         return False
     rims = old.shape.rims
@@ -275,7 +264,15 @@ def _only_parameters_differ(old: Graph, new: Graph, names: Iterable[str]) -> boo
             return False
         if not _same_ports(old.resolutions[handle], new.resolutions[handle]):
             return False
+        if _classes(old, handle) != _classes(new, handle):
+            return False
     return True
+
+
+def _classes(graph: Graph, handle: int) -> list[str]:
+    """The names of the classes that a node is given, in their order."""
+    record = graph.records[handle]
+    return [] if record is None else [use.name.text for use in record.classes]
 
 
 def _same_ports(old: Resolution, new: Resolution) -> bool:
@@ -308,18 +305,6 @@ def _with_line_ending(diagnostic: Diagnostic, ending: str) -> Diagnostic:
 
 def _order(diagnostic: Diagnostic) -> tuple[Range, str, str]:
     return diagnostic.range, diagnostic.code, diagnostic.message
-
-
-_ALONE = Diagram(), Flow()
-
-
-def _is_notable(block: Block) -> bool:
-    """Whether the rules about syntax have anything to say about a block, or look at it together with others."""
-    if not syntax_rules.is_notable(block):
-        return False
-    return any(type(statement) is not Chain for statement in block.statements) or bool(
-        syntax_rules.check(*_ALONE, [block])
-    )
 
 
 def _replaced(

@@ -12,29 +12,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from merrow_analysis.diagnostics import Cause, Diagnostic, Severity
+from merrow_analysis.rules.registry import Flags, flags_of
 from merrow_analysis.syntax.parser import Diagram
 from merrow_analysis.syntax.tree import Block, Broken
 
 _WORD = re.compile(r"\w+")
-_NEED_THE_WHOLE = frozenset(
-    [
-        "MW102",
-        "MW105",
-        "MW114",
-        "MW115",
-        "MW204",
-        "MW212",
-        "MW215",
-        "MW216",
-        "MW217",
-        "MW303",
-        "MW401",
-        "MW402",
-        "MW403",
-        "MW404",
-    ]
-)
-"""Rules that a statement which can't be read may set off far away, since an edge or a class of the graph is missing."""
 MOST_CAUSES = 32
 """Findings by which another one may be explained, at most: the first ones. With thousands of broken lines, each finding would
 otherwise name all of them.
@@ -92,9 +74,10 @@ def _syntax_behind(
     diagnostic: Diagnostic, blocks: Sequence[Block], words: dict[str, tuple[Cause, ...]], causes: tuple[Cause, ...]
 ) -> tuple[Cause, ...]:
     """The findings about syntax that explain one about meaning."""
-    if diagnostic.code in _NEED_THE_WHOLE:
+    flags = flags_of(diagnostic.code)
+    if Flags.NEEDS_WHOLE in flags:
         return causes
-    if diagnostic.code in ("MW101", "MW104", "MW106"):
+    if Flags.NAMES_CAUSE in flags:
         behind = [cause for word in sorted(set(_WORD.findall(diagnostic.message))) for cause in words.get(word, ())]
         if behind:
             return tuple(behind)

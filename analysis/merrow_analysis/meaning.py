@@ -76,7 +76,7 @@ def _same(old: object, new: object) -> bool:
     if type(old) is not type(new):
         return False
     if isinstance(old, Broken) and isinstance(new, Broken):
-        return (old.problem.code, old.problem.message) == (new.problem.code, new.problem.message)
+        return (old.problem.flaw, old.problem.message) == (new.problem.flaw, new.problem.message)
     if isinstance(old, tuple) and isinstance(new, tuple):
         return len(old) == len(new) and all(map(_same, old, new))
     if is_dataclass(old):

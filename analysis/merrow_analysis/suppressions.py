@@ -12,32 +12,13 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from merrow_analysis.diagnostics import Applicability, Diagnostic, Fix, Severity, Tag
-from merrow_analysis.rules.registry import Rule, all_rules, find_rule, is_refused, register
+from merrow_analysis.diagnostics import Applicability, Diagnostic, Fix, Tag
+from merrow_analysis.rules.registry import Flags, Rule, all_rules, find_rule, is_refused
+from merrow_analysis.rules.suppression_rules import MALFORMED, UNKNOWN_RULE, UNUSED
 from merrow_analysis.suggest import closest
 from merrow_analysis.syntax.tree import Block, Comment, Span, Statement
 from merrow_analysis.text import Position, Range, TextEdit
 
-MALFORMED = register(
-    "MW510",
-    "malformed-suppression",
-    "A comment that begins with `merrow:` can't be read.",
-    Severity.WARNING,
-)
-UNKNOWN_RULE = register(
-    "MW511",
-    "unknown-rule-in-suppression",
-    "A suppression names a rule that does not exist.",
-    Severity.WARNING,
-    fix="sometimes",
-)
-UNUSED = register(
-    "MW512",
-    "unused-suppression",
-    "A suppression silences nothing.",
-    Severity.WARNING,
-    fix="always",
-)
 _MARK = re.compile(r"\s*merrow\b[ \t]*:[ \t]*", re.IGNORECASE)
 _FORM = re.compile(r"(ignore-file|ignore)(?![\w-])[ \t]*(?:\[([^\]\r\n]*)\])?", re.IGNORECASE)
 _CODE = re.compile(r"[^\s,]+")
@@ -277,7 +258,7 @@ def _unknown(suppression: _Suppression, index: int, found: Iterable[Diagnostic])
     hint = f"did you mean `{near}`?" if near else "`merrow rules` lists them all."
     fixes: tuple[Fix, ...] = ()
     if near is not None:
-        meant = {rule.code for rule in _selected(near) if not rule.refused}
+        meant = {rule.code for rule in _selected(near) if Flags.REFUSED not in rule.flags}
         if any(one.code in meant and suppression.speaks_of(one.range.start.line) for one in found):
             fixes = (Fix(f"Write {near}", (TextEdit(block.range(code.span), near),), Applicability.UNSAFE),)
         else:

@@ -12,8 +12,8 @@ from typing import Any
 
 from merrow_analysis.definitions.types import Type
 from merrow_analysis.graph.conditions import ALWAYS
+from merrow_analysis.graph.live_state import live_state
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
-from merrow_analysis.graph.plan import live_state
 from merrow_analysis.graph.ports import INPUT_OUTPUT
 from merrow_runtime.definitions import Step, kinds_and_words, make_steps
 from merrow_runtime.frontier import Chose, Frontier, Gave, Inputs, Outcome, Start

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from merrow_analysis.graph.instructions import role_of
 from merrow_analysis.graph.nodes import TypedNode
-from merrow_analysis.ide.node_text import role_of
 
 
 def title_of(node: TypedNode) -> str:

@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-import merrow_analysis.check as _registered  # noqa: F401 - importing it registers every rule
 from merrow_analysis.definitions.configuration import ALL, DEFAULT, Config, parse_configuration, selected_rules
 from merrow_analysis.rules.configuration_rules import check_configuration
 from merrow_analysis.rules.registry import all_rules

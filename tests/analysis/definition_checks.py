@@ -11,9 +11,10 @@ from merrow_analysis.definitions.settings import NO_SETTINGS, read_settings
 from merrow_analysis.diagnostics import Diagnostic
 from merrow_analysis.graph.fold import fold
 from merrow_analysis.graph.typed import build
-from merrow_analysis.rules import configuration_rules, front_matter_rules, parameter_rules, prompt_rules
+from merrow_analysis.rules.context import GraphContext, TextContext, check_graph, check_text
+from merrow_analysis.rules.registry import Scope
 from merrow_analysis.syntax.parser import parse_diagram
-from merrow_analysis.text import Position, Range, TextEdit, apply_edits, split_lines
+from merrow_analysis.text import Range, TextEdit, apply_edits, split_lines
 
 
 class GivenFiles:
@@ -39,14 +40,11 @@ def check(text: str, files: Mapping[str, str] | None = None) -> list[Diagnostic]
     provider = GivenFiles(files or {})
     settings, problems = with_libraries(written, provider)
     book = collect_prompts(settings, provider)
-    graph = build(fold(diagram.blocks), settings)
-    top = Range(Position(0, 0), Position(0, 0))
-    found = [
-        *parameter_rules.check(graph),
-        *prompt_rules.check(graph, settings, book, front),
-        *front_matter_rules.check(written, front),
-        *configuration_rules.check_files(settings, front, [*problems, *book.problems], top),
-    ]
+    flow = fold(diagram.blocks)
+    graph = build(flow, settings)
+    read = TextContext(diagram, flow, (), written, graph, (*problems, *book.problems))
+    workflow = GraphContext(graph, diagram.header, diagram.front_matter, written, book)
+    found = [*check_graph(workflow, Scope.PARAMETER), *check_text(read, reading=False)]
     return sorted(found, key=lambda diagnostic: diagnostic.range)
 
 

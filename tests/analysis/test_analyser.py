@@ -205,3 +205,17 @@ def test_a_changed_file_of_prompts_shows_after_an_edit_of_edges_alone() -> None:
         text.splitlines().index('    GEN["CustomCodeGenerate<br/>(instruction: code)"]')
     ]
     assert found == analyse(apply_edits(text, [edit]), provider=provider).diagnostics
+
+
+def test_a_class_that_is_being_typed_at_a_mention_of_a_node_shows() -> None:
+    text = WORKFLOW + "    A:::\n"
+    analyser = Analyser(text + "\n")
+    lines = len(text.splitlines())
+    for typed in ("A", "B"):
+        place = Position(lines - 1, len("    A:::") + "AB".index(typed))
+        analyser.analysis()
+        analyser.edit(TextEdit(Range(place, place), typed))
+        text = text[:-1] + typed + "\n"
+        warm, cold = analyser.analysis(), analyse(text + "\n")
+        assert warm.diagnostics == cold.diagnostics
+        assert "MW114" in {one.code for one in warm.diagnostics}

@@ -12,8 +12,9 @@ from tests.analysis.workflows import diagnose, errors, told, typed, workflow
 from tests.examples import examples
 
 from merrow_analysis.graph.conditions import ALWAYS, NEVER, Conditions, TooManyCombinationsError
+from merrow_analysis.graph.live_state import live_state
 from merrow_analysis.graph.nodes import TypedGraph
-from merrow_analysis.graph.plan import combinations, feed_of, live_state
+from merrow_analysis.graph.plan import combinations, feed_of
 
 
 def holds(store: Conditions, condition: int, choices: tuple[int, ...]) -> bool:

@@ -8,9 +8,9 @@ from merrow_analysis.definitions.configuration import parse_configuration
 from merrow_analysis.diagnostics import Diagnostic
 from merrow_analysis.rules.configuration_rules import check_configuration
 from merrow_analysis.rules.pages import page_codes, page_text
-from merrow_analysis.rules.registry import find_rule
+from merrow_analysis.rules.registry import Scope, find_rule
 
-CHECKED = [code for code in page_codes() if (rule := find_rule(code)) is None or not rule.at_run_time]
+CHECKED = [code for code in page_codes() if (rule := find_rule(code)) is None or rule.scope is not Scope.RUN]
 """Those of rules about runs are run by tests/server/lsp/test_run_rule_pages.py."""
 
 

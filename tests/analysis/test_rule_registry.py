@@ -1,5 +1,6 @@
 """The registry of rules is complete, documented and named by the convention; what is generated from it is current."""
 
+import ast
 import importlib.util
 import pkgutil
 import re
@@ -8,11 +9,9 @@ from types import ModuleType
 
 import pytest
 
-import merrow_analysis.check as _registered  # noqa: F401 - importing it registers every rule
 import merrow_analysis.rules
-from merrow_analysis.rules import registry
 from merrow_analysis.rules.pages import page_codes, page_text
-from merrow_analysis.rules.registry import Rule, all_rules, find_rule
+from merrow_analysis.rules.registry import Family, Rule, Scope, all_rules, find_rule
 
 ROOT = Path(__file__).parents[2]
 RULES = all_rules()
@@ -29,7 +28,7 @@ def by_code(rule: Rule) -> str:
     return rule.code
 
 
-def test_checking_registers_every_rule_there_is() -> None:
+def test_the_registry_finds_every_module_with_rules() -> None:
     before = set(all_rules())
     for module in pkgutil.walk_packages(merrow_analysis.rules.__path__, "merrow_analysis.rules."):
         importlib.import_module(module.name)
@@ -74,7 +73,32 @@ def test_a_malformed_or_taken_rule_is_refused() -> None:
         ("MW199", taken.name),
     ]:
         with pytest.raises(ValueError, match="rule"):
-            registry.register(code, name, "Summary.", taken.severity)
+            Family[None](Scope.TEXT).rule(code, name, "Summary.", taken.severity)
+
+
+SHOWN = {
+    "analysis/merrow_analysis/suppressions.py": "how a comment is written, in the message of a rule",
+    "analysis/merrow_analysis/definitions/configuration.py": "how a setting is written, in the settings' documentation",
+    "server/merrow_server/features/execute_command.py": "an example in a message",
+    "server/merrow_server/cli/__init__.py": "an example in the help",
+    "server/merrow_server/cli/check.py": "examples in the help",
+    "server/merrow_server/cli/explain.py": "an example in the help",
+}
+"""Files outside the rules that show codes to people, with what they are there. No file decides anything by a code."""
+
+
+def test_nothing_but_rules_has_codes() -> None:
+    """What another module has to know of a rule is one of its flags, so a new rule needs no list to be changed."""
+    showing = set()
+    for path in sorted(ROOT.glob("*/merrow_*/**/*.py")):
+        name = path.relative_to(ROOT).as_posix()
+        if path.name.endswith("_rules.py") and path.parent.name == "rules":
+            continue
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and re.search(r"MW\d", node.value):
+                assert not re.fullmatch(r"MW\d+", node.value), f"{name}:{node.lineno} has a code of its own"
+                showing.add(name)
+    assert showing == SHOWN.keys()
 
 
 def generator() -> ModuleType:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from merrow_analysis.edits.change import GraphChange, Link, NewNode, label_of
 from merrow_analysis.graph.flow import Flow
+from merrow_analysis.graph.infer import infer
 from merrow_analysis.graph.nodes import TypedGraph
 from merrow_analysis.graph.records import Chart, Delta, EdgeRecord, MentionRecord, NodeRecord, Splice
 from merrow_analysis.syntax.tree import Arrow, Block, Label, Metadata, Name, Vertex
@@ -17,7 +18,7 @@ _NOWHERE = (0, 0)
 def graph_after(change: GraphChange, typed: TypedGraph) -> TypedGraph:
     """The typed graph that follows from a change, worked out only where the change reaches."""
     flow = typed.flow
-    core = typed.core.infer(delta_of(change, flow.chart))
+    core = infer(typed.core, delta_of(change, flow.chart))
     return typed.after(Flow(core.chart, flow.scenery, flow.moved, flow.last_block), core)
 
 

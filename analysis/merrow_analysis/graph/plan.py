@@ -6,16 +6,50 @@ on which can be live together with a case (`LiveNode.others`).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from merrow_analysis.graph.conditions import ALWAYS, LARGEST, NEVER, Condition, TooManyCombinationsError
-from merrow_analysis.graph.liveness import AllCases, Chosen, Feed, Liveness, LiveNode, spread
+from merrow_analysis.graph.decisions import Cases
+from merrow_analysis.graph.liveness import AllCases, Feed, Liveness, LiveNode
+from merrow_analysis.graph.model import Graph
+from merrow_analysis.graph.placement import Placement
+from merrow_analysis.graph.resolve import NodeKind
 
-if TYPE_CHECKING:
-    from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
+
+class PlanNode(Protocol):
+    """What a plan asks of a node (`TypedNode`)."""
+
+    @property
+    def index(self) -> int: ...
+    @property
+    def kind(self) -> NodeKind: ...
+    @property
+    def placement(self) -> Placement: ...
+    @property
+    def cases(self) -> Cases | None: ...
+    @property
+    def incoming(self) -> Sequence[PlanEdge]: ...
+    def sources(self, port: str) -> Sequence[PlanEdge]: ...
+
+
+class PlanEdge(Protocol):
+    """What a plan asks of an edge (`TypedEdge`)."""
+
+    @property
+    def source(self) -> PlanNode: ...
+    @property
+    def case(self) -> int | None: ...
+
+
+class PlanGraph(Protocol):
+    """What a plan asks of a graph (`TypedGraph`)."""
+
+    @property
+    def core(self) -> Graph: ...
+    def node(self, index: int) -> PlanNode: ...
 
 
 @dataclass(slots=True, eq=False)
@@ -52,7 +86,7 @@ class Combinations:
         """Whether conditions became too many that might not be, were those of earlier graphs forgotten."""
         return self.reused and self.cases is not None and self.cases.store.left < 0
 
-    def runs(self, node: TypedNode) -> Condition:
+    def runs(self, node: PlanNode) -> Condition:
         return ALWAYS if self.live is None else self.live.runs.get(node.index, ALWAYS)
 
     @property
@@ -60,7 +94,7 @@ class Combinations:
         """Whether so many conditions of other graphs are kept along that they are better worked out from nothing."""
         return self.cases is not None and self.cases.store.left < LARGEST - _MOST_KEPT
 
-    def brings(self, edge: TypedEdge, port: str) -> Condition:
+    def brings(self, edge: PlanEdge, port: str) -> Condition:
         """When an edge brings a value to a port of its target. Raises `TooManyCombinationsError`."""
         return ALWAYS if self.live is None else self.live.alive(feed_of(edge, port))
 
@@ -74,7 +108,7 @@ class Combinations:
         return max(first, second) if self.cases is None else self.cases.either(first, second)
 
 
-def feed_of(edge: TypedEdge, port: str | None) -> Feed:
+def feed_of(edge: PlanEdge, port: str | None) -> Feed:
     """What an edge brings to a port; to none, it brings order alone."""
     if edge.source.kind != "decision":
         return Feed(edge.source.index)
@@ -82,17 +116,17 @@ def feed_of(edge: TypedEdge, port: str | None) -> Feed:
     return Feed(edge.source.index, edge.case, carries=port is not None and edge.source.placement.signature.has_value)
 
 
-def _feeds(node: TypedNode, port: str) -> tuple[Feed, ...]:
+def _feeds(node: PlanNode, port: str) -> tuple[Feed, ...]:
     return tuple(feed_of(edge, port) for edge in node.sources(port))
 
 
-def waiting_for(node: TypedNode, live: Liveness[Condition]) -> LiveNode:
+def waiting_for(node: PlanNode, live: Liveness[Condition]) -> LiveNode:
     """What ``node`` waits for; ``live`` says what its sources do."""
-    alone = _waiting_alone(node)
+    alone = waiting_alone(node)
     return _with_others(node, alone, live) if alone.gates else alone
 
 
-def _waiting_alone(node: TypedNode) -> LiveNode:
+def waiting_alone(node: PlanNode) -> LiveNode:
     """What ``node`` waits for, without the other branches of a merge."""
     if node.kind == "input":
         return LiveNode(node.index)
@@ -107,36 +141,36 @@ def _waiting_alone(node: TypedNode) -> LiveNode:
     return LiveNode(node.index, required, gates, value=_feeds(node, "value"), cases=len(node.cases.keys))
 
 
-def combinations(graph: TypedGraph, largest: int = LARGEST) -> Combinations:
+def combinations(graph: PlanGraph, largest: int = LARGEST) -> Combinations:
     """Work out what runs under which cases, for all combinations at once. Never raises."""
-    if not graph.decisions:
+    if not graph.core.marks.decisions:
         return Combinations()
     decisions = _decisions(graph, {})
     algebra = AllCases(decisions, largest)
     live: Liveness[Condition] = Liveness(algebra, {}, {})
     waiting: dict[int, LiveNode] = {}
-    for index in graph.order:
+    for index in graph.core.shape.order:
         try:
             node = waiting_for(graph.node(index), live)
             live.settle(node)
         except TooManyCombinationsError:
             return Combinations(undecided=index)
         waiting[index] = node
-    return Combinations(graph.order, waiting, algebra, live, decisions=graph.marks.decisions)
+    return Combinations(graph.core.shape.order, waiting, algebra, live, decisions=graph.core.marks.decisions)
 
 
 _MOST_KEPT = LARGEST // 10
 """Conditions of earlier graphs that are kept along at most."""
 
 
-def combinations_after(graph: TypedGraph, earlier: Combinations, touched: Collection[int]) -> Combinations | None:
+def combinations_after(graph: PlanGraph, earlier: Combinations, touched: Collection[int]) -> Combinations | None:
     """The combinations of a graph that differs at ``touched`` nodes from the one that ``earlier`` are of, which stay as they are.
 
     None where they must be worked out from nothing. The answer is that of `combinations`, which makes no condition that isn't
     made here.
     """
-    live, cases, shape = earlier.live, earlier.cases, graph.shape
-    if live is None or cases is None or shape.cycles or shape.wrong or not graph.marks.decisions:
+    live, cases, shape = earlier.live, earlier.cases, graph.core.shape
+    if live is None or cases is None or shape.cycles or shape.wrong or not graph.core.marks.decisions:
         return None
     before = dict(zip(cases.decisions, cases.store.sizes, strict=True))
     decisions = _decisions(graph, {index: size for index, size in before.items() if index not in touched})
@@ -154,7 +188,7 @@ def combinations_after(graph: TypedGraph, earlier: Combinations, touched: Collec
         else:
             stale.add(index)
             # What a node waits for speaks of Decisions before it by their cases, of other nodes by name alone.
-            if index in graph.marks.decisions or index in earlier.decisions:
+            if index in graph.core.marks.decisions or index in earlier.decisions:
                 stale.update(shape.following[index])
     places, last_place = shape.places, -1
     settled: list[int] = []
@@ -174,14 +208,15 @@ def combinations_after(graph: TypedGraph, earlier: Combinations, touched: Collec
         if (known.runs[index], known.values.get(index)) != told:
             for target in shape.following[index]:
                 heappush(queue, places[target])
-    marked = graph.marks.decisions
+    marked = graph.core.marks.decisions
     return Combinations(shape.order, waiting, cases, known, decisions=marked, reused=True, settled=settled)
 
 
-def _decisions(graph: TypedGraph, known: Mapping[int, int]) -> dict[int, int]:
+def _decisions(graph: PlanGraph, known: Mapping[int, int]) -> dict[int, int]:
     """How many cases each Decision has that has any, in topological order; of some that is ``known``."""
+    places = graph.core.shape.places
     found: dict[int, int] = {}
-    for index in sorted(graph.marks.decisions, key=graph.shape.places.__getitem__):
+    for index in sorted(graph.core.marks.decisions, key=places.__getitem__):
         if index in known:
             found[index] = known[index]
         elif (cases := graph.node(index).cases) is not None and cases.keys:
@@ -189,7 +224,7 @@ def _decisions(graph: TypedGraph, known: Mapping[int, int]) -> dict[int, int]:
     return found
 
 
-def _with_others(node: TypedNode, waiting: LiveNode, live: Liveness[Condition]) -> LiveNode:
+def _with_others(node: PlanNode, waiting: LiveNode, live: Liveness[Condition]) -> LiveNode:
     taken = live.any_taken(waiting.gates)
     others = tuple(
         feed
@@ -199,82 +234,3 @@ def _with_others(node: TypedNode, waiting: LiveNode, live: Liveness[Condition]) 
         if live.algebra.both(live.alive(feed), taken) == NEVER
     )
     return LiveNode(waiting.index, waiting.required, waiting.gates, others, waiting.value, waiting.cases)
-
-
-@dataclass(slots=True, eq=False)
-class LiveState:
-    """Where one run stands, given what its Decisions have chosen so far. It goes along with the run: a choice settles again
-    what lies behind it, as far as something changes, and nothing else.
-    """
-
-    graph: TypedGraph
-    _live: Liveness[bool | None]
-    _chosen: dict[int, int]
-    _skipped: set[int]
-    _alone: dict[int, LiveNode] = field(default_factory=dict)
-
-    def runs(self, node: TypedNode) -> bool | None:
-        """True: it runs or ran; False: it is skipped; None: some Decision before it hasn't chosen yet."""
-        return self._live.runs.get(node.index, True)
-
-    def alive(self, feed: Feed) -> bool | None:
-        """Whether what an edge brings is there; None: some Decision before it hasn't chosen yet."""
-        return self._live.alive(feed)
-
-    def choose(self, decision: int, case: int) -> list[int]:
-        """A Decision chose. The handles of the nodes for which it now is another thing whether they run, in their order."""
-        self._chosen[decision] = case
-        return self._settle(self.graph.shape.following[decision])
-
-    def skip(self, node: int) -> list[int]:
-        """A node failed and counts as skipped. The handles of the nodes, as `choose` gives them."""
-        self._skipped.add(node)
-        return self._settle([node])
-
-    def _settle(self, stale: Iterable[int]) -> list[int]:
-        live, shape = self._live, self.graph.shape
-        places, order, following = shape.places, shape.order, shape.following
-        queue = sorted({places[node] for node in stale})
-        last_place = -1
-        changed: list[int] = []
-        while queue:
-            place = heappop(queue)
-            if place == last_place:
-                continue
-            last_place, node = place, order[place]
-            before = live.runs.get(node, True), live.values.get(node)
-            live.settle(self._waiting(node))
-            if (live.runs[node], live.values.get(node)) != before:
-                changed.append(node)
-                for target in following[node]:
-                    heappush(queue, places[target])
-        return changed
-
-    def _waiting(self, node: int) -> LiveNode:
-        known = self.graph.combinations.waiting.get(node) or self._alone.get(node)
-        if known is None:
-            known = self._alone[node] = _waiting_alone(self.graph.node(node))
-        return known
-
-
-def live_state(graph: TypedGraph, chosen: Mapping[str, int] | None = None, skipped: Collection[str] = ()) -> LiveState:
-    """Say what runs and what is skipped.
-
-    ``chosen`` has the case number (`Cases.choose`) of each Decision that has chosen, by node id; ``skipped`` the
-    ids of nodes that failed and count as skipped (``on_error: skip``). Only for graphs without errors.
-    """
-    known, by_id = graph.combinations, graph.by_id
-    cases = {by_id[node].index: case for node, case in (chosen or {}).items()}
-    gone = {by_id[node].index for node in skipped}
-    algebra = Chosen(cases, gone)
-    if not (cases or gone):
-        first = known.unchosen
-        if first is None:
-            plan = _plan(graph) if graph.decisions else []
-            first = known.unchosen = spread(plan, algebra)
-        return LiveState(graph, Liveness(algebra, first.runs.copy(), first.values.copy()), cases, gone)
-    return LiveState(graph, spread(_plan(graph), algebra), cases, gone)
-
-
-def _plan(graph: TypedGraph) -> Sequence[LiveNode]:
-    return graph.combinations.plan or [_waiting_alone(graph.node(index)) for index in graph.order]

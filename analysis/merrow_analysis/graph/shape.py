@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from itertools import accumulate, compress
+from math import inf
 from operator import not_
 
 from merrow_analysis.graph.reach import components
@@ -14,19 +15,20 @@ Row = list[int]
 Rows = Mapping[int, Row]
 """Neighbours of some nodes, by the nodes' handles."""
 _NONE: Row = []
+NO_RANK = inf
 
 
 @dataclass(slots=True, eq=False)
 class Shape:
     """Nodes by handle: ``following`` and ``before`` have the neighbours of each, in the order of the edges.
 
-    ``ranks`` says in which order nodes are first mentioned (None: there is no node with this handle). ``order`` has every
+    ``ranks`` says in which order nodes are first mentioned (`NO_RANK`: there is no node with this handle). ``order`` has every
     node, sources first, ties by rank; edges inside one of the ``cycles``, into ``inputs``, out of ``outputs`` and from a
     node to itself don't count for it. ``wrong`` are the nodes into which an edge of one of the last three kinds leads;
     ``roots`` have no edge in, ``sinks`` none out, ``repeated`` several from one source, ``wide`` several in and out.
     """
 
-    ranks: list[float | None]
+    ranks: list[float]
     inputs: list[int]
     outputs: list[int]
     following: list[Row]
@@ -67,7 +69,7 @@ class Shape:
 
     def by_rank(self, nodes: Iterable[int]) -> list[int]:
         """Nodes in the order of their first mention."""
-        return sorted(nodes, key=self.ranks.__getitem__)  # type: ignore[arg-type]  # nodes have ranks
+        return sorted(nodes, key=self.ranks.__getitem__)
 
     def is_reached(self, starts: Collection[int], node: int, known: dict[int, bool]) -> bool:
         """Whether a path leads to ``node`` from one of ``starts``. ``known`` keeps answers for the next questions."""
@@ -120,7 +122,7 @@ class Shape:
 
     def changed(
         self,
-        ranks: list[float | None],
+        ranks: list[float],
         inputs: list[int],
         outputs: list[int],
         following: Rows,
@@ -190,7 +192,7 @@ class Shape:
             set(self.wide),
         )
         for node in (*nodes, *gone):
-            there = ranks[node] is not None
+            there = ranks[node] != NO_RANK
             row, out = before[node], following[node]
             is_wrong = bool(row) and (node in inputs or node in row or (bool(outputs) and not outputs.isdisjoint(row)))
             for kind, holds in (
@@ -239,7 +241,7 @@ class Shape:
                 sources = []
             at = max(map(order.index, sources), default=-1) + 1
             rank = ranks[node]
-            while at < len(order) and ranks[order[at]] < rank:  # type: ignore[operator]  # nodes have ranks
+            while at < len(order) and ranks[order[at]] < rank:
                 at += 1
             if order is self.order:
                 order = order.copy()
@@ -261,7 +263,7 @@ class Shape:
                 continue
             staying = (places[source] for source in new if source not in outputs and source != target)
             rank = ranks[target]
-            if any(ranks[node] > rank for node in order[max(staying, default=-1) + 1 : own_place]):  # type: ignore[operator]
+            if any(ranks[node] > rank for node in order[max(staying, default=-1) + 1 : own_place]):
                 return self._unsorted(shape)
         return order
 
@@ -273,7 +275,7 @@ class Shape:
         """Work the order out from nothing (Kahn 1962, with a heap of ranks)."""
         ranks, following = self.ranks, self.following
         no_entry, no_exit = set(self.inputs), set(self.outputs)
-        nodes = [node for node, rank in enumerate(ranks) if rank is not None]
+        nodes = [node for node, rank in enumerate(ranks) if rank != NO_RANK]
         counted = following
         if self.wrong:
             counted = following.copy()
@@ -287,15 +289,15 @@ class Shape:
                 waiting[target] += 1
         by_rank = {ranks[node]: node for node in nodes}
         ready = [ranks[node] for node in nodes if not waiting[node]]
-        heapify(ready)  # type: ignore[type-var]  # nodes have ranks
+        heapify(ready)
         order: list[int] = []
         while ready:
-            node = by_rank[heappop(ready)]  # type: ignore[type-var]
+            node = by_rank[heappop(ready)]
             order.append(node)
             for target in counted[node]:
                 waiting[target] -= 1
                 if not waiting[target]:
-                    heappush(ready, ranks[target])  # type: ignore[type-var]
+                    heappush(ready, ranks[target])
         self.cycles = []
         if len(order) < len(nodes):
             ordered = set(order)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from merrow_analysis.definitions.metadata import parse_metadata
 from merrow_analysis.definitions.operators import BUILT_IN_TABLE, OperatorTable
 from merrow_analysis.graph.flow import Flow
+from merrow_analysis.graph.infer import read_graph
 from merrow_analysis.graph.language import Language, Settings
-from merrow_analysis.graph.model import PROBLEM_ID, RETURN_ID, is_interface, read_graph
+from merrow_analysis.graph.model import PROBLEM_ID, RETURN_ID, is_interface
 from merrow_analysis.graph.nodes import TypedGraph
 from merrow_analysis.graph.records import NodeRecord
 

@@ -8,14 +8,12 @@ from collections.abc import Iterator
 from merrow_analysis.check import Analysis
 from merrow_analysis.diagnostics import Diagnostic
 from merrow_analysis.ide.actions import QUICK_FIX, Action, Request, now
-from merrow_analysis.ide.lookup import block_at, line_at, offset_in
-from merrow_analysis.rules.registry import is_refused
+from merrow_analysis.places.lookup import block_at, line_at, offset_in
+from merrow_analysis.rules.registry import Flags, flags_of
 from merrow_analysis.syntax.tree import Comment, FrontMatter
 from merrow_analysis.text import Position, Range, TextEdit
 
 _LISTED = re.compile(r"%%\s*merrow\b[ \t]*:[ \t]*(ignore-file|ignore)[ \t]*\[([^\]\r\n]*)\]", re.IGNORECASE)
-_NEVER = ("MW51",)
-"""Rules about these comments themselves."""
 
 
 def ignore_here(request: Request) -> Iterator[Action]:
@@ -38,9 +36,10 @@ def ignore_in_file(request: Request) -> Iterator[Action]:
 def _once(diagnostics: tuple[Diagnostic, ...]) -> Iterator[Diagnostic]:
     seen: set[str] = set()
     for diagnostic in diagnostics:
-        if diagnostic.code in seen or diagnostic.code.startswith(_NEVER) or is_refused(diagnostic.code):
+        code = diagnostic.code
+        if code in seen or flags_of(code) & (Flags.REFUSED | Flags.ABOUT_COMMENTS):
             continue
-        seen.add(diagnostic.code)
+        seen.add(code)
         yield diagnostic
 
 

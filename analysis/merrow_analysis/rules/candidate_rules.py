@@ -12,12 +12,15 @@ from merrow_analysis.edits.lines import indentation, insert_lines_after
 from merrow_analysis.edits.renaming import rename_node
 from merrow_analysis.graph.flow import Flow, FlowNode
 from merrow_analysis.graph.model import PROBLEM_ID, RETURN_ID
-from merrow_analysis.rules.registry import register
+from merrow_analysis.rules.context import TextContext
+from merrow_analysis.rules.registry import Family, Scope
 from merrow_analysis.rules.reporting import fix, listed, report
 from merrow_analysis.syntax.parser import Diagram
+from merrow_analysis.syntax.tree import Block
 from merrow_analysis.text import TextEdit
 
-LOOKS_LIKE_WORKFLOW = register(
+_FAMILY = Family[TextContext](Scope.TEXT)
+LOOKS_LIKE_WORKFLOW = _FAMILY.rule(
     "MW407",
     "looks-like-workflow",
     "A flowchart names operators in its labels but is not read as a workflow.",
@@ -53,20 +56,25 @@ def why_not(flow: Flow) -> str:
     return f"it has no {listed(missing, 'or')}, and no node names an operator by its class or an `op` key"
 
 
-def check(flow: Flow, diagram: Diagram) -> Iterator[Diagnostic]:
+@_FAMILY.checked_by
+def check_candidate(context: TextContext) -> Iterator[Diagnostic]:
     """The hint for a flowchart that is not a workflow and does not say that it is none."""
+    flow, diagram = context.flow, context.diagram
+    if context.graph is not None or context.settings.opted_out or diagram.header is None:
+        return
     operators = published_operators(flow)
-    if not operators or diagram.header is None:
+    if not operators:
         return
     header, block = diagram.header
     missing = listed([name for name in _NAMED_IDS if name not in flow.nodes])
     message = f"This looks like a workflow, but it lacks {missing}, so it is neither checked nor run."
-    yield report(LOOKS_LIKE_WORKFLOW, block.range(header.span), message, fixes=[_made_one(flow, diagram, operators)])
+    yield report(
+        LOOKS_LIKE_WORKFLOW, block.range(header.span), message, fixes=[_made_one(flow, diagram, block, operators)]
+    )
 
 
-def _made_one(flow: Flow, diagram: Diagram, operators: dict[str, OperatorSpec]) -> Fix:
-    """Give the flowchart its input and output: a plain node at either end becomes one, else one is added."""
-    assert diagram.header is not None  # noqa: S101 - the caller has looked
+def _made_one(flow: Flow, diagram: Diagram, header: Block, operators: dict[str, OperatorSpec]) -> Fix:
+    """Give the flowchart its input and output: a plain node at either end becomes one, else one is added below ``header``."""
     nodes = list(flow.nodes.values())
     indent = min((indentation(node.mentions[0].block) for node in nodes), key=len)
     taken: set[str] = set()
@@ -91,7 +99,7 @@ def _made_one(flow: Flow, diagram: Diagram, operators: dict[str, OperatorSpec]) 
             edge = _into(node, operators) if wanted == PROBLEM_ID else f"{node.id} --> {RETURN_ID}"
             edges.append(f"{indent}{edge}")
     if declared:
-        edits.append(insert_lines_after(diagram.header[1], declared))
+        edits.append(insert_lines_after(header, declared))
     last = diagram.blocks[-1]
     if edges:
         edits.append(insert_lines_after(last, edges))

@@ -12,23 +12,25 @@ from merrow_analysis.edits.renaming import rename_class
 from merrow_analysis.graph.flow import ClassUse, Flow
 from merrow_analysis.graph.nodes import TypedGraph
 from merrow_analysis.graph.records import ClassRecord
-from merrow_analysis.rules.registry import register
+from merrow_analysis.rules.context import GraphContext
+from merrow_analysis.rules.registry import Family, Flags, Scope
 from merrow_analysis.rules.reporting import fix, listed, report
 from merrow_analysis.suggest import closest
 from merrow_analysis.syntax.tree import Name
 from merrow_analysis.text import Range, TextEdit
 
-UNDEFINED_CLASS = register(
+_FAMILY = Family[GraphContext](Scope.NODE, Flags.NEEDS_WHOLE | Flags.SPELLING | Flags.QUICK_LOOK)
+UNDEFINED_CLASS = _FAMILY.rule(
     "MW114", "undefined-class", "A class is used without a classDef.", Severity.WARNING, fix="always"
 )
-CLASS_ON_NOTHING = register(
+CLASS_ON_NOTHING = _FAMILY.rule(
     "MW115",
     "class-on-nothing",
     "A class is given to a node that isn't there, or not yet there.",
     Severity.WARNING,
     fix="sometimes",
 )
-UNUSED_CLASS = register("MW404", "unused-class", "A classDef defines a class that nothing has.", Severity.HINT)
+UNUSED_CLASS = _FAMILY.rule("MW404", "unused-class", "A classDef defines a class that nothing has.", Severity.HINT)
 
 _PLAIN_STYLE = "fill:#eeeeee,stroke:#888888,stroke-width:1px"
 _MOST_COMPARED = 500
@@ -39,8 +41,10 @@ _EVERYWHERE = "default"
 """A class that Mermaid gives to every node by itself."""
 
 
-def check_classes(graph: TypedGraph) -> Iterator[Diagnostic]:
+@_FAMILY.checked_by
+def check_classes(context: GraphContext) -> Iterator[Diagnostic]:
     """Findings about classes; unknown operators' classes are reported as such and not again here."""
+    graph = context.graph
     flow = graph.flow
     used: dict[str, ClassUse] = {}
     first: dict[str, ClassRecord] = {}

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from merrow_analysis.definitions.configuration import Config
-from merrow_analysis.definitions.prompts import ResourceProblem
 from merrow_analysis.definitions.settings import WorkflowSettings
 from merrow_analysis.diagnostics import Diagnostic, Severity
-from merrow_analysis.rules.registry import register
+from merrow_analysis.rules.context import TextContext
+from merrow_analysis.rules.registry import Family, Scope
 from merrow_analysis.rules.reporting import report
 from merrow_analysis.syntax.tree import Block, FrontMatter
 from merrow_analysis.text import Position, Range
 
-MACHINE_SETTING = register(
+_FAMILY = Family[TextContext](Scope.TEXT)
+MACHINE_SETTING = _FAMILY.rule(
     "MW501",
     "machine-setting-in-file",
     "A file that can be shared says where requests go or what is executed; that is ignored.",
     Severity.WARNING,
 )
-UNUSABLE_FILE = register(
+UNUSABLE_FILE = _FAMILY.rule(
     "MW502", "unusable-file", "A prompt file or an operator library can't be used.", Severity.ERROR
 )
-BAD_CONFIGURATION = register(
+BAD_CONFIGURATION = _FAMILY.rule(
     "MW520", "bad-configuration", "A setting in `merrow.toml` means nothing or has a wrong value.", Severity.WARNING
 )
 
@@ -35,15 +36,12 @@ def machine_setting_message(key: str) -> str:
     )
 
 
-def check_files(
-    settings: WorkflowSettings,
-    front: tuple[FrontMatter, Block] | None,
-    problems: Iterable[ResourceProblem],
-    otherwise: Range,
-) -> Iterator[Diagnostic]:
-    """Findings about files that the workflow uses, where it names them; ``otherwise`` is the place for others."""
-    for problem in problems:
-        yield report(UNUSABLE_FILE, _place(settings, front, problem.path) or otherwise, problem.message)
+@_FAMILY.checked_by
+def check_files(context: TextContext) -> Iterator[Diagnostic]:
+    """Findings about files that the workflow uses, where it names them, else where the diagram begins."""
+    for problem in context.problems:
+        place = _place(context.settings, context.front, problem.path)
+        yield report(UNUSABLE_FILE, place or context.top, problem.message)
 
 
 def _place(settings: WorkflowSettings, front: tuple[FrontMatter, Block] | None, path: str) -> Range | None:

@@ -9,7 +9,8 @@ from merrow_analysis.diagnostics import Diagnostic, Fix, Severity
 from merrow_analysis.edits.labels import write_label
 from merrow_analysis.graph.decisions import ELSE, FALSY, TRUTHY, CaseProblem
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
-from merrow_analysis.rules.registry import register
+from merrow_analysis.rules.context import GraphContext
+from merrow_analysis.rules.registry import Family, Flags, Scope
 from merrow_analysis.rules.reporting import (
     MOST_SHARING,
     edges_of_arrow,
@@ -21,31 +22,35 @@ from merrow_analysis.rules.reporting import (
 )
 from merrow_analysis.suggest import Guesses
 
-EDGE_WITHOUT_CASE = register(
+_FAMILY = Family[GraphContext](Scope.EDGE, Flags.QUICK_LOOK)
+EDGE_WITHOUT_CASE = _FAMILY.rule(
     "MW210", "edge-without-case", "An edge out of a Decision doesn't say for which case it is.", Severity.ERROR
 )
-UNKNOWN_CASE = register(
+UNKNOWN_CASE = _FAMILY.rule(
     "MW211",
     "unknown-case",
     "A Decision has a case that its value can never be.",
     Severity.ERROR,
     fix="sometimes",
 )
-UNCOVERED_CASE = register("MW212", "uncovered-case", "A Decision's cases leave a value out.", Severity.ERROR)
-UNREACHABLE_CASE = register(
+UNCOVERED_CASE = _FAMILY.rule(
+    "MW212", "uncovered-case", "A Decision's cases leave a value out.", Severity.ERROR, flags=Flags.NEEDS_WHOLE
+)
+UNREACHABLE_CASE = _FAMILY.rule(
     "MW213", "unreachable-case", "A Decision has an `else` although its other cases take every value.", Severity.WARNING
 )
-DECISION_EXPRESSION = register(
+DECISION_EXPRESSION = _FAMILY.rule(
     "MW214", "decision-expression", "The `if:` of a Decision is no expression over its inputs.", Severity.ERROR
 )
-
-UNUSED_INPUT = register(
+UNUSED_INPUT = _FAMILY.rule(
     "MW405", "unused-decision-input", "The `if:` of a Decision doesn't use an input that an edge names.", Severity.HINT
 )
 
 
-def check_decisions(graph: TypedGraph) -> Iterator[Diagnostic]:
+@_FAMILY.checked_by
+def check_decisions(context: GraphContext) -> Iterator[Diagnostic]:
     """Findings about Decisions. One that nothing follows is a dead end and not looked at here."""
+    graph = context.graph
     for node in graph.decisions:
         if node.cases is None:
             continue

@@ -9,22 +9,24 @@ from merrow_analysis.definitions.settings import WorkflowSettings
 from merrow_analysis.definitions.validation import Path, Violation, shown
 from merrow_analysis.diagnostics import Diagnostic, Severity
 from merrow_analysis.rules.configuration_rules import MACHINE_SETTING, machine_setting_message
-from merrow_analysis.rules.registry import register
+from merrow_analysis.rules.context import TextContext
+from merrow_analysis.rules.registry import Family, Scope
 from merrow_analysis.rules.reporting import fix, report
 from merrow_analysis.suggest import closest
 from merrow_analysis.syntax.tree import Block, FrontMatter
 from merrow_analysis.text import Range, TextEdit
 
-UNKNOWN_KEY = register(
+_FAMILY = Family[TextContext](Scope.TEXT)
+UNKNOWN_KEY = _FAMILY.rule(
     "MW310", "unknown-setting", "The `workflow:` block has a key that means nothing.", Severity.ERROR, fix="sometimes"
 )
-WRONG_VALUE = register(
+WRONG_VALUE = _FAMILY.rule(
     "MW311",
     "wrong-setting-value",
     "A value in the `workflow:` block is of the wrong kind or out of range.",
     Severity.ERROR,
 )
-MISSPELLED_WORKFLOW = register(
+MISSPELLED_WORKFLOW = _FAMILY.rule(
     "MW312",
     "misspelled-workflow-key",
     "A key of the front matter looks like `workflow` misspelled.",
@@ -60,8 +62,10 @@ class FrontMatterPlaces:
         return self._block.range(self._matter.span)
 
 
-def check(settings: WorkflowSettings, front: tuple[FrontMatter, Block] | None) -> Iterator[Diagnostic]:
+@_FAMILY.checked_by
+def check_front_matter(context: TextContext) -> Iterator[Diagnostic]:
     """Findings about the front matter, but for its types and operators."""
+    settings, front = context.settings, context.front
     if front is None:
         return
     places = FrontMatterPlaces(settings, front)

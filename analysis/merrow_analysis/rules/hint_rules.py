@@ -11,13 +11,15 @@ from merrow_analysis.graph.liveness import LiveNode
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph
 from merrow_analysis.graph.plan import feed_of
 from merrow_analysis.graph.reach import reach
-from merrow_analysis.rules.registry import register
+from merrow_analysis.rules.context import GraphContext
+from merrow_analysis.rules.registry import Family, Flags, Scope
 from merrow_analysis.rules.reporting import named, report
 
-IMPLIED_ORDER = register(
+_FAMILY = Family[GraphContext](Scope.GRAPH, Flags.NEEDS_WHOLE | Flags.QUICK_LOOK)
+IMPLIED_ORDER = _FAMILY.rule(
     "MW401", "implied-order", "An edge that gives order alone is implied by other paths.", Severity.HINT
 )
-BOTTLENECK = register(
+BOTTLENECK = _FAMILY.rule(
     "MW402", "bottleneck", "Parallel work before and after a node waits for that one node.", Severity.HINT
 )
 
@@ -27,8 +29,10 @@ _WIDE = 3
 """From how many parallel nodes on, before and after, a single node between them is worth a word."""
 
 
-def check_hints(graph: TypedGraph) -> Iterator[Diagnostic]:
+@_FAMILY.checked_by
+def check_hints(context: GraphContext) -> Iterator[Diagnostic]:
     """Hints. An edge that carries data is never called redundant."""
+    graph = context.graph
     yield from _implied_orders(graph)
     if not graph.cycles:
         yield from _bottlenecks(graph)

@@ -13,40 +13,53 @@ from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.graph.plan import Combinations
 from merrow_analysis.graph.reach import reach
 from merrow_analysis.graph.together import fed_at_once, voices_alone
-from merrow_analysis.rules.registry import register
+from merrow_analysis.rules.context import GraphContext
+from merrow_analysis.rules.path_rules import told_dead_ends
+from merrow_analysis.rules.registry import Family, Flags, Scope
 from merrow_analysis.rules.reporting import listed, named, report
 
-ENSEMBLE_NEEDS_TWO_SOURCES = register(
+_FAMILY = Family[GraphContext](Scope.GRAPH, Flags.QUICK_LOOK)
+ENSEMBLE_NEEDS_TWO_SOURCES = _FAMILY.rule(
     "MW105",
     "ensemble-needs-two-sources",
     "An ensemble has fewer than two different sources that can be there together.",
     Severity.ERROR,
+    flags=Flags.NEEDS_WHOLE | Flags.VOICES,
 )
-PORT_FED_TWICE = register(
+PORT_FED_TWICE = _FAMILY.rule(
     "MW205", "port-fed-twice", "A port for one value is fed by several edges at once.", Severity.ERROR
 )
-OUTPUT_LEFT_EMPTY = register(
-    "MW216", "output-left-empty", "Some combination of cases leaves an output without a value.", Severity.ERROR
+OUTPUT_LEFT_EMPTY = _FAMILY.rule(
+    "MW216",
+    "output-left-empty",
+    "Some combination of cases leaves an output without a value.",
+    Severity.ERROR,
+    flags=Flags.NEEDS_WHOLE,
 )
-NEVER_RUNS = register("MW217", "never-runs", "A node is skipped whatever the Decisions choose.", Severity.ERROR)
+NEVER_RUNS = _FAMILY.rule(
+    "MW217", "never-runs", "A node is skipped whatever the Decisions choose.", Severity.ERROR, flags=Flags.NEEDS_WHOLE
+)
 
 _MOST_DEAD_ENDS = 3
 """Dead ends that ensembles may wait for: each costs a walk through the graph."""
 
 
-def check_liveness(graph: TypedGraph, dead_ends: Mapping[int, Cause]) -> Iterator[Diagnostic]:
+@_FAMILY.checked_by
+def check_liveness(context: GraphContext) -> Iterator[Diagnostic]:
     """Findings about what is live together. Never raises. Nothing is said while an edge out of a Decision has no
     case.
 
-    ``dead_ends`` are nodes that nothing follows, and where that is told. An ensemble that lacks one source, and that does
-    not come before such a node, most likely waits for it.
+    An ensemble that lacks one source, and that does not come before a node that nothing follows, most likely waits for that
+    node.
     """
+    graph = context.graph
     if any(case is None for node in graph.decisions if node.cases is not None for case in node.cases.of_edge):
         return
     combinations = graph.combinations
     undecided = combinations.undecided
     before = [
-        (reach(graph.shape.before, [index]), cause) for index, cause in islice(dead_ends.items(), _MOST_DEAD_ENDS)
+        (reach(graph.shape.before, [index]), cause)
+        for index, cause in islice(told_dead_ends(context).items(), _MOST_DEAD_ENDS)
     ]
     found: list[Diagnostic] = []
     if undecided is None:

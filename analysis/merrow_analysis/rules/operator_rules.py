@@ -14,7 +14,8 @@ from merrow_analysis.edits.renaming import rename_class
 from merrow_analysis.graph.flow import Flow, FlowNode
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.graph.resolve import Claim, NodeProblem
-from merrow_analysis.rules.registry import register
+from merrow_analysis.rules.context import GraphContext
+from merrow_analysis.rules.registry import Family, Flags, Scope
 from merrow_analysis.rules.reporting import (
     claim_range,
     fix,
@@ -25,47 +26,54 @@ from merrow_analysis.rules.reporting import (
 )
 from merrow_analysis.text import TextEdit
 
-WRONG_INTERFACE_CLASS = register(
+_FAMILY = Family[GraphContext](Scope.NODE, Flags.QUICK_LOOK)
+WRONG_INTERFACE_CLASS = _FAMILY.rule(
     "MW103",
     "wrong-interface-class",
     "An input or output node has the class of an operator, or an Interface node is neither input nor output.",
     Severity.ERROR,
+    flags=Flags.PATHS,
 )
-UNKNOWN_OPERATOR = register(
+UNKNOWN_OPERATOR = _FAMILY.rule(
     "MW104",
     "unknown-operator",
     "A node names an operator that doesn't exist, or none.",
     Severity.ERROR,
     fix="sometimes",
+    flags=Flags.NAMES_CAUSE,
 )
-MISSING_INTERFACE_CLASS = register(
+MISSING_INTERFACE_CLASS = _FAMILY.rule(
     "MW106",
     "missing-interface-class",
     "An input or output node lacks the class Interface.",
     Severity.WARNING,
     fix="always",
+    flags=Flags.NAMES_CAUSE | Flags.SPELLING,
 )
-OPERATOR_DISAGREEMENT = register(
+OPERATOR_DISAGREEMENT = _FAMILY.rule(
     "MW107",
     "operator-disagreement",
     "A node's metadata, class and label name different operators.",
     Severity.ERROR,
 )
-OPERATOR_SPELLING = register(
+OPERATOR_SPELLING = _FAMILY.rule(
     "MW108",
     "operator-spelling",
     "An operator is named by an unusual spelling that published files use.",
     Severity.WARNING,
     fix="sometimes",
+    flags=Flags.SPELLING,
 )
-CONFLICTING_DECLARATION = register(
+CONFLICTING_DECLARATION = _FAMILY.rule(
     "MW109", "conflicting-declaration", "A node is declared twice with different labels.", Severity.ERROR
 )
-UNKNOWN_TYPE = register("MW219", "unknown-type", "A node names a type that doesn't exist.", Severity.ERROR)
+UNKNOWN_TYPE = _FAMILY.rule("MW219", "unknown-type", "A node names a type that doesn't exist.", Severity.ERROR)
 
 
-def check_operators(graph: TypedGraph, stand_ins: frozenset[str]) -> Iterator[Diagnostic]:
-    """Findings about single nodes. ``stand_ins`` are nodes already reported as a misnamed PROBLEM or RETURN."""
+@_FAMILY.checked_by
+def check_operators(context: GraphContext) -> Iterator[Diagnostic]:
+    """Findings about single nodes, but for those that are reported as a misnamed PROBLEM or RETURN."""
+    graph, stand_ins = context.graph, context.rims.stand_in_ids
     spelled: dict[str, list[tuple[TypedNode, Claim]]] = {}
     unknown: dict[str, list[tuple[TypedNode, NodeProblem]]] = {}
     for index in graph.shape.by_rank(graph.marks.conflicts):

@@ -21,39 +21,41 @@ from merrow_analysis.definitions.settings import MACHINE_KEYS
 from merrow_analysis.definitions.validation import Path, shown, violations
 from merrow_analysis.diagnostics import Diagnostic, Fix, Related, Severity, Tag
 from merrow_analysis.edits.parameters import Moved, rewrite
-from merrow_analysis.graph.nodes import TypedGraph, TypedNode
+from merrow_analysis.graph.nodes import TypedNode
 from merrow_analysis.graph.records import NodeRecord
 from merrow_analysis.graph.resolve import Resolution
 from merrow_analysis.places.node_places import label_part, label_start, metadata_key_range, metadata_value_range
 from merrow_analysis.rules.configuration_rules import MACHINE_SETTING, machine_setting_message
-from merrow_analysis.rules.registry import Rule, register
+from merrow_analysis.rules.context import GraphContext
+from merrow_analysis.rules.registry import Family, Rule, Scope
 from merrow_analysis.rules.reporting import fix, named, report
 from merrow_analysis.suggest import closest
 from merrow_analysis.syntax.tree import Block, Metadata
 from merrow_analysis.text import Range, TextEdit
 
-UNKNOWN_KEY = register(
+_FAMILY = Family[GraphContext](Scope.PARAMETER)
+UNKNOWN_KEY = _FAMILY.rule(
     "MW304",
     "unknown-parameter",
     "A node, edge or subgraph has a key that means nothing.",
     Severity.ERROR,
     fix="sometimes",
 )
-WRONG_VALUE = register(
+WRONG_VALUE = _FAMILY.rule(
     "MW305", "wrong-parameter-value", "A parameter's value is of the wrong kind or out of range.", Severity.ERROR
 )
-CONFLICT = register(
+CONFLICT = _FAMILY.rule(
     "MW306",
     "parameter-conflict",
     "A parameter is given differently by a node's label and its metadata, or by an edge as well.",
     Severity.WARNING,
     fix="sometimes",
 )
-REPEATED = register("MW307", "repeated-parameter", "A label gives a parameter twice.", Severity.ERROR)
-IDLE = register(
+REPEATED = _FAMILY.rule("MW307", "repeated-parameter", "A label gives a parameter twice.", Severity.ERROR)
+IDLE = _FAMILY.rule(
     "MW406", "parameter-without-effect", "A parameter changes nothing at its operator.", Severity.HINT, fix="sometimes"
 )
-MALFORMED = register(
+MALFORMED = _FAMILY.rule(
     "MW308", "malformed-parameters", "The parameters in a node's label can't be read.", Severity.WARNING
 )
 
@@ -87,8 +89,10 @@ _FOUND: dict[int, tuple[Resolution, tuple[_Finding, ...]]] = {}
 """What was found for each resolution, which nodes that say the same share; kept alive so that ids stay theirs."""
 
 
-def check(graph: TypedGraph) -> Iterator[Diagnostic]:
+@_FAMILY.checked_by
+def check_parameters(context: GraphContext) -> Iterator[Diagnostic]:
     """Findings about the parameters of all nodes whose operator is known, and the keys of edges and subgraphs."""
+    graph = context.graph
     resolutions = graph.resolutions
     wrong: dict[int, tuple[_Finding, ...]] = {}
     for shared, index in {id(resolution): index for index, resolution in enumerate(resolutions)}.items():

@@ -2,106 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 
 from merrow_analysis.definitions.operators import InputPort
 from merrow_analysis.diagnostics import Cause, Diagnostic, Fix, Related, Severity
 from merrow_analysis.edits.renaming import rename_node
-from merrow_analysis.graph.model import ENTRY_POINT_ID, PROBLEM_ID, RETURN_ID
+from merrow_analysis.graph.model import PROBLEM_ID, RETURN_ID
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.graph.reach import shortest_cycle
 from merrow_analysis.graph.records import EdgeRecord
-from merrow_analysis.rules.registry import register
+from merrow_analysis.rules.context import GraphContext
+from merrow_analysis.rules.registry import Family, Flags, Scope
 from merrow_analysis.rules.reporting import continued, fix, listed, report
-from merrow_analysis.suggest import closest
-from merrow_analysis.text import Range
+from merrow_analysis.rules.rims import Rims
 
-MISSING_INPUT_OR_OUTPUT = register(
+_FAMILY = Family[GraphContext](Scope.GRAPH, Flags.QUICK_LOOK)
+MISSING_INPUT_OR_OUTPUT = _FAMILY.rule(
     "MW101",
     "missing-input-or-output",
     "PROBLEM or RETURN, or a node that the front matter names in their place, is missing.",
     Severity.ERROR,
     fix="sometimes",
+    flags=Flags.NAMES_CAUSE | Flags.PATHS,
 )
-OFF_PATH = register("MW102", "off-path", "A node lies on no path from an input to an output.", Severity.ERROR)
-CYCLE = register("MW110", "cycle", "Nodes wait for each other in a circle.", Severity.ERROR, fix="sometimes")
-SELF_LOOP = register("MW111", "self-loop", "An edge leads from a node to itself.", Severity.ERROR, fix="sometimes")
-EDGE_INTO_INPUT = register(
-    "MW112", "edge-into-input", "An edge leads into an input node.", Severity.ERROR, fix="sometimes"
+OFF_PATH = _FAMILY.rule(
+    "MW102",
+    "off-path",
+    "A node lies on no path from an input to an output.",
+    Severity.ERROR,
+    flags=Flags.NEEDS_WHOLE | Flags.PATHS,
 )
-EDGE_OUT_OF_OUTPUT = register(
-    "MW113", "edge-out-of-output", "An edge leads out of an output node.", Severity.ERROR, fix="sometimes"
+CYCLE = _FAMILY.rule(
+    "MW110", "cycle", "Nodes wait for each other in a circle.", Severity.ERROR, fix="sometimes", flags=Flags.PATHS
 )
-REPEATED_EDGE = register(
+SELF_LOOP = _FAMILY.rule(
+    "MW111", "self-loop", "An edge leads from a node to itself.", Severity.ERROR, fix="sometimes", flags=Flags.PATHS
+)
+EDGE_INTO_INPUT = _FAMILY.rule(
+    "MW112", "edge-into-input", "An edge leads into an input node.", Severity.ERROR, fix="sometimes", flags=Flags.PATHS
+)
+EDGE_OUT_OF_OUTPUT = _FAMILY.rule(
+    "MW113",
+    "edge-out-of-output",
+    "An edge leads out of an output node.",
+    Severity.ERROR,
+    fix="sometimes",
+    flags=Flags.PATHS,
+)
+REPEATED_EDGE = _FAMILY.rule(
     "MW117", "repeated-edge", "Two edges bring the same to the same port.", Severity.WARNING, fix="sometimes"
 )
 
-_START_WORDS = frozenset({"start", "begin", "input", "question", "task", "in", "query"})
-_END_WORDS = frozenset({"end_", "finish", "output", "result", "answer", "done", "out", "stop", "response"})
+
+@_FAMILY.checked_by
+def check_paths(context: GraphContext) -> Iterator[Diagnostic]:
+    """Findings about the shape of the graph."""
+    yield from _missing_rims(context)
+    yield from _misplaced_edges(context.graph)
+    yield from _cycles(context.graph)
+    yield from _off_path(context.graph, context.rims)
 
 
-@dataclass(frozen=True, slots=True)
-class Rims:
-    """Where a workflow begins and ends. ``missing`` are the ids that should be there; ``stand_ins`` maps some to
-    the nodes that are probably meant to be them. ``starts`` and ``ends`` are indices, empty where nothing may be
-    said of paths.
-    """
-
-    missing: tuple[str, ...]
-    stand_ins: dict[str, TypedNode]
-    starts: list[int]
-    ends: list[int]
-
-    @property
-    def stand_in_ids(self) -> frozenset[str]:
-        return frozenset(node.id for node in self.stand_ins.values())
-
-
-def find_rims(graph: TypedGraph) -> Rims:
-    """Find the inputs and outputs, and what is missing of them."""
-    settings, nodes = graph.settings, graph.flow.chart.nodes
-    wanted_inputs = [PROBLEM_ID] if settings.inputs is None else settings.inputs
-    wanted_outputs = [RETURN_ID] if settings.outputs is None else settings.outputs
-    lost_inputs = [name for name in wanted_inputs if name not in nodes]
-    lost_outputs = [name for name in wanted_outputs if name not in nodes]
-    stand_ins: dict[str, TypedNode] = {}
-    if lost_inputs:
-        first = _stand_in(lost_inputs[0], graph.at(graph.shape.roots), "input", _START_WORDS)
-        if first is not None:
-            stand_ins[lost_inputs[0]] = first
-    if lost_outputs:
-        taken = set(stand_ins.values())
-        last = [node for node in graph.at(graph.shape.sinks) if node not in taken]
-        found = _stand_in(lost_outputs[0], last, "output", _END_WORDS)
-        if found is not None:
-            stand_ins[lost_outputs[0]] = found
-    starts, ends = list(graph.shape.inputs), list(graph.shape.outputs)
-    for name, node in stand_ins.items():
-        (starts if name in lost_inputs else ends).append(node.index)
-    if any(name not in stand_ins for name in lost_inputs):
-        starts = []
-    if any(name not in stand_ins for name in lost_outputs):
-        ends = []
-    return Rims((*lost_inputs, *lost_outputs), stand_ins, starts, ends)
-
-
-def _stand_in(name: str, candidates: Iterable[TypedNode], kind: str, words: frozenset[str]) -> TypedNode | None:
-    """The node that was probably meant to be called ``name``: an Interface node on that side, or one named like it."""
-    known = [node for node in candidates if node.id not in (PROBLEM_ID, ENTRY_POINT_ID, RETURN_ID)]
-    interface = [node for node in known if node.kind == kind]
-    if interface:
-        near = closest(name, [node.id for node in interface])
-        return next((node for node in interface if node.id == near), interface[0])
-    unclear = [node for node in known if node.kind == "unknown" and node.incoming + node.outgoing]
-    near = closest(name, [node.id for node in unclear])
-    return next((node for node in unclear if node.id == near or node.id.casefold() in words), None)
-
-
-def check_rims(graph: TypedGraph, rims: Rims, places: dict[str, Range], header: Range) -> Iterator[Diagnostic]:
-    """Missing inputs and outputs. ``places`` says where the front matter names a node, ``header`` where the chart
-    begins.
-    """
+def _missing_rims(context: GraphContext) -> Iterator[Diagnostic]:
+    """Missing inputs and outputs, where the front matter names them, else where the diagram begins."""
+    graph, rims = context.graph, context.rims
     for name in rims.missing:
         what = {PROBLEM_ID: "the task to solve", RETURN_ID: "the result"}.get(name)
         named = f", {what}" if what is not None else ", which the front matter names"
@@ -109,7 +73,7 @@ def check_rims(graph: TypedGraph, rims: Rims, places: dict[str, Range], header: 
         stand_in = rims.stand_ins.get(name)
         if stand_in is None:
             message = f"There is no node {name}{named}; declare it (`{name}([...])`, class Interface) and connect it."
-            yield report(MISSING_INPUT_OR_OUTPUT, places.get(name, header), message)
+            yield report(MISSING_INPUT_OR_OUTPUT, context.rim_places.get(name, context.top), message)
             continue
         message = f"There is no node {name}{named}; {stand_in.id} looks like {side}: rename it to {name}."
         place = stand_in.flow.range
@@ -118,7 +82,7 @@ def check_rims(graph: TypedGraph, rims: Rims, places: dict[str, Range], header: 
         yield report(MISSING_INPUT_OR_OUTPUT, place, message, fixes=fixes)
 
 
-def check_edges(graph: TypedGraph) -> Iterator[Diagnostic]:
+def _misplaced_edges(graph: TypedGraph) -> Iterator[Diagnostic]:
     """Edges where none may be: to the same node, into inputs, out of outputs, and ones that repeat another."""
     shape = graph.shape
     inputs = set(shape.inputs)
@@ -199,7 +163,7 @@ _LONGEST_CIRCLE = 8
 _MOST_RELATED = 100
 
 
-def check_cycles(graph: TypedGraph) -> Iterator[Diagnostic]:
+def _cycles(graph: TypedGraph) -> Iterator[Diagnostic]:
     """One finding for each knot of nodes that wait for each other, with the edges of one circle through it."""
     if not graph.cycles:
         return
@@ -236,7 +200,7 @@ def _edges_along(graph: TypedGraph, circle: Sequence[int]) -> list[TypedEdge]:
     return found
 
 
-def check_paths(graph: TypedGraph, rims: Rims) -> Iterator[Diagnostic]:
+def _off_path(graph: TypedGraph, rims: Rims) -> Iterator[Diagnostic]:
     """Nodes on no path from an input to an output; of several in a row only the one where the path is broken."""
     shape, starts, ends = graph.shape, dict.fromkeys(rims.starts), dict.fromkeys(rims.ends)
     # Nothing but itself leads to a root, or follows a sink.
@@ -252,8 +216,9 @@ def check_paths(graph: TypedGraph, rims: Rims) -> Iterator[Diagnostic]:
         yield from _broken_ends([graph.node(i) for i in stuck], [graph.node(i) for i in unfed])
 
 
-def told_dead_ends(graph: TypedGraph, rims: Rims) -> dict[int, Cause]:
-    """Nodes that an input leads to, that are no output, and that nothing follows; and where `check_paths` tells of them."""
+def told_dead_ends(context: GraphContext) -> dict[int, Cause]:
+    """Nodes that an input leads to, that are no output, and that nothing follows; and where that is reported."""
+    graph, rims = context.graph, context.rims
     stuck = [graph.node(index) for index in _dead_ends(graph, rims)]
     result = _unfed_result([graph.node(index) for index in _unfed(graph, rims)])
     together = result is not None and len(stuck) > 1

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 
 from merrow_analysis.definitions.types import CODE, ENTRY_POINT, PROBLEM, TEXT, Type
 from merrow_analysis.diagnostics import Cause, Diagnostic, Fix, Related, Severity
 from merrow_analysis.edits.labels import write_label
+from merrow_analysis.graph.model import ENTRY_POINT_ID, PROBLEM_ID
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.graph.placement import Finding
 from merrow_analysis.graph.ports import is_odd_result
+from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.parameter_rules import CONFLICT
-from merrow_analysis.rules.registry import register
+from merrow_analysis.rules.path_rules import MISSING_INPUT_OR_OUTPUT, OFF_PATH
+from merrow_analysis.rules.registry import Family, Flags, Scope
 from merrow_analysis.rules.reporting import (
     MOST_SHARING,
     continued,
@@ -27,57 +30,65 @@ from merrow_analysis.rules.reporting import (
 _MOST_PORTS = 30
 """Ports of a node among which one is looked for that fits a value."""
 
-UNKNOWN_PORT = register(
+_FAMILY = Family[GraphContext](Scope.EDGE, Flags.PORTS | Flags.QUICK_LOOK)
+UNKNOWN_PORT = _FAMILY.rule(
     "MW201", "unknown-port", "An edge names a port that its target doesn't have.", Severity.ERROR, fix="sometimes"
 )
-MISSING_PORT_LABEL = register(
+MISSING_PORT_LABEL = _FAMILY.rule(
     "MW202",
     "missing-port-label",
     "An edge into an operator with several ports doesn't say which one it feeds.",
     Severity.WARNING,
     fix="sometimes",
 )
-AMBIGUOUS_PORT = register(
+AMBIGUOUS_PORT = _FAMILY.rule(
     "MW203",
     "ambiguous-port",
     "An edge without a label fits several ports of its target equally well.",
     Severity.ERROR,
     fix="sometimes",
 )
-MISSING_REQUIRED_INPUT = register(
-    "MW204", "missing-required-input", "No edge feeds a port that a node needs.", Severity.ERROR
+MISSING_REQUIRED_INPUT = _FAMILY.rule(
+    "MW204",
+    "missing-required-input",
+    "No edge feeds a port that a node needs.",
+    Severity.ERROR,
+    flags=Flags.NEEDS_WHOLE,
 )
-TYPE_MISMATCH = register(
+TYPE_MISMATCH = _FAMILY.rule(
     "MW206",
     "type-mismatch",
     "An edge brings a value of a type that its port doesn't take.",
     Severity.ERROR,
     fix="sometimes",
 )
-UNKNOWN_OUTPUT = register(
+UNKNOWN_OUTPUT = _FAMILY.rule(
     "MW207", "unknown-output", "An edge names an output that its source doesn't have.", Severity.ERROR, fix="sometimes"
 )
-PORT_SPELLING = register(
+PORT_SPELLING = _FAMILY.rule(
     "MW208",
     "port-spelling",
     "A port is named by another spelling that published files use.",
     Severity.WARNING,
     fix="sometimes",
 )
-ODD_RESULT = register(
+ODD_RESULT = _FAMILY.rule(
     "MW209", "odd-result", "An output of the workflow receives a verdict or feedback, no result.", Severity.WARNING
 )
-CASE_WITHOUT_VALUE = register(
+CASE_WITHOUT_VALUE = _FAMILY.rule(
     "MW215",
     "case-without-value",
     "A case edge names a port, but its Decision has no value to carry.",
     Severity.ERROR,
     fix="sometimes",
+    flags=Flags.NEEDS_WHOLE,
 )
 
 
-def check_ports(graph: TypedGraph, lacking: Mapping[Type, Cause]) -> Iterator[Diagnostic]:
-    """Findings about ports. That ports of a type in ``lacking`` are open follows from what is told of an input node."""
+@_FAMILY.checked_by
+def check_ports(context: GraphContext) -> Iterator[Diagnostic]:
+    """Findings about ports. That one is open may follow from what is reported of an input node."""
+    graph, lacking = context.graph, _lacking(context)
     for index in graph.shape.by_rank(graph.marks.found):
         node = graph.node(index)
         for finding in node.placement.findings:
@@ -91,6 +102,20 @@ def check_ports(graph: TypedGraph, lacking: Mapping[Type, Cause]) -> Iterator[Di
             tell = _TELL.get(finding.kind)
             if tell is not None and finding.edge is not None:
                 yield tell(graph, node, node.incoming[finding.edge], finding)
+
+
+def _lacking(context: GraphContext) -> dict[Type, Cause]:
+    """Types that nothing gives since an input node is missing or not connected, with where that is reported."""
+    graph, rims = context.graph, context.rims
+    lacking: dict[Type, Cause] = {}
+    if PROBLEM_ID in rims.missing and PROBLEM_ID not in rims.stand_ins:
+        place = context.rim_places.get(PROBLEM_ID, context.top)
+        lacking[PROBLEM] = Cause(MISSING_INPUT_OR_OUTPUT.code, place)
+    for index in graph.shape.inputs:
+        node = graph.node(index)
+        if node.id == ENTRY_POINT_ID and not graph.shape.following[index]:
+            lacking[ENTRY_POINT] = Cause(OFF_PATH.code, node.flow.range)
+    return lacking
 
 
 def _given_twice(node: TypedNode, port: str) -> Diagnostic:

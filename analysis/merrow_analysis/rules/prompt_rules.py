@@ -10,31 +10,38 @@ from merrow_analysis.definitions.prompts import MODULE, PromptBook
 from merrow_analysis.definitions.settings import WorkflowSettings
 from merrow_analysis.diagnostics import Diagnostic, Fix, Related, Severity, Tag
 from merrow_analysis.edits.front_matter import entry_removals
-from merrow_analysis.graph.nodes import TypedGraph, TypedNode
+from merrow_analysis.graph.nodes import TypedNode
 from merrow_analysis.graph.resolve import Parameter, Resolution
 from merrow_analysis.places.node_places import label_range, metadata_value_range
-from merrow_analysis.rules.registry import register
+from merrow_analysis.rules.context import GraphContext
+from merrow_analysis.rules.registry import Family, Flags, Scope
 from merrow_analysis.rules.reporting import fix, named, report
 from merrow_analysis.suggest import Guesses
 from merrow_analysis.syntax.tree import Block, FrontMatter
 from merrow_analysis.text import Range, TextEdit
 
-ROLE_WITHOUT_PROMPT = register(
+_FAMILY = Family[GraphContext](Scope.PARAMETER)
+ROLE_WITHOUT_PROMPT = _FAMILY.rule(
     "MW301", "role-without-prompt", "A node's role names a prompt that does not exist.", Severity.ERROR, fix="sometimes"
 )
-NO_PROMPTS = register("MW302", "no-prompts", "Nodes have roles, but no prompts are given anywhere.", Severity.HINT)
-UNUSED_PROMPT = register(
-    "MW303", "unused-prompt", "No node uses a prompt of the front matter.", Severity.WARNING, fix="always"
+NO_PROMPTS = _FAMILY.rule("MW302", "no-prompts", "Nodes have roles, but no prompts are given anywhere.", Severity.HINT)
+UNUSED_PROMPT = _FAMILY.rule(
+    "MW303",
+    "unused-prompt",
+    "No node uses a prompt of the front matter.",
+    Severity.WARNING,
+    fix="always",
+    flags=Flags.NEEDS_WHOLE,
 )
-NO_INSTRUCTION = register(
+NO_INSTRUCTION = _FAMILY.rule(
     "MW309", "node-without-prompt", "A node that is one model call has neither a role nor a prompt.", Severity.HINT
 )
 
 
-def check(
-    graph: TypedGraph, settings: WorkflowSettings, book: PromptBook, front: tuple[FrontMatter, Block] | None
-) -> Iterator[Diagnostic]:
-    """Findings about prompts. ``front`` is the front matter with its block, as the parser gives them."""
+@_FAMILY.checked_by
+def check_prompts(context: GraphContext) -> Iterator[Diagnostic]:
+    """Findings about prompts."""
+    graph, book, front = context.graph, context.book, context.front
     used: set[str] = set()
     first: tuple[Resolution, str] | None = None
     # What is to be said at each node with one of these resolutions; for most files that is nothing.
@@ -68,8 +75,8 @@ def check(
     if first is not None:
         index = next(index for index in graph.ranked if graph.resolutions[index] is first[0])
         yield _no_prompts(graph.node(index), first[1])
-    if front is not None and settings.prompts:
-        yield from _unused(settings, used, front)
+    if front is not None and context.settings.prompts:
+        yield from _unused(context.settings, used, front)
 
 
 @dataclass(frozen=True, slots=True)

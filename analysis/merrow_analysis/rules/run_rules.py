@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from merrow_analysis.diagnostics import Severity
-from merrow_analysis.rules.registry import register
+from merrow_analysis.rules.registry import Family, Scope
 
-NODE_FAILED = register(
-    "MW530", "node-failed", "A node failed when the workflow was last run.", Severity.ERROR, at_run_time=True
-)
-RUN_FAILED = register(
-    "MW531", "run-failed", "The last run of the workflow came to its end early.", Severity.ERROR, at_run_time=True
-)
+_FAMILY = Family[None](Scope.RUN)
+NODE_FAILED = _FAMILY.rule("MW530", "node-failed", "A node failed when the workflow was last run.", Severity.ERROR)
+RUN_FAILED = _FAMILY.rule("MW531", "run-failed", "The last run of the workflow came to its end early.", Severity.ERROR)

@@ -35,7 +35,7 @@ _LINE = re.compile(r"[^\r\n]*")
 def fixes_for(problem: SyntaxProblem, block: Block) -> list[Fix]:
     """The repairs of a broken statement that make it readable; none where no simple edit does."""
     line_number, line, column = _line_of(block, problem.span[0])
-    maker = _MAKERS.get(problem.code)
+    maker = _MAKERS.get(problem.flaw)
     if maker is None:
         return []
     return maker(problem, block.line + line_number, line, column)
@@ -165,11 +165,11 @@ def _no_header(problem: SyntaxProblem, line_number: int, line: str, _column: int
 
 
 _MAKERS = {
-    "MW001": _unfinished_arrow,
-    "MW002": _unclosed,
-    "MW003": _unclosed,
-    "MW004": _comment,
-    "MW005": _reserved,
-    "MW006": _quote_label,
-    "MW011": _no_header,
+    "syntax-error": _unfinished_arrow,
+    "unclosed-bracket": _unclosed,
+    "unclosed-quote": _unclosed,
+    "comment-after-statement": _comment,
+    "reserved-word": _reserved,
+    "bracket-in-label": _quote_label,
+    "not-a-diagram": _no_header,
 }

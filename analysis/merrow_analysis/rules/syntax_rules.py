@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from merrow_analysis.definitions.front_matter import read_front_matter
 from merrow_analysis.definitions.metadata import parse_metadata
 from merrow_analysis.diagnostics import Applicability, Diagnostic, Fix, Related, Severity
 from merrow_analysis.edits.lines import indentation, insert_lines_after
 from merrow_analysis.graph.flow import Flow
-from merrow_analysis.rules.registry import FixAvailability, Rule, find_rule, register
+from merrow_analysis.rules.context import TextContext
+from merrow_analysis.rules.registry import Family, FixAvailability, Flags, Rule, Scope
 from merrow_analysis.rules.reporting import metadata_value_span, report
 from merrow_analysis.rules.syntax_fixes import fixes_for
 from merrow_analysis.suggest import closest
@@ -22,6 +23,7 @@ from merrow_analysis.syntax.tree import (
     Block,
     Broken,
     Chain,
+    Flaw,
     LinkStyle,
     Metadata,
     SubgraphEnd,
@@ -30,30 +32,34 @@ from merrow_analysis.syntax.tree import (
 )
 from merrow_analysis.text import Position, Range, TextEdit
 
+_FAMILY = Family[TextContext](Scope.TEXT, Flags.READING)
+
 
 def _refused(code: str, name: str, summary: str, fix: FixAvailability = "none") -> Rule:
     """A rule about a text that Mermaid itself refuses."""
-    return register(code, name, summary, Severity.ERROR, fix=fix, refused=True)
+    return _FAMILY.rule(code, name, summary, Severity.ERROR, fix=fix, flags=Flags.REFUSED)
 
 
-_refused("MW001", "syntax-error", "A statement is no Mermaid.")
-_refused("MW002", "unclosed-bracket", "A bracket is never closed.", fix="sometimes")
-_refused("MW003", "unclosed-quote", "A quote is never closed.", fix="sometimes")
-_refused("MW004", "comment-after-statement", "A comment follows a statement on the same line.", fix="sometimes")
-_refused("MW005", "reserved-word", "A word of Mermaid's own is used as an id.", fix="sometimes")
-_refused("MW006", "bracket-in-label", "A label without quotes holds a bracket.", fix="sometimes")
+SYNTAX_ERROR = _refused("MW001", "syntax-error", "A statement is no Mermaid.")
+UNCLOSED_BRACKET = _refused("MW002", "unclosed-bracket", "A bracket is never closed.", fix="sometimes")
+UNCLOSED_QUOTE = _refused("MW003", "unclosed-quote", "A quote is never closed.", fix="sometimes")
+COMMENT_AFTER_STATEMENT = _refused(
+    "MW004", "comment-after-statement", "A comment follows a statement on the same line.", fix="sometimes"
+)
+RESERVED_WORD = _refused("MW005", "reserved-word", "A word of Mermaid's own is used as an id.", fix="sometimes")
+BRACKET_IN_LABEL = _refused("MW006", "bracket-in-label", "A label without quotes holds a bracket.", fix="sometimes")
 METADATA = _refused("MW007", "metadata-not-yaml", "A metadata block is no YAML.")
 FRONT_MATTER = _refused("MW008", "front-matter-not-yaml", "The front matter is no YAML.")
 SHAPE = _refused("MW009", "unknown-shape", "Mermaid has no shape of this name.", fix="sometimes")
-_refused("MW010", "misplaced-front-matter", "Front matter is not closed, or not at the top.")
-_refused("MW011", "not-a-diagram", "The text does not begin like a Mermaid diagram.", fix="sometimes")
+MISPLACED_FRONT_MATTER = _refused("MW010", "misplaced-front-matter", "Front matter is not closed, or not at the top.")
+NOT_A_DIAGRAM = _refused("MW011", "not-a-diagram", "The text does not begin like a Mermaid diagram.", fix="sometimes")
 STRAY_END = _refused("MW012", "stray-end", "An end closes no subgraph.", fix="sometimes")
 UNCLOSED = _refused("MW013", "unclosed-subgraph", "A subgraph is never closed.", fix="sometimes")
 LINK_STYLE = _refused("MW014", "link-style-out-of-range", "linkStyle names an edge that isn't there.")
-TOO_MANY = register(
+TOO_MANY = _FAMILY.rule(
     "MW015", "too-many-edges", "The flowchart has more edges than Mermaid draws by default.", Severity.WARNING
 )
-MISREAD = register(
+MISREAD = _FAMILY.rule(
     "MW016", "misread-id", "Mermaid reads an id otherwise than it looks.", Severity.WARNING, fix="sometimes"
 )
 
@@ -64,12 +70,36 @@ _MOST_OPEN = 50
 """Subgraphs that one fix closes: each of them offers it."""
 
 _HEADS = {"arrow_cross": "x", "arrow_circle": "o", "double_arrow_cross": "x", "double_arrow_circle": "o"}
+_BROKEN: dict[Flaw, Rule] = {
+    "syntax-error": SYNTAX_ERROR,
+    "unclosed-bracket": UNCLOSED_BRACKET,
+    "unclosed-quote": UNCLOSED_QUOTE,
+    "comment-after-statement": COMMENT_AFTER_STATEMENT,
+    "reserved-word": RESERVED_WORD,
+    "bracket-in-label": BRACKET_IN_LABEL,
+    "misplaced-front-matter": MISPLACED_FRONT_MATTER,
+    "not-a-diagram": NOT_A_DIAGRAM,
+}
 _SUBGRAPH = re.compile(r"subgraph\b")
 _WORD = re.compile(r"\w+")
 
 
 def is_notable(block: Block) -> bool:
-    """Whether a block has anything that these rules look at; all others need not be given to `check`."""
+    """Whether these rules have anything to say about a block, or look at it together with others.
+
+    All others need not be among the ``notable`` blocks of a `TextContext`.
+    """
+    if not _has_notable(block):
+        return False
+    if any(type(statement) is not Chain for statement in block.statements):
+        return True
+    return bool(check_syntax(TextContext(*_ALONE, [block])))
+
+
+_ALONE = Diagram(), Flow()
+
+
+def _has_notable(block: Block) -> bool:
     for statement in block.statements:
         kind = type(statement)
         if kind is Chain:
@@ -80,11 +110,10 @@ def is_notable(block: Block) -> bool:
     return False
 
 
-def check(diagram: Diagram, flow: Flow, notable: Iterable[Block] | None = None) -> list[Diagnostic]:
-    """Everything about the syntax of a diagram: none for one of another kind. Never raises.
-
-    ``notable`` are the blocks for which `is_notable` holds, in order, where the caller knows them already.
-    """
+@_FAMILY.checked_by
+def check_syntax(context: TextContext) -> list[Diagnostic]:
+    """Everything about the syntax of a diagram: none for one of another kind. Never raises."""
+    diagram, flow = context.diagram, context.flow
     found: list[Diagnostic] = []
     if diagram.kind == "other":
         return found
@@ -92,8 +121,7 @@ def check(diagram: Diagram, flow: Flow, notable: Iterable[Block] | None = None) 
         found += _front_matter(diagram)
     open_subgraphs: list[tuple[SubgraphStart, Block]] = []
     half_open = 0
-    blocks = diagram.blocks if notable is None else notable
-    for block in blocks:
+    for block in context.notable:
         for statement in block.statements:
             if isinstance(statement, Chain):
                 if _is_odd(statement, block):
@@ -130,11 +158,14 @@ def _edges_before(flow: Flow, place: tuple[int, int]) -> int:
 
 def _broken(statement: Broken, block: Block) -> Diagnostic:
     problem = statement.problem
-    rule = find_rule(problem.code)
-    if rule is None:
-        raise LookupError(problem.code)
     related = [Related(block.range(span), text) for span, text in problem.related]
-    return report(rule, block.range(problem.span), problem.message, related=related, fixes=fixes_for(problem, block))
+    return report(
+        _BROKEN[problem.flaw],
+        block.range(problem.span),
+        problem.message,
+        related=related,
+        fixes=fixes_for(problem, block),
+    )
 
 
 def _front_matter(diagram: Diagram) -> Iterator[Diagnostic]:

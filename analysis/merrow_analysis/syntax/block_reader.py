@@ -100,7 +100,7 @@ class BlockReader:
             message = (
                 "Front matter must begin on the very first line, without a space before ---, and stand there once."
             )
-            return self._broken(Failure("MW010", message, at, at + 3, at, at, "syntax"), begin)
+            return self._broken(Failure("misplaced-front-matter", message, at, at + 3, at, at, "syntax"), begin)
 
     def _next(self, tokens: Iterator[Lexeme]) -> Lexeme:
         token = next(tokens)
@@ -163,10 +163,10 @@ class BlockReader:
         if first_line.count('"') % 2:
             quote = at + first_line.rindex('"')
             message = 'This quote is never closed: add " at the end of the text.'
-            problem = SyntaxProblem("MW003", message, (quote, quote + 1), None, "yaml")
+            problem = SyntaxProblem("unclosed-quote", message, (quote, quote + 1), None, "yaml")
         else:
             message = "This @{ is never closed: add } at the end of the text."
-            problem = SyntaxProblem("MW002", message, (at, at + 2), None, "yaml")
+            problem = SyntaxProblem("unclosed-bracket", message, (at, at + 2), None, "yaml")
         self.statements.append(Broken(problem, (chain.span[0], at + 2)))
         begin_line = self.owner.line_of(self.base)
         self.reach = self._line(min(end, self.lexer_end() - 1)) - begin_line + 1
@@ -203,7 +203,7 @@ class BlockReader:
         # What was read up to the end of the text depends on all that may be added there.
         looked_at_all = not failure.closed or failure.reported >= len(text) - 1
         self.reach = len(self.owner.lines) if looked_at_all else self._line(failure.reported) - begin_line + 1
-        problem = SyntaxProblem(failure.code, failure.message, (start, end), reported, failure.kind)
+        problem = SyntaxProblem(failure.flaw, failure.message, (start, end), reported, failure.kind)
         self.statements.append(Broken(problem, (self._span(begin, begin + 1)[0], end)))
         # An arrow takes in the line breaks before it, so what is wrong may lie on a later line than where reading resumes.
         marked = self._line(min(max(failure.end - 1, failure.start, begin), len(text) - 1))

@@ -249,7 +249,7 @@ class _FileParser:
                 span = (start, start + len(lines[first].strip(WHITE_CHARACTERS)))
             if diagram.keyword.startswith("---"):
                 problem = SyntaxProblem(
-                    "MW010",
+                    "misplaced-front-matter",
                     "This front matter is never closed: close it with a line --- like the first one, and put nothing else on it.",
                     span,
                     None,
@@ -257,7 +257,7 @@ class _FileParser:
                 )
             else:
                 problem = SyntaxProblem(
-                    "MW011",
+                    "not-a-diagram",
                     "This is no Mermaid diagram: start with the line “flowchart TD”."
                     if not diagram.keyword
                     else f"Mermaid knows no diagram called “{diagram.keyword}”: start with the line “flowchart TD”.",

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from merrow_analysis.syntax.lexer import Delimiter, Lexeme, Lexer
+from merrow_analysis.syntax.tree import Flaw
 
 _CLOSERS = {
     "[": "]",
@@ -44,7 +45,7 @@ _FORMS = {
 class Failure:
     """Where a statement failed, in offsets of the reduced text; ``resume_after`` is on the last line that belongs to it."""
 
-    code: str
+    flaw: Flaw
     message: str
     start: int
     end: int
@@ -67,23 +68,23 @@ def explain(lexer: Lexer, begin: int, found: Lexeme | None, lexical_at: int | No
     unfinished = _unfinished(lexer, begin, found, at)
     if unfinished is not None:
         message, start, stop = unfinished
-        return Failure("MW001", message, start, stop, at, stop - 1, kind)
+        return Failure("syntax-error", message, start, stop, at, stop - 1, kind)
     cause = _never_closed(lexer, found, at)
     if cause is not None:
         start, stop = cause.start, cause.start + len(cause.text)
         closer = _CLOSERS.get(cause.text, "")
         if cause.text.startswith('"'):
             message = f"This quote is never closed: add {closer} at the end of the text."
-            return Failure("MW003", message, start, stop, at, stop, kind)
+            return Failure("unclosed-quote", message, start, stop, at, stop, kind)
         message = f"This {cause.text} is never closed: add {closer} at the end of the text."
-        return Failure("MW002", message, start, stop, at, stop, kind)
+        return Failure("unclosed-bracket", message, start, stop, at, stop, kind)
     line_start = text.rfind("\n", 0, begin) + 1
     comment = text.find("%%", begin, max(end, begin))
     if comment > line_start and "\n" not in text[begin:comment]:
         line_end = _line_end(text, comment)
         message = "A comment needs a line of its own: Mermaid reads what follows %% here as part of the statement."
-        return Failure("MW004", message, comment, line_end, at, line_end, kind)
-    code, message = _describe(lexer, begin, found, at)
+        return Failure("comment-after-statement", message, comment, line_end, at, line_end, kind)
+    flaw, message = _describe(lexer, begin, found, at)
     resume = max(at, begin)
     closed = True
     if lexer.modes and lexer.modes[-1] in ("shape_data", "shape_data_string"):
@@ -95,7 +96,7 @@ def explain(lexer: Lexer, begin: int, found: Lexeme | None, lexical_at: int | No
         # A callback's name and arguments run on to the next parenthesis, however far away.
         resume = begin
     start, stop = _visible(text, at, end, begin)
-    return Failure(code, message, start, stop, at, resume, kind, closed)
+    return Failure(flaw, message, start, stop, at, resume, kind, closed)
 
 
 _ARROW_AT_END = re.compile(r"(?:[xo<]?(?:--+[-xo>]|==+[=xo>]|-?\.+-[xo>]?)|~~~+)(?:\|[^|\n]*\|)?$")
@@ -181,54 +182,66 @@ def _quote_inside(lexer: Lexer, bracket: Delimiter) -> Delimiter | None:
     return None if quote is None or "\n" in lexer.text[bracket.start : quote.start] else quote
 
 
-def _describe(lexer: Lexer, begin: int, found: Lexeme | None, at: int) -> tuple[str, str]:
+def _describe(lexer: Lexer, begin: int, found: Lexeme | None, at: int) -> tuple[Flaw, str]:
     text = lexer.text
     shown = _shown(text, at, found)
     if found is None:
         inside = lexer.modes[-1] if lexer.modes else "initial"
         if inside == "shape_data":
-            return "MW001", f"{shown} can't stand in a metadata block outside double quotes: put the value in quotes."
+            return (
+                "syntax-error",
+                f"{shown} can't stand in a metadata block outside double quotes: put the value in quotes.",
+            )
         if inside == "direction":
-            return "MW001", f"{shown} is no direction: write TB, TD, BT, LR or RL after the diagram's keyword."
+            return "syntax-error", f"{shown} is no direction: write TB, TD, BT, LR or RL after the diagram's keyword."
         if inside.endswith("edge_text"):
-            return "MW001", f"{shown} can't stand in the text on an arrow: put the text in quotes or between | and |."
-        return "MW001", f"{shown} has no meaning here: put text in quotes, and use letters, digits and _ in ids."
+            return (
+                "syntax-error",
+                f"{shown} can't stand in the text on an arrow: put the text in quotes or between | and |.",
+            )
+        return "syntax-error", f"{shown} has no meaning here: put text in quotes, and use letters, digits and _ in ids."
     if found.type == "END":
         return (
-            "MW005",
+            "reserved-word",
             "The word end closes a subgraph, so it can't be a node's id: choose another id, such as End_ or finish.",
         )
     opened = [d for d in lexer.open if d.text in _CLOSERS and d.start < at]
     closes = found.type.endswith(("END", "STOP")) or found.type in ("PE", "SQE")
     if opened and not closes and text[at : at + 1] in tuple('[](){}|"'):
-        return "MW006", f"{shown} can't stand in a label without quotes: write the whole label in double quotes."
+        return (
+            "bracket-in-label",
+            f"{shown} can't stand in a label without quotes: write the whole label in double quotes.",
+        )
     if opened or found.type in ("PE", "SQE", "DIAMOND_STOP", "STADIUM_END", "SUBROUTINE_END", "CYLINDER_END"):
         last = opened[-1] if opened else None
         if last is not None:
             return (
-                "MW006",
+                "bracket-in-label",
                 f"{shown} does not close {last.text}: write {_CLOSERS[last.text]}, or put the label in quotes.",
             )
-        return "MW006", f"{shown} closes nothing: remove it, or put the label in double quotes."
+        return "bracket-in-label", f"{shown} closes nothing: remove it, or put the label in double quotes."
     if found.type in ("NEWLINE", "EOF", "OVER", "SEMI"):
         wanted = next((form for word, form in _FORMS.items() if re.match(rf"{word}\b", text[begin:at])), None)
         if wanted is not None:
-            return "MW001", f"This line is unfinished: write `{wanted}`."
+            return "syntax-error", f"This line is unfinished: write `{wanted}`."
         before = text[begin:at].rstrip().rpartition("\n")[2]
         if before.endswith(("&", ":::")):
             mark, what = ("&", "a node") if before.endswith("&") else (":::", "a class")
-            return "MW001", f"{_quote(mark)} needs {what} after it: write one, or remove it."
-        return "MW001", f"The statement ends too early after {_quote(before[-20:])}: something must follow."
+            return "syntax-error", f"{_quote(mark)} needs {what} after it: write one, or remove it."
+        return "syntax-error", f"The statement ends too early after {_quote(before[-20:])}: something must follow."
     if found.type in ("LINK", "START_LINK"):
         if not text[begin:at].strip():
-            return "MW001", f"An arrow needs a node before it: write the source before {shown}."
-        return "MW001", f"An arrow can't stand here: {shown} needs a node before and after it."
+            return "syntax-error", f"An arrow needs a node before it: write the source before {shown}."
+        return "syntax-error", f"An arrow can't stand here: {shown} needs a node before and after it."
     if found.type in ("STYLE", "CLASS", "CLASSDEF", "CLICK", "SUBGRAPH", "LINKSTYLE", "GRAPH", "INTERPOLATE"):
-        return "MW005", f"The word {shown} has a meaning of its own here: choose another id, or put the text in quotes."
+        return (
+            "reserved-word",
+            f"The word {shown} has a meaning of its own here: choose another id, or put the text in quotes.",
+        )
     before = text[begin:at].strip().rpartition("\n")[2]
     if not before:
-        return "MW001", f"{shown} can't stand here: no statement begins so."
-    return "MW001", f"{shown} can't stand here after {_quote(before[-20:])}."
+        return "syntax-error", f"{shown} can't stand here: no statement begins so."
+    return "syntax-error", f"{shown} can't stand here after {_quote(before[-20:])}."
 
 
 def _visible(text: str, start: int, end: int, begin: int) -> tuple[int, int]:

@@ -197,15 +197,28 @@ class FrontMatter:
     indent: str = ""
 
 
+Flaw = Literal[
+    "syntax-error",
+    "unclosed-bracket",
+    "unclosed-quote",
+    "comment-after-statement",
+    "reserved-word",
+    "bracket-in-label",
+    "misplaced-front-matter",
+    "not-a-diagram",
+]
+"""What is wrong with a statement that can't be read. Each has a rule of its own."""
+
+
 @dataclass(slots=True)
 class SyntaxProblem:
-    """Why a statement can't be read. ``code`` is a rule of the MW0xx group, ``message`` a sentence for the user.
+    """Why a statement can't be read. ``message`` is a sentence for the user.
 
     ``reported_line`` is the line at which Mermaid itself gives up, counted from the block (what ``parse`` prints), or None
     where Mermaid names no line.
     """
 
-    code: str
+    flaw: Flaw
     message: str
     span: Span
     reported_line: int | None

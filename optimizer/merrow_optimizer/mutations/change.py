@@ -17,6 +17,7 @@ from typing import Generic, TypeVar, overload
 from merrow_analysis.edits.change import GraphChange, Link, label_of
 from merrow_analysis.edits.delta import graph_after
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
+from merrow_analysis.rules.registry import Flags
 from merrow_analysis.text import Range
 from merrow_optimizer.mutations.base import Difference, difference, terms_of_nodes
 from merrow_optimizer.mutations.harm import brings_harm
@@ -89,9 +90,7 @@ class Mutation(GraphChange):
     @cached_property
     def new_troubles(self) -> Counter[tuple[str, str]]:
         """Errors and warnings that the graph has only after the change."""
-        if self.does_harm is False:
-            return Counter()
-        found = troubles(self.after)
+        found = troubles(self.after, skipped=Flags.QUICK_LOOK if self.does_harm is False else Flags.NONE)
         return found - self.subject.troubles if found else found
 
     @cached_property

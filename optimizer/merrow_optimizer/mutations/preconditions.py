@@ -6,23 +6,20 @@ asked of the graph that would follow, whose types are inferred anew; what was wr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from merrow_analysis.definitions.types import ENTRY_POINT, PROBLEM, TypeTable
 from merrow_analysis.graph.nodes import TypedEdge
 from merrow_analysis.graph.placement import PortFeed
 from merrow_analysis.graph.ports import is_odd_result
-from merrow_analysis.rules.registry import find_rule
+from merrow_analysis.rules.registry import Flags, find_rule, flags_of
 from merrow_analysis.rules.syntax_rules import MOST_EDGES
 from merrow_optimizer.mutations.base import Refused
 from merrow_optimizer.mutations.change import Mutation
 from merrow_optimizer.mutations.names import ADDITION, DELETION, SUBSTITUTION
-from merrow_optimizer.mutations.subject import PORT_RULES, Subject
+from merrow_optimizer.mutations.subject import Subject
 from merrow_optimizer.mutations.wiring import is_voice
-
-_PATH_RULES = frozenset({"MW101", "MW102", "MW103", "MW110", "MW111", "MW112", "MW113"})
-_VOICES = "MW105"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +32,13 @@ class Precondition:
     check: Callable[[Mutation], str | None]
 
 
-def _new(change: Mutation, codes: Collection[str], where: Callable[[str], bool] = lambda _: True) -> str | None:
-    """The first new trouble with one of these codes, in words."""
-    found = sorted((code, node) for code, node in change.new_troubles if code in codes and where(node))
+def _new(change: Mutation, flags: Flags, where: Callable[[str], bool] = lambda _: True) -> str | None:
+    """The first new trouble with a rule that has one of these flags, in words."""
+    return _first(sorted((code, node) for code, node in change.new_troubles if flags_of(code) & flags and where(node)))
+
+
+def _first(found: Sequence[tuple[str, str]]) -> str | None:
+    """The first of some troubles, by code and node, in words."""
     if not found:
         return None
     code, node = found[0]
@@ -48,13 +49,13 @@ def _new(change: Mutation, codes: Collection[str], where: Callable[[str], bool] 
 
 def _types(change: Mutation) -> str | None:
     own = {node.id for node in change.added} | set(change.substituted)
-    return _new(change, PORT_RULES, lambda node: node not in own)
+    return _new(change, Flags.PORTS, lambda node: node not in own)
 
 
 def _bridge(change: Mutation) -> str | None:
-    reason = _new(change, _PATH_RULES)
+    reason = _new(change, Flags.PATHS)
     if reason is None and change.operator == DELETION:
-        reason = _new(change, {_VOICES})
+        reason = _new(change, Flags.VOICES)
     return reason or _input_voter(change) or _emptied(change)
 
 
@@ -87,22 +88,22 @@ def _input_voters(subject: Subject) -> frozenset[tuple[str, str]]:
 
 def _sides(change: Mutation) -> str | None:
     own = {node.id for node in change.added}
-    return _new(change, PORT_RULES, lambda node: node in own)
+    return _new(change, Flags.PORTS, lambda node: node in own)
 
 
 def _ports(change: Mutation) -> str | None:
     own = set(change.substituted)
-    reason = _new(change, PORT_RULES, lambda node: node in own)
+    reason = _new(change, Flags.PORTS, lambda node: node in own)
     if reason is None and change.operator == SUBSTITUTION:
-        reason = _new(change, {_VOICES}, lambda node: node in own)
+        reason = _new(change, Flags.VOICES, lambda node: node in own)
     return reason
 
 
 def _capacity(change: Mutation) -> str | None:
     if change.growth > 0 and len(change.subject.flow.edges) + change.growth > MOST_EDGES:
         return f"The flowchart would have more than {MOST_EDGES} edges, which Mermaid does not draw."
-    handled = PORT_RULES | _PATH_RULES
-    return _new(change, {code for code, _ in change.new_troubles if code not in handled})
+    handled = Flags.PORTS | Flags.PATHS
+    return _first(sorted((code, node) for code, node in change.new_troubles if not flags_of(code) & handled))
 
 
 _OWN_KIND = {"problem": PROBLEM, "entry_point": ENTRY_POINT}

@@ -8,19 +8,18 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from merrow_analysis.check import Analysis
+from merrow_analysis.consequences import unexplained
 from merrow_analysis.diagnostics import Diagnostic, Severity
 from merrow_analysis.edits.manuscript import Manuscript
 from merrow_analysis.graph.flow import Flow, FlowEdge
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.graph.reach import reach
-from merrow_analysis.rules import graph as graph_rules
+from merrow_analysis.rules.context import GraphContext, check_graph
+from merrow_analysis.rules.registry import Flags, Scope, flags_of
 from merrow_analysis.text import Range
 
 _Made = TypeVar("_Made")
-PORT_RULES = frozenset({"MW201", "MW202", "MW203", "MW204", "MW206", "MW207", "MW208", "MW209", "MW215"})
-"""Rules about what single nodes are fed."""
-_CLASS_RULES = frozenset({"MW106", "MW108", "MW114", "MW115", "MW403", "MW404"})
-"""Rules about what is written rather than what it means; `writing` sees to them."""
+_MEANING = (Scope.NODE, Scope.GRAPH, Scope.EDGE)
 
 
 class Subject:
@@ -62,7 +61,7 @@ class Subject:
         it reaches.
         """
         shape = self.typed.shape
-        return bool(shape.inputs and shape.outputs) and {code for code, _ in self.troubles} <= PORT_RULES
+        return bool(shape.inputs and shape.outputs) and all(Flags.PORTS in flags_of(code) for code, _ in self.troubles)
 
     @cached_property
     def names_bulk(self) -> bool:
@@ -125,9 +124,14 @@ class Subject:
         return [edge for edge in node.outgoing if edge.target.id == target] if node is not None else []
 
 
-def troubles(graph: TypedGraph) -> Counter[tuple[str, str]]:
-    """Errors and warnings of a graph by code and node; those on an edge count for the node it leads into."""
-    found = [finding for finding in graph_rules.check(graph) if finding.severity is not Severity.HINT]
+def troubles(graph: TypedGraph, *, skipped: Flags = Flags.NONE) -> Counter[tuple[str, str]]:
+    """Errors and warnings of a graph by code and node; those on an edge count for the node it leads into.
+
+    Families of rules with one of the flags ``skipped`` are not asked.
+    """
+    context = GraphContext(graph)
+    told = unexplained([one for scope in _MEANING for one in check_graph(context, scope, without=skipped)])
+    found = [finding for finding in told if finding.severity is not Severity.HINT]
     if not found:
         return Counter()
     # Only what stands on the lines of findings is worth a range.
@@ -142,7 +146,9 @@ def troubles(graph: TypedGraph) -> Counter[tuple[str, str]]:
         for mention in node.mentions:
             if mention.block.line in lines or mention.block.line_count > 1:
                 where[mention.range] = node.id
-    return Counter((finding.code, _owner(finding, where)) for finding in found if finding.code not in _CLASS_RULES)
+    return Counter(
+        (finding.code, _owner(finding, where)) for finding in found if Flags.SPELLING not in flags_of(finding.code)
+    )
 
 
 def _owner(finding: Diagnostic, where: Mapping[Range, str]) -> str:

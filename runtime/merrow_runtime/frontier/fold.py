@@ -6,8 +6,8 @@ from collections import deque
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Literal
 
+from merrow_analysis.graph.live_state import live_state
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
-from merrow_analysis.graph.plan import live_state
 from merrow_runtime.errors import NodeFailure, RunFailure
 from merrow_runtime.frontier.layout import layout_of
 from merrow_runtime.frontier.outcomes import (

@@ -6,7 +6,6 @@ import sys
 
 import click
 
-import merrow_analysis.check as _registered  # noqa: F401 - importing it registers every rule
 from merrow_analysis.rules.pages import page_text
 from merrow_analysis.rules.registry import all_rules, find_rule
 from merrow_analysis.suggest import closest

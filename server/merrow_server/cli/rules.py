@@ -7,7 +7,6 @@ import sys
 
 import click
 
-import merrow_analysis.check as _registered  # noqa: F401 - importing it registers every rule
 from merrow_analysis.rules.registry import Rule, all_rules
 from merrow_server.cli import Command
 from merrow_server.rendering.terminal import console, echo, emit

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import merrow_analysis.check as _registered  # noqa: F401 - importing it registers every rule
 from merrow_analysis.definitions.configuration import ALL, DEFAULT, SETTINGS, Config, Setting, selected_rules
 from merrow_analysis.definitions.validation import shown, violations, wanted
 from merrow_analysis.suggest import closest

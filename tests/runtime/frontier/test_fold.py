@@ -13,8 +13,8 @@ from tests.examples import examples
 from tests.runtime.frontier.thought import Key, Told, World, finish, outcome_of, plain, recomputed
 from tests.workflows import workflows as of_all_operators
 
+from merrow_analysis.graph.live_state import live_state
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
-from merrow_analysis.graph.plan import live_state
 from merrow_runtime.errors import BudgetFailure
 from merrow_runtime.frontier import Chose, Ended, Failed, Frontier, Gave, Inputs, Skip, Start, Withdrawn
 from merrow_runtime.visit import Visit

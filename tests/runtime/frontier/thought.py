@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from random import Random
 
+from merrow_analysis.graph.live_state import live_state
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
-from merrow_analysis.graph.plan import feed_of, live_state
+from merrow_analysis.graph.plan import feed_of
 from merrow_runtime.errors import NodeFailure
 from merrow_runtime.frontier import Chose, Consequence, Failed, Frontier, Gave, Inputs, Outcome, Skip, Start
 from merrow_runtime.operators.base import Given, Remembered

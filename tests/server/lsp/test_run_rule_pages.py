@@ -8,9 +8,8 @@ from tests.analysis.rule_page import Example, read_page
 from tests.server.lsp.editor import PULLING
 from tests.server.lsp.running import RunningEditor, editor_on
 
-import merrow_analysis.check as _registered  # noqa: F401 - importing it registers every rule
 from merrow_analysis.rules.pages import page_text
-from merrow_analysis.rules.registry import all_rules
+from merrow_analysis.rules.registry import Scope, all_rules
 
 
 async def found(editor: RunningEditor, example: Example, name: str) -> set[tuple[int, str]]:
@@ -21,7 +20,7 @@ async def found(editor: RunningEditor, example: Example, name: str) -> set[tuple
 
 
 async def test_rules_about_runs_are_found_where_their_pages_say(tmp_path: Path) -> None:
-    codes = [rule.code for rule in all_rules() if rule.at_run_time]
+    codes = [rule.code for rule in all_rules() if rule.scope is Scope.RUN]
     assert codes == ["MW530", "MW531"]
     async with editor_on(tmp_path, capabilities=PULLING) as editor:
         for code in codes:

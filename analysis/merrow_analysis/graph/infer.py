@@ -1,0 +1,381 @@
+"""The one way from one graph to another: what a delta changes is worked out again, and nothing else.
+
+A cold reading is a delta on the graph without nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from heapq import heapify, heappop, heappush
+
+from merrow_analysis.definitions.types import ENTRY_POINT, PROBLEM, TEXT, Type
+from merrow_analysis.graph.language import Given, Language, NumberedFacts, Settings, facts_of
+from merrow_analysis.graph.marks import marked
+from merrow_analysis.graph.model import (
+    ENTRY_POINT_ID,
+    INTERFACE_SPELLINGS,
+    PROBLEM_ID,
+    RETURN_ID,
+    Graph,
+    Marks,
+    conflicting,
+    is_interface,
+)
+from merrow_analysis.graph.placement import NOT_PLACED, UNKNOWN, Facts
+from merrow_analysis.graph.records import Chart, Delta, EdgeRecord, NodeRecord
+from merrow_analysis.graph.resolve import NodeText, Resolution, Role
+from merrow_analysis.graph.shape import EMPTY_SHAPE, NO_RANK, Shape
+
+_INPUT_TYPES = {PROBLEM_ID: PROBLEM, ENTRY_POINT_ID: ENTRY_POINT}
+_DIAMONDS = frozenset({"diamond", "diam", "decision", "question"})
+_SUSPENDED = Resolution("unknown")
+"""What a node is while its declarations contradict each other."""
+_MOST_HOLES = 64
+"""Handles of nodes that are gone which a graph may have beyond as many as it has nodes."""
+
+
+def infer(graph: Graph, delta: Delta, chart: Chart | None = None) -> Graph:
+    """The graph after a delta, worked out again only where the delta reaches.
+
+    ``chart`` is the one that the delta leads to, where the caller has it already.
+    """
+    chart = graph.chart.apply(delta) if chart is None else chart
+    holes = len(graph.records) - len(graph.chart.nodes)
+    if holes > len(chart.nodes) + _MOST_HOLES:
+        return read_graph(chart, graph.settings, graph.language)
+    return _Inference(graph, delta, chart).graph()
+
+
+def read_graph(chart: Chart, settings: Settings, language: Language | None = None) -> Graph:
+    """The graph of a chart, read cold. Never raises; what is wrong stays in resolutions and placements, for rules to report.
+
+    Takes time linear in the chart. ``language`` is used where it is that of the settings.
+    """
+    if language is None or not language.serves(settings):
+        language = Language(settings)
+    empty = Graph(Chart(), settings, language, {}, [], [], [], [], EMPTY_SHAPE, Marks())
+    graph = _Inference(empty, Delta(chart.nodes), chart).graph()
+    graph.touched = None
+    return graph
+
+
+class _Inference:
+    """One delta taken into a graph."""
+
+    def __init__(self, old: Graph, delta: Delta, chart: Chart) -> None:
+        self.old, self.delta, self.chart = old, delta, chart
+        self.settings, self.language = old.settings, old.language
+        self.cold = not old.chart.nodes
+        self.special = special_nodes(old.settings)
+        self.handles = old.handles
+        self.records = old.records.copy()
+        self.resolutions = old.resolutions.copy()
+        self.facts = old.facts.copy()
+        self.placements = old.placements.copy()
+        self.ranks = old.shape.ranks
+        self.born: list[int] = []
+        self.gone: list[int] = []
+        self.reordered = False
+
+    def graph(self) -> Graph:
+        self._take_nodes()
+        old, chart = self.old, self.chart
+        if self.cold:
+            hides = any(edge.carries_nothing for edge in chart.edges)
+        else:
+            hides = old.hides or any(edge.carries_nothing for splice in self.delta.edges for edge in splice.added)
+        after = Graph(
+            chart,
+            old.settings,
+            old.language,
+            self.handles,
+            self.records,
+            self.resolutions,
+            self.facts,
+            self.placements,
+            old.shape,
+            old.marks,
+            hides,
+        )
+        ends = self._ends()
+        read = self._read_nodes(after, ends)
+        after.shape = self._shape(after, ends)
+        changed = self._place(after, read, ends)
+        after.marks = marked(old.marks, after, {*read, *changed, *self.gone})
+        after.touched = frozenset((*read, *changed, *self.gone, *ends[0], *ends[1]))
+        return after
+
+    # Nodes that come and go
+
+    def _take_nodes(self) -> None:
+        """Take the delta's nodes over: records, handles, ranks."""
+        delta, known = self.delta, self.handles
+        if self.cold:
+            self.handles = dict(zip(delta.nodes, range(len(delta.nodes)), strict=True))
+            self.records = list(delta.nodes.values())
+            count = len(self.records)
+            self.born = list(range(count))
+            self.ranks = list(map(float, range(count)))
+            self._grow(count)
+            return
+        came = [name for name, record in delta.nodes.items() if record is not None and name not in known]
+        went = [name for name, record in delta.nodes.items() if record is None]
+        moved = [name for name in delta.before if name in known and delta.nodes.get(name) is not None]
+        for name, record in delta.nodes.items():
+            if record is not None and name in known:
+                self.records[known[name]] = record
+        if not (came or went or moved):
+            return
+        self.handles = handles = known.copy()
+        self.ranks = self.ranks.copy()
+        for name in went:
+            handle = handles.pop(name)
+            self.gone.append(handle)
+            self.records[handle], self.ranks[handle] = None, NO_RANK
+            self.resolutions[handle], self.placements[handle] = _SUSPENDED, NOT_PLACED
+        for name in came:
+            handles[name] = handle = len(self.records)
+            self.records.append(delta.nodes[name])
+            self.born.append(handle)
+        self._grow(len(came))
+        self.ranks.extend([NO_RANK] * len(came))
+        self._rank([*came, *moved])
+        self.reordered = bool(moved)
+
+    def _grow(self, count: int) -> None:
+        self.resolutions.extend([_SUSPENDED] * count)
+        self.facts.extend([self.language.facts(Facts("unknown"))] * count)
+        self.placements.extend([NOT_PLACED] * count)
+
+    def _rank(self, names: Collection[str]) -> None:
+        """Give nodes ranks between those around them."""
+        ranks, handles = self.ranks, self.handles
+        order = list(self.chart.nodes)
+        waiting = set(names)
+        last: float | None = None
+        run: list[str] = []
+        if len(waiting) == 1:
+            # Most often one id is being typed.
+            place = order.index(names[0] if isinstance(names, list) else next(iter(names)))
+            before = ranks[handles[order[place - 1]]] if place else None
+            behind = ranks[handles[order[place + 1]]] if place + 1 < len(order) else None
+            if self._between(before, behind, [order[place]]):
+                return
+        else:
+            for name in (*order, None):
+                if name in waiting:
+                    run.append(name)
+                    continue
+                behind = None if name is None else ranks[handles[name]]
+                if run and not self._between(last, behind, run):
+                    break
+                run = []
+                last = behind
+            else:
+                return
+        for place, name in enumerate(order):  # there was no room left between two of them
+            ranks[handles[name]] = float(place)
+
+    def _between(self, before: float | None, behind: float | None, names: list[str]) -> bool:
+        """Spread nodes over the ranks between two; False where there are not enough numbers."""
+        low = before if before is not None else (behind - 1 - len(names) if behind is not None else -1.0)
+        high = behind if behind is not None else low + 1 + len(names)
+        step = (high - low) / (len(names) + 1)
+        previous = low
+        for number, name in enumerate(names, 1):
+            rank = low + step * number
+            if not previous < rank < high:
+                return False
+            self.ranks[self.handles[name]] = previous = rank
+        return True
+
+    # Edges
+
+    def _ends(self) -> tuple[set[int], set[int]]:
+        """The nodes whose incoming edges differ, and those whose outgoing ones do."""
+        handles = self.handles
+        if self.cold:
+            return set(self.born), set(self.born)
+        targets: set[str] = set()
+        sources: set[str] = set()
+        edges = self.old.chart.edges
+        for start, removed, added in self.delta.edges:
+            for edge in (*edges[start : start + removed], *added):
+                targets.add(edge.target)
+                sources.add(edge.source)
+        into = {handles[name] for name in targets if name in handles}
+        out = {handles[name] for name in sources if name in handles}
+        return into | set(self.born), out | set(self.born)
+
+    def _read_nodes(self, after: Graph, ends: tuple[set[int], set[int]]) -> set[int]:
+        """What the nodes are whose text differs, or whose edges may say what they are. Answers those that are something else."""
+        old_handles, delta = self.old.handles, self.delta
+        handles = self.handles
+        look = {handles[name] for name, record in delta.nodes.items() if record is not None}
+        if not self.cold:
+            resolutions = self.old.resolutions
+            for handle in ends[0] | ends[1]:
+                if handle >= len(resolutions) or resolutions[handle].kind in ("input", "output", "unknown"):
+                    look.add(handle)
+            if (PROBLEM_ID in handles) != (PROBLEM_ID in old_handles):
+                # Other inputs may stand in for it.
+                look.update(self.old.shape.inputs)
+                look.difference_update(self.gone)
+        changed: set[int] = set()
+        inputs = set(self.old.shape.inputs)
+        outputs = set(self.old.shape.outputs)
+        self.roles: dict[int, Role | None] = {}
+        for handle in look:
+            record = self.records[handle]
+            if record is None:
+                continue
+            role, resolution, facts = self._read(record, after)
+            if (role == "input") != (handle in inputs) or (role == "output") != (handle in outputs):
+                self.roles[handle] = role
+            if resolution is not self.resolutions[handle] or facts is not self.facts[handle]:
+                self.resolutions[handle], self.facts[handle] = resolution, facts
+                changed.add(handle)
+        # A label may have moved without another meaning.
+        changed.update(handles[name] for name, record in delta.nodes.items() if record is not None)
+        return changed
+
+    def _read(self, record: NodeRecord, after: Graph) -> tuple[Role | None, Resolution, NumberedFacts]:
+        language = self.language
+        role, text = written(record, self.special, after)
+        resolution, facts = language.resolution(text)
+        if role is None and len(record.mentions) > 1 and conflicting(record):
+            resolution, facts = _SUSPENDED, language.facts(Facts("unknown"))
+        if role == "input":
+            facts = language.facts(facts_of(resolution, self._default_type(record.id)))
+        return role, resolution, facts
+
+    def _default_type(self, name: str) -> Type | None:
+        """The type an input node gives when it says none: unknown where it may stand in for a missing PROBLEM."""
+        if name in _INPUT_TYPES:
+            return _INPUT_TYPES[name]
+        stands_in = PROBLEM_ID not in self.handles and self.settings.inputs is None
+        return None if stands_in else TEXT
+
+    # Order
+
+    def _shape(self, after: Graph, ends: tuple[set[int], set[int]]) -> Shape:
+        old, handles, records = self.old.shape, self.handles, self.records
+        into, out = ends
+        before: dict[int, list[int]] = {}
+        following: dict[int, list[int]] = {}
+        for handle in into:
+            record = records[handle]
+            if record is not None:
+                before[handle] = [handles[edge.source] for edge in after.into(record.id)]
+        for handle in out:
+            record = records[handle]
+            if record is not None:
+                following[handle] = [handles[edge.target] for edge in after.out_of(record.id)]
+        for handle in self.gone:
+            before[handle] = following[handle] = []
+        inputs, outputs = old.inputs, old.outputs
+        gone = set(self.gone)
+        if self.roles or not gone.isdisjoint(inputs):
+            inputs = self._of_role("input", [node for node in inputs if node not in gone])
+        if self.roles or not gone.isdisjoint(outputs):
+            outputs = self._of_role("output", [node for node in outputs if node not in gone])
+        if self.reordered:
+            inputs, outputs = self._by_rank(inputs), self._by_rank(outputs)
+        same_rims = inputs == old.inputs and outputs == old.outputs
+        if same_rims and not (before or following or self.born or self.gone or self.reordered):
+            return old
+        return old.changed(self.ranks, inputs, outputs, following, before, self.born, gone, self.reordered)
+
+    def _of_role(self, role: Role, before: list[int]) -> list[int]:
+        kept = [node for node in before if self.roles.get(node, role) == role]
+        found = self._by_rank({*kept, *(node for node, now in self.roles.items() if now == role)})
+        return before if found == before else found
+
+    def _by_rank(self, nodes: Iterable[int]) -> list[int]:
+        return sorted(nodes, key=self.ranks.__getitem__)
+
+    # Types
+
+    def _place(self, after: Graph, read: set[int], ends: tuple[set[int], set[int]]) -> set[int]:
+        """Place the edges of what differs, and of those behind it as far as something changes; answers which did."""
+        shape, old = after.shape, self.old.shape
+        stale = read | ends[0]
+        if not self.cold and shape.order is not old.order and (shape.cycles or old.cycles or shape.wrong or old.wrong):
+            # Which sources are known when their target is placed depends on the order.
+            stale = set(shape.order)
+        stale.difference_update(self.gone)
+        order, places = shape.order, shape.places
+        records, facts, placements, language = self.records, self.facts, self.placements, self.language
+        handles, unknown = self.handles, self.language.unknown
+        changed: set[int] = set()
+        waiting = [places[node] for node in stale]
+        heapify(waiting)
+        last_place = -1
+        while waiting:
+            own_place = heappop(waiting)
+            if own_place == last_place:
+                continue
+            last_place, node = own_place, order[own_place]
+            record = records[node]
+            if record is None:
+                continue
+            own_facts = facts[node]
+            key: list[object] = [own_facts.number]
+            edges = after.into(record.id)
+            for edge in edges:
+                label = edge.arrow.label
+                key.append(None if label is None else label.text)
+                source = handles[edge.source]
+                # A source that comes later is on a cycle with its target, or leads where it may not: unknown.
+                key.append(placements[source].number if places[source] < own_place else unknown)
+
+            def given(edges: Sequence[EdgeRecord] = edges, own_place: int = own_place) -> Given:
+                return tuple(
+                    (
+                        None if edge.arrow.label is None else edge.arrow.label.text,
+                        placements[handles[edge.source]].signature
+                        if places[handles[edge.source]] < own_place
+                        else UNKNOWN,
+                    )
+                    for edge in edges
+                )
+
+            answer = language.place(own_facts, tuple(key), given)
+            before = placements[node]
+            if answer is before:
+                continue
+            placements[node] = answer
+            changed.add(node)
+            if answer.number != before.number and not self.cold:
+                for target in shape.following[node]:
+                    if places[target] > own_place:
+                        heappush(waiting, places[target])
+        return changed
+
+
+def written(record: NodeRecord, special: dict[str, Role], graph: Graph) -> tuple[Role | None, NodeText]:
+    """The part a node plays at the boundary of the workflow, and all that is written at it."""
+    classes = tuple([use.name.text for use in record.classes])
+    role = special.get(record.id)
+    if role is None and (record.metadata or not INTERFACE_SPELLINGS.isdisjoint(classes)) and is_interface(record):
+        has_incoming = bool(graph.into(record.id))
+        if has_incoming and graph.out_of(record.id):
+            role = "through"
+        else:
+            role = "output" if has_incoming else "input"
+    label = record.label
+    return role, NodeText(
+        role,
+        None if label is None else label.text,
+        record.shape in _DIAMONDS,
+        classes,
+        tuple([metadata.body for metadata, _ in record.metadata]) if record.metadata else (),
+    )
+
+
+def special_nodes(settings: Settings) -> dict[str, Role]:
+    """Nodes that are inputs or outputs by their name."""
+    special: dict[str, Role] = {PROBLEM_ID: "input", ENTRY_POINT_ID: "input", RETURN_ID: "output"}
+    special.update(dict.fromkeys(settings.outputs or (), "output"))
+    special.update(dict.fromkeys(settings.inputs or (), "input"))
+    return special

@@ -1,0 +1,90 @@
+"""What runs and what is skipped in one run, given what its Decisions have chosen so far."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+
+from merrow_analysis.graph.liveness import Chosen, Feed, Liveness, LiveNode, spread
+from merrow_analysis.graph.nodes import TypedGraph, TypedNode
+from merrow_analysis.graph.plan import waiting_alone
+
+
+@dataclass(slots=True, eq=False)
+class LiveState:
+    """Where one run stands, given what its Decisions have chosen so far. It goes along with the run: a choice settles again
+    what lies behind it, as far as something changes, and nothing else.
+    """
+
+    graph: TypedGraph
+    _live: Liveness[bool | None]
+    _chosen: dict[int, int]
+    _skipped: set[int]
+    _alone: dict[int, LiveNode] = field(default_factory=dict)
+
+    def runs(self, node: TypedNode) -> bool | None:
+        """True: it runs or ran; False: it is skipped; None: some Decision before it hasn't chosen yet."""
+        return self._live.runs.get(node.index, True)
+
+    def alive(self, feed: Feed) -> bool | None:
+        """Whether what an edge brings is there; None: some Decision before it hasn't chosen yet."""
+        return self._live.alive(feed)
+
+    def choose(self, decision: int, case: int) -> list[int]:
+        """A Decision chose. The handles of the nodes for which it now is another thing whether they run, in their order."""
+        self._chosen[decision] = case
+        return self._settle(self.graph.shape.following[decision])
+
+    def skip(self, node: int) -> list[int]:
+        """A node failed and counts as skipped. The handles of the nodes, as `choose` gives them."""
+        self._skipped.add(node)
+        return self._settle([node])
+
+    def _settle(self, stale: Iterable[int]) -> list[int]:
+        live, shape = self._live, self.graph.shape
+        places, order, following = shape.places, shape.order, shape.following
+        queue = sorted({places[node] for node in stale})
+        last_place = -1
+        changed: list[int] = []
+        while queue:
+            place = heappop(queue)
+            if place == last_place:
+                continue
+            last_place, node = place, order[place]
+            before = live.runs.get(node, True), live.values.get(node)
+            live.settle(self._waiting(node))
+            if (live.runs[node], live.values.get(node)) != before:
+                changed.append(node)
+                for target in following[node]:
+                    heappush(queue, places[target])
+        return changed
+
+    def _waiting(self, node: int) -> LiveNode:
+        known = self.graph.combinations.waiting.get(node) or self._alone.get(node)
+        if known is None:
+            known = self._alone[node] = waiting_alone(self.graph.node(node))
+        return known
+
+
+def live_state(graph: TypedGraph, chosen: Mapping[str, int] | None = None, skipped: Collection[str] = ()) -> LiveState:
+    """Say what runs and what is skipped.
+
+    ``chosen`` has the case number (`Cases.choose`) of each Decision that has chosen, by node id; ``skipped`` the
+    ids of nodes that failed and count as skipped (``on_error: skip``). Only for graphs without errors.
+    """
+    known, by_id = graph.combinations, graph.by_id
+    cases = {by_id[node].index: case for node, case in (chosen or {}).items()}
+    gone = {by_id[node].index for node in skipped}
+    algebra = Chosen(cases, gone)
+    if not (cases or gone):
+        first = known.unchosen
+        if first is None:
+            plan = _plan(graph) if graph.decisions else []
+            first = known.unchosen = spread(plan, algebra)
+        return LiveState(graph, Liveness(algebra, first.runs.copy(), first.values.copy()), cases, gone)
+    return LiveState(graph, spread(_plan(graph), algebra), cases, gone)
+
+
+def _plan(graph: TypedGraph) -> Sequence[LiveNode]:
+    return graph.combinations.plan or [waiting_alone(graph.node(index)) for index in graph.order]

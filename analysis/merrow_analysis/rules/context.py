@@ -1,0 +1,119 @@
+"""What the checks of rules are given: one value for all rules about a text, one for all about a workflow's graph."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from merrow_analysis.definitions.front_matter import EMPTY, FrontMatterDoc
+from merrow_analysis.definitions.prompts import PromptBook, ResourceProblem
+from merrow_analysis.definitions.settings import NO_SETTINGS, WorkflowSettings
+from merrow_analysis.diagnostics import Diagnostic
+from merrow_analysis.graph.flow import Flow
+from merrow_analysis.graph.nodes import TypedGraph
+from merrow_analysis.rules.registry import Flags, Scope, checks_of
+from merrow_analysis.rules.rims import Rims, find_rims
+from merrow_analysis.syntax.parser import Diagram
+from merrow_analysis.syntax.tree import Block, FrontMatter, Header
+from merrow_analysis.text import Position, Range
+
+_TOP = Range(Position(0, 0), Position(0, 0))
+
+
+def _top(header: tuple[Header, Block] | None) -> Range:
+    return _TOP if header is None else header[1].range(header[0].span)
+
+
+@dataclass(slots=True, eq=False)
+class TextContext:
+    """A text as it was read, for rules of the scope ``TEXT``.
+
+    ``notable`` are the blocks that the rules about syntax look at (`syntax_rules.is_notable`), in order. ``settings`` are what
+    the front matter itself says, ``problems`` what is wrong with the files that it names. ``graph`` is None for a text that
+    is not a workflow.
+    """
+
+    diagram: Diagram
+    flow: Flow
+    notable: Sequence[Block]
+    settings: WorkflowSettings = NO_SETTINGS
+    graph: TypedGraph | None = None
+    problems: Sequence[ResourceProblem] = ()
+
+    @property
+    def front(self) -> tuple[FrontMatter, Block] | None:
+        """The front matter with its block."""
+        return self.diagram.front_matter
+
+    @property
+    def top(self) -> Range:
+        """Where the diagram begins."""
+        return _top(self.diagram.header)
+
+
+@dataclass(eq=False)
+class GraphContext:
+    """A workflow, for rules of the scopes ``NODE``, ``GRAPH``, ``EDGE`` and ``PARAMETER``.
+
+    ``header`` and ``front`` are those of the diagram, ``settings`` what its front matter itself says, and ``book`` the prompts
+    that it has or names. All of them may be left out: they say where findings about the whole file are shown, and what
+    single nodes may name.
+    """
+
+    graph: TypedGraph
+    header: tuple[Header, Block] | None = None
+    front: tuple[FrontMatter, Block] | None = None
+    settings: WorkflowSettings = NO_SETTINGS
+    book: PromptBook = field(default_factory=PromptBook)
+
+    @property
+    def top(self) -> Range:
+        """Where the diagram begins."""
+        return _top(self.header)
+
+    @cached_property
+    def rims(self) -> Rims:
+        """The inputs and outputs."""
+        return find_rims(self.graph)
+
+    @cached_property
+    def rim_places(self) -> dict[str, Range]:
+        """Where the front matter names inputs and outputs, by their ids."""
+        places: dict[str, Range] = {}
+        settings = self.graph.settings
+        for side, names in (("inputs", settings.inputs), ("outputs", settings.outputs)):
+            for number, name in enumerate(names or ()):
+                place = self.place_of((side, number)) or self.place_of((side,))
+                if place is not None:
+                    places.setdefault(name, place)
+        return places
+
+    def place_of(self, path: tuple[str | int, ...]) -> Range | None:
+        """Where the front matter has what is at ``path`` below ``workflow``; None where it hasn't."""
+        places = self._document.places("workflow", *path)
+        if self.front is None or places is None:
+            return None
+        statement, block = self.front
+        shift = statement.body_span[0]
+        (start, end), value = places
+        if isinstance(path[-1], int):
+            start, end = value
+        return block.range((start + shift, end + shift))
+
+    @property
+    def _document(self) -> FrontMatterDoc:
+        return EMPTY if self.front is None else self.settings.document
+
+
+def check_text(context: TextContext, *, reading: bool) -> list[Diagnostic]:
+    """What the rules about the text find: with ``reading`` those about how Mermaid reads it, else all others."""
+    checks = (
+        checks_of(Scope.TEXT, with_flags=Flags.READING) if reading else checks_of(Scope.TEXT, without=Flags.READING)
+    )
+    return [found for check in checks for found in check(context)]
+
+
+def check_graph(context: GraphContext, scope: Scope, *, without: Flags = Flags.NONE) -> list[Diagnostic]:
+    """What the rules of a scope find in a workflow, but for families with one of the flags ``without``."""
+    return [found for check in checks_of(scope, without=without) for found in check(context)]
