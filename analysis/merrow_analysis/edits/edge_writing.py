@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -67,6 +67,7 @@ class _InPlace:
     def __init__(self, manuscript: Manuscript, change: GraphChange, chain: Written, edges: Sequence[FlowEdge]) -> None:
         self.manuscript, self.change, self.chain, self.edges = manuscript, change, chain, edges
         self.statement: Chain = chain.statement
+        self.wanted: list[Link] = []
         self.before: list[Link] = []
         self.after: list[Link] = []
         self.kept: list[tuple[FlowEdge, Link | None]] = []
@@ -76,6 +77,7 @@ class _InPlace:
         for edge in self.edges:
             _refuse_dropped_id(self.change, edge)
             wanted = _wanted(self.change, edge)
+            self.wanted += wanted
             kept = [number for number, link in enumerate(wanted) if link.kept]
             if len(kept) > 1:
                 return None
@@ -113,13 +115,8 @@ class _InPlace:
 
     def _keeps_order(self, order: _Order) -> bool:
         """Whether each node is reached in the order that the change wants, and left in it by the cases of Decisions."""
-        wanted = [link for edge in self.edges for link in _wanted(self.change, edge)]
         written = [link for link, _ in order]
-        for end in (0, 1):
-            for name in {link[end] for link in wanted}:
-                if [link for link in written if link[end] == name] != [link for link in wanted if link[end] == name]:
-                    return False
-        return True
+        return all(_at_ends(written, end) == _at_ends(self.wanted, end) for end in (0, 1))
 
     def _chain_replacements(self) -> list[Replacement] | None:
         """Edits inside the chain; one that covers it all where nothing of it stays."""
@@ -244,6 +241,14 @@ class _InPlace:
         return Replacement(
             offset(block, start), offset(block, end), style.text("", "", None if label is None else between_bars(label))
         )
+
+
+def _at_ends(links: Iterable[Link], end: int) -> dict[str, list[Link]]:
+    """The links at each node, in order: by their sources for ``end`` 0, by their targets for 1."""
+    found: dict[str, list[Link]] = {}
+    for link in links:
+        found.setdefault(link[:2][end], []).append(link)
+    return found
 
 
 def _is_bare(vertex: Vertex) -> bool:
