@@ -240,3 +240,16 @@ def test_a_node_waits_for_each_of_its_sources_however_many_edges_lead_from_it() 
     (last,) = frontier.tell(Gave(custom.visit, {"response": "r"}))
     assert isinstance(last, Start)
     assert [given.value for given in last.inputs["input"]] == ["f", True, "r"]
+
+
+def test_what_had_begun_before_a_failure_counts_whatever_is_told_first() -> None:
+    graph = typed(workflow('A["Custom"]:::CustomOp', 'B["Custom"]:::CustomOp', 'C["Custom"]:::CustomOp',
+                           "PROBLEM --> A --> C --> RETURN", "PROBLEM --> B --> RETURN"))  # fmt: skip
+    frontier = Frontier(graph)
+    (problem,) = frontier.begin()
+    frontier.tell(Gave(problem.visit, {"value": "x"}))
+    assert frontier.tell(Failed(Visit("B"), BudgetFailure("no"), ends=True)) == []
+    assert frontier.tell(Gave(Visit("A"), {"response": "a"})) == []
+    assert frontier.standing(graph.by_id["C"]) == "open"
+    assert frontier.tell(Gave(Visit("C"), {"response": "c"})) == []
+    assert frontier.standing(graph.by_id["C"]) == "finished"

@@ -13,12 +13,12 @@ from tests.runtime.frontier.thought import Key, Told, World, finish, outcome_of,
 from tests.workflows import workflows as of_all_operators
 
 from merrow_analysis.graph.nodes import TypedGraph
-from merrow_optimizer.mutations.moves import OPERATORS, Choice, Lineage
+from merrow_optimizer.mutations import moves
 from merrow_runtime.errors import NodeFailure
-from merrow_runtime.frontier import Consequence, Failed, Frontier, Gave, Skip, Start, Withdrawn
+from merrow_runtime.frontier import Chose, Consequence, Failed, Frontier, Gave, Skip, Start, Withdrawn
 from merrow_runtime.visit import Visit
 
-SMALL = Choice(OPERATORS, max_nodes=40)
+SMALL = moves.Choice(moves.OPERATORS, max_nodes=40)
 texts = st.one_of(decision_workflows(), decision_workflows(), of_all_operators())
 worlds = st.builds(World, st.integers(0, 1000), st.sampled_from([0, 0, 15, 40]), st.sampled_from([0, 0, 50]))
 
@@ -96,7 +96,7 @@ def test_a_run_that_is_revised_comes_out_as_the_last_graph_run_from_scratch(
     text: str, world: World, random: Random, revisions: int
 ) -> None:
     assume(not errors(text))
-    lineage = Lineage(text, SMALL)
+    lineage = moves.Lineage(text, SMALL)
     graphs = [lineage.analysis.typed]
     trial = Trial(graphs[0], world, random)
     left = revisions
@@ -223,3 +223,18 @@ def test_a_failure_that_is_revised_away_lets_the_run_go_on() -> None:
     changed = typed(text.replace("PROBLEM -->", "A@{ temperature: 0.5 }\n    PROBLEM -->"))
     assert started(frontier.replace(changed, trial.world.key, trial.world.key)) == ["A!1"]
     assert frontier.failure is None
+
+
+def test_what_a_revision_adds_where_nothing_leads_is_skipped_and_the_rest_not_told_again() -> None:
+    lines = ("D{which?}:::DecisionOp", 'A["Custom"]:::CustomOp', 'B["Custom"]:::CustomOp', "PROBLEM -->|when| D",
+             "PROBLEM --> A & B", "D -- a --> A", "D -- else --> B")  # fmt: skip
+    graph = typed(workflow(*lines, "A & B --> RETURN"))
+    frontier = Frontier(graph)
+    (problem,) = frontier.begin()
+    (decision,) = frontier.tell(Gave(problem.visit, {"value": "x"}))
+    skip, start = frontier.tell(Chose(decision.visit, 1))
+    assert (skip.node.id, start.node.id) == ("A", "B")
+    longer = typed(workflow(*lines, 'C["Custom"]:::CustomOp', "A --> C", "B & C --> RETURN"))
+    (skip,) = frontier.replace(longer, PLAIN.key, PLAIN.key)
+    assert isinstance(skip, Skip)
+    assert (skip.node.id, skip.reason) == ("C", "D chose `else`")
