@@ -39,9 +39,9 @@ _RUNS = (
     f" WHERE run = runs.number AND part = '{WORKFLOW}') FROM runs"
 )
 _DEFINITIONS_OF = """
-SELECT bodies.body FROM runs JOIN uses ON run = runs.number JOIN bodies ON bodies.number = uses.body
-WHERE id = :run AND part = :part
-UNION ALL SELECT body FROM runs JOIN definitions ON run = number WHERE id = :run
+SELECT 1 AS age, body FROM runs JOIN definitions ON run = number WHERE id = :run
+UNION ALL SELECT 2, bodies.body FROM runs JOIN uses ON run = runs.number JOIN bodies ON bodies.number = uses.body
+WHERE id = :run AND part = :part ORDER BY age
 """
 _REMEDY = "To remove the run, use: merrow runs --delete {}"
 
@@ -163,7 +163,7 @@ class Store:
     def nodes(self, run: str, report: Report = _ignore) -> list[NodeRecord]:
         """How the nodes of a run ended, in that order; damaged records as in `runs`. Raises `StoreFailure`."""
         definitions: dict[str, Any] = {}
-        for (body,) in self._rows(_DEFINITIONS_OF, {"run": run, "part": DEFINITIONS}):
+        for _, body in self._rows(_DEFINITIONS_OF, {"run": run, "part": DEFINITIONS}):
             try:
                 definitions = rows.definitions_of(body)
             except rows.Damaged:
