@@ -7,6 +7,7 @@ import os
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from merrow_runtime.store.location import private_file, state_folder
 from merrow_runtime.store.opening import connect
 from merrow_runtime.store.pruning import Pruned, prune, tidy
 from merrow_runtime.store.schema import DEFINITIONS, WORKFLOW
-from merrow_runtime.store.writer import BALLAST, Writer, explained
+from merrow_runtime.store.writer import BALLAST, Writer, explained, in_transaction
 from merrow_runtime.usage import NOTHING, Usage
 from merrow_runtime.visit import Visit
 
@@ -39,9 +40,9 @@ _RUNS = (
     f" WHERE run = runs.number AND part = '{WORKFLOW}') FROM runs"
 )
 _DEFINITIONS_OF = """
-SELECT bodies.body FROM runs JOIN uses ON run = runs.number JOIN bodies ON bodies.number = uses.body
-WHERE id = :run AND part = :part
-UNION ALL SELECT body FROM runs JOIN definitions ON run = number WHERE id = :run
+SELECT 1 AS age, body FROM runs JOIN definitions ON run = number WHERE id = :run
+UNION ALL SELECT 2, bodies.body FROM runs JOIN uses ON run = runs.number JOIN bodies ON bodies.number = uses.body
+WHERE id = :run AND part = :part ORDER BY age
 """
 _REMEDY = "To remove the run, use: merrow runs --delete {}"
 
@@ -64,6 +65,7 @@ class Store:
         self.path = path
         self._database = database
         self._writer = Writer(database, ballast)
+        self._opening: lease.Holder | None = None
         self.cache: Cache = Cache(self._writer) if answers is None else answers.cache
         self.dialects: Dialects = Dialects(self._writer) if answers is None else answers.dialects
 
@@ -72,15 +74,19 @@ class Store:
         """Open the journal at ``path`` (None: `FILE` in the state folder), made when it isn't there, for the user alone.
 
         ``answers`` is the store that has its answers and what is learned of endpoints, the user's own for a journal of an
-        evaluation or a search; it stays the caller's to close, later than this one. None: they are in the same file.
-        Raises `StoreFailure`.
+        evaluation or a search; it stays the caller's to close, later than this one. No run is pruned while a journal is open
+        so. None: they are in the same file. Raises `StoreFailure`.
         """
         path = state_folder() / FILE if path is None else Path(path)
         private_file(path)
         database = connect(str(path))
         ballast = path.with_name(path.name + ".ballast")
         _set_aside(ballast)
-        return cls(database, path, ballast, answers)
+        store = cls(database, path, ballast, answers)
+        if answers is not None:
+            store._opening = lease.Holder.here()
+            store._writer.now(partial(lease.note_opening, holder=store._opening))
+        return store
 
     def begin(self, run: RunRecord) -> SqliteJournal:
         """Put a new run into the journal and take it. Raises `StoreFailure`, `UsageFailure` where its id is taken."""
@@ -181,7 +187,7 @@ class Store:
     def _ended(self, run: str, report: Report) -> list[NodeRecord]:
         """All records of nodes of a run, in the order they were written."""
         definitions: dict[str, Any] = {}
-        for (body,) in self._rows(_DEFINITIONS_OF, {"run": run, "part": DEFINITIONS}):
+        for _, body in self._rows(_DEFINITIONS_OF, {"run": run, "part": DEFINITIONS}):
             try:
                 definitions = rows.definitions_of(body)
             except rows.Damaged:
@@ -285,6 +291,13 @@ class Store:
     def close(self) -> None:
         """Write what waits and close the file."""
         self._writer.flush()
+        if self._opening is not None:
+            token = self._opening.token
+            with contextlib.suppress(StoreFailure):  # Where it stays, it goes when this process is gone.
+                in_transaction(
+                    self._database,
+                    lambda database: database.execute("DELETE FROM openings WHERE token = ?", (token,)),
+                )
         self._database.close()
 
     def _journal(self, run: str, number: int, holder: lease.Holder) -> SqliteJournal:

@@ -20,6 +20,10 @@ STALE = 30.0
 """Seconds without one after which a run may be taken over; a process of this machine that is gone is known at once."""
 
 
+_UNSEEN = 86_400.0
+"""Seconds for which a process is believed to have a journal open, where it can't be seen."""
+
+
 @dataclass(frozen=True, slots=True)
 class Holder:
     """A process, told apart from a later one with the same number by its time of birth."""
@@ -54,6 +58,28 @@ def is_held(database: sqlite3.Connection, run: str) -> bool:
     """Whether a living process works on a run."""
     row = database.execute("SELECT holder, host, pid, born, beat FROM holders WHERE run = ?", (run,)).fetchone()
     return row is not None and row[0] is not None and _alive(*row[1:])
+
+
+def note_opening(database: sqlite3.Connection, holder: Holder) -> None:
+    """Note that a process has the journal open as one of its own; what dead ones left is taken away."""
+    found = database.execute("SELECT token, host, pid, born, at FROM openings").fetchall()
+    gone = [(token,) for token, *process in found if not _is_there(*process)]
+    database.executemany("DELETE FROM openings WHERE token = ?", gone)
+    opened = holder.token, holder.host, holder.pid, holder.born, time.time()
+    database.execute("INSERT INTO openings (token, host, pid, born, at) VALUES (?, ?, ?, ?, ?)", opened)
+
+
+def opened_by(database: sqlite3.Connection) -> tuple[str, int] | None:
+    """A living process that has the journal open as one of its own, by machine and number; None where there is none."""
+    found = database.execute("SELECT host, pid, born, at FROM openings").fetchall()
+    return next(((host, pid) for host, pid, born, at in found if _is_there(host, pid, born, at)), None)
+
+
+def _is_there(host: str, pid: int, born: str, at: float) -> bool:
+    """Whether a process that opened a journal lives; where nobody can tell, this is believed for a day."""
+    if host == platform.node() and os.name == "posix":
+        return _runs(pid, born)
+    return time.time() - at < _UNSEEN
 
 
 def older_worker(database: sqlite3.Connection) -> tuple[str, str, int] | None:

@@ -7,6 +7,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
+from merrow_runtime.errors import StoreFailure
 from merrow_runtime.store import lease
 from merrow_runtime.store.writer import explained, in_transaction
 
@@ -25,8 +26,18 @@ class Pruned:
 
 def prune(database: sqlite3.Connection, older_than_s: float | None, max_bytes: int | None) -> Pruned:
     """Take out runs that ended and answers last used more than ``older_than_s`` seconds ago, then the oldest of both until
-    the journal holds at most ``max_bytes``. None: no limit of that kind. Raises `StoreFailure`.
+    the journal holds at most ``max_bytes``. None: no limit of that kind. Raises `StoreFailure`, also where a process has
+    the journal open as one of its own.
     """
+    try:
+        opened_by = lease.opened_by(database)
+    except sqlite3.Error as problem:
+        raise explained(problem) from problem
+    if opened_by is not None:
+        host, pid = opened_by
+        raise StoreFailure(
+            f"The journal is open for the runs of process {pid} on {host}; prune it when that has closed it."
+        )
     runs = answers = 0
     while (gone := _step(database, older_than_s, max_bytes)) != (0, 0):
         runs, answers = runs + gone[0], answers + gone[1]
@@ -90,13 +101,15 @@ def _forget(database: sqlite3.Connection, where: str, values: tuple[float, ...])
 
 
 def _take(database: sqlite3.Connection, query: str, values: tuple[float, ...], most: int) -> int:
-    """Take out the first runs of a query that nobody works on."""
+    """Take out the first runs of a query that nobody works on; none while the journal is open as somebody's own."""
     found = _rows(database, query, values)
     if not found:
         return 0
 
     def work(database: sqlite3.Connection) -> int:
         count = 0
+        if lease.opened_by(database) is not None:
+            return count
         for (run,) in found:
             if count == most:
                 break

@@ -17,7 +17,10 @@ VERSION = 4
 OLDEST = 2
 """The oldest version that can be carried over: the first one that was released."""
 
-_BODIES = """
+_SINCE_4 = """
+CREATE TABLE openings (
+    token TEXT PRIMARY KEY, host TEXT NOT NULL, pid INTEGER NOT NULL, born TEXT NOT NULL, at REAL NOT NULL
+) WITHOUT ROWID;
 CREATE TABLE bodies (
     number INTEGER PRIMARY KEY, hash BLOB NOT NULL UNIQUE, body TEXT NOT NULL
 );
@@ -73,14 +76,15 @@ CREATE TABLE answers (
 CREATE TABLE dialects (
     origin TEXT NOT NULL, model TEXT NOT NULL, learned TEXT NOT NULL, PRIMARY KEY (origin, model)
 ) WITHOUT ROWID;
-{_BODIES}"""
+{_SINCE_4}"""
 """The number of a run that was deleted is never given again. ``nodes.several`` holds nodes that were written together.
 ``answers`` are in the order of their last use. Long columns come last: what is before them is read without them.
 
 ``bodies`` has texts that runs share, by the hash of each, once: ``uses`` says for which part of a run each stands
 (`WORKFLOW`, `DEFINITIONS`), and a text that no run uses any more goes with its last use. Runs of journals before version 4
 have the workflow in their ``snapshot`` and their nodes' definitions in ``definitions``. ``seconds`` and ``sources`` are
-NULL where an older version did not note them.
+NULL where an older version did not note them. ``openings`` has the processes that have the journal open as one of their
+own, see `Store.open`.
 """
 
 WORKFLOW, DEFINITIONS = "workflow", "definitions"
@@ -100,7 +104,7 @@ ALTER TABLE calls ADD COLUMN path TEXT NOT NULL DEFAULT '';
 ALTER TABLE calls ADD COLUMN redo INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE lost ADD COLUMN path TEXT NOT NULL DEFAULT '';
 ALTER TABLE lost ADD COLUMN redo INTEGER NOT NULL DEFAULT 0;
-{_BODIES}""",
+{_SINCE_4}""",
 }
 """What turns a journal of each older version into one of the next: columns and tables come, and no row is written again.
 

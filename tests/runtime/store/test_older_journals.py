@@ -174,6 +174,23 @@ async def test_one_that_did_not_finish_is_resumed_without_a_finished_call(store:
     assert store.run(run.id).seconds == pytest.approx(run.seconds + result.seconds, abs=1.0)
 
 
+async def test_a_finished_one_is_only_told_again(store: Store) -> None:
+    run = store.run(of(store, "answer"))
+    endpoint = FakeEndpoint(origin=ORIGIN)
+    result = await merrow_runtime.resume(run.id, endpoint=endpoint, store=store).result()
+    assert (result.finished_before, result.outputs, result.sources) == (True, run.outputs, run.sources)
+    assert (store.run(run.id), endpoint.seen) == (run, [])
+
+
+async def test_definitions_of_a_resumed_one_are_those_that_it_goes_on_with(store: Store) -> None:
+    run = of(store, "kill")
+    _, journal = store.take(run)
+    await journal.record_definitions('{"B": {"operator": "Custom", "prompt": "of today"}}')
+    await journal.close()
+    shown = {node.node: node.definition for node in store.nodes(run)}
+    assert (shown["B"] or {})["prompt"] == "of today"
+
+
 async def test_from_a_finished_one_results_are_reused(store: Store) -> None:
     first = of(store, "answer")
     flow = restore(store.run(first).snapshot["workflow"])

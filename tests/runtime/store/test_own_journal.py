@@ -72,6 +72,50 @@ async def test_nothing_in_it_is_pruned_when_runs_begin(tmp_path: Path, user: Sto
         assert len(store.runs()) == 6
 
 
+@posix
+async def test_nothing_in_it_is_pruned_by_anybody_while_it_is_open(tmp_path: Path, user: Store) -> None:
+    path = tmp_path / "a.sqlite"
+    own, again = Store.open(path, answers=user), Store.open(path, answers=user)
+    await own.begin(run("old", started=0.0, ended=1.0, status="finished")).close()
+
+    def prune() -> None:
+        with closing(Store.open(path)) as other:
+            other.tidy(60.0, 1)
+            assert [one.id for one in other.runs()] == ["old"]
+            with pytest.raises(StoreFailure) as failure:
+                other.prune(60.0, None)
+            assert f"open for the runs of process {os.getppid()} on " in str(failure.value)
+
+    for closed in (own, again):
+        process = multiprocessing.get_context("fork").Process(target=prune)
+        process.start()
+        process.join(60)
+        assert process.exitcode == 0
+        closed.close()
+    with closing(Store.open(path)) as other:
+        assert other.prune(60.0, None).runs == 1
+
+
+@posix
+def test_a_process_that_was_killed_keeps_nothing_from_being_pruned(tmp_path: Path, user: Store) -> None:
+    path = tmp_path / "a.sqlite"
+
+    def opened() -> None:
+        store = Store.open(path, answers=Store.open())
+        store.begin(run("old", started=0.0, ended=1.0, status="finished"))
+        os.kill(os.getpid(), 9)
+
+    process = multiprocessing.get_context("fork").Process(target=opened)
+    process.start()
+    process.join(60)
+    assert process.exitcode == -9
+    with closing(Store.open(path)) as store:
+        assert count(path, "openings") == 1
+        assert store.prune(60.0, None).runs == 1
+    Store.open(path, answers=user).close()
+    assert count(path, "openings") == 0
+
+
 async def test_where_the_answers_cannot_be_kept_the_result_is_not_used(tmp_path: Path, user: Store) -> None:
     with closing(Store.open(tmp_path / "a.sqlite", answers=user)) as store:
         journal = store.begin(run())
