@@ -191,7 +191,7 @@ def test_a_failing_feature_leaves_the_others_alive(editor: Editor, monkeypatch: 
     assert "MW006" not in editor.codes(uri)
 
 
-def test_unknown_documents_and_odd_positions(editor: Editor) -> None:
+def test_unknown_documents_and_odd_positions(editor: Editor, caplog: pytest.LogCaptureFixture) -> None:
     uri = editor.open(BROKEN)
     for params in (
         {"textDocument": {"uri": "file:///no/such/file.mmd"}, "position": {"line": 0, "character": 0}},
@@ -206,6 +206,7 @@ def test_unknown_documents_and_odd_positions(editor: Editor) -> None:
     editor.notify(
         "textDocument/didChange", {"textDocument": {"uri": "untitled:other", "version": 2}, "contentChanges": []}
     )
+    assert caplog.messages == ["A change of untitled:other came, which is not open."]
     editor.notify("textDocument/didClose", {"textDocument": {"uri": "untitled:other"}})
     far = {"start": {"line": 999, "character": 0}, "end": {"line": 9999, "character": 5}}
     editor.change(uri, {"range": far, "text": "    A --> B\n"})
@@ -230,11 +231,16 @@ def test_parameters_that_are_none(editor: Editor) -> None:
             assert raised.value.code == -32602
 
 
-def test_versions_that_go_back_are_logged_and_the_text_is_the_clients(editor: Editor) -> None:
+def test_versions_that_go_back_are_logged_and_the_text_is_the_clients(
+    editor: Editor, caplog: pytest.LogCaptureFixture
+) -> None:
     uri = editor.open(BROKEN)
     editor.versions[uri] = -5
     editor.change(uri, {"text": "flowchart TD\n    X --> Y\n"})
     assert editor.server.diagrams(uri)[0].text == "flowchart TD\n    X --> Y\n"
+    assert caplog.messages == [f"A change of {uri} to version -4 came after version 1."]
+    editor.change(uri, {"text": "flowchart TD\n"})
+    assert len(caplog.messages) == 1
 
 
 def test_a_request_that_is_cancelled_before_it_began(editor: Editor) -> None:
