@@ -9,11 +9,11 @@ from merrow_analysis.ide.completion_comment import comment_items
 from merrow_analysis.ide.completion_flow import statement_items
 from merrow_analysis.ide.completion_front import front_matter_items
 from merrow_analysis.ide.items import Completions, Items, Subject
+from merrow_analysis.ide.lookup import line_at
 from merrow_analysis.ide.markup import Markup
 from merrow_analysis.ide.node_text import node_text, uses_of_prompt
 from merrow_analysis.ide.place import InComment, InFrontMatter, place_at
 from merrow_analysis.ide.schema_walk import fragment_at
-from merrow_analysis.places.lookup import line_at
 from merrow_analysis.rules.registry import find_rule
 from merrow_analysis.text import Position
 

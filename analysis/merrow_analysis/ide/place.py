@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 
 from merrow_analysis.check import Analysis
+from merrow_analysis.ide.lookup import line_at, lines_between, spot
 from merrow_analysis.ide.statement import Typed, read_typed
-from merrow_analysis.places.lookup import line_at, lines_between, spot
 from merrow_analysis.syntax.tree import Broken, FrontMatter
 from merrow_analysis.text import Position, Range, line_content
 

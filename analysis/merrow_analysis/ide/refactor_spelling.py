@@ -9,8 +9,8 @@ from merrow_analysis.definitions.operators import OperatorSpec, OperatorTable
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_analysis.graph.resolve import Claim
 from merrow_analysis.ide.actions import SPELLING, Action, Edits, Request
+from merrow_analysis.ide.lookup import spot, touches
 from merrow_analysis.ide.selection import selected_node
-from merrow_analysis.places.lookup import spot, touches
 from merrow_analysis.rules.reporting import claim_range
 from merrow_analysis.syntax.tree import ClassAssign, ClassDef, Name
 from merrow_analysis.text import TextEdit

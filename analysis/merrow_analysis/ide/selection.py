@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from merrow_analysis.check import Analysis
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
-from merrow_analysis.places.lookup import arrow_at, block_at, offset_in, spot, vertex_at
+from merrow_analysis.ide.lookup import arrow_at, block_at, offset_in, spot, vertex_at
 from merrow_analysis.syntax.tree import Arrow, Block, Broken, Chain, Span, Vertex
 from merrow_analysis.text import Range
 

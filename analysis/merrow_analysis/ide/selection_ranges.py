@@ -9,8 +9,8 @@ from merrow_analysis.check import Analysis
 from merrow_analysis.definitions.front_matter import read_front_matter
 from merrow_analysis.definitions.metadata import parse_metadata
 from merrow_analysis.ide.blocks import end_of
+from merrow_analysis.ide.lookup import spot
 from merrow_analysis.ide.subgraphs import stretches
-from merrow_analysis.places.lookup import spot
 from merrow_analysis.places.node_places import source_span
 from merrow_analysis.places.occurrences import occurrences_in
 from merrow_analysis.syntax.tree import Block, Chain, FrontMatter, Metadata, Span, SubgraphStart, Vertex

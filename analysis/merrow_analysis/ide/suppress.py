@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from merrow_analysis.check import Analysis
 from merrow_analysis.diagnostics import Diagnostic
 from merrow_analysis.ide.actions import QUICK_FIX, Action, Request, now
-from merrow_analysis.places.lookup import block_at, line_at, offset_in
+from merrow_analysis.ide.lookup import block_at, line_at, offset_in
 from merrow_analysis.rules.registry import Flags, flags_of
 from merrow_analysis.syntax.tree import Comment, FrontMatter
 from merrow_analysis.text import Position, Range, TextEdit

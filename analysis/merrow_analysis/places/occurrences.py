@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from merrow_analysis.check import Analysis
 from merrow_analysis.definitions.metadata import parse_metadata
 from merrow_analysis.definitions.parameters import parse_label
+from merrow_analysis.ide.lookup import spot
 from merrow_analysis.places.front_names import front_matter_names, scalar_span, type_names
-from merrow_analysis.places.lookup import spot
 from merrow_analysis.places.names import Kind, Occurrence, Role, Symbol, symbol
 from merrow_analysis.places.node_places import source_span
 from merrow_analysis.syntax.tree import (
