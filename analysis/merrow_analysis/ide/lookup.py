@@ -7,7 +7,9 @@ from typing import NamedTuple
 
 from merrow_analysis.check import Analysis
 from merrow_analysis.definitions.metadata import parse_metadata
+from merrow_analysis.places.names import Occurrence
 from merrow_analysis.places.node_places import source_span
+from merrow_analysis.places.occurrences import occurrences_in
 from merrow_analysis.syntax.parser import Diagram
 from merrow_analysis.syntax.tree import Arrow, Block, Chain, Metadata, Span, Statement, Vertex
 from merrow_analysis.text import Position, line_content, split_lines
@@ -121,3 +123,21 @@ def metadata_key_at(metadata: Metadata, block: Block, offset: int) -> tuple[str,
 
 def _line(block: Block) -> int:
     return block.line
+
+
+def occurrence_at(analysis: Analysis, position: Position) -> Occurrence | None:
+    """What is named at a position, also just behind the name; the shortest name where one lies in another."""
+    here = spot(analysis, position)
+    if here is None:
+        return None
+    block, offset = here
+    best: Occurrence | None = None
+    for found in occurrences_in(analysis, block):
+        start, end = found.span
+        if start <= offset <= end and (best is None or _preference(found, offset) < _preference(best, offset)):
+            best = found
+    return best
+
+
+def _preference(found: Occurrence, offset: int) -> tuple[bool, int]:
+    return offset == found.span[1], found.span[1] - found.span[0]
