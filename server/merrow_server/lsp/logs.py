@@ -9,12 +9,9 @@ import logging
 import traceback
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from lsprotocol import types
-
-if TYPE_CHECKING:
-    from merrow_server.lsp.server import MerrowServer
 
 ROOT = "merrow_server"
 LEVELS = {
@@ -41,34 +38,42 @@ class _Formatter(logging.Formatter):
         return "".join(traceback.format_tb(trace)) + f"{kind.__module__}.{kind.__qualname__}"
 
 
+class Client(Protocol):
+    """Who the log is sent to: what it needs of a server."""
+
+    is_initialized: bool
+
+    def window_log_message(self, params: types.LogMessageParams) -> None: ...
+
+
 class ClientLog(logging.Handler):
     """Sends records to the client as ``window/logMessage``."""
 
-    def __init__(self, server: MerrowServer) -> None:
+    def __init__(self, client: Client) -> None:
         super().__init__(logging.INFO)
-        self._server = server
+        self._client = client
         self._sending = False
         self.setFormatter(_Formatter("%(message)s"))
 
     def emit(self, record: logging.LogRecord) -> None:
-        if self._sending or not self._server.is_initialized:
+        if self._sending or not self._client.is_initialized:
             return
         self._sending = True
         try:
             kind = next((kind for level, kind in _MESSAGE_TYPES if record.levelno >= level), types.MessageType.Log)
-            self._server.window_log_message(types.LogMessageParams(kind, self.format(record)))
+            self._client.window_log_message(types.LogMessageParams(kind, self.format(record)))
         except Exception:  # noqa: BLE001 - a log must not fail its user
             self.handleError(record)
         finally:
             self._sending = False
 
 
-def start_logging(server: MerrowServer, file: Path | None = None) -> None:
+def start_logging(client: ClientLog, file: Path | None = None) -> None:
     """Log to the client, and to ``file`` (which rotates) if there is one. Raises OSError where it can't be opened."""
     logger = logging.getLogger(ROOT)
     logger.setLevel(logging.INFO)
     logger.propagate = False
-    logger.addHandler(server.log)
+    logger.addHandler(client)
     # pygls logs messages whole, with the documents in them.
     logging.getLogger("pygls").setLevel(logging.CRITICAL + 1)
     if file is not None:
@@ -82,7 +87,7 @@ def start_logging(server: MerrowServer, file: Path | None = None) -> None:
         logging.getLogger("asyncio").addHandler(handler)
 
 
-def set_level(server: MerrowServer, level: str) -> None:
+def set_level(client: ClientLog, level: str) -> None:
     """Log from this level on; a key of `LEVELS`."""
     logging.getLogger(ROOT).setLevel(LEVELS[level])
-    server.log.setLevel(LEVELS[level])
+    client.setLevel(LEVELS[level])
