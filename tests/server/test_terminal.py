@@ -177,7 +177,7 @@ CASES: dict[str, list[Case]] = {
         case("runs", "--limit", TEXT),
     ],
     "serve": [
-        case("serve", "--log-file", f"missing/{NAME}", shows=False),
+        case("serve", "--log-file", f"missing/{NAME}"),
         case("serve", "--tcp", TEXT),
         case("serve", stdin=f"Content-Length: {TEXT}\r\n\r\n{TEXT}", shows=False),
     ],

@@ -42,31 +42,31 @@ class _Formatter(logging.Formatter):
 class ClientLog(logging.Handler):
     """Sends records to the client as ``window/logMessage``."""
 
-    def __init__(self, server: Host) -> None:
+    def __init__(self, client: Host) -> None:
         super().__init__(logging.INFO)
-        self._server = server
+        self._client = client
         self._sending = False
         self.setFormatter(_Formatter("%(message)s"))
 
     def emit(self, record: logging.LogRecord) -> None:
-        if self._sending or not self._server.is_initialized:
+        if self._sending or not self._client.is_initialized:
             return
         self._sending = True
         try:
             kind = next((kind for level, kind in _MESSAGE_TYPES if record.levelno >= level), types.MessageType.Log)
-            self._server.window_log_message(types.LogMessageParams(kind, self.format(record)))
+            self._client.window_log_message(types.LogMessageParams(kind, self.format(record)))
         except Exception:  # noqa: BLE001 - a log must not fail its user
             self.handleError(record)
         finally:
             self._sending = False
 
 
-def start_logging(server: Host, file: Path | None = None) -> None:
+def start_logging(client: logging.Handler, file: Path | None = None) -> None:
     """Log to the client, and to ``file`` (which rotates) if there is one. Raises OSError where it can't be opened."""
     logger = logging.getLogger(ROOT)
     logger.setLevel(logging.INFO)
     logger.propagate = False
-    logger.addHandler(server.log)
+    logger.addHandler(client)
     # pygls logs messages whole, with the documents in them.
     logging.getLogger("pygls").setLevel(logging.CRITICAL + 1)
     if file is not None:
@@ -80,7 +80,7 @@ def start_logging(server: Host, file: Path | None = None) -> None:
         logging.getLogger("asyncio").addHandler(handler)
 
 
-def set_level(server: Host, level: str) -> None:
+def set_level(client: logging.Handler, level: str) -> None:
     """Log from this level on; a key of `LEVELS`."""
     logging.getLogger(ROOT).setLevel(LEVELS[level])
-    server.log.setLevel(LEVELS[level])
+    client.setLevel(LEVELS[level])

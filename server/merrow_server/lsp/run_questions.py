@@ -11,15 +11,16 @@ from lsprotocol import types
 from merrow_server.lsp.protocol import FeatureError
 
 if TYPE_CHECKING:
+    from pygls.lsp.server import LanguageServer
+
     from merrow_runtime.provenance import ForeignResults, Reuse
-    from merrow_server.lsp.server import MerrowServer
 
 log = logging.getLogger(__name__)
 
 AGAIN, KEEP = "Run Again", "Keep Results"
 
 
-async def ask_about_reuse(server: MerrowServer, found: ForeignResults) -> Reuse:
+async def ask_about_reuse(server: LanguageServer, found: ForeignResults) -> Reuse:
     """Ask whether results of another endpoint are made again or kept. Raises `FeatureError` with what to do where the client
     can't ask, and where the user doesn't say.
     """

@@ -21,7 +21,7 @@ def make_server() -> MerrowServer:
 def serve(*, port: int | None = None, log_file: Path | None = None) -> int:
     """Serve one client, on standard input and output or on a port; the exit code. Raises OSError where that can't be."""
     server = make_server()
-    start_logging(server, log_file)
+    start_logging(server.log, log_file)
     quiet_collections()
     try:
         return run_stdio(server) if port is None else run_tcp(server, port)

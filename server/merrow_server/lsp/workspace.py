@@ -81,7 +81,7 @@ class Workspace:
             problems += wrong
         self._told.intersection_update(problems)
         self._tell(problems)
-        set_level(self._server, self._settings_of(self.folder_of(None)).log_level)
+        set_level(self._server.log, self._settings_of(self.folder_of(None)).log_level)
         self.reload()
 
     def reload(self) -> None:
