@@ -311,7 +311,7 @@ def test_renaming_changes_the_name_alone_and_can_be_undone() -> None:
 
     check()
     assert counted.total() >= examples(100)
-    assert counted["undone"] >= examples(25)
+    assert counted["undone"] >= examples(10), "of a hundred it is mostly half, and seldom less than a third"
 
 
 def check_renaming(text: str, data: st.DataObject) -> str:

@@ -125,6 +125,16 @@ def test_token_deltas(editor: Editor) -> None:
     assert unknown["data"] == data
 
 
+def test_a_delta_to_what_was_never_sent_is_the_whole(editor: Editor) -> None:
+    uri, other = editor.open("flowchart TD\n  A --> B\n"), editor.open("flowchart TD\n  C --> D\n", "other.mmd")
+    document = {"textDocument": {"uri": uri}}
+    whole = editor.request("textDocument/semanticTokens/full/delta", document | {"previousResultId": "1"})
+    assert whole["data"] == editor.request("textDocument/semanticTokens/full", document)["data"]
+    known = editor.request("textDocument/semanticTokens/full", {"textDocument": {"uri": other}})["resultId"]
+    again = editor.request("textDocument/semanticTokens/full/delta", document | {"previousResultId": known})
+    assert again["data"] == whole["data"], "of another document"
+
+
 def test_colours(any_editor: Editor) -> None:
     uri = any_editor.open(FLOW)
     found = any_editor.request("textDocument/documentColor", {"textDocument": {"uri": uri}})
