@@ -1,0 +1,1 @@
+"""What is named in a file, and where."""
