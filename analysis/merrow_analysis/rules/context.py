@@ -115,5 +115,5 @@ def check_text(context: TextContext, *, reading: bool) -> list[Diagnostic]:
 
 
 def check_graph(context: GraphContext, scope: Scope, *, without: Flags = Flags.NONE) -> list[Diagnostic]:
-    """What the rules of a scope find in a workflow, but for families with one of the flags ``without``."""
+    """What the rules of a scope find in a workflow, but for rules with one of the flags ``without``."""
     return [found for check in checks_of(scope, without=without) for found in check(context)]

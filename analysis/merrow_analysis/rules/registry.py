@@ -77,7 +77,7 @@ class Flags(IntFlag):
     SPELLING = auto()
     """About how something is written, not what it means, so that no mutation fails for it."""
     QUICK_LOOK = auto()
-    """What a mutation could do wrong here shows at the nodes that it touches (`mutations.harm`). A family without this flag is
+    """What a mutation could do wrong here shows at the nodes that it touches (`mutations.harm`). A rule without this flag is
     checked on the whole graph after each mutation.
     """
 
@@ -138,9 +138,7 @@ class Family(Generic[Subject]):
             raise ValueError(f"rule registered twice: {code} {name}")
         rule = Rule(code, name, summary, severity, self, since, fix, self.flags | flags)
         _RULES[code] = rule
-        if self not in _FAMILIES:
-            _FAMILIES.append(self)
-            checks_of.cache_clear()
+        checks_of.cache_clear()
         return rule
 
     def checked_by(self, check: Callable[[Subject], Iterable[Diagnostic]]) -> Callable[[Subject], Iterable[Diagnostic]]:
@@ -151,7 +149,6 @@ class Family(Generic[Subject]):
 
 
 _RULES: dict[str, Rule] = {}
-_FAMILIES: list[Family[Any]] = []
 
 
 @cache
@@ -164,11 +161,9 @@ def _discover() -> None:
 
 
 def unregister(rule: Rule) -> None:
-    """Take a rule out of the registry, and its check once its family has no other. Raises KeyError where it isn't there."""
+    """Take a rule out of the registry. Raises KeyError where it isn't there."""
     del _RULES[rule.code]
-    if not any(other.family is rule.family for other in _RULES.values()):
-        _FAMILIES.remove(rule.family)
-        checks_of.cache_clear()
+    checks_of.cache_clear()
 
 
 def all_rules() -> list[Rule]:
@@ -181,19 +176,17 @@ def all_rules() -> list[Rule]:
 def checks_of(
     scope: Scope, *, with_flags: Flags = Flags.NONE, without: Flags = Flags.NONE
 ) -> tuple[Callable[[Any], Iterable[Diagnostic]], ...]:
-    """The checks of a scope, in the order in which their families were registered.
+    """The checks of a scope, each once, in the order in which their rules were registered.
 
-    Only of families that have all the flags ``with_flags`` and none of ``without``.
+    Only of rules that have all the flags ``with_flags`` and none of ``without``.
     """
     _discover()
-    return tuple(
-        family.check
-        for family in _FAMILIES
-        if family.scope is scope
-        and family.check is not None
-        and with_flags in family.flags
-        and not family.flags & without
+    checks = (
+        rule.check
+        for rule in _RULES.values()
+        if rule.scope is scope and with_flags in rule.flags and not rule.flags & without
     )
+    return tuple(dict.fromkeys(check for check in checks if check is not None))
 
 
 def find_rule(code_or_name: str) -> Rule | None:

@@ -142,7 +142,7 @@ class Subject:
 def troubles(graph: TypedGraph, *, skipped: Flags = Flags.NONE) -> Counter[tuple[str, str]]:
     """Errors and warnings of a graph by code and node; those on an edge count for the node it leads into.
 
-    Families of rules with one of the flags ``skipped`` are not asked.
+    Rules with one of the flags ``skipped`` are not asked.
     """
     context = GraphContext(graph)
     told = unexplained([one for scope in _MEANING for one in check_graph(context, scope, without=skipped)])
