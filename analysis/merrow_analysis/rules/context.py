@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from merrow_analysis.definitions.front_matter import EMPTY, FrontMatterDoc
 from merrow_analysis.definitions.prompts import PromptBook, ResourceProblem
@@ -52,7 +51,7 @@ class TextContext:
         return _top(self.diagram.header)
 
 
-@dataclass(eq=False)
+@dataclass(slots=True, eq=False)
 class GraphContext:
     """A workflow, for rules of the scopes ``NODE``, ``GRAPH``, ``EDGE`` and ``PARAMETER``.
 
@@ -66,18 +65,20 @@ class GraphContext:
     front: tuple[FrontMatter, Block] | None = None
     settings: WorkflowSettings = NO_SETTINGS
     book: PromptBook = field(default_factory=PromptBook)
+    _rims: Rims | None = None
 
     @property
     def top(self) -> Range:
         """Where the diagram begins."""
         return _top(self.header)
 
-    @cached_property
+    @property
     def rims(self) -> Rims:
         """The inputs and outputs."""
-        return find_rims(self.graph)
+        if self._rims is None:
+            self._rims = find_rims(self.graph)
+        return self._rims
 
-    @cached_property
     def rim_places(self) -> dict[str, Range]:
         """Where the front matter names inputs and outputs, by their ids."""
         places: dict[str, Range] = {}
@@ -116,4 +117,4 @@ def check_text(context: TextContext, *, reading: bool) -> list[Diagnostic]:
 
 def check_graph(context: GraphContext, scope: Scope, *, without: Flags = Flags.NONE) -> list[Diagnostic]:
     """What the rules of a scope find in a workflow, but for rules with one of the flags ``without``."""
-    return [found for check in checks_of(scope, without=without) for found in check(context)]
+    return [found for check in checks_of(scope, Flags.NONE, without) for found in check(context)]

@@ -67,6 +67,7 @@ def check_paths(context: GraphContext) -> Iterator[Diagnostic]:
 def _missing_rims(context: GraphContext) -> Iterator[Diagnostic]:
     """Missing inputs and outputs, where the front matter names them, else where the diagram begins."""
     graph, rims = context.graph, context.rims
+    places = context.rim_places() if rims.missing else {}
     for name in rims.missing:
         what = {PROBLEM_ID: "the task to solve", RETURN_ID: "the result"}.get(name)
         named = f", {what}" if what is not None else ", which the front matter names"
@@ -74,7 +75,7 @@ def _missing_rims(context: GraphContext) -> Iterator[Diagnostic]:
         stand_in = rims.stand_ins.get(name)
         if stand_in is None:
             message = f"There is no node {name}{named}; declare it (`{name}([...])`, class Interface) and connect it."
-            yield report(MISSING_INPUT_OR_OUTPUT, context.rim_places.get(name, context.top), message)
+            yield report(MISSING_INPUT_OR_OUTPUT, places.get(name, context.top), message)
             continue
         message = f"There is no node {name}{named}; {stand_in.id} looks like {side}: rename it to {name}."
         place = stand_in.flow.range

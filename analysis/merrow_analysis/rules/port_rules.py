@@ -109,7 +109,7 @@ def _lacking(context: GraphContext) -> dict[Type, Cause]:
     graph, rims = context.graph, context.rims
     lacking: dict[Type, Cause] = {}
     if PROBLEM_ID in rims.missing and PROBLEM_ID not in rims.stand_ins:
-        place = context.rim_places.get(PROBLEM_ID, context.top)
+        place = context.rim_places().get(PROBLEM_ID, context.top)
         lacking[PROBLEM] = Cause(MISSING_INPUT_OR_OUTPUT.code, place)
     for index in graph.shape.inputs:
         node = graph.node(index)

@@ -174,7 +174,7 @@ def all_rules() -> list[Rule]:
 
 @cache
 def checks_of(
-    scope: Scope, *, with_flags: Flags = Flags.NONE, without: Flags = Flags.NONE
+    scope: Scope, with_flags: Flags = Flags.NONE, without: Flags = Flags.NONE
 ) -> tuple[Callable[[Any], Iterable[Diagnostic]], ...]:
     """The checks of a scope, each once, in the order in which their rules were registered.
 
