@@ -38,7 +38,7 @@ class Scope(StrEnum):
     """
 
     TEXT = "text"
-    """What is written, with all that is known of it: checked at each analysis, also of a text that is not a workflow."""
+    """What is written, with all that is known of it: checked at each analysis, also of a flowchart that is not a workflow."""
     NODE = "node"
     """What single nodes are: their operators and classes, and what is declared. Kept while edges or parameters are edited."""
     GRAPH = "graph"
