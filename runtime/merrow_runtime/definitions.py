@@ -17,7 +17,7 @@ from merrow_analysis.definitions.prompts import Prompt, words_of_role
 from merrow_analysis.definitions.settings import Memory, read_memory
 from merrow_analysis.definitions.types import TEXT, Type, TypeTable, item_of
 from merrow_analysis.graph.nodes import TypedNode
-from merrow_analysis.node_prompts import prompt_of, role_of
+from merrow_analysis.ide.node_text import prompt_of, role_of
 from merrow_runtime.errors import AnswerFailure, UsageFailure
 from merrow_runtime.operators.base import Given, NodeDefinition, Operator, Remembered
 from merrow_runtime.operators.prompting import PROMPT_FORMAT

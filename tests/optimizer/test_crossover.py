@@ -16,7 +16,7 @@ from tests.workflows import workflows
 from merrow_analysis.check import Analysis, analyse
 from merrow_analysis.definitions.provider import ResourceError
 from merrow_analysis.diagnostics import Severity
-from merrow_analysis.node_prompts import prompt_of, role_of
+from merrow_analysis.ide.node_text import prompt_of, role_of
 from merrow_optimizer.mutations.crossover import Child, CrossoverRefusedError, children, crossover
 
 SMALL = settings(suppress_health_check=list(HealthCheck), max_examples=examples(30))

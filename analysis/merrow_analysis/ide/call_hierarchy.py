@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from merrow_analysis.check import Analysis
 from merrow_analysis.graph.flow import FlowEdge, FlowNode
-from merrow_analysis.ide.lookup import occurrence_at
+from merrow_analysis.ide.occurrences import occurrence_at
 from merrow_analysis.text import Position, Range
 
 

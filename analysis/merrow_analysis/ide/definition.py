@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from merrow_analysis.check import Analysis
 from merrow_analysis.definitions.provider import Provider, ResourceError
 from merrow_analysis.definitions.yaml_text import YamlResult, read_yaml
-from merrow_analysis.ide.lookup import occurrence_at
-from merrow_analysis.names.front_matter import scalar_span
-from merrow_analysis.names.occurrences import declarations_of
-from merrow_analysis.names.symbols import Symbol
+from merrow_analysis.ide.front_names import scalar_span
+from merrow_analysis.ide.names import Symbol
+from merrow_analysis.ide.occurrences import declarations_of, occurrence_at
 from merrow_analysis.text import Position, Range, split_lines
 
 

@@ -9,21 +9,13 @@ from merrow_analysis.check import Analysis
 from merrow_analysis.definitions.parameters import parse_label
 from merrow_analysis.definitions.schema import FRONT_MATTER
 from merrow_analysis.ide import describe
-from merrow_analysis.ide.lookup import (
-    Spot,
-    arrow_at,
-    label_offset,
-    metadata_key_at,
-    occurrence_at,
-    spot,
-    touches,
-    vertex_at,
-)
+from merrow_analysis.ide.lookup import Spot, arrow_at, label_offset, metadata_key_at, spot, touches, vertex_at
 from merrow_analysis.ide.markup import Code, Markup
+from merrow_analysis.ide.names import Occurrence
 from merrow_analysis.ide.node_text import edges_text, metrics_text, node_text, uses_of_prompt
+from merrow_analysis.ide.occurrences import occurrence_at
 from merrow_analysis.ide.schema_walk import fragment_at
 from merrow_analysis.ide.yaml_place import entry_at
-from merrow_analysis.names.symbols import Occurrence
 from merrow_analysis.rules.registry import find_rule
 from merrow_analysis.suppressions import has_suppression
 from merrow_analysis.syntax.tree import Chain, Comment, FrontMatter, Header

@@ -9,7 +9,7 @@ from merrow_analysis.check import Analysis
 from merrow_analysis.graph.flow import Mention
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.ide.definition import Target, targets_of
-from merrow_analysis.names.symbols import Kind, Symbol, symbol
+from merrow_analysis.ide.names import Kind, Symbol, symbol
 from merrow_analysis.rules.reporting import write_label
 from merrow_analysis.text import Position, Range, TextEdit
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from merrow_analysis.check import Analysis
 from merrow_analysis.graph.model import ENTRY_POINT_ID, PROBLEM_ID, RETURN_ID
-from merrow_analysis.ide.lookup import occurrence_at
-from merrow_analysis.names.occurrences import occurrences_of
+from merrow_analysis.ide.occurrences import occurrence_at, occurrences_of
 from merrow_analysis.text import Position, Range
 
 WORD_PATTERN = r"[A-Za-z_][A-Za-z0-9_]*"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from merrow_analysis.check import Analysis
 from merrow_analysis.definitions.settings import read_settings
-from merrow_analysis.names.front_matter import scalar_span
+from merrow_analysis.ide.front_names import scalar_span
 from merrow_analysis.syntax.tree import Click
 from merrow_analysis.text import Range
 

@@ -7,8 +7,6 @@ from typing import NamedTuple
 
 from merrow_analysis.check import Analysis
 from merrow_analysis.definitions.metadata import parse_metadata
-from merrow_analysis.names.occurrences import occurrences_in
-from merrow_analysis.names.symbols import Occurrence
 from merrow_analysis.rules.node_places import source_span
 from merrow_analysis.syntax.parser import Diagram
 from merrow_analysis.syntax.tree import Arrow, Block, Chain, Metadata, Span, Statement, Vertex
@@ -60,24 +58,6 @@ def spot(analysis: Analysis, position: Position) -> Spot | None:
     """The place in the syntax of a position; None where the text has no such line. A column beyond the end is the end."""
     block = block_at(analysis.diagram, position.line)
     return None if block is None else Spot(block, offset_in(block, position))
-
-
-def occurrence_at(analysis: Analysis, position: Position) -> Occurrence | None:
-    """What is named at a position, also just behind the name; the shortest name where one lies in another."""
-    here = spot(analysis, position)
-    if here is None:
-        return None
-    block, offset = here
-    best: Occurrence | None = None
-    for found in occurrences_in(analysis, block):
-        start, end = found.span
-        if start <= offset <= end and (best is None or _preference(found, offset) < _preference(best, offset)):
-            best = found
-    return best
-
-
-def _preference(found: Occurrence, offset: int) -> tuple[bool, int]:
-    return offset == found.span[1], found.span[1] - found.span[0]
 
 
 def line_at(analysis: Analysis, number: int) -> str:

@@ -12,7 +12,6 @@ from merrow_analysis.graph.ports import INPUT_OUTPUT
 from merrow_analysis.graph.resolve import Claim
 from merrow_analysis.ide import describe
 from merrow_analysis.ide.markup import Code, Inline, Markup
-from merrow_analysis.node_prompts import prompt_of, role_of
 from merrow_analysis.rules.reporting import claim_range
 
 _MOST_EDGES = 12
@@ -65,6 +64,34 @@ def _parameters(node: TypedNode) -> Markup:
         where = "label" if parameter.block is None else "metadata"
         lines.append((Code(f"{key}:"), " ", describe.literal(parameter.value), f" ({where})"))
     return Markup().say("Parameters:").items(lines) if lines else Markup()
+
+
+def prompt_of(analysis: Analysis, node: TypedNode) -> Prompt | str | None:
+    """What a node tells its model: its own text, the prompt its role names, the operator's; None where there is none."""
+    own = node.resolution.parameters.get("prompt")
+    if own is not None and isinstance(own.value, str) and own.value.strip():
+        return own.value
+    if node.spec is not None and node.spec.prompt is not None:
+        return node.spec.prompt
+    role = role_of(node)
+    return analysis.prompts.find(role[1]) if role is not None else None
+
+
+def role_of(node: TypedNode) -> tuple[str, str] | None:
+    """The key that names a node's prompt, and the name; a name in a label is text whatever it looks like."""
+    resolution = node.resolution
+    own = node.spec.instruction_key if node.spec is not None else None
+    for key in dict.fromkeys((own or "role", "role")):
+        parameter = resolution.parameters.get(key)
+        if parameter is None:
+            continue
+        value = parameter.value
+        parts = resolution.label_parts
+        if parameter.block is None and parts is not None and key in parts.parameters:
+            value = parts.parameters[key].text
+        if isinstance(value, str) and value.strip():
+            return key, value.strip()
+    return None
 
 
 def _prompt(analysis: Analysis, node: TypedNode) -> Markup:

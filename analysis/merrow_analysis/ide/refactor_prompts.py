@@ -11,10 +11,9 @@ from merrow_analysis.graph.nodes import TypedNode
 from merrow_analysis.graph.parameter_edits import Moved, rewrite
 from merrow_analysis.ide.actions import EXTRACT_PROMPT, INLINE_PROMPT, Action, Edits, Request
 from merrow_analysis.ide.front_edit import add_prompt, remove_prompt
-from merrow_analysis.ide.node_text import uses_of_prompt
+from merrow_analysis.ide.node_text import prompt_of, role_of, uses_of_prompt
 from merrow_analysis.ide.selection import selected_node
 from merrow_analysis.ide.yaml_write import quoted, word
-from merrow_analysis.node_prompts import prompt_of, role_of
 
 _NAME_LETTERS = re.compile(r"[^a-z0-9_]+")
 

@@ -8,9 +8,8 @@ from typing import Literal
 from merrow_analysis.check import Analysis
 from merrow_analysis.definitions.provider import Provider
 from merrow_analysis.ide.definition import targets_of, unquoted
-from merrow_analysis.ide.lookup import occurrence_at
-from merrow_analysis.names.occurrences import declarations_of, occurrences_of
-from merrow_analysis.names.symbols import Occurrence, Symbol
+from merrow_analysis.ide.names import Occurrence, Symbol
+from merrow_analysis.ide.occurrences import declarations_of, occurrence_at, occurrences_of
 from merrow_analysis.text import Position, Range
 
 

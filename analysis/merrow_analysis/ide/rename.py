@@ -11,11 +11,10 @@ from dataclasses import dataclass
 
 from merrow_analysis.check import Analysis, analyse
 from merrow_analysis.ide.blocks import source_of
-from merrow_analysis.ide.lookup import occurrence_at
+from merrow_analysis.ide.names import Symbol, respelled
+from merrow_analysis.ide.names import symbol as symbol_of
+from merrow_analysis.ide.occurrences import occurrence_at, occurrences_in, occurrences_of
 from merrow_analysis.ide.rename_rules import RenameRefusedError, refuse_fixed, refuse_name
-from merrow_analysis.names.occurrences import occurrences_in, occurrences_of
-from merrow_analysis.names.symbols import Symbol, respelled
-from merrow_analysis.names.symbols import symbol as symbol_of
 from merrow_analysis.text import Position, Range, TextEdit, apply_edits
 
 __all__ = ["RenameRefusedError", "Renamed", "Renaming", "edits_of", "prepare_rename", "rename"]

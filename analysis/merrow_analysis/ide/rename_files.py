@@ -7,7 +7,7 @@ import warnings
 
 from merrow_analysis.definitions.prompts import read_prompt_yaml
 from merrow_analysis.ide.definition import unquoted
-from merrow_analysis.names.symbols import Symbol, respelled
+from merrow_analysis.ide.names import Symbol, respelled
 from merrow_analysis.text import Position, Range, TextEdit, split_lines
 
 

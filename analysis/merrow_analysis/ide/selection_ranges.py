@@ -10,8 +10,8 @@ from merrow_analysis.definitions.front_matter import read_front_matter
 from merrow_analysis.definitions.metadata import parse_metadata
 from merrow_analysis.ide.blocks import end_of
 from merrow_analysis.ide.lookup import spot
+from merrow_analysis.ide.occurrences import occurrences_in
 from merrow_analysis.ide.subgraphs import stretches
-from merrow_analysis.names.occurrences import occurrences_in
 from merrow_analysis.rules.node_places import source_span
 from merrow_analysis.syntax.tree import Block, Chain, FrontMatter, Metadata, Span, SubgraphStart, Vertex
 from merrow_analysis.text import Position, Range

@@ -12,8 +12,8 @@ from merrow_analysis.definitions.metadata import parse_metadata
 from merrow_analysis.definitions.operators import BUILT_IN_TABLE
 from merrow_analysis.definitions.parameters import parse_label
 from merrow_analysis.ide.blocks import blocks_in
-from merrow_analysis.names.occurrences import occurrences_in
-from merrow_analysis.names.symbols import Occurrence
+from merrow_analysis.ide.names import Occurrence
+from merrow_analysis.ide.occurrences import occurrences_in
 from merrow_analysis.rules.node_places import source_span
 from merrow_analysis.syntax.tree import (
     Arrow,

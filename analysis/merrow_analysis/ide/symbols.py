@@ -9,8 +9,8 @@ from typing import Literal
 from merrow_analysis.check import Analysis
 from merrow_analysis.definitions.front_matter import read_front_matter
 from merrow_analysis.graph.flow import FlowNode, Mention
+from merrow_analysis.ide.front_names import scalar_span
 from merrow_analysis.ide.subgraphs import Stretch, stretches
-from merrow_analysis.names.front_matter import scalar_span
 from merrow_analysis.syntax.tree import Span
 from merrow_analysis.text import Range
 

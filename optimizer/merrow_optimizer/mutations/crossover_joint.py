@@ -10,7 +10,7 @@ from merrow_analysis.definitions.operators import INTERFACE_CLASS
 from merrow_analysis.graph.flow import FlowEdge
 from merrow_analysis.graph.model import ENTRY_POINT_ID, PROBLEM_ID
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
-from merrow_analysis.names.symbols import Symbol, symbol
+from merrow_analysis.ide.names import Symbol, symbol
 from merrow_optimizer.mutations.crossover_cuts import Cut, same_type
 from merrow_optimizer.mutations.crossover_front import merged_front_matter
 from merrow_optimizer.mutations.crossover_layout import laid_out

@@ -12,8 +12,8 @@ from merrow_analysis.definitions.prompts import words_of_role
 from merrow_analysis.definitions.settings import NO_SETTINGS, read_settings
 from merrow_analysis.definitions.types import item_of
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
-from merrow_analysis.names.symbols import Symbol, symbol
-from merrow_analysis.node_prompts import prompt_of, role_of
+from merrow_analysis.ide.names import Symbol, symbol
+from merrow_analysis.ide.node_text import prompt_of, role_of
 from merrow_optimizer.mutations.crossover_cuts import same_type
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")

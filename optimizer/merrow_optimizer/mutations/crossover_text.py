@@ -12,8 +12,8 @@ from typing import Literal, NamedTuple
 
 from merrow_analysis.check import Analysis
 from merrow_analysis.graph.flow import Flow, FlowEdge
-from merrow_analysis.names.occurrences import occurrences_in
-from merrow_analysis.names.symbols import Symbol, respelled
+from merrow_analysis.ide.names import Symbol, respelled
+from merrow_analysis.ide.occurrences import occurrences_in
 from merrow_analysis.syntax.tree import (
     Block,
     Chain,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from merrow_analysis.definitions.operators import OperatorSpec
 from merrow_analysis.definitions.types import TEXT, Type, is_variable, item_of
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
-from merrow_analysis.node_prompts import role_of
+from merrow_analysis.ide.node_text import role_of
 from merrow_optimizer.mutations.change import Link, NewNode
 from merrow_optimizer.mutations.patterns import Pattern, PatternEdge, PatternNode
 from merrow_optimizer.mutations.roles import Role, described

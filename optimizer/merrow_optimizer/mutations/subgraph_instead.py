@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
-from merrow_analysis.node_prompts import role_of
+from merrow_analysis.ide.node_text import role_of
 from merrow_optimizer.mutations.change import Change, Link
 from merrow_optimizer.mutations.names import SUBGRAPH
 from merrow_optimizer.mutations.patterns import Pattern

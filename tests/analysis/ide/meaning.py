@@ -9,7 +9,7 @@ from merrow_analysis.check import Analysis
 from merrow_analysis.definitions.prompts import Prompt
 from merrow_analysis.diagnostics import Severity
 from merrow_analysis.graph.nodes import TypedNode
-from merrow_analysis.node_prompts import prompt_of, role_of
+from merrow_analysis.ide.node_text import prompt_of, role_of
 
 _NAMES_A_PROMPT = ("prompt", "role", "instruction")
 

@@ -17,12 +17,12 @@ from merrow_analysis.ide.folding import folds
 from merrow_analysis.ide.inlay_hints import inlay_hints
 from merrow_analysis.ide.linked_editing import linked_places
 from merrow_analysis.ide.links import links
+from merrow_analysis.ide.occurrences import occurrences_in
 from merrow_analysis.ide.references import highlights, references
 from merrow_analysis.ide.rename import RenameRefusedError, prepare_rename, rename
 from merrow_analysis.ide.selection_ranges import selections
 from merrow_analysis.ide.semantic_tokens import semantic_tokens
 from merrow_analysis.ide.symbols import flattened, outline
-from merrow_analysis.names.occurrences import occurrences_in
 from merrow_analysis.text import Position, Range, line_content, split_lines
 
 surviving = settings(

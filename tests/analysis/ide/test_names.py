@@ -9,8 +9,8 @@ from merrow_analysis.check import analyse
 from merrow_analysis.definitions.configuration import Config
 from merrow_analysis.definitions.provider import ResourceError
 from merrow_analysis.ide.definition import definition
+from merrow_analysis.ide.occurrences import occurrences_in
 from merrow_analysis.ide.references import highlights, references, references_of, symbol_at
-from merrow_analysis.names.occurrences import occurrences_in
 from merrow_analysis.text import Position, Range
 
 

@@ -16,14 +16,14 @@ from tests.workflows import workflows
 
 from merrow_analysis.check import analyse
 from merrow_analysis.definitions.provider import ResourceError
+from merrow_analysis.ide.names import Occurrence, Symbol, symbol
+from merrow_analysis.ide.occurrences import occurrences_in, occurrences_of
 from merrow_analysis.ide.rename import (
     RenameRefusedError,
     prepare_rename,
     rename,
 )
 from merrow_analysis.ide.rename_files import prompt_file_edits
-from merrow_analysis.names.occurrences import occurrences_in, occurrences_of
-from merrow_analysis.names.symbols import Occurrence, Symbol, symbol
 from merrow_analysis.syntax.structure import parse_record
 from merrow_analysis.text import Position, apply_edits
 

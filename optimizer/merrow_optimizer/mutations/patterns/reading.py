@@ -14,7 +14,7 @@ from merrow_analysis.check import Analysis, analyse
 from merrow_analysis.definitions.operators import OperatorSpec
 from merrow_analysis.definitions.types import ENTRY_POINT, PROBLEM, Type
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
-from merrow_analysis.node_prompts import prompt_of, role_of
+from merrow_analysis.ide.node_text import prompt_of, role_of
 
 _KEYS = ("title", "core", "copies")
 _SIDES = (PROBLEM, ENTRY_POINT)

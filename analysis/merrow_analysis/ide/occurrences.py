@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from merrow_analysis.check import Analysis
 from merrow_analysis.definitions.metadata import parse_metadata
 from merrow_analysis.definitions.parameters import parse_label
-from merrow_analysis.names.front_matter import front_matter_names, scalar_span, type_names
-from merrow_analysis.names.symbols import Kind, Occurrence, Role, Symbol, symbol
+from merrow_analysis.ide.front_names import front_matter_names, scalar_span, type_names
+from merrow_analysis.ide.lookup import spot
+from merrow_analysis.ide.names import Kind, Occurrence, Role, Symbol, symbol
 from merrow_analysis.rules.node_places import source_span
 from merrow_analysis.syntax.tree import (
     Block,
@@ -30,6 +31,7 @@ from merrow_analysis.syntax.tree import (
     SubgraphStart,
     Vertex,
 )
+from merrow_analysis.text import Position
 
 _ID = r"[^\W\d][\w]*"
 _GUESSED = re.compile(
@@ -44,6 +46,24 @@ _GUESSED = re.compile(
 _QUOTED = re.compile(r'"[^"\n]*"?')
 
 _STATEMENTS_WITH_NAMES = (Chain, ClassAssign, ClassDef, Style, Click, SubgraphStart, Broken, FrontMatter)
+
+
+def occurrence_at(analysis: Analysis, position: Position) -> Occurrence | None:
+    """What is named at a position, also just behind the name; the shortest name where one lies in another."""
+    here = spot(analysis, position)
+    if here is None:
+        return None
+    block, offset = here
+    best: Occurrence | None = None
+    for found in occurrences_in(analysis, block):
+        start, end = found.span
+        if start <= offset <= end and (best is None or _preference(found, offset) < _preference(best, offset)):
+            best = found
+    return best
+
+
+def _preference(found: Occurrence, offset: int) -> tuple[bool, int]:
+    return offset == found.span[1], found.span[1] - found.span[0]
 
 
 def occurrences_of(analysis: Analysis, wanted: Symbol) -> list[Occurrence]:

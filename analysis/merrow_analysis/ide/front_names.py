@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from merrow_analysis.definitions.settings import WorkflowSettings, read_settings
 from merrow_analysis.definitions.types import is_variable
 from merrow_analysis.graph.nodes import TypedGraph
-from merrow_analysis.names.symbols import Kind, Occurrence, Role, symbol
+from merrow_analysis.ide.names import Kind, Occurrence, Role, symbol
 from merrow_analysis.syntax.tree import Block, FrontMatter, Span
 
 _TYPE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")

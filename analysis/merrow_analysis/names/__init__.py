@@ -1,1 +1,0 @@
-"""What is named in a file, and where."""
