@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from merrow_analysis.edits.lines import insert_line_after
 from merrow_analysis.graph.flow import Flow, FlowNode
-from merrow_analysis.syntax.tree import Block
 from merrow_analysis.text import Range, TextEdit
 
 
@@ -16,7 +15,7 @@ def give_class(node: FlowNode, name: str, flow: Flow, *, name_after: str = "") -
     """
     free = [mention for mention in node.mentions if not mention.vertex.classes]
     if not free:
-        return insert_line_after(_last_block(flow), f"class {name_after or node.id} {name};")
+        return insert_line_after(flow.last_block, f"class {name_after or node.id} {name};")
     mention = next((mention for mention in free if mention.declares), free[0])
     at = mention.block.position(mention.vertex.span[1])
     return TextEdit(Range(at, at), f":::{name}")
@@ -27,10 +26,5 @@ def define_class(name: str, style: str, flow: Flow) -> TextEdit:
 
     All definitions that one pass adds go to one place, so that a definition that several findings need is written once.
     """
-    last = next(reversed(flow.class_defs.values()))[-1].block if flow.class_defs else _last_block(flow)
+    last = next(reversed(flow.class_defs.values()))[-1].block if flow.class_defs else flow.last_block
     return insert_line_after(last, f"classDef {name} {style};")
-
-
-def _last_block(flow: Flow) -> Block:
-    assert flow.last_block is not None  # noqa: S101 - a flowchart with a node has a block
-    return flow.last_block

@@ -255,6 +255,10 @@ class _Nodes(Mapping[str, FlowNode]):
         return len(self._records)
 
 
+NO_BLOCK = Block(0, "", (), 0)
+"""What stands for the last block of a flowchart without any."""
+
+
 class Flow:
     """The flowchart of one version of a text. ``moved`` has the blocks that are not where they were first read."""
 
@@ -263,13 +267,13 @@ class Flow:
         chart: Chart | None = None,
         scenery: Scenery | None = None,
         moved: Mapping[Block, Block] | None = None,
-        last_block: Block | None = None,
+        last_block: Block = NO_BLOCK,
     ) -> None:
         self.chart = Chart() if chart is None else chart
         self.scenery = Scenery() if scenery is None else scenery
         self.moved: Mapping[Block, Block] = {} if moved is None else moved
         self.last_block = last_block
-        """The last lines of the text, below which lines can be added; None only for an empty text."""
+        """The last lines of the text, below which lines can be added; `NO_BLOCK` only for an empty text."""
         self._edges: dict[EdgeRecord, FlowEdge] = {}
 
     def here(self, block: Block) -> Block:

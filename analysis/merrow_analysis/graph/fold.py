@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from merrow_analysis.graph.flow import ClassDefUse, ClassUse, Flow, Scenery, Subgraph
+from merrow_analysis.graph.flow import NO_BLOCK, ClassDefUse, ClassUse, Flow, Scenery, Subgraph
 from merrow_analysis.graph.metadata_label import metadata_label
 from merrow_analysis.graph.records import Chart, ClassRecord, EdgeRecord, MentionRecord, NodeRecord
 from merrow_analysis.syntax.tree import (
@@ -52,10 +52,10 @@ class _Folder:
         self.claimed: set[str] = set()
         self.closed = 0
 
-    def fold(self, blocks: Iterable[Block]) -> Block | None:
-        """Read blocks; answers the last of them."""
+    def fold(self, blocks: Iterable[Block]) -> Block:
+        """Read blocks; answers the last of them, or `NO_BLOCK`."""
         scenery = self.scenery
-        present: Block | None = None
+        present = NO_BLOCK
         for present in blocks:
             block = present.origin or present
             for statement in block.statements:

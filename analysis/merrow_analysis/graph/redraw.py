@@ -13,7 +13,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from merrow_analysis.document import Change
-from merrow_analysis.graph.flow import ClassDefUse, Flow, Scenery
+from merrow_analysis.graph.flow import NO_BLOCK, ClassDefUse, Flow, Scenery
 from merrow_analysis.graph.fold import fold
 from merrow_analysis.graph.metadata_label import metadata_label
 from merrow_analysis.graph.records import Chart, ClassRecord, Delta, EdgeRecord, MentionRecord, NodeRecord, Splice
@@ -82,7 +82,7 @@ def redraw(flow: Flow, diagram: Diagram, changes: Iterable[Change]) -> Redrawn |
         scenery = replace(scenery, read_subgraphs=lambda: fold(blocks).scenery.subgraphs)
     chart = flow.chart.apply(delta) if delta.nodes or delta.edges else flow.chart
     return Redrawn(
-        Flow(chart, scenery, diagram.moved, diagram.blocks[-1] if diagram.blocks else None),
+        Flow(chart, scenery, diagram.moved, diagram.blocks[-1] if diagram.blocks else NO_BLOCK),
         delta,
         frozenset(
             line for block in map(diagram.here, work.come) for line in range(block.line, block.line + block.line_count)

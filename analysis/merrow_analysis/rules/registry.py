@@ -21,7 +21,7 @@ from typing import Any, Generic, Literal, TypeVar
 from merrow_analysis.diagnostics import Diagnostic, Severity
 
 FixAvailability = Literal["none", "sometimes", "always"]
-Subject = TypeVar("Subject")
+AnyContext = TypeVar("AnyContext")
 """What a check is given: a `TextContext` for rules about the text, a `GraphContext` for those about a workflow."""
 
 _CODE = re.compile(r"MW[0-5]\d\d")
@@ -30,6 +30,7 @@ _NAME = re.compile(r"[a-z]+(?:-[a-z0-9]+)*")
 
 class Scope(StrEnum):
     """What a rule looks at. It decides when the rule is checked, and how long its findings are kept while a text is edited.
+    Where lines move, everything is found again.
 
     The scopes from ``NODE`` on are checked in the order in which they are written here, for workflows only. A finding that
     may explain another one (`Diagnostic.because`) must be found before it: in an earlier scope, or by a family of the same
@@ -37,7 +38,7 @@ class Scope(StrEnum):
     """
 
     TEXT = "text"
-    """What is written, with all that is known of it: checked at each analysis, also of a text that is not a workflow."""
+    """What is written, with all that is known of it: checked at each analysis, also of a flowchart that is not a workflow."""
     NODE = "node"
     """What single nodes are: their operators and classes, and what is declared. Kept while edges or parameters are edited."""
     GRAPH = "graph"
@@ -108,7 +109,7 @@ class Rule:
         return self.family.check
 
 
-class Family(Generic[Subject]):
+class Family(Generic[AnyContext]):
     """Rules with one check, which walks once and reports any of them. ``flags`` are those that all of them have.
 
     ``check`` is None until `checked_by` gives it. It stays None where the findings come from elsewhere: from a run, from
@@ -118,7 +119,7 @@ class Family(Generic[Subject]):
     def __init__(self, scope: Scope, flags: Flags = Flags.NONE) -> None:
         self.scope = scope
         self.flags = flags
-        self.check: Callable[[Subject], Iterable[Diagnostic]] | None = None
+        self.check: Callable[[AnyContext], Iterable[Diagnostic]] | None = None
 
     def rule(
         self,
@@ -141,7 +142,9 @@ class Family(Generic[Subject]):
         checks_of.cache_clear()
         return rule
 
-    def checked_by(self, check: Callable[[Subject], Iterable[Diagnostic]]) -> Callable[[Subject], Iterable[Diagnostic]]:
+    def checked_by(
+        self, check: Callable[[AnyContext], Iterable[Diagnostic]]
+    ) -> Callable[[AnyContext], Iterable[Diagnostic]]:
         """Make ``check`` what finds these rules: a decorator."""
         self.check = check
         checks_of.cache_clear()
