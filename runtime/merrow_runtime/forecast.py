@@ -187,9 +187,13 @@ class _Forecaster:
     def _asked(self, node: TypedNode, step: Step, inputs: Inputs) -> Iterator[Planned]:
         memory: list[Remembered] = []
         if step.memory.kind != "none":
-            memory = remembered(step.memory.kind, step.memory.amount, self._frontier.remembered(node, inputs))
+            # What a Decision keeps away by one of its cases isn't among the inputs then, and what it skips isn't remembered:
+            # whether there is anything to sum up is open.
+            is_open = step.memory.kind == "summary" and bool(self.graph.decisions)
+            entries = self._frontier.remembered(node, {} if is_open else inputs)
+            memory = remembered(step.memory.kind, step.memory.amount, entries)
             if memory and step.memory.kind == "summary":
-                yield summary_question(memory).planned()
+                yield summary_question(memory).planned(least=0 if is_open else 1)
                 memory = [summary_of(f"<summary for {node.id}>")]
         yield from operator_for(step.definition).plan(Task(step.definition, inputs, memory))
 

@@ -16,6 +16,7 @@ from tests.workflows import workflows as of_all_operators
 
 import merrow_runtime
 from merrow_runtime import RunOptions, RunResult, Workflow, check_workflow
+from merrow_runtime.forecast import Bounds
 from merrow_runtime.requests import ModelRequest
 from merrow_runtime.store.memory import MemoryStore
 
@@ -95,3 +96,22 @@ def test_a_dry_runs_bounds_hold_for_the_calls_that_are_made(flow: Workflow) -> N
         assert plan.calls.least <= len(endpoint.seen) <= most
         order = [node.node for node in plan.nodes]
         assert set(order) <= set(result.nodes)
+
+
+def test_a_summary_that_one_case_leaves_without_anything_to_sum_up_is_no_sure_call() -> None:
+    flow = check_workflow(
+        "flowchart TD\n"
+        "  PROBLEM([Problem]):::Interface --> D{D}:::DecisionOp\n"
+        "  RETURN([Return]):::Interface\n"
+        '  A@{ op: Custom, prompt: "a" }\n'
+        '  B@{ op: Custom, prompt: "b" }\n'
+        '  FIN@{ op: Custom, prompt: "fin", memory: summary }\n'
+        "  D -->|a| A --> B --> FIN --> RETURN\n"
+        "  PROBLEM -->|input| A\n"
+        "  PROBLEM -->|input| FIN\n"
+        "  D -->|else| FIN\n"
+        "  classDef DecisionOp fill:#eee\n"
+        "  classDef Interface fill:#eee\n"
+    )
+
+    assert merrow_runtime.dry_run(flow, endpoint=FakeEndpoint()).calls == Bounds(1, 4)
