@@ -44,7 +44,10 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "graph": (f"{_ANALYSIS}/graph", f"{_ANALYSIS}/check.py", f"{_ANALYSIS}/consequences.py"),
     "rules": (f"{_ANALYSIS}/rules", f"{_ANALYSIS}/suppressions.py"),
     "analysis": (_ANALYSIS,),
-    "scheduler": tuple(f"{_RUNTIME}/{name}.py" for name in ("scheduler", "engine", "forecast", "decision", "running")),
+    "scheduler": (
+        *(f"{_RUNTIME}/{name}.py" for name in ("scheduler", "engine", "forecast", "decision", "running")),
+        f"{_RUNTIME}/frontier",
+    ),
     "store": (f"{_RUNTIME}/store",),
     "models": (f"{_RUNTIME}/models",),
     "budget": (f"{_RUNTIME}/models/budget.py", f"{_RUNTIME}/models/prices.py", f"{_RUNTIME}/usage.py"),

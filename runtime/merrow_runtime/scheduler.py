@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from merrow_analysis.graph.nodes import TypedNode
@@ -54,9 +53,6 @@ class InternalFailure(NodeFailure):
 
 _ENDS_THE_RUN = (BudgetFailure, ReplayMiss, StoreFailure, UsageFailure, InternalFailure)
 """Failures that are not a node's own: ``on_error`` says nothing about them."""
-
-_AT_ONCE = 32
-"""Nodes that are begun in one turn of the event loop."""
 
 
 @record(frozen=True, slots=True)
@@ -119,7 +115,6 @@ class Scheduler:
         self._work = work
         self._watcher = watcher
         self._tasks: set[asyncio.Task[None]] = set()
-        self._begin: deque[Start] = deque()
         self._done: asyncio.Future[None] | None = None
 
     @property
@@ -154,55 +149,42 @@ class Scheduler:
     async def _stop(self) -> None:
         """Cancel what runs, and wait until it has ended."""
         self._frontier.tell(Ended(None))
-        self._begin.clear()
         while self._tasks:
             tasks = list(self._tasks)
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _follow(self, consequences: Iterable[Consequence], *, one_for_me: bool = False) -> Start | None:
+    def _follow(self, consequences: Sequence[Consequence], *, one_for_me: bool = False) -> Start | None:
         """Do what follows from something, and what follows at once from that; what needs an operator gets a task.
 
         With ``one_for_me`` the first of these is given back instead, for the task that asks to run. Once the run has failed
         nothing begins.
         """
-        pending = deque(consequences)
-        begin: deque[Start] = deque()
-        while pending:
-            one = pending.popleft()
+        if not consequences:
+            self._end_if_idle()
+            return None
+        pending = list(consequences)
+        begin: list[Start] = []
+        for one in pending:  # It grows meanwhile.
             if isinstance(one, Skip):
                 self._watcher.skipped(one.node, one.visit, one.reason)
             elif one.node.kind == "operator" or self._frontier.failure is not None:
                 begin.append(one)
             else:
-                pending.extend(self._frontier.tell(self._do(one)))
-        mine = begin.popleft() if one_for_me and begin and self._frontier.failure is None else None
-        if begin:
-            waits = bool(self._begin)
-            self._begin += begin
-            if not waits:
-                self._begin_some()
-        self._end_if_idle()
-        return mine
-
-    def _begin_some(self) -> None:
-        """Begin some of the nodes that can, and the others in the next turns of the loop: so the first calls are on their way
-        while the last nodes are being made ready, and their ends don't come all at once either.
-        """
-        loop, begin = asyncio.get_running_loop(), self._begin
-        if self._frontier.is_over:
-            while begin:
-                self._frontier.tell(Withdrawn(begin.popleft().visit))
-            self._end_if_idle()
-            return
-        for _ in range(min(len(begin), _AT_ONCE)):
-            start = begin.popleft()
+                pending += self._frontier.tell(self._do(one))
+        if self._frontier.failure is not None:
+            for start in begin:
+                self._frontier.tell(Withdrawn(start.visit))
+            begin = []
+        mine = begin.pop(0) if one_for_me and begin else None
+        loop = asyncio.get_running_loop()
+        for start in begin:
             task = loop.create_task(self._run(start), name=start.node.id)
             self._tasks.add(task)
             task.add_done_callback(self._ended)
-        if begin:
-            loop.call_soon(self._begin_some)
+        self._end_if_idle()
+        return mine
 
     def _do(self, start: Start) -> Outcome:
         """The outcome of a node that needs no operator."""
@@ -292,5 +274,5 @@ class Scheduler:
             self._done.cancel()
 
     def _end_if_idle(self) -> None:
-        if not self._tasks and not self._begin and self._done is not None and not self._done.done():
+        if not self._tasks and self._done is not None and not self._done.done():
             self._done.set_result(None)

@@ -130,7 +130,7 @@ class Frontier:
                 self._early[handle] = outcome
             elif self._standing[handle] == "open":
                 known = self._visits[handle] = visit
-        if handle is not None and known == visit and self._told[handle] is None:
+        if handle is not None and (known is visit or known == visit) and self._told[handle] is None:
             self._settle(handle, outcome, consequences)
         return self._go_on(consequences)
 
@@ -203,12 +203,13 @@ class Frontier:
         """See to all that is ready, and to what follows from what is known of it already."""
         starts: list[tuple[TypedNode, Inputs, Hashable]] = []
         ready, past = self._ready, self._past
+        decides = self.graph.marks.decisions
         while ready:
             handle = ready.popleft()
             if self._standing[handle] != "waiting":
                 continue
             node = self.graph.node(handle)
-            if self._live.runs(node) is False:
+            if (decides or self._gone) and self._live.runs(node) is False:
                 self._skip(handle, consequences)
                 continue
             self._standing[handle] = "open"
@@ -244,24 +245,26 @@ class Frontier:
         """A node has its outcome: whoever waits for nothing else is ready, and what can't run any more is skipped."""
         self._told[handle] = outcome
         self._left -= 1
+        if isinstance(outcome, Gave):
+            self._standing[handle] = "finished"
+            self._count_down(handle)
+            return
         changed: Iterable[int] = ()
-        if isinstance(outcome, Failed):
+        if isinstance(outcome, Chose):
+            self._standing[handle] = "finished"
+            self._count_down(handle)
+            self._chosen[handle] = outcome.case
+            if outcome.case is not None:
+                changed = self._live.choose(handle, outcome.case)
+        else:
             self._standing[handle] = "failed"
             if outcome.ends:
                 self.failure = self.failure or outcome.cause
                 return
-            name = outcome.visit.node
-            self._why[handle] = f"{name} failed"
+            self._why[handle] = f"{outcome.visit.node} failed"
             self._count_down(handle)
             changed = self._live.skip(handle)
             self._leave_empty()
-        else:
-            self._standing[handle] = "finished"
-            self._count_down(handle)
-            if isinstance(outcome, Chose):
-                self._chosen[handle] = outcome.case
-                if outcome.case is not None:
-                    changed = self._live.choose(handle, outcome.case)
         for other in changed:
             if self._standing[other] == "waiting" and self._live.runs(self.graph.node(other)) is False:
                 self._skip(other, consequences)
@@ -313,13 +316,12 @@ class Frontier:
             values: list[Given] = []
             for source, name, output, type_, title, feed in sources:
                 outcome = told[source]
-                if isinstance(outcome, Chose):
-                    if alive(feed) is not False:
-                        values += outcome.value
-                elif isinstance(outcome, Gave):
+                if isinstance(outcome, Gave):
                     outputs = outcome.outputs
                     port_of = output or next(iter(outputs))
                     values.append(Given(name, port_of, type_, outputs[port_of], title))
+                elif isinstance(outcome, Chose) and alive(feed) is not False:
+                    values += outcome.value
             if values:
                 inputs[port] = values
         return inputs

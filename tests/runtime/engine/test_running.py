@@ -108,6 +108,19 @@ async def test_a_value_that_no_case_takes_fails_naming_both() -> None:
     assert result.outputs == {}
 
 
+async def test_what_becomes_ready_together_with_a_failure_is_not_begun() -> None:
+    flow = workflow(
+        'E@{op: Custom, prompt: "e"}', 'B@{op: Custom, prompt: "b"}', "D@{op: Decision, if: \"len(score) > wrong\"}",
+        "PROBLEM --> E", "PROBLEM -->|score| D", "PROBLEM -->|wrong| D", "D -- yes --> B", "D -- no --> B",
+        "PROBLEM --> B", "E --> B --> RETURN",
+    )  # fmt: skip
+    endpoint = FakeEndpoint()
+    result = await finished(flow, endpoint)
+    assert result.status == "failed"
+    assert endpoint.seen == []
+    assert set(result.nodes) == {"PROBLEM", "D"}
+
+
 async def test_a_decisions_expression_reads_its_named_inputs() -> None:
     flow = workflow(
         'A@{op: Custom, prompt: "p", returns: Number}', 'D@{op: Decision, if: "score > 3"}', "PROBLEM --> A",
