@@ -54,18 +54,20 @@ class Telling:
 
     def started(self, visit: Visit, operator: str | None) -> None:
         """Tell that a node begins."""
-        self._tell("node_started", visit, {"operator": operator})
+        data = {"operator": operator}
+        node, path, redo = visit.node, visit.path, visit.redo
+        self._add(Event("node_started", self.run, self.next, node, path, redo, data, time.time()))
 
     def output(self, visit: Visit, sample: int | None, text: str, step: str | None = None) -> None:
         """Tell text of a node as it comes into being; of an answer with its ``step``, of a node with samples with which."""
         data: dict[str, Any] = {"text": text}
         if step is not None:
             data["step"] = step
-        self._tell_sample("node_output", visit, sample, data)
+        self._tell("node_output", visit, sample, data)
 
     def retrying(self, visit: Visit, sample: int | None, step: str, reason: str, wait: float) -> None:
         """Tell that a node tries again, in ``wait`` seconds."""
-        self._tell_sample("node_retrying", visit, sample, {"step": step, "reason": reason, "wait": wait})
+        self._tell("node_retrying", visit, sample, {"step": step, "reason": reason, "wait": wait})
 
     def ended(self, node: NodeRecord) -> None:
         """Tell how a node ended; its number must be `next`, and the record on its way to the journal."""
@@ -115,12 +117,9 @@ class Telling:
                     self._news = asyncio.get_running_loop().create_future()
                 await asyncio.shield(self._news)
 
-    def _tell_sample(self, name: EventName, visit: Visit, sample: int | None, data: dict[str, Any]) -> None:
+    def _tell(self, name: EventName, visit: Visit, sample: int | None, data: dict[str, Any]) -> None:
         if sample is not None:
             data["sample"] = sample
-        self._tell(name, visit, data)
-
-    def _tell(self, name: EventName, visit: Visit, data: Mapping[str, Any]) -> None:
         self._add(Event(name, self.run, self.next, visit.node, visit.path, visit.redo, data, time.time()))
 
     def _add(self, told: Event | NodeRecord) -> None:
