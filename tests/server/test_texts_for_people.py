@@ -235,6 +235,8 @@ def test_a_node_says_what_it_took_over_and_what_was_set_or_kept(server: OpenAISe
     for _ in range(2):
         assert in_process(capsys, *asked, "--input", "problem=1").code == 0
     first = the_run(capsys)["run"]
+    (node,) = in_process(capsys, "show", first, "--node", "B", "--format", "json").json["nodes"]
+    assert (node["node"], node["model"]) == ("B", "test-model")
     shown = steady(in_process(capsys, "show", first, "--node", "B").out)
     assert "\nanswer (model, cache, of test-model @ HOST, #.# s): answer\nbrief\n" in shown
     assert in_process(capsys, *asked, "--from", "B", "--run", first).code == 0

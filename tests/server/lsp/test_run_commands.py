@@ -74,6 +74,9 @@ async def test_a_workflow_with_errors_is_not_run_and_the_answer_says_which(tmp_p
         shown = [one for one in await editor.diagnostics(uri) if one.severity == 1]
         assert all(f"({one.code})" in caught.value.message for one in shown[:3])
         assert f"line {shown[0].range.start.line + 1}: " in caught.value.message
+        editor.change(uri, CHAIN.replace("A -->|input| B", "A -->|nothing| B"))
+        with pytest.raises(JsonRpcException, match="has an error and"):
+            await editor.execute("merrow.run", uri=uri, inputs=QUESTION)
         assert server.requests == []
 
 

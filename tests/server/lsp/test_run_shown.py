@@ -40,8 +40,6 @@ async def test_a_failure_is_shown_at_its_node_until_an_edit_or_the_next_run(tmp_
         refusals = [Reply("eight legs"), Status(400, "no such thing")]
         server.script(*refusals)
         assert (await editor.execute("merrow.run", uri=uri, inputs=QUESTION))["status"] == "failed"
-        if pulls:
-            await asyncio.wait_for(editor.asked_to_pull.wait(), WAIT)
         (found,) = await shown(editor, uri, ["MW530"], pulls=pulls)
         assert found.range == types.Range(types.Position(B, 4), types.Position(B, 5))
         assert found.severity == types.DiagnosticSeverity.Error
@@ -51,7 +49,10 @@ async def test_a_failure_is_shown_at_its_node_until_an_edit_or_the_next_run(tmp_
         editor.change(uri, CHAIN + "%% a comment\n")
         await shown(editor, uri, [], pulls=pulls)
         server.script(Status(400, "no such thing"))
+        editor.asked_to_pull.clear()
         await editor.execute("merrow.run", uri=uri, fresh=True)
+        if pulls:
+            await asyncio.wait_for(editor.asked_to_pull.wait(), WAIT)
         await shown(editor, uri, ["MW530"], pulls=pulls)
         assert (await editor.execute("merrow.run", uri=uri))["status"] == "finished"
         await shown(editor, uri, [], pulls=pulls)
