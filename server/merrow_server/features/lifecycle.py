@@ -58,7 +58,7 @@ async def did_change_configuration(server: MerrowServer, params: types.DidChange
 
 
 def did_change_watched_files(server: MerrowServer, params: types.DidChangeWatchedFilesParams) -> None:
-    from merrow_server.lsp.server import path_of
+    from merrow_server.lsp.documents import path_of
 
     paths: list[Path] = [path for change in params.changes if (path := path_of(change.uri)) is not None]
     server.surroundings.files_changed(paths)

@@ -14,8 +14,9 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
+from merrow_server.lsp.documents import path_of
 from merrow_server.lsp.protocol import InvalidParameters
-from merrow_server.lsp.server import MerrowServer, path_of
+from merrow_server.lsp.server import MerrowServer
 
 RUNS, SHOW, DELETE, COMPARE = "merrow/runs", "merrow/show", "merrow/deleteRun", "merrow/compareRuns"
 _LISTED = 50

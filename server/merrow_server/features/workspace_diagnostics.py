@@ -12,8 +12,9 @@ from typing import Any
 
 from lsprotocol import types
 
+from merrow_server.lsp.documents import path_of
 from merrow_server.lsp.progress import progress
-from merrow_server.lsp.server import MerrowServer, path_of
+from merrow_server.lsp.server import MerrowServer
 
 MANY = 50
 """From so many files on, progress is shown unasked."""

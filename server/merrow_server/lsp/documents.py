@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 from urllib.parse import unquote
 
 from lsprotocol import types
+from pygls.uris import to_fs_path
 
 from merrow_analysis.definitions.provider import ResourceError
 from merrow_analysis.edits.difference import single_edit
@@ -380,3 +381,11 @@ def kind_of(uri: str, language_id: str = "") -> Kind:
     if name.endswith(DIAGRAM_SUFFIXES):
         return "diagram"
     return "markdown" if name.endswith(MARKDOWN_SUFFIXES) else "other"
+
+
+def path_of(uri: str) -> Path | None:
+    """The path of a ``file:`` URI; None for any other, such as an untitled document's."""
+    if not uri.startswith("file:"):
+        return None
+    path = to_fs_path(uri)
+    return None if not path else Path(path)

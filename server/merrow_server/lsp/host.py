@@ -39,6 +39,14 @@ class KnownReports(Protocol):
     def forget_files(self, changed: Iterable[Path] | None = None) -> bool: ...
 
 
+class Wire(Protocol):
+    """The connection to the client, as `merrow_server.lsp.transport.Connection` keeps it."""
+
+    def watch(self, process: int) -> None: ...
+
+    def end(self, code: int) -> None: ...
+
+
 class Host(TextKeeper):
     """The open documents of one client, what it can do, and how it is told something."""
 

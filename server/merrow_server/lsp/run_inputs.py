@@ -9,11 +9,11 @@ from urllib.parse import unquote
 from lsprotocol import types
 
 from merrow_server.lsp.documents import OpenDiagram
+from merrow_server.lsp.host import Host
 from merrow_server.lsp.protocol import FeatureError
 
 if TYPE_CHECKING:
     from merrow_analysis.graph.nodes import TypedNode
-    from merrow_server.lsp.server import MerrowServer
 
 INPUT = "merrow/input"
 _MOST = 200
@@ -23,7 +23,7 @@ _MOST = 200
 class Inputs:
     """Remembers what each diagram was last run with."""
 
-    def __init__(self, server: MerrowServer) -> None:
+    def __init__(self, server: Host) -> None:
         self._server = server
         self._last: dict[tuple[str, int], dict[str, Any]] = {}
 

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types
 
 from merrow_server.lsp.execution import EXECUTION
+from merrow_server.lsp.host import Host
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-    from merrow_server.lsp.server import MerrowServer
 
 log = logging.getLogger(__name__)
 
@@ -25,7 +25,7 @@ _ENDED = frozenset({"node_finished", "node_reused", "node_skipped", "node_failed
 class RunProgress:
     """Shows a run's progress to a client that can; ``cancel`` is called when the user presses the button there."""
 
-    def __init__(self, server: MerrowServer, title: str, cancel: Callable[[], None]) -> None:
+    def __init__(self, server: Host, title: str, cancel: Callable[[], None]) -> None:
         self._server = server
         self._title = title
         self._cancel = cancel

@@ -10,12 +10,12 @@ from weakref import WeakKeyDictionary
 from lsprotocol import types
 
 from merrow_server.lsp.documents import OpenDiagram
+from merrow_server.lsp.host import Host
 
 if TYPE_CHECKING:
     from merrow_analysis.diagnostics import Diagnostic
     from merrow_analysis.rules.registry import Rule
     from merrow_analysis.text import Range
-    from merrow_server.lsp.server import MerrowServer
 
 Json = dict[str, Any]
 
@@ -81,7 +81,7 @@ class LastRun:
 class Results:
     """The last run of each diagram of one server."""
 
-    def __init__(self, server: MerrowServer) -> None:
+    def __init__(self, server: Host) -> None:
         self._server = server
         self._last: WeakKeyDictionary[OpenDiagram, LastRun] = WeakKeyDictionary()
         self._refresh: asyncio.TimerHandle | None = None

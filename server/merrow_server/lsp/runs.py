@@ -18,6 +18,7 @@ from lsprotocol import types
 
 from merrow_server.lsp.documents import OpenDiagram
 from merrow_server.lsp.execution import EXECUTION
+from merrow_server.lsp.host import Host
 from merrow_server.lsp.protocol import FeatureError
 from merrow_server.lsp.run_inputs import Inputs
 from merrow_server.lsp.run_progress import RunProgress
@@ -27,7 +28,6 @@ from merrow_server.runs.keys import Keys
 from merrow_server.runs.worker import Worker
 
 if TYPE_CHECKING:
-    from merrow_server.lsp.server import MerrowServer
     from merrow_server.runs.orders import Order
     from merrow_server.runs.session import Session
 
@@ -66,7 +66,7 @@ class LiveRun:
 class Runs:
     """The runs of one server."""
 
-    def __init__(self, server: MerrowServer) -> None:
+    def __init__(self, server: Host) -> None:
         self._server = server
         self._worker = Worker("merrow-runs")
         self._session: Session | None = None

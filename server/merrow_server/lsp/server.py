@@ -6,18 +6,16 @@ import asyncio
 import functools
 import logging
 from collections.abc import Callable, Coroutine, Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 from urllib.parse import unquote
 
 from lsprotocol import types
 from lsprotocol.converters import get_converter
 from pygls.exceptions import FeatureRequestError, JsonRpcException
-from pygls.uris import to_fs_path
 
 from merrow_server.lsp.diagnostics import document_diagnostics
-from merrow_server.lsp.documents import OpenDocument
-from merrow_server.lsp.host import Host
+from merrow_server.lsp.documents import OpenDocument, path_of
+from merrow_server.lsp.host import Host, Wire
 from merrow_server.lsp.located import Located
 from merrow_server.lsp.logs import ClientLog
 from merrow_server.lsp.protocol import FeatureError, MerrowProtocol
@@ -30,7 +28,6 @@ if TYPE_CHECKING:
     from pygls.io_ import AsyncWriter, Writer
     from pygls.server import ServerErrors
 
-    from merrow_server.lsp.transport import Connection
     from merrow_server.lsp.workspace import Workspace
 
 log = logging.getLogger(__name__)
@@ -55,7 +52,7 @@ class MerrowServer(Host):
         self.initial_settings: object = {}
         """What the client gave as settings at its start."""
         self._workspace: Workspace | None = None
-        self._connection: Connection | None = None
+        self._connection: Wire | None = None
         self.on_checked: list[Callable[[OpenDocument], None]] = []
         """Called with each document that is due to be checked; what pushes diagnostics is here."""
 
@@ -252,7 +249,7 @@ class MerrowServer(Host):
     def is_connected(self) -> bool:
         return self._connection is not None
 
-    def connect(self, connection: Connection, writer: AsyncWriter | Writer) -> None:
+    def connect(self, connection: Wire, writer: AsyncWriter | Writer) -> None:
         """Talk to a client through ``writer``; ``connection`` is told when it is over."""
         self._connection = connection
         self.protocol.set_writer(writer)
@@ -267,11 +264,3 @@ class MerrowServer(Host):
         """Failures that no answer tells of go to the log; those of features are there already."""
         if not issubclass(source, FeatureRequestError):
             log.error("A message could not be handled: %s.", type(error).__name__)
-
-
-def path_of(uri: str) -> Path | None:
-    """The path of a ``file:`` URI; None for any other, such as an untitled document's."""
-    if not uri.startswith("file:"):
-        return None
-    path = to_fs_path(uri)
-    return None if not path else Path(path)

@@ -11,7 +11,7 @@ from urllib.parse import unquote
 from lsprotocol import types
 
 from merrow_server.lsp.contexts import Contexts, absolute_path, depends_on, is_settings_file
-from merrow_server.lsp.documents import Context, OpenDocument
+from merrow_server.lsp.documents import Context, OpenDocument, path_of
 from merrow_server.lsp.host import Host
 from merrow_server.lsp.logs import set_level
 from merrow_server.lsp.settings import EditorSettings, read_editor_settings
@@ -40,8 +40,6 @@ class Workspace:
     @property
     def folders(self) -> list[Path]:
         """The workspace folders on disk."""
-        from merrow_server.lsp.server import path_of
-
         workspace = self._server.workspace
         uris = [folder.uri for folder in workspace.folders.values()]
         if not uris and workspace.root_uri:
