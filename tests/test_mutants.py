@@ -125,7 +125,7 @@ def test_files_can_be_left_out() -> None:
         assert shown.exit_code == 0, shown.output
         return {line.split(":")[0] for line in shown.output.splitlines()}
 
-    calling = "runtime/merrow_runtime/calling.py"
+    calling = "runtime/merrow_runtime/calls/calling.py"
     assert calling in listed()
     assert listed("--except", calling) == {
         "runtime/merrow_runtime/models/failures.py",

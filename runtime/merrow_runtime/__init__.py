@@ -8,13 +8,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from merrow_runtime.api import resume, run, start
     from merrow_runtime.errors import RunFailure, UsageFailure
     from merrow_runtime.events import Event
-    from merrow_runtime.forecast import Forecast, dry_run
-    from merrow_runtime.loading import load
     from merrow_runtime.options import RunOptions
-    from merrow_runtime.running import Run, RunResult
+    from merrow_runtime.program.loading import load
+    from merrow_runtime.running.api import resume, run, start
+    from merrow_runtime.running.forecast import Forecast, dry_run
+    from merrow_runtime.running.run import Run, RunResult
     from merrow_runtime.store.database import Store
     from merrow_runtime.workflow import Workflow, check_workflow
 
@@ -38,20 +38,20 @@ __all__ = [
 
 _HOMES = {
     "Event": "events",
-    "Forecast": "forecast",
-    "Run": "running",
+    "Forecast": "running.forecast",
+    "Run": "running.run",
     "RunFailure": "errors",
     "RunOptions": "options",
-    "RunResult": "running",
+    "RunResult": "running.run",
     "Store": "store.database",
     "UsageFailure": "errors",
     "Workflow": "workflow",
     "check_workflow": "workflow",
-    "dry_run": "forecast",
-    "load": "loading",
-    "resume": "api",
-    "run": "api",
-    "start": "api",
+    "dry_run": "running.forecast",
+    "load": "program.loading",
+    "resume": "running.api",
+    "run": "running.api",
+    "start": "running.api",
 }
 
 

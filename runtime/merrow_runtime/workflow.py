@@ -74,7 +74,7 @@ class Workflow:
     shared: tuple[WorkspaceValue, ...] = ()
     """Settings of the machine's that stand in its settings file, where they are mostly ignored."""
     steps: dict[str, Any] = field(default_factory=dict, repr=False)
-    """The nodes made ready to run, by the model of those that name none; see `merrow_runtime.definitions.make_steps`."""
+    """The nodes made ready to run, by the model of those that name none; see `merrow_runtime.program.definitions.make_steps`."""
 
     @property
     def machine(self) -> list[WorkspaceValue]:

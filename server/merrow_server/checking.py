@@ -12,8 +12,8 @@ from merrow_analysis.definitions.provider import ResourceError
 from merrow_analysis.diagnostics import Diagnostic
 from merrow_analysis.markdown import Fence
 from merrow_analysis.text import split_lines
-from merrow_runtime.files import diagrams as diagrams
-from merrow_runtime.files import the_diagram as the_diagram
+from merrow_runtime.program.files import diagrams as diagrams
+from merrow_runtime.program.files import the_diagram as the_diagram
 from merrow_server.files import Target
 from merrow_server.report import FileReport, OtherFile
 from merrow_server.settings import Settings

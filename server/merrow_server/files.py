@@ -11,7 +11,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from merrow_analysis.text import LARGEST_TEXT
-from merrow_runtime.files import MARKDOWN_SUFFIXES, Source, Target, block_target, decode, missing, read_path, reason_of
+from merrow_runtime.program.files import (
+    MARKDOWN_SUFFIXES,
+    Source,
+    Target,
+    block_target,
+    decode,
+    missing,
+    read_path,
+    reason_of,
+)
 from merrow_server.errors import InputError
 from merrow_server.ignore import Ignore
 

@@ -17,7 +17,7 @@ from merrow_analysis.check import Analysis, analyse
 from merrow_analysis.definitions.provider import ResourceError
 from merrow_analysis.diagnostics import Severity
 from merrow_analysis.graph.instructions import prompt_of, role_of
-from merrow_optimizer.mutations.crossover import Child, CrossoverRefusedError, children, crossover
+from merrow_optimizer.crossover.children import Child, CrossoverRefusedError, children, crossover
 
 SMALL = settings(suppress_health_check=list(HealthCheck), max_examples=examples(30))
 VALID = [*EXAMPLES, *sorted((CORPUS / "mmd").glob("v*.mmd"))]

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from merrow_runtime.calling import Calling
+from merrow_runtime.calls.calling import Calling
 from merrow_runtime.errors import EndpointFailure
 from merrow_runtime.requests import Message, ModelReply, ModelRequest
 from merrow_runtime.usage import Usage

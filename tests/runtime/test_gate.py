@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from merrow_runtime.calls.gate import Flight, Gate, Stops, gate_of
 from merrow_runtime.errors import EndpointFailure
-from merrow_runtime.gate import Flight, Gate, Stops, gate_of
 from merrow_runtime.models.connections import Connection
 from merrow_runtime.models.openai_endpoint import OpenAIEndpoint
 from merrow_runtime.requests import ModelReply, ModelRequest

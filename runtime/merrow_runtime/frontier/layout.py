@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 from merrow_analysis.graph.liveness import Feed
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.graph.plan import feed_of
-from merrow_runtime.titles import title_of
+from merrow_runtime.program.titles import title_of
 
 
 class Source(NamedTuple):

@@ -7,7 +7,7 @@ import json
 import click
 
 from merrow_analysis.check import Analysis
-from merrow_optimizer.mutations.crossover import Child, CrossoverRefusedError, children, crossover
+from merrow_optimizer.crossover.children import Child, CrossoverRefusedError, children, crossover
 from merrow_server.cli import NOT_WELL, Command
 from merrow_server.cli.options import CONFIG_OPTIONS, with_options
 from merrow_server.cli.output import complain

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rich.live import Live
 
     from merrow_runtime.events import Event
-    from merrow_runtime.running import Run
+    from merrow_runtime.running.run import Run
 
 _SHORT = 60
 _AHEAD = 100

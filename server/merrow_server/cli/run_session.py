@@ -26,7 +26,7 @@ from merrow_server.run_report import cost_text
 if TYPE_CHECKING:
     from merrow_runtime.errors import RunFailure
     from merrow_runtime.provenance import ForeignResults, Reuse
-    from merrow_runtime.running import Run, RunResult
+    from merrow_runtime.running.run import Run, RunResult
 
 
 Begin = Callable[["Reuse | None"], "Run"]
@@ -53,7 +53,7 @@ def watch(begin: Begin, *, as_json: bool, verbose: bool, kept: bool = True) -> i
 def _tell_refused(failure: RunFailure) -> None:
     """Tell a program that reads events why there is no run."""
     from merrow_runtime.events import Event
-    from merrow_runtime.running import broken
+    from merrow_runtime.running.run import broken
 
     emit(json.dumps(Event("run_failed", None, data=broken(failure)).to_json()))
 

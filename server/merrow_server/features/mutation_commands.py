@@ -117,8 +117,8 @@ async def _found(diagram: OpenDiagram, identifier: str) -> Move:
 
 async def crossover(server: MerrowServer, arguments: list[Any]) -> list[dict[str, Any]]:
     """The children of two workflows at a cut that the seed chooses (0 where none is given); nothing is opened."""
-    from merrow_optimizer.mutations.crossover import CrossoverRefusedError
-    from merrow_optimizer.mutations.crossover import crossover as cross
+    from merrow_optimizer.crossover.children import CrossoverRefusedError
+    from merrow_optimizer.crossover.children import crossover as cross
     from merrow_server.rendering.child import child_object
 
     document = the_document(server, arguments)

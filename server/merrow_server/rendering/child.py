@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from merrow_optimizer.mutations.crossover import Child
+from merrow_optimizer.crossover.children import Child
 from merrow_optimizer.mutations.names import CROSSOVER
 
 

@@ -8,18 +8,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from merrow_runtime.api import resume, start
 from merrow_runtime.errors import RunFailure, StoreFailure, UsageFailure
 from merrow_runtime.events import Event
-from merrow_runtime.forecast import dry_run
-from merrow_runtime.loading import configuration
 from merrow_runtime.models.trust import WorkspaceValue
 from merrow_runtime.options import RunOptions
-from merrow_runtime.running import Run, RunResult, broken
-from merrow_runtime.scheduler import InternalFailure
+from merrow_runtime.program.loading import configuration
+from merrow_runtime.program.workspace import Surroundings
+from merrow_runtime.running.api import resume, start
+from merrow_runtime.running.forecast import dry_run
+from merrow_runtime.running.run import Run, RunResult, broken
+from merrow_runtime.running.scheduler import InternalFailure
 from merrow_runtime.store.database import Store, damaged_run
 from merrow_runtime.workflow import Workflow, check_workflow, restore
-from merrow_runtime.workspace import Surroundings
 from merrow_server.runs.channel import Channel, Json
 from merrow_server.runs.endpoints import Access, Endpoints
 from merrow_server.runs.keys import Keys

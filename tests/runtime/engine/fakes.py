@@ -9,7 +9,7 @@ from typing import Any
 
 from merrow_runtime.models.endpoint import OnText
 from merrow_runtime.requests import ModelReply, ModelRequest
-from merrow_runtime.running import Run
+from merrow_runtime.running.run import Run
 from merrow_runtime.workflow import Workflow, check_workflow
 
 Said = str | ModelReply | Exception

@@ -23,10 +23,11 @@ from tests.runtime.engine.fakes import FakeEndpoint, workflow
 from tests.runtime.store.test_writes_that_fail import size_limit
 
 import merrow_runtime
-from merrow_runtime import Event, Run, RunOptions, RunResult, telling, watch
+from merrow_runtime import Event, Run, RunOptions, RunResult, telling
 from merrow_runtime.errors import EndpointFailure
 from merrow_runtime.models.retry import RetryPolicy
 from merrow_runtime.requests import ModelRequest
+from merrow_runtime.running import watch
 from merrow_runtime.store.database import Store
 from merrow_runtime.workflow import Workflow
 

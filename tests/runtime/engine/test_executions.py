@@ -12,11 +12,11 @@ from tests.runtime.engine.fakes import FakeEndpoint, workflow
 
 import merrow_runtime
 from merrow_runtime import RunOptions, RunResult, Workflow
-from merrow_runtime.definitions import make_steps
 from merrow_runtime.errors import EndpointFailure
-from merrow_runtime.executions import Executions
+from merrow_runtime.program.definitions import make_steps
 from merrow_runtime.provenance import ForeignResults
 from merrow_runtime.requests import ModelRequest
+from merrow_runtime.running.executions import Executions
 from merrow_runtime.store.contract import NodeRecord
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.memory import MemoryStore

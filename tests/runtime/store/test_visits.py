@@ -18,21 +18,21 @@ from tests.runtime.engine.fakes import FakeEndpoint, workflow
 from tests.runtime.store.making import call, node, run
 
 from merrow_runtime import RunOptions
-from merrow_runtime.account import Account
-from merrow_runtime.calling import Calling
-from merrow_runtime.definitions import make_steps
-from merrow_runtime.effects import Effects
-from merrow_runtime.engine import Engine
+from merrow_runtime.calls.account import Account
+from merrow_runtime.calls.calling import Calling
+from merrow_runtime.calls.effects import Effects
+from merrow_runtime.calls.gate import gate_of
+from merrow_runtime.calls.tools import NodeTools
 from merrow_runtime.errors import ReplayMiss
-from merrow_runtime.executions import Executions
-from merrow_runtime.gate import gate_of
 from merrow_runtime.operators.base import Given
+from merrow_runtime.program.definitions import make_steps
 from merrow_runtime.requests import CallKey, Message
+from merrow_runtime.running.engine import Engine
+from merrow_runtime.running.executions import Executions
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.memory import MemoryStore
 from merrow_runtime.store.recording import Recorder, Replay
 from merrow_runtime.telling import Telling
-from merrow_runtime.tools import NodeTools
 from merrow_runtime.visit import Visit
 from merrow_server.run_report import run_report
 

@@ -20,10 +20,10 @@ from merrow_analysis.edits.replacements import CannotWriteError
 from merrow_analysis.graph.nodes import TypedGraph
 from merrow_analysis.suppressions import has_suppression
 from merrow_analysis.syntax.tree import Comment
+from merrow_optimizer.crossover.cuts import Cut, cuts, matches, spread
+from merrow_optimizer.crossover.joint import Joint, join
+from merrow_optimizer.crossover.names import NamesError
 from merrow_optimizer.mutations.base import move_id
-from merrow_optimizer.mutations.crossover_cuts import Cut, cuts, matches, spread
-from merrow_optimizer.mutations.crossover_joint import Joint, join
-from merrow_optimizer.mutations.crossover_names import NamesError
 from merrow_optimizer.mutations.names import CROSSOVER
 
 _MOST_PARTS = 8

@@ -7,18 +7,18 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
 from merrow_analysis.graph.nodes import TypedNode
-from merrow_runtime.definitions import Step, Steps
-from merrow_runtime.effects import Effects
+from merrow_runtime.calls.effects import Effects
+from merrow_runtime.calls.tools import NodeTools
 from merrow_runtime.errors import EndpointFailure, NodeFailure, RunFailure
-from merrow_runtime.executions import Executions
 from merrow_runtime.frontier import Inputs
 from merrow_runtime.operators.base import Remembered, Task
 from merrow_runtime.operators.memory import recall, remembered
 from merrow_runtime.operators.outputs import check_outputs
 from merrow_runtime.operators.shapes import is_of
-from merrow_runtime.scheduler import Finished
+from merrow_runtime.program.definitions import Step, Steps
+from merrow_runtime.running.executions import Executions
+from merrow_runtime.running.scheduler import Finished
 from merrow_runtime.store.contract import NodeRecord
-from merrow_runtime.tools import NodeTools
 from merrow_runtime.usage import NOTHING
 from merrow_runtime.values import Outputs
 from merrow_runtime.visit import Visit
@@ -43,7 +43,7 @@ class Engine:
     async def run(
         self, node: TypedNode, visit: Visit, inputs: Inputs, entries: Callable[[], list[Remembered]]
     ) -> Finished:
-        """See `merrow_runtime.scheduler.Work.run`."""
+        """See `merrow_runtime.running.scheduler.Work.run`."""
         step = self.steps[node.index]
         account = self.effects.account.of(visit)
         past_cache = node.index in self.anew
@@ -100,7 +100,7 @@ class Engine:
         return f"{key}:{number}"
 
     def on_error(self, node: TypedNode) -> str:
-        """See `merrow_runtime.scheduler.Work.on_error`."""
+        """See `merrow_runtime.running.scheduler.Work.on_error`."""
         step = self.steps.get(node.index)
         if step is not None:
             return step.on_error
@@ -110,7 +110,7 @@ class Engine:
         return self.said_on_error if said is None else str(said.value)
 
     def fallback(self, node: TypedNode) -> Outputs | None:
-        """See `merrow_runtime.scheduler.Work.fallback`."""
+        """See `merrow_runtime.running.scheduler.Work.fallback`."""
         step = self.steps.get(node.index)
         if step is None or step.fallback is None:
             return None
@@ -119,7 +119,7 @@ class Engine:
         return {port: [value] * step.samples for port, value in step.fallback.items()}
 
     def fallback_case(self, node: TypedNode) -> int | None:
-        """See `merrow_runtime.scheduler.Work.fallback_case`."""
+        """See `merrow_runtime.running.scheduler.Work.fallback_case`."""
         said = node.resolution.parameters.get("default")
         return None if said is None or node.cases is None else node.cases.choose(said.value)
 

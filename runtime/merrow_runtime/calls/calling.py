@@ -9,8 +9,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Protocol
 
+from merrow_runtime.calls.gate import Stops
 from merrow_runtime.errors import EndpointFailure
-from merrow_runtime.gate import Stops
 from merrow_runtime.models.budget import Budget, Reservation
 from merrow_runtime.models.endpoint import Endpoint
 from merrow_runtime.models.prices import Price, price_at

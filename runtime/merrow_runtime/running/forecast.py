@@ -15,10 +15,7 @@ from merrow_analysis.graph.conditions import ALWAYS
 from merrow_analysis.graph.live_state import live_state
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.graph.ports import INPUT_OUTPUT
-from merrow_runtime.definitions import Step, kinds_and_words, make_steps
 from merrow_runtime.frontier import Chose, Frontier, Gave, Inputs, Outcome, Start
-from merrow_runtime.inputs import read_inputs, type_of_input
-from merrow_runtime.loading import load
 from merrow_runtime.models.endpoint import Endpoint
 from merrow_runtime.models.prices import Price, price_at
 from merrow_runtime.models.tokens import estimate_call, prompt_tokens
@@ -28,8 +25,11 @@ from merrow_runtime.operators.questions import Planned
 from merrow_runtime.operators.registry import operator_for
 from merrow_runtime.operators.shapes import placeholder, shape_of
 from merrow_runtime.options import RunOptions
+from merrow_runtime.program.definitions import Step, kinds_and_words, make_steps
+from merrow_runtime.program.inputs import read_inputs, type_of_input
+from merrow_runtime.program.loading import load
 from merrow_runtime.requests import ModelRequest
-from merrow_runtime.resources import Chosen, choose
+from merrow_runtime.running.resources import Chosen, choose
 from merrow_runtime.usage import Usage
 from merrow_runtime.values import Value
 from merrow_runtime.workflow import Workflow

@@ -6,29 +6,29 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from merrow_analysis.definitions.settings import Budget as Limits
-from merrow_runtime.account import Account
-from merrow_runtime.calling import Calling
-from merrow_runtime.definitions import make_steps
-from merrow_runtime.effects import Effects
-from merrow_runtime.engine import Engine
+from merrow_runtime.calls.account import Account
+from merrow_runtime.calls.calling import Calling
+from merrow_runtime.calls.effects import Effects
+from merrow_runtime.calls.gate import gate_of
 from merrow_runtime.errors import UsageFailure
-from merrow_runtime.executions import Executions
 from merrow_runtime.frontier import Frontier, OneNode, behind
-from merrow_runtime.gate import gate_of
-from merrow_runtime.inputs import read_inputs
 from merrow_runtime.models.budget import Budget, unpriced_failure
 from merrow_runtime.models.prices import price_at
 from merrow_runtime.options import RunOptions
+from merrow_runtime.program.definitions import make_steps
+from merrow_runtime.program.inputs import read_inputs
 from merrow_runtime.provenance import REPLAY_ORIGIN, ForeignResults, listed, named
-from merrow_runtime.resources import Resources
-from merrow_runtime.running import Execution, Run
-from merrow_runtime.scheduler import Scheduler
-from merrow_runtime.single import node_named, single_inputs
+from merrow_runtime.running.engine import Engine
+from merrow_runtime.running.executions import Executions
+from merrow_runtime.running.resources import Resources
+from merrow_runtime.running.run import Execution, Run
+from merrow_runtime.running.scheduler import Scheduler
+from merrow_runtime.running.single import node_named, single_inputs
+from merrow_runtime.running.watch import Watch
 from merrow_runtime.store.contract import NodeRecord, RunJournal, RunRecord
 from merrow_runtime.store.recording import Recorder, Replay
 from merrow_runtime.telling import Telling
 from merrow_runtime.values import Value
-from merrow_runtime.watch import Watch
 from merrow_runtime.workflow import Workflow
 
 

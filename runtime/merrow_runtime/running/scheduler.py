@@ -13,7 +13,6 @@ from typing import Protocol
 
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_analysis.graph.ports import INPUT_OUTPUT
-from merrow_runtime.decision import decide
 from merrow_runtime.errors import (
     BudgetFailure,
     EndpointFailure,
@@ -38,6 +37,7 @@ from merrow_runtime.frontier import (
     Withdrawn,
 )
 from merrow_runtime.operators.base import Remembered
+from merrow_runtime.program.decision import decide
 from merrow_runtime.provenance import Source
 from merrow_runtime.records import record
 from merrow_runtime.usage import NOTHING, Usage

@@ -10,14 +10,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from merrow_runtime.errors import StoreFailure, UsageFailure
-from merrow_runtime.job import Job
-from merrow_runtime.loading import load
 from merrow_runtime.models.endpoint import Endpoint
 from merrow_runtime.options import RunOptions
+from merrow_runtime.program.loading import load
 from merrow_runtime.provenance import OFFLINE_ORIGIN, REPLAY_ORIGIN, named
-from merrow_runtime.resources import Resources
-from merrow_runtime.retelling import retell
-from merrow_runtime.running import Run, RunResult
+from merrow_runtime.running.job import Job
+from merrow_runtime.running.resources import Resources
+from merrow_runtime.running.retelling import retell
+from merrow_runtime.running.run import Run, RunResult
 from merrow_runtime.store.contract import CallRecord, NodeRecord, RunRecord
 from merrow_runtime.store.database import Store, damaged_run
 from merrow_runtime.store.names import check_name, new_id

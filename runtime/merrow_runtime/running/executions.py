@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 
-from merrow_runtime.definitions import Step
+from merrow_runtime.program.definitions import Step
 from merrow_runtime.store.contract import NodeRecord
 from merrow_runtime.store.rows import text_of
 from merrow_runtime.visit import Visit

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from merrow_analysis.syntax.tree import LinkStyle
-from merrow_optimizer.mutations.crossover_text import Piece, PieceKind, Selection
+from merrow_optimizer.crossover.text import Piece, PieceKind, Selection
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _INDENT = re.compile(r"[ \t]*")

@@ -8,10 +8,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from random import Random
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from merrow_runtime.account import NodeAccount
-from merrow_runtime.definitions import Step
-from merrow_runtime.effects import Effects, Question, reply_of
+from merrow_runtime.calls.account import NodeAccount
+from merrow_runtime.calls.effects import Effects, Question, reply_of
 from merrow_runtime.errors import AnswerFailure, NodeFailure, ReplayMiss
+from merrow_runtime.program.definitions import Step
 from merrow_runtime.provenance import OFFLINE_ORIGIN, REPLAY_ORIGIN, named
 from merrow_runtime.requests import AnswerSchema, CallKey, Message, ModelReply, ModelRequest
 from merrow_runtime.store.contract import CallRecord

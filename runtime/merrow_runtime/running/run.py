@@ -9,17 +9,17 @@ from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from merrow_runtime.effects import Effects
+from merrow_runtime.calls.effects import Effects
 from merrow_runtime.errors import BudgetFailure, RunFailure, StoreFailure
 from merrow_runtime.events import LAST_OF, Event
 from merrow_runtime.provenance import Source, plain
-from merrow_runtime.resources import Resources
-from merrow_runtime.scheduler import InternalFailure, Scheduler
+from merrow_runtime.running.resources import Resources
+from merrow_runtime.running.scheduler import InternalFailure, Scheduler
+from merrow_runtime.running.watch import Watch
 from merrow_runtime.store.contract import NodeRecord, RunFailed, RunStatus
 from merrow_runtime.telling import Telling
 from merrow_runtime.usage import NOTHING, Usage
 from merrow_runtime.values import Value
-from merrow_runtime.watch import Watch
 
 _CANCEL_LOOK = 0.5
 """Seconds between looks at whether another process asked for the run to end."""

@@ -8,10 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from merrow_analysis.definitions.configuration import Config, parse_configuration
-from merrow_runtime.files import file_target, read_path, the_diagram
 from merrow_runtime.models.trust import WorkspaceValue, workspace_values
+from merrow_runtime.program.files import file_target, read_path, the_diagram
+from merrow_runtime.program.workspace import LARGEST_RESOURCE, PROJECT_FILE, Surroundings
 from merrow_runtime.workflow import Workflow, check_workflow
-from merrow_runtime.workspace import LARGEST_RESOURCE, PROJECT_FILE, Surroundings
 
 
 def load(path: str | os.PathLike[str]) -> Workflow:

@@ -24,8 +24,8 @@ from merrow_runtime.operators.prompting import PROMPT_FORMAT
 from merrow_runtime.operators.registry import operator_for
 from merrow_runtime.operators.shapes import Shape, coerce, shape_of
 from merrow_runtime.options import DEFAULT_MODEL, RunOptions
+from merrow_runtime.program.titles import title_of
 from merrow_runtime.store.rows import text_of
-from merrow_runtime.titles import title_of
 from merrow_runtime.values import Outputs, Value, canonical
 from merrow_runtime.workflow import Workflow
 

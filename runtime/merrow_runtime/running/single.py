@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.suggest import closest
-from merrow_runtime.definitions import Step
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.frontier import Inputs
-from merrow_runtime.inputs import typed_value
 from merrow_runtime.operators.base import Given, Remembered
 from merrow_runtime.options import RunOptions
+from merrow_runtime.program.definitions import Step
+from merrow_runtime.program.inputs import typed_value
 from merrow_runtime.store.contract import NodeRecord
 from merrow_runtime.values import Value
 

@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from merrow_analysis.graph.nodes import TypedNode
-from merrow_runtime.account import Account
-from merrow_runtime.definitions import Steps
+from merrow_runtime.calls.account import Account
 from merrow_runtime.errors import RunFailure
 from merrow_runtime.frontier import Inputs
 from merrow_runtime.operators.base import Given
-from merrow_runtime.scheduler import Finished
+from merrow_runtime.program.definitions import Steps
+from merrow_runtime.running.scheduler import Finished
 from merrow_runtime.store.contract import Failed, NodeRecord, RunJournal
 from merrow_runtime.telling import Telling
 from merrow_runtime.usage import NOTHING
@@ -48,14 +48,14 @@ class Watch:
         self._ended_by: tuple[RunFailure, RunFailure] | None = None
 
     def started(self, node: TypedNode, visit: Visit, inputs: Inputs) -> None:
-        """See `merrow_runtime.scheduler.Watcher`."""
+        """See `merrow_runtime.running.scheduler.Watcher`."""
         del inputs
         self._telling.started(visit, node.operator)
 
     def finished(
         self, node: TypedNode, visit: Visit, inputs: Inputs, done: Finished, started: float, case: int | None
     ) -> None:
-        """See `merrow_runtime.scheduler.Watcher`."""
+        """See `merrow_runtime.running.scheduler.Watcher`."""
         failed = self._failed.get(visit) if self._failed else None
         self._keep(
             NodeRecord(
@@ -81,7 +81,7 @@ class Watch:
         )
 
     def skipped(self, node: TypedNode, visit: Visit, reason: str) -> None:
-        """See `merrow_runtime.scheduler.Watcher`."""
+        """See `merrow_runtime.running.scheduler.Watcher`."""
         now = _micro(time.time())
         self._keep(
             NodeRecord(
@@ -102,7 +102,7 @@ class Watch:
     def failed(
         self, node: TypedNode, visit: Visit, inputs: Inputs, failure: RunFailure, started: float, goes_on: str
     ) -> None:
-        """See `merrow_runtime.scheduler.Watcher`."""
+        """See `merrow_runtime.running.scheduler.Watcher`."""
         account = self._account.of(visit)
         met = self._failed[visit] = failure.at(visit.node, visit.path)
         if goes_on == "fail" and self._ended_by is None:

@@ -14,10 +14,10 @@ from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
-from merrow_runtime.account import Account, NodeAccount
-from merrow_runtime.calling import Calling
+from merrow_runtime.calls.account import Account, NodeAccount
+from merrow_runtime.calls.calling import Calling
+from merrow_runtime.calls.gate import Flight, Gate
 from merrow_runtime.errors import EndpointFailure
-from merrow_runtime.gate import Flight, Gate
 from merrow_runtime.options import RunOptions
 from merrow_runtime.provenance import REPLAY_ORIGIN
 from merrow_runtime.requests import CallKey, ModelReply, ModelRequest
@@ -75,15 +75,15 @@ class Question:
         return hashlib.sha256(asked.encode("utf-8", "surrogatepass")).digest()[:_KEY_BYTES]
 
     def retrying(self, failure: EndpointFailure, wait: float) -> None:
-        """See `merrow_runtime.calling.Listener`."""
+        """See `merrow_runtime.calls.calling.Listener`."""
         self.effects.telling.retrying(self.account.visit, self.sample, self.key.step, str(failure), wait)
 
     def streamed(self, text: str) -> None:
-        """See `merrow_runtime.calling.Listener`."""
+        """See `merrow_runtime.calls.calling.Listener`."""
         self.effects.telling.output(self.account.visit, self.sample, text, self.key.step)
 
     async def lost(self, usage: Usage, why: str) -> None:
-        """See `merrow_runtime.calling.Listener`."""
+        """See `merrow_runtime.calls.calling.Listener`."""
         self.account.count(usage)
         await self.effects.journal.record_lost(self.key, self.digest, usage, why)
 

@@ -1,0 +1,1 @@
+"""Two workflows cut at matching typed interfaces, and their children."""

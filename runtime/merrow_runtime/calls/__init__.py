@@ -1,0 +1,1 @@
+"""Calls to models and to the sandbox: asked for, answered, counted and kept."""
