@@ -43,6 +43,11 @@ def test_a_signal_ends_the_run_so_that_it_can_be_resumed(capsys: Capture, number
         _, err = process.communicate(timeout=60)
         assert (process.returncode, b"Traceback" in err) == (130, False)
         assert the_run(capsys)["status"] == "cancelled"
+        show = ("show", the_run(capsys)["run"])
+        lost = [{"node": "B", "step": "answer", "why": "cancelled"}]
+        for only, expected in (((), lost), (("--node", "A"), [])):
+            assert in_process(capsys, *show, *only, "--format", "json").json["lost"] == expected
+        assert "\nB: a call was lost at answer: cancelled\n" in in_process(capsys, *show).out
         server.answer = lambda _: Reply("done")
         assert in_process(capsys, "resume", the_run(capsys)["run"]).code == 0
 

@@ -81,6 +81,16 @@ def test_repair_of_the_whole_on_resolve(editor: Editor) -> None:
     assert asked(editor, uri, "flowchart", only=["source.organizeImports"]) == []
 
 
+def test_repair_of_the_one_diagram_that_needs_it(editor: Editor) -> None:
+    text = "# One\n\n```mermaid\n{}```\n\n# Two\n\n```mermaid\nflowchart TD\n    A --> B\n```\n"
+    uri = editor.open(text.format(FLOW), "notes.md")
+    (action,) = asked(editor, uri, "# Two", only=["source.fixAll"])
+    resolved = editor.request("codeAction/resolve", action)
+    assert editor.applied(resolved["edit"]) == {uri: text.format(FIXED)}
+    editor.change(uri, {"text": text.format(FIXED)})
+    assert asked(editor, uri, "# Two", only=["source.fixAll"]) == []
+
+
 def test_repair_at_once_where_nothing_is_resolved(open_editor: Callable[..., Editor]) -> None:
     editor = open_editor(without(MODERN, "textDocument", "codeAction", "resolveSupport"))
     uri = editor.open(FLOW)
