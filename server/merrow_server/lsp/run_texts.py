@@ -9,8 +9,7 @@ from urllib.parse import quote
 
 from lsprotocol import types
 
-from merrow_analysis.ide import markup
-from merrow_analysis.ide.lookup import occurrence_at
+from merrow_analysis.ide import lookup, markup
 from merrow_server.lsp.documents import OpenDiagram
 from merrow_server.lsp.run_results import NodeResult
 
@@ -39,7 +38,7 @@ def result_text(server: MerrowServer, here: Located) -> ResultText:
     last = server.runs.results.of(here.diagram)
     if last is None:
         return ResultText(markup.Markup())
-    named = occurrence_at(here.analysis, here.position)
+    named = lookup.occurrence_at(here.analysis, here.position)
     result = last.nodes.get(named.symbol.name) if named is not None and named.symbol.kind == "node" else None
     if named is None or result is None:
         return ResultText(markup.Markup())

@@ -87,7 +87,10 @@ def test_initialize_needs_no_analysis() -> None:
 
 def test_checking_needs_no_model() -> None:
     item = {"uri": "untitled:a.mmd", "languageId": "mermaid", "version": 1, "text": GOOD}
-    modules = imported(message("initialized", {}), message("textDocument/didOpen", {"textDocument": item}))
+    opened = message("textDocument/didOpen", {"textDocument": item})
+    # The input ends right behind: only what is asked is sure to be worked out before the server leaves.
+    asked = message("textDocument/documentSymbol", {"textDocument": {"uri": "untitled:a.mmd"}}, 2)
+    modules = imported(message("initialized", {}), opened, asked)
     assert "merrow_analysis.check" in modules
     assert not {"openai", "rich", "httpx"} & modules
 
