@@ -298,8 +298,7 @@ class TypedGraph:
     @cached_property
     def ranked(self) -> list[int]:
         """The handles of the nodes, in the order of their first mention."""
-        handles = self.core.handles
-        return [handles[name] for name in self.core.chart.nodes]
+        return list(map(self.core.handles.__getitem__, self.core.chart.nodes))
 
     @cached_property
     def nodes(self) -> list[TypedNode]:

@@ -95,7 +95,7 @@ def check_parameters(context: GraphContext) -> Iterator[Diagnostic]:
     graph = context.graph
     resolutions = graph.resolutions
     wrong: dict[int, tuple[_Finding, ...]] = {}
-    for shared, index in {id(resolution): index for index, resolution in enumerate(resolutions)}.items():
+    for shared, index in dict(zip(map(id, resolutions), range(len(resolutions)), strict=True)).items():
         known = _FOUND.get(shared)
         if known is None:
             known = _remember(resolutions[index], graph.core.records[index])

@@ -47,8 +47,8 @@ def check_prompts(context: GraphContext) -> Iterator[Diagnostic]:
     # What is to be said at each node with one of these resolutions; for most files that is nothing.
     wrong: dict[int, tuple[_Need, str | None]] = {}
     prompts, guesses = book.prompts, Guesses()
-    resolutions = [graph.resolutions[handle] for handle in graph.ranked]
-    for key, resolution in {id(resolution): resolution for resolution in resolutions}.items():
+    resolutions = list(map(graph.resolutions.__getitem__, graph.ranked))
+    for key, resolution in dict(zip(map(id, resolutions), resolutions, strict=True)).items():
         known = _NEEDS.get(key)
         need = known[1] if known is not None else _need(resolution)
         if need is None:
