@@ -151,25 +151,6 @@ async def test_two_processes_cannot_work_on_one_run(path: Path) -> None:
     store.close()
 
 
-async def test_a_process_that_slept_too_long_and_lost_its_run_writes_nothing_more(path: Path) -> None:
-    store, other = Store.open(path), Store.open(path)
-    journal = store.begin(run())
-    await journal.recall(call().key, "x")
-    with sqlite3.connect(path) as database:
-        database.execute("UPDATE holders SET beat = 0")
-    _, taken = other.take("run-1")
-    async with asyncio.timeout(30):
-        with pytest.raises(StoreFailure, match="taken over"):  # noqa: PT012
-            while True:
-                await journal.record_call(call(number=7))
-                await asyncio.sleep(0.05)
-    await journal.close()
-    await taken.record_call(call(number=8))
-    await taken.close()
-    store.close()
-    other.close()
-
-
 @pytest.mark.skipif(os.name != "posix", reason="file modes are of POSIX")
 async def test_the_journal_is_for_its_owner_alone(path: Path) -> None:
     store = Store.open(path)
