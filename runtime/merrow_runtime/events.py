@@ -91,7 +91,7 @@ def node_event(run: str, ended: NodeRecord) -> Event:
             data |= {"code": ended.failed.code, "reason": ended.failed.reason, "on_error": ended.failed.on_error}
             if ended.failed.remedy is not None:
                 data["remedy"] = ended.failed.remedy
-        data["usage"] = ended.usage.to_json()
+        data |= {"usage": ended.usage.to_json(), "seconds": ended.ended - ended.started}
     else:
         seconds = ended.ended - ended.started
         data = {"outputs": ended.outputs or {}, "usage": ended.usage.to_json(), "seconds": seconds}

@@ -42,6 +42,7 @@ def run_report(store: Store, run: str, node: str | None = None) -> dict[str, Any
     for call in store.calls(record.id, node, damaged.append):
         calls.setdefault(call.key.visit.name, []).append(call)
     ended = {one.visit.name: one for one in store.nodes(record.id, damaged.append)}
+    lost = [one for one in store.lost(record.id) if node in (None, one[0])]
     return {
         **run_object(record),
         "inputs": dict(record.snapshot.get("inputs", {})),
@@ -52,14 +53,10 @@ def run_report(store: Store, run: str, node: str | None = None) -> dict[str, Any
                 **_node(ended.get(name), name, ended, calls.get(name, []), record.parent),
                 "calls": [_call(call) for call in calls.get(name, [])],
             }
-            for name in dict.fromkeys([*ended, *calls])
+            for name in dict.fromkeys([*ended, *calls, *(name for name, _, _ in lost)])
             if node in (None, name)
         ],
-        "lost": [
-            {"node": name, "step": step, "why": why}
-            for name, step, why in store.lost(record.id)
-            if node in (None, name)
-        ],
+        "lost": [{"node": name, "step": step, "why": why} for name, step, why in lost],
         "damaged": list(dict.fromkeys(damaged)),
     }
 
@@ -71,7 +68,7 @@ def _node(
     calls: Sequence[CallRecord],
     parent: str | None,
 ) -> dict[str, Any]:
-    """``node`` is None for one that had calls and did not come to its end.
+    """``node`` is None for one that began a call and did not come to its end.
 
     ``model`` is the one that answered, by its own name; None where none did. ``why_no_call`` is None where there were calls,
     or where a node of its kind makes none.

@@ -38,9 +38,9 @@ def test_findings(capsys: Capture) -> None:
         "   |        ^^^",
         "  --> ring.mmd:14:8: N1 leads to N2",
     ]
-    assert lines[28:] == ["   ... and 1 more places", "", "Found 1 error in 1 file."]
+    assert lines[28:] == ["   ... and 1 more place", "", "Found 1 error in 1 file."]
     write("ring.mmd", ring(7))
-    assert "more places" not in in_process(capsys, "check", "ring.mmd").out
+    assert "more place" not in in_process(capsys, "check", "ring.mmd").out
     write("few.mmd", UNLABELLED.rstrip("\n"))
     lines = in_process(capsys, "check", ".", "--ignore", "MW110").out.splitlines()
     assert lines == [

@@ -34,8 +34,9 @@ def _finding(file: FileReport, diagnostic: Diagnostic) -> Iterator[str]:
         arrow = " " * gutter + style("--> ", fg="blue", bold=True)
         yield f"{arrow}{_place(other, related.range)}: {visible(related.message)}"
         yield from _snippet(other, related.range, gutter, "blue")
-    if len(diagnostic.related) > len(shown):
-        yield " " * gutter + style(f" ... and {len(diagnostic.related) - len(shown)} more places", fg=_DIM)
+    more = len(diagnostic.related) - len(shown)
+    if more:
+        yield " " * gutter + style(f" ... and {more} more {'place' if more == 1 else 'places'}", fg=_DIM)
     for fix in diagnostic.fixes:
         yield " " * gutter + style(" = ", fg="blue", bold=True) + _help(fix)
 
