@@ -287,3 +287,21 @@ async def test_a_long_run_that_nobody_reads_keeps_few_events_and_tells_all_ends_
         assert finished == ["PROBLEM", *names, "RETURN"]
     if store is not None:
         store.close()
+
+
+async def test_a_reader_that_is_behind_needs_nothing_but_its_events(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MERROW_STATE_DIR", str(tmp_path))
+    names = [f"N{number}" for number in range(40)]
+    nodes = [f'{name}@{{op: Custom, prompt: "p"}}' for name in names]
+    flow = workflow(*nodes, " --> ".join(["PROBLEM", *names, "RETURN"]))
+    with patch.object(telling, "KEPT", 4), patch.object(watch, "BATCH", 2):
+        run = merrow_runtime.start(flow, {"problem": "x"}, endpoint=FakeEndpoint())
+        events = run.events()
+        assert (await anext(events)).event == "run_started"
+        assert (await run.result()).status == "finished"
+        del run
+        await asyncio.sleep(0)
+        gc.collect()
+        assert [event.node async for event in events if event.event == "node_finished"] == ["PROBLEM", *names, "RETURN"]
