@@ -130,6 +130,7 @@ async def test_a_call_that_is_refused_as_its_run_is_cancelled_leaves_no_failure_
     task = asyncio.create_task(gone.record_call(call(number=0), alone=True))
     asyncio.get_running_loop().call_soon(task.cancel)
     await asyncio.wait([task])
+    del task
     gc.collect()
     assert not unread
     await gone.close()
