@@ -182,7 +182,7 @@ class Execution:
         self._end(main, None)
 
     def _end(self, main: asyncio.Task[Any], why: RunFailure | None) -> None:
-        if not self._ended_by:
+        if not self._ended_by and not main.cancelling():  # else somebody was earlier
             self._ended_by.append(why)
             main.cancel()
 

@@ -10,6 +10,7 @@ from tests.runtime.engine.fakes import FakeEndpoint, workflow
 from tests.runtime.engine.test_running import finished
 
 import merrow_runtime
+from merrow_runtime import RunOptions
 from merrow_runtime.frontier import Frontier
 from merrow_runtime.requests import ModelRequest
 from merrow_runtime.running import scheduler
@@ -73,3 +74,20 @@ async def test_a_fault_in_merrow_leaves_the_run_to_be_resumed_at_once() -> None:
     assert store.run(run.id).status == "failed"
     again = await merrow_runtime.resume(run.id, endpoint=FakeEndpoint(), store=store).result()
     assert again.status == "finished"
+
+
+async def test_a_run_whose_time_is_over_while_a_cancelled_call_ends_was_cancelled() -> None:
+    flow = workflow('A@{op: Custom, prompt: "A"}', "PROBLEM --> A --> RETURN")
+
+    async def answer(_: ModelRequest) -> str:
+        try:
+            return await asyncio.Future()
+        finally:
+            await asyncio.sleep(1.0)
+
+    endpoint, options = FakeEndpoint(answer), RunOptions(budget_seconds=0.5)
+    run = merrow_runtime.start(flow, {"problem": "x"}, endpoint=endpoint, store=MemoryStore(), options=options)
+    await endpoint.until_asked(1)
+    run.cancel()
+    result = await run.result()
+    assert (result.status, result.error) == ("cancelled", None)
