@@ -10,6 +10,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,26 @@ def test_a_signal_ends_the_run_so_that_it_can_be_resumed(capsys: Capture, number
         assert "\nB: a call was lost at answer: cancelled\n" in in_process(capsys, *show).out
         server.answer = lambda _: Reply("done")
         assert in_process(capsys, "resume", the_run(capsys)["run"]).code == 0
+
+
+@POSIX
+@pytest.mark.parametrize("number", ["SIGINT", "SIGTERM"])
+def test_a_signal_ends_a_process_whose_run_is_over_and_whose_reader_does_not_read(capsys: Capture, number: str) -> None:
+    write("flow.mmd", CHAIN)
+    text = "long " * 40_000  # more than a pipe takes
+    command = [sys.executable, "-m", "merrow_server", "run", "flow.mmd", "--base-url", "offline", "--json"]
+    process = subprocess.Popen([*command, "--input", f"problem=@{write('problem.txt', text)}"], stdout=subprocess.PIPE)
+    try:
+        end = time.monotonic() + 60
+        while not (runs := in_process(capsys, "runs", "--format", "json").json) or runs[0]["status"] == "running":
+            assert time.monotonic() < end
+        time.sleep(0.5)
+        assert process.poll() is None
+        process.send_signal(getattr(signal, number))
+        assert process.wait(20) != 0
+    finally:
+        process.kill()
+        process.communicate()
 
 
 @POSIX

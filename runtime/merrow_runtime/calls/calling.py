@@ -145,6 +145,11 @@ class Calling:
                 else:
                     reply = await self._ask(request, shown, listener if stream else None)
             except asyncio.CancelledError:
+                if not task.cancelling():
+                    # Nobody ended the call: it was the endpoint that did.
+                    self._stops.leave(task)
+                    await _lost(listener, reservation, self._estimated(request, shown), "failed")
+                    raise EndpointFailure(f"{self.origin} cancelled the call.", transient=True) from None
                 stopped = self._stops.of(request.model) if self._stops.leave(task) else None
                 if stopped is None or stopped.sent or self._reached:
                     why = "stopped" if stopped else "cancelled"

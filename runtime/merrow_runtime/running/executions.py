@@ -38,8 +38,13 @@ class Executions:
                 self._free.setdefault(record.key or "", []).append(record)
         for record in _in_order(taken):
             place = record.key or "", record.visit
-            if place not in self._own and self._free.get(place[0]):
-                self._free[place[0]].pop(0)
+            own = self._own.get(place)
+            if own is None or not _same(own, record):
+                # Not always the first with this key: that may have been of an endpoint whose results were not to be used.
+                free = self._free.get(place[0], [])
+                found = next((one for one in free if _same(one, record)), None)
+                if found is not None:
+                    free.remove(found)
             self._own[place] = record
 
     def take(self, visit: Visit, key: str, usable: Callable[[NodeRecord], bool]) -> NodeRecord | None:
@@ -79,3 +84,8 @@ def _in_order(records: Iterable[NodeRecord]) -> list[NodeRecord]:
 def _is_of(record: NodeRecord, step: Step) -> bool:
     """Whether a record was made by what a step is now."""
     return record.definition is not None and text_of(record.definition) == text_of(step.shown)
+
+
+def _same(one: NodeRecord, other: NodeRecord) -> bool:
+    """Whether two records of a key are of the same result, or of results that nobody can tell apart."""
+    return one.outputs == other.outputs and tuple(one.sources) == tuple(other.sources)

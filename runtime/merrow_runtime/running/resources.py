@@ -116,9 +116,9 @@ class Resources:
                     None if limits.max_mb is None else int(limits.max_mb * 1_000_000),
                 )
 
-    async def close(self, run: object, *, whole: bool) -> None:
-        """Close what this run opened. Where events of ``run`` are not kept as a ``whole``, its journal stays open for readers
-        that come late, as long as anybody has the run.
+    async def close(self, telling: object, *, whole: bool) -> None:
+        """Close what this run opened. Where what it told is not kept as a ``whole``, its journal stays open for readers that
+        are behind or come late, as long as anybody has the run or reads its events: both hold its ``telling``.
         """
         if self._own_endpoint and self._chosen is not None:
             await self._chosen.endpoint.close()
@@ -126,7 +126,7 @@ class Resources:
             self.close_files()
         else:
             self._close_recorder()
-            weakref.finalize(run, self.store.close)
+            weakref.finalize(telling, self.store.close)
 
     def close_files(self) -> None:
         """Close what was opened of the recording and the journal."""

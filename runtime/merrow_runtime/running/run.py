@@ -142,13 +142,16 @@ class Execution:
         except Exception as fault:
             # A fault in Merrow: whoever listens must hear of the end all the same.
             internal = InternalFailure(f"internal error, {type(fault).__name__}: {fault}")
+            with contextlib.suppress(Exception):  # What is to be told is the first fault.
+                await self.watch.settle()
+                await self.effects.journal.close()
             self.telling.end("run_failed", broken(internal, self.effects.account.spent))
             raise
         else:
             self.telling.end(LAST_OF[result.status], result.to_json())
             return result
         finally:
-            await self.resources.close(self.run, whole=self.telling.is_whole)
+            await self.resources.close(self.telling, whole=self.telling.is_whole)
 
     async def _ended(self) -> tuple[RunStatus, RunFailure | None]:
         """Run until nothing is left to run, time is over, or somebody cancels; how it ended."""
@@ -179,7 +182,7 @@ class Execution:
         self._end(main, None)
 
     def _end(self, main: asyncio.Task[Any], why: RunFailure | None) -> None:
-        if not self._ended_by:
+        if not self._ended_by and not main.cancelling():  # else somebody was earlier
             self._ended_by.append(why)
             main.cancel()
 

@@ -190,19 +190,21 @@ class Scheduler:
         """The outcome of a node that needs no operator."""
         node, inputs = start.node, start.inputs
         started = time.time()
-        try:
-            if node.kind == "input":
-                return self._gave(start, Finished({INPUT_OUTPUT: self._inputs[node.id]}), started)
-            if node.kind == "decision":
-                return self._chose(
-                    start, decide(node, {port: given[0].value for port, given in inputs.items()}), started
-                )
-            given = [one for values in inputs.values() for one in values]
-            if not given:
-                raise NodeFailure(f"Output {node.id}: nothing arrived at it.", node=node.id)
-            return self._gave(start, Finished({"result": given[0].value}), started)
-        except RunFailure as failure:
-            return self._failed(start, failure, started)
+        if node.kind == "input":
+            return self._gave(start, Finished({INPUT_OUTPUT: self._inputs[node.id]}), started)
+        if node.kind == "decision":
+            try:
+                case = decide(node, {port: given[0].value for port, given in inputs.items()})
+            except RunFailure as failure:
+                return self._failed(start, failure, started)
+            except Exception as fault:  # noqa: BLE001 (as in `_run_one`: it is this node's, and the run ends in a sentence)
+                return self._failed(start, _internal(node.id, fault), started)
+            return self._chose(start, case, started)
+        arrived = [one for values in inputs.values() for one in values]
+        if not arrived:
+            nothing = NodeFailure(f"Output {node.id}: nothing arrived at it.", node=node.id)
+            return self._failed(start, nothing, started)
+        return self._gave(start, Finished({"result": arrived[0].value}), started)
 
     async def _run(self, start: Start) -> None:
         """Run a node, and then one of those that waited for it: a chain needs one task, and no turn of the loop between."""
@@ -227,9 +229,7 @@ class Scheduler:
         except RunFailure as failure:
             return self._failed(start, failure, started)
         except Exception as fault:  # noqa: BLE001 (nothing that anybody can act on: a fault in Merrow, or in a program's own endpoint)
-            internal = InternalFailure.of(node.id, f"internal error, {type(fault).__name__}: {fault}")
-            internal.__cause__ = fault
-            return self._failed(start, internal, started)
+            return self._failed(start, _internal(node.id, fault), started)
         return self._gave(start, done, started)
 
     def _gave(self, start: Start, done: Finished, started: float) -> Outcome:
@@ -266,13 +266,18 @@ class Scheduler:
         self._tasks.discard(task)
         fault = None if task.cancelled() else task.exception()
         if fault is not None:
-            internal = InternalFailure.of(task.get_name(), f"internal error, {type(fault).__name__}: {fault}")
-            internal.__cause__ = fault
-            self._frontier.tell(Ended(internal))
+            self._frontier.tell(Ended(_internal(task.get_name(), fault)))
             self._end_if_idle()
-        elif not self._tasks and self._done is not None and not self._done.done():
-            self._done.cancel()
+        elif self._done is not None and not self._done.done():
+            self._done.cancel()  # Without this node the others would come to an end that is none.
 
     def _end_if_idle(self) -> None:
         if not self._tasks and self._done is not None and not self._done.done():
             self._done.set_result(None)
+
+
+def _internal(node: str, fault: BaseException) -> InternalFailure:
+    """A fault met at a node, as the failure that it is told as."""
+    internal = InternalFailure.of(node, f"internal error, {type(fault).__name__}: {fault}")
+    internal.__cause__ = fault
+    return internal

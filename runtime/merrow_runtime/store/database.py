@@ -180,7 +180,8 @@ class Store:
         told = set(last.values())
         for place in last.values():
             before, node = ended[place - 1], ended[place]
-            if place and before.visit == node.visit and before.number == node.number - 1:
+            went_on = before.failed is not None and before.failed.on_error != "fail"
+            if place and went_on and before.visit == node.visit and before.number == node.number - 1:
                 told.add(place - 1)
         return [ended[place] for place in sorted(told)]
 

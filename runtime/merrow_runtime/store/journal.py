@@ -102,14 +102,14 @@ class SqliteJournal:
                 # First the answer: where the process dies between the two commits, nobody pays for it again.
                 elsewhere = self._answers.write(statement, at_once=alone)
         done = self._writer.write((_CALL, rows.call_values(self._number, call)), at_once=alone)
-        if alone and time.monotonic() - self._yielded > _TURN:
-            # Nothing else may have made way: whoever cancels, listens or shows that the run lives must have a turn.
-            await asyncio.sleep(0)
-            self._yielded = time.monotonic()
         if elsewhere is None:
             await done
         else:
             await asyncio.gather(elsewhere, done)
+        if alone and time.monotonic() - self._yielded > _TURN:
+            # Nothing else may have made way: whoever cancels, listens or shows that the run lives must have a turn.
+            await asyncio.sleep(0)
+            self._yielded = time.monotonic()
 
     async def record_lost(self, key: CallKey, request_hash: str, usage: Usage, why: str) -> None:
         """Count a call that may have been paid and has no result. Raises `StoreFailure`."""

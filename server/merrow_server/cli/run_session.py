@@ -36,8 +36,8 @@ Begin = Callable[["Reuse | None"], "Run"]
 def watch(begin: Begin, *, as_json: bool, verbose: bool, kept: bool = True) -> int:
     """Begin a run, show it to its end, print its outputs; the exit code. ``kept`` says that the journal outlives it.
 
-    Ctrl-C, SIGTERM and SIGHUP stop it: calls in flight are cancelled, what is finished is kept. On a terminal the user is
-    asked about results of other endpoints.
+    Ctrl-C, SIGTERM and SIGHUP stop it: calls in flight are cancelled, what is finished is kept. Once it is over they end the
+    process, also where nobody reads what it writes. On a terminal the user is asked about results of other endpoints.
     """
     from merrow_runtime.provenance import ForeignResults
 
@@ -85,6 +85,7 @@ async def _watch(begin: Begin, reuse: Reuse | None, *, as_json: bool, verbose: b
     for number in ending_signals():
         with contextlib.suppress(NotImplementedError, ValueError):  # Windows has no handlers in event loops.
             loop.add_signal_handler(number, stop, number)
+    over = loop.create_task(_leave_to_signals(run))
     try:
         with display_for(run, as_json=as_json, verbose=verbose) as display:
             async for event in run.events():
@@ -101,7 +102,24 @@ async def _watch(begin: Begin, reuse: Reuse | None, *, as_json: bool, verbose: b
     if not as_json:
         _print_outputs(result)
         _print_end(result, kept=kept)
+    over.cancel()
     return _code(result, stopped)
+
+
+async def _leave_to_signals(run: Run) -> None:
+    """Once the run is over nothing is left to keep: whatever is being written then, a signal ends the process at once."""
+    with contextlib.suppress(Exception):  # Whoever shows the run is told.
+        await run.result()
+    handled = []
+    for number in ending_signals():
+        with contextlib.suppress(NotImplementedError, ValueError):
+            if asyncio.get_running_loop().remove_signal_handler(number):
+                handled.append((number, signal.signal(number, signal.SIG_DFL)))
+    try:
+        await asyncio.Event().wait()
+    finally:
+        for number, before in handled:
+            signal.signal(number, before)
 
 
 def ending_signals() -> list[signal.Signals]:

@@ -29,6 +29,7 @@ from merrow_runtime.models.retry import RetryPolicy
 from merrow_runtime.requests import ModelRequest
 from merrow_runtime.running import watch
 from merrow_runtime.store.database import Store
+from merrow_runtime.store.memory import MemoryStore
 from merrow_runtime.workflow import Workflow
 
 DURABLE = {"node_finished", "node_reused", "node_skipped", "node_failed"}
@@ -287,3 +288,33 @@ async def test_a_long_run_that_nobody_reads_keeps_few_events_and_tells_all_ends_
         assert finished == ["PROBLEM", *names, "RETURN"]
     if store is not None:
         store.close()
+
+
+async def test_a_reader_that_is_behind_needs_nothing_but_its_events(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MERROW_STATE_DIR", str(tmp_path))
+    names = [f"N{number}" for number in range(40)]
+    nodes = [f'{name}@{{op: Custom, prompt: "p"}}' for name in names]
+    flow = workflow(*nodes, " --> ".join(["PROBLEM", *names, "RETURN"]))
+    with patch.object(telling, "KEPT", 4), patch.object(watch, "BATCH", 2):
+        run = merrow_runtime.start(flow, {"problem": "x"}, endpoint=FakeEndpoint())
+        events = run.events()
+        assert (await anext(events)).event == "run_started"
+        assert (await run.result()).status == "finished"
+        del run
+        await asyncio.sleep(0)
+        gc.collect()
+        assert [event.node async for event in events if event.event == "node_finished"] == ["PROBLEM", *names, "RETURN"]
+
+
+async def test_a_failure_before_a_resume_is_not_told_again_when_the_run_has_finished() -> None:
+    flow = workflow('A@{op: Custom, prompt: "p", retries: 0}', "PROBLEM --> A --> RETURN")
+    store, answers = MemoryStore(), [EndpointFailure("out of order"), "fine"]
+    endpoint = FakeEndpoint(lambda _: answers.pop(0))
+    options = RunOptions(only="A", set_values={"A.input": "x"}, stream=True)
+    run = merrow_runtime.start(flow, {}, endpoint=endpoint, store=store, options=options)
+    assert (await run.result()).status == "failed"
+    events = await told(merrow_runtime.resume(run.id, endpoint=endpoint, store=store, options=RunOptions(stream=True)))
+    assert [event.event for event in events][-2:] == ["node_finished", "run_finished"]
+    assert ends(await told(merrow_runtime.resume(run.id, endpoint=endpoint, store=store))) == ends(events)

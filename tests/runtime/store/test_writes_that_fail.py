@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import os
 import signal
 import sqlite3
@@ -16,6 +17,7 @@ import pytest
 from tests.runtime.store.making import call, run
 
 from merrow_runtime.errors import StoreFailure
+from merrow_runtime.store import journal as journals
 from merrow_runtime.store import writer
 from merrow_runtime.store.database import Store
 
@@ -112,3 +114,24 @@ def size_limit(size: int) -> Iterator[None]:
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
         signal.signal(signal.SIGXFSZ, before)
+
+
+async def test_a_call_that_is_refused_as_its_run_is_cancelled_leaves_no_failure_behind(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(journals, "_TURN", -1.0)
+    unread: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: unread.append(context))
+    store = Store.open(path)
+    gone = store.begin(run("gone"))
+    with sqlite3.connect(path) as database:
+        database.execute("PRAGMA foreign_keys = ON")
+        database.execute("DELETE FROM runs WHERE id = 'gone'")
+    task = asyncio.create_task(gone.record_call(call(number=0), alone=True))
+    asyncio.get_running_loop().call_soon(task.cancel)
+    await asyncio.wait([task])
+    del task
+    gc.collect()
+    assert not unread
+    await gone.close()
+    store.close()
