@@ -30,6 +30,7 @@ from merrow_analysis.syntax.tree import (
     SubgraphStart,
     Vertex,
 )
+from merrow_analysis.text import line_content, split_lines
 
 PieceKind = Literal["front", "top", "node", "classdef", "class", "edge", "look", "links", "comment", "blank", "group"]
 
@@ -113,7 +114,9 @@ class Selection:
             yield Piece(_kind(statements), text, edges, gone=gone, links=links)
             return
         indent = block.text[: len(block.text) - len(block.text.lstrip())].rpartition("\n")[2]
-        ending = "\r\n" if block.text.endswith("\r\n") else "\n"
+        last_line = split_lines(block.text)[-1]
+        # None at the end of a text without one: the layout puts the text's own there.
+        ending = last_line[len(line_content(last_line)) :]
         for statement, verdict in zip(statements, verdicts, strict=True):
             lines = list(self._part(statement, block, renamed, verdict))
             if not lines:
