@@ -15,12 +15,14 @@ from merrow_analysis.definitions.provider import Provider
 from merrow_analysis.definitions.settings import NO_SETTINGS, WorkflowSettings, read_settings
 from merrow_analysis.diagnostics import Diagnostic, Severity
 from merrow_analysis.document import Document
+from merrow_analysis.edits.classes import class_place
 from merrow_analysis.graph import typed
 from merrow_analysis.graph.flow import Flow
 from merrow_analysis.graph.fold import fold
 from merrow_analysis.graph.infer import infer
 from merrow_analysis.graph.model import Graph
 from merrow_analysis.graph.nodes import TypedGraph
+from merrow_analysis.graph.records import MentionRecord, NodeRecord
 from merrow_analysis.graph.redraw import Redrawn, redraw
 from merrow_analysis.graph.resolve import Resolution
 from merrow_analysis.rules.candidate_rules import why_not
@@ -237,7 +239,7 @@ class _Kept:
 
 
 def _same_meaning(old: Graph, new: Graph, names: Iterable[str]) -> bool:
-    """Whether these nodes of both graphs are what they were."""
+    """Whether these nodes of both graphs are what they were, and a fix gives them a class where it did."""
     pairs = [(old.handles.get(name), new.handles.get(name)) for name in names]
     return all(
         one is not None
@@ -245,8 +247,15 @@ def _same_meaning(old: Graph, new: Graph, names: Iterable[str]) -> bool:
         and old.resolutions[one] is new.resolutions[one]
         and one not in old.marks.conflicts
         and one not in new.marks.conflicts
+        and _class_mention(old.records[one]) is _class_mention(new.records[one])
         for one, other in pairs
     )
+
+
+def _class_mention(record: NodeRecord | None) -> MentionRecord | None:
+    """Where a fix gives a node a class; None for a line of its own."""
+    number = None if record is None else class_place(record)
+    return None if record is None or number is None else record.mentions[number]
 
 
 def _only_parameters_differ(old: Graph, new: Graph, names: Iterable[str]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.analysis.decision_workflows import decision_workflows
@@ -219,3 +220,23 @@ def test_a_class_that_is_being_typed_at_a_mention_of_a_node_shows() -> None:
         warm, cold = analyser.analysis(), analyse(text + "\n")
         assert warm.diagnostics == cold.diagnostics
         assert "MW114" in {one.code for one in warm.diagnostics}
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("    PROBLEM --> A\n", "\n"),
+        ("\n", "    PROBLEM --> A\n"),
+        ("    PROBLEM\n", "    PROBLEM([Problem])\n"),
+        ("    PROBLEM([Problem])\n", "    PROBLEM\n"),
+    ],
+)
+@pytest.mark.parametrize("more", ["", "    PROBLEM --> A\n"])
+def test_a_class_is_offered_where_the_node_is_mentioned_now(before: str, after: str, more: str) -> None:
+    head = 'flowchart TD\n    PROBLEM([Problem]):::other\n    A["Custom<br/>(role: one)"]:::CustomOp\n'
+    text = f"{head}{more}%s    classDef CustomOp fill:#fff\n"
+    analyser = Analyser(text % before)
+    assert "MW106" in [found.code for found in analyser.analysis().diagnostics]
+    line = head.count("\n") + more.count("\n")
+    analyser.edit(TextEdit(Range(Position(line, 0), Position(line + 1, 0)), after))
+    assert analyser.analysis().diagnostics == analyse(text % after).diagnostics

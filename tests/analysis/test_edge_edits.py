@@ -245,3 +245,26 @@ def test_a_case_edge_that_stays_follows_its_case_to_another_number() -> None:
         assert graph is not None
         runs = {name: graph.combinations.runs(graph.by_id[name]) for name in "ABC"}
         assert runs["A"] == runs["C"] != runs["B"]
+
+
+def test_what_was_worked_out_on_a_cycle_does_not_outlive_it() -> None:
+    text = """flowchart TD
+    PROBLEM([Problem]):::Interface
+    RETURN([Return]):::Interface
+    A@{ op: Custom, role: rate, returns: Number }
+    D@{ op: Decision, if: "score > 3" }
+    B["Custom<br/>(role: one)"]:::CustomOp
+    C["Custom<br/>(role: two)"]:::CustomOp
+    PROBLEM -->|input| A & B & C
+    A -->|score| D
+    D -- yes --> B
+    D -- no --> C
+    B --> RETURN
+    C --> RETURN
+"""
+    first = Position(3, 0)
+    # `B` is then looked at before `A`, and `A` before `D`, which `B` waits for.
+    analyser = Analyser(text.replace("    A@{", "    B --> A\n    A@{"))
+    analyser.analysis()
+    analyser.edit(TextEdit(Range(first, Position(4, 0)), ""))
+    check_same(analyser.analysis(), analyse(text))

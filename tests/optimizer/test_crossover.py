@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -326,3 +327,40 @@ def test_subgraphs_edge_ids_and_links_go_with_their_nodes(ending: str) -> None:
             assert set(after.flow.edge_ids) <= {"e1", "e2", "e3", "e2_2", "e3_2", "e1_2"}
             if parents[0] is grouped and child.host == 0:
                 assert ("\r\n" in child.text) == (ending == "\r\n")
+
+
+def test_an_unended_last_line_kept_in_part_gets_the_line_ending_of_its_text() -> None:
+    chained = """flowchart TD
+    PROBLEM([P]):::Interface
+    RETURN([R]):::Interface
+    ONE["Custom<br/>(role: one)"]:::CustomOp
+    TWO["Custom<br/>(role: two)"]:::CustomOp
+    classDef Interface fill:#eee
+    classDef CustomOp fill:#ddd
+    PROBLEM -->|input| ONE -->|input| TWO --> RETURN"""
+    hosts = analyse(chained.replace("\n", "\r\n"))
+    found = [child for child in children(hosts, analyse(A)) if child.host == 0]
+    assert found
+    assert [child.text for child in found if re.search(r"(?<!\r)\n", child.text)] == []
+
+
+def test_link_styles_on_one_line_are_counted_anew_one_by_one() -> None:
+    chain = """flowchart TD
+    PROBLEM([P]):::Interface
+    RETURN([R]):::Interface
+    ONE["Custom<br/>(role: one)"]:::CustomOp
+    TWO["Custom<br/>(role: two)"]:::CustomOp
+    classDef Interface fill:#eee
+    classDef CustomOp fill:#ddd
+    PROBLEM -->|input| ONE
+    ONE -->|input| TWO
+    TWO --> RETURN
+    linkStyle 0 stroke:red; linkStyle 2 stroke:blue
+"""
+    other = analyse(A)
+    found = [*children(analyse(chain), other), *children(other, analyse(chain))]
+    assert found
+    for child in found:
+        assert analyse(child.text).is_valid, child.text
+        for line in re.findall(r"linkStyle.*", child.text):
+            assert line.count("linkStyle") == 1

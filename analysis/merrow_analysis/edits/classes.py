@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from merrow_analysis.edits.lines import insert_line_after
-from merrow_analysis.graph.flow import Flow, FlowNode
+from merrow_analysis.graph.flow import Flow, FlowNode, declares
+from merrow_analysis.graph.records import NodeRecord
 from merrow_analysis.text import Range, TextEdit
 
 
@@ -13,12 +14,18 @@ def give_class(node: FlowNode, name: str, flow: Flow, *, name_after: str = "") -
     Mermaid takes one class there; where each place has one already, a ``class`` line below the whole flowchart gives it.
     ``name_after`` is the node's id where other edits of the same fix rename it.
     """
-    free = [mention for mention in node.mentions if not mention.vertex.classes]
-    if not free:
+    number = class_place(node.record)
+    if number is None:
         return insert_line_after(flow.last_block, f"class {name_after or node.id} {name};")
-    mention = next((mention for mention in free if mention.declares), free[0])
+    mention = node.mentions[number]
     at = mention.block.position(mention.vertex.span[1])
     return TextEdit(Range(at, at), f":::{name}")
+
+
+def class_place(record: NodeRecord) -> int | None:
+    """The number of the mention of a node that `give_class` writes at; None where each of them has a class already."""
+    free = [number for number, mention in enumerate(record.mentions) if not mention.vertex.classes]
+    return next((number for number in free if declares(record.mentions[number].vertex)), free[0] if free else None)
 
 
 def define_class(name: str, style: str, flow: Flow) -> TextEdit:

@@ -38,13 +38,17 @@ class Mention:
 
     @property
     def declares(self) -> bool:
-        vertex = self.vertex
-        return vertex.shape is not None or vertex.metadata is not None
+        return declares(self.vertex)
 
     @property
     def range(self) -> Range:
         """Where the id is."""
         return self.block.range(self.vertex.name.span)
+
+
+def declares(vertex: Vertex) -> bool:
+    """Whether a node is declared where it is written so."""
+    return vertex.shape is not None or vertex.metadata is not None
 
 
 class FlowNode:

@@ -17,6 +17,7 @@ from merrow_analysis.graph.liveness import AllCases, Feed, Liveness, LiveNode
 from merrow_analysis.graph.model import Graph
 from merrow_analysis.graph.placement import Placement
 from merrow_analysis.graph.resolve import NodeKind
+from merrow_analysis.graph.shape import Shape
 
 
 class PlanNode(Protocol):
@@ -60,6 +61,7 @@ class Combinations:
     ``live`` is None in a graph without Decisions, where every node always runs, and where there are too many cases.
     ``waiting`` says by handle what each node waits for, ``decisions`` are the handles of all Decisions. ``reused`` says that
     conditions of earlier graphs are kept along; then ``settled`` are the nodes that were looked at again, None where all were.
+    ``cyclic`` says that some nodes wait for each other, and so were looked at before what they wait for.
     """
 
     order: Sequence[int] = ()
@@ -70,6 +72,7 @@ class Combinations:
     decisions: Collection[int] = ()
     reused: bool = False
     settled: Sequence[int] | None = None
+    cyclic: bool = False
     unchosen: Liveness[bool | None] | None = None
     """What is live before any Decision has chosen, as `live_state` found it; nodes that are not listed always run."""
     _plan: list[LiveNode] | None = None
@@ -156,7 +159,12 @@ def combinations(graph: PlanGraph, largest: int = LARGEST) -> Combinations:
         except TooManyCombinationsError:
             return Combinations(undecided=index)
         waiting[index] = node
-    return Combinations(graph.core.shape.order, waiting, algebra, live, decisions=graph.core.marks.decisions)
+    shape, marked = graph.core.shape, graph.core.marks.decisions
+    return Combinations(shape.order, waiting, algebra, live, decisions=marked, cyclic=_is_cyclic(shape))
+
+
+def _is_cyclic(shape: Shape) -> bool:
+    return bool(shape.cycles or shape.wrong)
 
 
 _MOST_KEPT = LARGEST // 10
@@ -170,7 +178,7 @@ def combinations_after(graph: PlanGraph, earlier: Combinations, touched: Collect
     made here.
     """
     live, cases, shape = earlier.live, earlier.cases, graph.core.shape
-    if live is None or cases is None or shape.cycles or shape.wrong or not graph.core.marks.decisions:
+    if live is None or cases is None or earlier.cyclic or _is_cyclic(shape) or not graph.core.marks.decisions:
         return None
     before = dict(zip(cases.decisions, cases.store.sizes, strict=True))
     decisions = _decisions(graph, {index: size for index, size in before.items() if index not in touched})

@@ -30,6 +30,7 @@ from merrow_analysis.syntax.tree import (
     SubgraphStart,
     Vertex,
 )
+from merrow_analysis.text import line_content, split_lines
 
 PieceKind = Literal["front", "top", "node", "classdef", "class", "edge", "look", "links", "comment", "blank", "group"]
 
@@ -102,25 +103,30 @@ class Selection:
                 yield Piece("blank", block.text)
             return
         verdicts = [self._verdict(statement, block, open_groups) for statement in statements]
-        whole = all(verdict is True for verdict in verdicts)
+        # A `linkStyle` is counted anew, or dropped, by itself.
+        links = statements[0] if isinstance(statements[0], LinkStyle) and len(statements) == 1 else None
+        counted = links is None and any(isinstance(statement, LinkStyle) for statement in statements)
+        whole = not counted and all(verdict is True for verdict in verdicts)
         renamed = _Renamed(block, self._splices(block))
         if whole:
             edges = tuple(edge.index for statement in statements for edge in self._drawn(statement, block))
             splices = [splice for edge in edges if edge in self.led for splice in self._led_in_place(edge, renamed)]
             gone = any(edge in self.led for edge in edges)
-            links = statements[0] if isinstance(statements[0], LinkStyle) and len(statements) == 1 else None
             text = renamed.text(0, len(block.text), splices)
             yield Piece(_kind(statements), text, edges, gone=gone, links=links)
             return
         indent = block.text[: len(block.text) - len(block.text.lstrip())].rpartition("\n")[2]
-        ending = "\r\n" if block.text.endswith("\r\n") else "\n"
+        last_line = split_lines(block.text)[-1]
+        # None at the end of a text without one: the layout puts the text's own there.
+        ending = last_line[len(line_content(last_line)) :]
         for statement, verdict in zip(statements, verdicts, strict=True):
             lines = list(self._part(statement, block, renamed, verdict))
             if not lines:
                 yield Piece(_kind([statement]), "", gone=True)
             for number, (text, edges) in enumerate(lines):
                 kind: PieceKind = "edge" if edges else _kind([statement], alone=True)
-                yield Piece(kind, f"{indent}{text}{ending}", edges, gone=number == 0)
+                links = statement if isinstance(statement, LinkStyle) else None
+                yield Piece(kind, f"{indent}{text}{ending}", edges, gone=number == 0, links=links)
 
     def _verdict(self, statement: Statement, block: Block, open_groups: list[bool]) -> bool | None:
         """True: kept whole; False: left out; None: kept in part."""
