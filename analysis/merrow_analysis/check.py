@@ -24,16 +24,17 @@ from merrow_analysis.graph.nodes import TypedGraph
 from merrow_analysis.graph.redraw import Redrawn, redraw
 from merrow_analysis.graph.resolve import Resolution
 from merrow_analysis.rules import (
-    candidate_rules,
     configuration_rules,
     front_matter_rules,
     graph,
     parameter_rules,
+    plain_rules,
     prompt_rules,
     syntax_rules,
 )
 from merrow_analysis.rules import run_rules as _run_rules  # noqa: F401 - only registered here: no check finds them
 from merrow_analysis.rules.path_rules import find_rims
+from merrow_analysis.rules.reading import why_not
 from merrow_analysis.rules.registry import is_refused
 from merrow_analysis.suppressions import apply as apply_suppressions
 from merrow_analysis.suppressions import has_suppression
@@ -79,7 +80,7 @@ class Analysis:
             return "it is not a flowchart"
         if self.settings.opted_out:
             return "its front matter says `workflow: false`"
-        return candidate_rules.why_not(self.flow)
+        return why_not(self.flow)
 
     @property
     def is_valid(self) -> bool:
@@ -88,27 +89,40 @@ class Analysis:
 
 
 def analyse(
-    text: str, *, path: str | None = None, provider: Provider | None = None, config: Config | None = None
+    text: str,
+    *,
+    path: str | None = None,
+    provider: Provider | None = None,
+    config: Config | None = None,
+    as_workflow: bool = False,
 ) -> Analysis:
     """Check one diagram.
 
     ``path`` is the file's, relative to the configuration, for its per-path settings; ``provider`` hands out the files
-    that the workflow names. Never raises; takes time linear in the text.
+    that the workflow names. With ``as_workflow`` any flowchart is read as a workflow, unless its front matter says
+    ``workflow: false``. Never raises; takes time linear in the text.
     """
-    return Analyser(text, path=path, provider=provider, config=config).analysis()
+    return Analyser(text, path=path, provider=provider, config=config, as_workflow=as_workflow).analysis()
 
 
 class Analyser:
     """A text with what was worked out for it, kept from one edit to the next."""
 
     def __init__(
-        self, text: str, *, path: str | None = None, provider: Provider | None = None, config: Config | None = None
+        self,
+        text: str,
+        *,
+        path: str | None = None,
+        provider: Provider | None = None,
+        config: Config | None = None,
+        as_workflow: bool = False,
     ) -> None:
         with collection_paused():
             self.document = Document(text)
         self.path = path
         self.provider = provider
         self.config = config if config is not None else Config()
+        self.as_workflow = as_workflow
         self._flow: Flow | None = None
         self._before: Flow | None = None
         # As they were first read (`Block.origin`), in the order of the text.
@@ -179,9 +193,9 @@ class Analyser:
         found = list(front_matter_rules.check(own, front))
         settings, problems = with_libraries(settings, self.provider, self.config.libraries)
         analysis.settings = settings
-        if not typed.is_workflow(flow, settings):
+        if not typed.is_workflow(flow, settings, self.as_workflow):
             self._typed = None
-            return found if settings.opted_out else [*found, *candidate_rules.check(flow, diagram)]
+            return found
         workflow, hold = self._type(flow, settings)
         book = collect_prompts(settings, self.provider)
         analysis.typed, analysis.prompts = workflow, book
@@ -200,7 +214,7 @@ class Analyser:
         if not (hold.texts and last.book == book):
             last.book = book
             last.texts = [*prompt_rules.check(workflow, own, book, front), *parameter_rules.check(workflow)]
-        return [*found, *last.nodes, *last.edges, *last.texts]
+        return [*found, *last.nodes, *last.edges, *last.texts, *plain_rules.check(workflow, own, front)]
 
     def _type(self, flow: Flow, settings: WorkflowSettings) -> tuple[TypedGraph, _Hold]:
         """The typed graph, and what of the findings of the last time still holds."""
@@ -209,7 +223,7 @@ class Analyser:
             self._typed = typed.build(flow, settings, None if last is None else last.core.language)
             return self._typed, _Hold()
         delta = redrawn.delta
-        core = last.core if flow.chart is last.core.chart else last.core.infer(delta, flow.chart)
+        core = last.core if flow.chart is last.core.drawn else last.core.infer(delta, flow.chart)
         self._typed = last.after(flow, core)
         if flow.moved is not last.flow.moved:
             return self._typed, _Hold()
@@ -281,11 +295,13 @@ def _only_parameters_differ(old: Graph, new: Graph, names: Iterable[str]) -> boo
 def _same_ports(old: Resolution, new: Resolution) -> bool:
     if old.problems or new.problems or old.kind != new.kind or old.spec is not new.spec or old.claims != new.claims:
         return False
-    return (old.declared, old.samples, old.literals, old.expression) == (
+    return (old.declared, old.samples, old.literals, old.expression, old.plain, old.ask) == (
         new.declared,
         new.samples,
         new.literals,
         new.expression,
+        new.plain,
+        new.ask,
     )
 
 

@@ -14,11 +14,12 @@ from functools import cached_property
 from typing import Any
 
 from merrow_analysis.definitions.prompts import Prompt, words_of_role
-from merrow_analysis.definitions.settings import Memory, read_memory
+from merrow_analysis.definitions.settings import Memory
 from merrow_analysis.definitions.types import TEXT, Type, TypeTable, item_of
 from merrow_analysis.graph.nodes import TypedNode
-from merrow_analysis.ide.node_text import prompt_of, role_of
+from merrow_analysis.ide.node_text import memory_of, prompt_of, role_of
 from merrow_runtime.errors import AnswerFailure, UsageFailure
+from merrow_runtime.operators.ask_decision import CASE, CHOICE, case_words
 from merrow_runtime.operators.base import Given, NodeDefinition, Operator, Remembered
 from merrow_runtime.operators.prompting import PROMPT_FORMAT
 from merrow_runtime.operators.registry import operator_for
@@ -100,14 +101,16 @@ def make_steps(workflow: Workflow, options: RunOptions, default_model: str | Non
     model = options.model or said or options.default_model or default_model or DEFAULT_MODEL
     known: Steps | None = workflow.steps.get(model)
     if known is None:
-        nodes = [node for node in workflow.graph.nodes if node.kind == "operator"]
+        nodes = [node for node in workflow.graph.nodes if node.kind == "operator" or node.asks]
         known = workflow.steps[model] = Steps({node.index: _step(workflow, node, model) for node in nodes})
     return known
 
 
 def title_of(node: TypedNode) -> str:
-    """What people call a node: its role, else its operator, else its id."""
+    """What people call a node: its role, else its text where no operator is written, else its operator, else its id."""
     role = role_of(node) if node.spec is not None else None
+    if role is None and node.resolution.title is not None:
+        return node.resolution.title
     return role[1] if role is not None else node.id if node.spec is None else node.spec.name
 
 
@@ -126,6 +129,8 @@ def _step(workflow: Workflow, node: TypedNode, default_model: str) -> Step:
     outputs = {name: _single(type_, samples) for name, type_ in node.outputs.items()}
     kinds, words = kinds_and_words(outputs.values(), types)
     own_keys = (spec.parameters - {spec.instruction_key}) | {"format"}
+    if node.asks:
+        outputs, kinds, words, own_keys = {CHOICE: CASE}, {}, {CASE: case_words(node)}, frozenset()
     definition = NodeDefinition(
         id=node.id,
         operator=spec.name,
@@ -144,7 +149,7 @@ def _step(workflow: Workflow, node: TypedNode, default_model: str) -> Step:
     operator = operator_for(definition)
     shapes = {name: shape_of(type_, kinds, words) for name, type_ in outputs.items()}
     on_error = str(of("on_error", "fail"))
-    memory = read_memory(said["memory"]) if said.get("memory") is not None else settings.memory
+    memory = memory_of(workflow.analysis, node)
     timeout = of("timeout")
     return Step(
         node,
@@ -156,7 +161,7 @@ def _step(workflow: Workflow, node: TypedNode, default_model: str) -> Step:
         None if timeout is None else float(timeout),
         _whole(of("retries")),
         on_error,
-        _fallback(node, said, shapes) if on_error == "default" else None,
+        _fallback(node, said, shapes) if on_error == "default" and not node.asks else None,
         samples,
     )
 
@@ -168,6 +173,8 @@ def _single(type_: Type | None, samples: int | None) -> Type:
 
 
 def _prompt(workflow: Workflow, node: TypedNode) -> str | None:
+    if node.asks:
+        return node.resolution.ask
     found = prompt_of(workflow.analysis, node)
     if isinstance(found, Prompt):
         return found.text

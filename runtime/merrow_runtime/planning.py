@@ -12,7 +12,8 @@ from typing import Any
 from merrow_analysis.definitions.types import ANY, Type
 from merrow_analysis.graph.conditions import ALWAYS
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
-from merrow_analysis.graph.plan import live_state
+from merrow_analysis.graph.placement import PortFeed
+from merrow_analysis.graph.plan import live_state, passes
 from merrow_analysis.graph.ports import INPUT_OUTPUT
 from merrow_runtime.definitions import Step, kinds_and_words, make_steps, title_of
 from merrow_runtime.inputs import read_inputs, type_of_input
@@ -134,6 +135,7 @@ class _Planner:
         self.steps = steps
         self._outputs: dict[int, dict[str, Value]] = {}
         self._carried: dict[int, list[Given]] = {}
+        self._passed: dict[tuple[int, int], list[Given]] = {}
         self._titles = [title_of(node) for node in self.graph.nodes]
         self._inputs = read_inputs(self.graph, self._with_placeholders(inputs))
 
@@ -142,6 +144,9 @@ class _Planner:
             node = self.graph.node(index)
             runs = self.graph.combinations.runs(node) == ALWAYS
             inputs = self._arrived(node)
+            if node.asks:
+                for number, (edge, feed) in enumerate(passes(node)):
+                    self._passed[index, number] = self._given(edge, feed)
             step = self.steps.get(index)
             if step is not None:
                 questions = tuple(self._questions(node, step, inputs))
@@ -177,14 +182,16 @@ class _Planner:
         inputs: dict[str, list[Given]] = {}
         for edge in node.incoming:
             for feed in edge.feeds:
-                values = self._brought(edge, feed.output, feed.type)
+                values = self._given(edge, feed)
                 # Of edges that Decisions keep apart one brings the value, whichever it is.
                 if values and (feed.port in many or feed.port not in inputs):
                     inputs.setdefault(feed.port, []).extend(values)
         return inputs
 
-    def _brought(self, edge: TypedEdge, output: str | None, type_: Type | None) -> list[Given]:
-        source = edge.source
+    def _given(self, edge: TypedEdge, feed: PortFeed) -> list[Given]:
+        source, output, type_ = edge.source, feed.output, feed.type
+        if feed.passed is not None:
+            return self._passed.get((source.index, feed.passed), [])
         if source.index in self._carried:
             return self._carried[source.index]
         outputs = self._outputs.get(source.index, {})

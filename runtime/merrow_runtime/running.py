@@ -152,7 +152,7 @@ class Watch:
             ended,
             self._failed.get(node.id),
             case,
-            self._describe(node) if node.kind == "operator" else None,
+            self._describe(node) if node.kind == "operator" or node.asks else None,
             _references(inputs),
             [{"node": entry.node, "title": entry.title, "text": entry.text} for entry in done.memory],
             done.sources,
@@ -177,7 +177,7 @@ class Watch:
         if goes_on == "fail" and self._ended_by is None:
             self._ended_by = failure, node.id
         usage = self._caller.used.get(node.id, NOTHING)
-        definition = self._describe(node) if node.kind == "operator" else None
+        definition = self._describe(node) if node.kind == "operator" or node.asks else None
         record = NodeRecord(
             node.id,
             "failed",

@@ -16,6 +16,7 @@ from typing import Literal, Protocol
 from weakref import WeakKeyDictionary
 
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
+from merrow_analysis.graph.placement import PortFeed
 from merrow_analysis.graph.plan import LiveState, live_state
 from merrow_analysis.graph.ports import INPUT_OUTPUT
 from merrow_runtime.decision import decide
@@ -29,6 +30,7 @@ from merrow_runtime.errors import (
     StoreFailure,
     UsageFailure,
 )
+from merrow_runtime.operators.ask_decision import CHOICE, case_words
 from merrow_runtime.operators.base import Given, Remembered
 from merrow_runtime.provenance import Source
 from merrow_runtime.records import record
@@ -166,6 +168,7 @@ class Scheduler:
         self._status: list[Status] = ["waiting"] * len(self._nodes)
         self._open = list(self._layout.open)
         self._carried: dict[str, list[Given]] = {}
+        self._passed: dict[tuple[str, int], list[Given]] = {}
         self._chosen: dict[str, int] = {}
         self._gone: list[str] = []
         self._why: dict[str, str] = {}
@@ -243,7 +246,7 @@ class Scheduler:
             self._finish(node, {}, Finished(value), time.time())
             return
         inputs = self._arrived(node)
-        if node.kind == "operator":
+        if node.kind == "operator" or node.asks:
             self._begin.append((node, inputs))
             return
         started = time.time()
@@ -274,17 +277,17 @@ class Scheduler:
         return inputs
 
     def _brought(self, edge: TypedEdge, port: str) -> list[Given]:
+        return [given for feed in edge.feeds if feed.port == port for given in self._given(edge, feed)]
+
+    def _given(self, edge: TypedEdge, feed: PortFeed) -> list[Given]:
         source = edge.source
+        if feed.passed is not None:
+            return self._passed.get((source.id, feed.passed), [])
         if source.kind == "decision":
             return self._carried.get(source.id, [])
         outputs = self.outputs[source.id]
-        given: list[Given] = []
-        for feed in edge.feeds:
-            if feed.port != port:
-                continue
-            name = feed.output or next(iter(outputs))
-            given.append(Given(source.id, name, feed.type or "Any", outputs[name], self._layout.titles[source.index]))
-        return given
+        name = feed.output or next(iter(outputs))
+        return [Given(source.id, name, feed.type or "Any", outputs[name], self._layout.titles[source.index])]
 
     async def _run(self, node: TypedNode, inputs: Inputs) -> None:
         """Run a node, and then one of those that waited for it: a chain needs one task, and no turn of the loop between."""
@@ -314,7 +317,11 @@ class Scheduler:
             internal.__cause__ = fault
             self._fail(node, inputs, internal, started)
         else:
-            self._finish(node, inputs, done, started)
+            if node.asks:
+                case = case_words(node).index(str(done.outputs[CHOICE]))
+                self._choose(node, case, inputs, started, done)
+            else:
+                self._finish(node, inputs, done, started)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         """See to a task that did not end by itself: it was cancelled, or it met a fault outside of its node's work."""
@@ -338,10 +345,13 @@ class Scheduler:
         case = decide(node, {port: given[0].value for port, given in inputs.items()})
         self._choose(node, case, inputs, started)
 
-    def _choose(self, node: TypedNode, case: int, inputs: Inputs, started: float) -> None:
+    def _choose(self, node: TypedNode, case: int, inputs: Inputs, started: float, done: Finished | None = None) -> None:
         self._chosen[node.id] = case
         self._carried[node.id] = inputs.get("value", [])
-        self._finish(node, inputs, Finished({}), started, case)
+        if node.asks:
+            for number, edge, feed in self._state.arrived(node):
+                self._passed[node.id, number] = self._given(edge, feed)
+        self._finish(node, inputs, Finished({}) if done is None else done, started, case)
         self._look_again()
 
     def _return(self, node: TypedNode, inputs: Inputs, started: float) -> None:

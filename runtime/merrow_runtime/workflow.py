@@ -11,6 +11,8 @@ from merrow_analysis.definitions.configuration import Config
 from merrow_analysis.definitions.provider import Provider, ResourceError
 from merrow_analysis.diagnostics import Diagnostic
 from merrow_analysis.graph.nodes import TypedGraph
+from merrow_analysis.graph.told import reading
+from merrow_analysis.graph.typed import is_workflow
 from merrow_analysis.markdown import Fence
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.models.trust import WorkspaceValue, workspace_values
@@ -73,6 +75,16 @@ class Workflow:
     """The nodes made ready to run, by the model of those that name none; see `merrow_runtime.definitions.make_steps`."""
 
     @property
+    def how_read(self) -> tuple[str, ...]:
+        """How a flowchart that does not say that it is a workflow is read, for the user to know; empty for others."""
+        settings = self.analysis.settings
+        if is_workflow(self.analysis.flow, settings):
+            return ()
+        return (
+            f"{self.name} names no operators and is read as a workflow. {reading(self.graph, settings.says_memory)}",
+        )
+
+    @property
     def machine(self) -> list[WorkspaceValue]:
         """Settings of the machine's in its front matter and in its settings file."""
         block = self.analysis.settings.document.values.get("workflow")
@@ -111,12 +123,13 @@ def check_workflow(
     """Check a diagram's text and make a `Workflow` of it.
 
     ``provider`` hands out the files that it names; ``shared`` are settings of the machine's in its settings file.
-    Raises `UsageFailure` where it has errors, saying which, or is no workflow at all.
+    Any flowchart is read as a workflow. Raises `UsageFailure` where it has errors, saying which, or is no workflow at all.
     """
     config = Config() if config is None else config
     recording = RecordingProvider(provider)
     # Without a provider prompts and libraries are those of the text alone, which is no mistake; see `collect_prompts`.
-    analysis = analyse(text, path=path, provider=None if provider is None else recording, config=config)
+    hands = None if provider is None else recording
+    analysis = analyse(text, path=path, provider=hands, config=config, as_workflow=True)
     graph = _runnable(analysis, name, fence)
     return Workflow(name, text, analysis, graph, config, path, recording.files, fence, shared)
 
@@ -135,7 +148,7 @@ def restore(snapshot: Mapping[str, Any]) -> Workflow:
     )
     recording = RecordingProvider(None)
     recording.files = {path: dict(known) for path, known in snapshot["files"].items()}
-    analysis = analyse(snapshot["text"], path=snapshot["path"], provider=recording, config=config)
+    analysis = analyse(snapshot["text"], path=snapshot["path"], provider=recording, config=config, as_workflow=True)
     graph = _runnable(analysis, snapshot["name"], None)
     return Workflow(snapshot["name"], snapshot["text"], analysis, graph, config, snapshot["path"], recording.files)
 

@@ -7,26 +7,29 @@ which are numbers given at birth. A cold reading is a delta on the graph without
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from typing import NamedTuple
 
-from merrow_analysis.definitions.metadata import parse_metadata
 from merrow_analysis.definitions.types import ENTRY_POINT, PROBLEM, TEXT, Type
+from merrow_analysis.graph.drawing import (
+    ENTRY_POINT_ID,
+    PROBLEM_ID,
+    RETURN_ID,
+    ends_of,
+    is_diamond,
+    is_interface,
+    reading_of,
+    with_ends,
+)
 from merrow_analysis.graph.language import Given, Language, NumberedFacts, Settings, facts_of
 from merrow_analysis.graph.placement import NOT_PLACED, UNKNOWN, Facts, Placement
 from merrow_analysis.graph.records import Chart, Delta, EdgeRecord, MentionRecord, NodeRecord
-from merrow_analysis.graph.resolve import NodeText, Resolution, Role
+from merrow_analysis.graph.resolve import WRITTEN, NodeText, Reading, Resolution, Role
 from merrow_analysis.graph.shape import EMPTY_SHAPE, Shape
 
-PROBLEM_ID = "PROBLEM"
-ENTRY_POINT_ID = "ENTRY_POINT"
-RETURN_ID = "RETURN"
-
 _INPUT_TYPES = {PROBLEM_ID: PROBLEM, ENTRY_POINT_ID: ENTRY_POINT}
-_INTERFACE = frozenset({"Interface", "interface", "INTERFACE"})
-_DIAMONDS = frozenset({"diamond", "diam", "decision", "question"})
 _SUSPENDED = Resolution("unknown")
 """What a node is while its declarations contradict each other."""
 _MOST_HOLES = 64
@@ -57,6 +60,8 @@ class Graph:
     ``facts`` what placing its edges needs of that, ``placements`` where its incoming edges go and what it gives.
     ``hides`` says that some edges carry nothing (``~~~``); they have no part in anything here. ``touched`` are the
     nodes at which something differs from the graph that this one was inferred from, None where that may be all.
+    ``drawn`` is the chart as it is written, and ``reading`` how it is read; ``chart`` has an implied PROBLEM and RETURN as well.
+    ``ends`` are the inputs and outputs of a drawing.
     """
 
     chart: Chart
@@ -71,6 +76,9 @@ class Graph:
     marks: Marks
     hides: bool = False
     touched: frozenset[int] | None = None
+    reading: Reading = WRITTEN
+    drawn: Chart = field(default_factory=Chart)
+    ends: Mapping[str, Role] = field(default_factory=dict)
 
     def into(self, name: str) -> Sequence[EdgeRecord]:
         """The edges into a node that carry something."""
@@ -87,11 +95,13 @@ class Graph:
 
         ``chart`` is the one that the delta leads to, where the caller has it already.
         """
-        chart = self.chart.apply(delta) if chart is None else chart
+        chart = self.drawn.apply(delta) if chart is None else chart
         holes = len(self.records) - len(self.chart.nodes)
-        if holes > len(chart.nodes) + _MOST_HOLES:
+        reading = _reading(chart, self.settings, self.language)
+        # What is a beginning or an end of a drawing depends on all of it.
+        if holes > len(chart.nodes) + _MOST_HOLES or reading != self.reading or reading.drawn:
             return read_graph(chart, self.settings, self.language)
-        return _Inference(self, delta, chart).graph()
+        return _Inference(self, delta, chart, reading).graph()
 
 
 def read_graph(chart: Chart, settings: Settings, language: Language | None = None) -> Graph:
@@ -102,19 +112,30 @@ def read_graph(chart: Chart, settings: Settings, language: Language | None = Non
     if language is None or not language.serves(settings):
         language = Language(settings)
     empty = Graph(Chart(), settings, language, {}, [], [], [], [], EMPTY_SHAPE, Marks())
-    graph = _Inference(empty, Delta(chart.nodes), chart).graph()
-    graph.touched = None
+    reading, drawn, roles = _reading(chart, settings, language), chart, {}
+    if reading.drawn:
+        ends = ends_of(drawn, language.operators, reading.names)
+        chart, roles = with_ends(drawn, ends), ends.roles
+    graph = _Inference(empty, Delta(chart.nodes), chart, reading, roles).graph()
+    graph.touched, graph.drawn = None, drawn
     return graph
+
+
+def _reading(chart: Chart, settings: Settings, language: Language) -> Reading:
+    return reading_of(chart, settings.inputs is not None or settings.outputs is not None, language.operators)
 
 
 class _Inference:
     """One delta taken into a graph."""
 
-    def __init__(self, old: Graph, delta: Delta, chart: Chart) -> None:
+    def __init__(
+        self, old: Graph, delta: Delta, chart: Chart, reading: Reading, ends: Mapping[str, Role] | None = None
+    ) -> None:
         self.old, self.delta, self.chart = old, delta, chart
+        self.reading, self.ends = reading, ends or {}
         self.settings, self.language = old.settings, old.language
         self.cold = not old.chart.nodes
-        self.special = special_nodes(old.settings)
+        self.special = {**special_nodes(old.settings), **self.ends}
         self.handles = old.handles
         self.records = old.records.copy()
         self.resolutions = old.resolutions.copy()
@@ -144,6 +165,9 @@ class _Inference:
             old.shape,
             old.marks,
             hides,
+            reading=self.reading,
+            drawn=chart,
+            ends=self.ends,
         )
         ends = self._ends()
         read = self._read_nodes(after, ends)
@@ -265,6 +289,10 @@ class _Inference:
             for handle in ends[0] | ends[1]:
                 if handle >= len(resolutions) or resolutions[handle].kind in ("input", "output", "unknown"):
                     look.add(handle)
+            for handle in ends[1]:
+                record = self.records[handle]
+                if record is not None and is_diamond(record):
+                    look.add(handle)
             if (PROBLEM_ID in handles) != (PROBLEM_ID in old_handles):
                 # Other inputs may stand in for it.
                 look.update(self.old.shape.inputs)
@@ -301,6 +329,8 @@ class _Inference:
         """The type an input node gives when it says none: unknown where it may stand in for a missing PROBLEM."""
         if name in _INPUT_TYPES:
             return _INPUT_TYPES[name]
+        if name in self.ends:
+            return PROBLEM
         stands_in = PROBLEM_ID not in self.handles and self.settings.inputs is None
         return None if stands_in else TEXT
 
@@ -453,31 +483,27 @@ def written(record: NodeRecord, special: dict[str, Role], graph: Graph) -> tuple
     """The part a node plays at the boundary of the workflow, and all that is written at it."""
     classes = tuple([use.name.text for use in record.classes])
     role = special.get(record.id)
-    if role is None and (record.metadata or not _INTERFACE.isdisjoint(classes)) and is_interface(record):
+    if role is None and (record.metadata or classes) and is_interface(record):
         has_incoming = bool(graph.into(record.id))
         if has_incoming and graph.out_of(record.id):
             role = "through"
         else:
             role = "output" if has_incoming else "input"
-    label = record.label
+    label, diamond = record.label, is_diamond(record)
     return role, NodeText(
         role,
         None if label is None else label.text,
-        record.shape in _DIAMONDS,
+        diamond,
         classes,
         tuple([metadata.body for metadata, _ in record.metadata]) if record.metadata else (),
+        graph.reading,
+        tuple([_text(edge) for edge in graph.out_of(record.id)]) if diamond else (),
     )
 
 
-def is_interface(record: NodeRecord) -> bool:
-    """Whether a class or the metadata of a node says Interface."""
-    if any(use.name.text in _INTERFACE for use in record.classes):
-        return True
-    for metadata, _ in record.metadata:
-        op = parse_metadata(metadata.body).values.get("op")
-        if isinstance(op, str) and op.strip() in _INTERFACE:
-            return True
-    return False
+def _text(edge: EdgeRecord) -> str | None:
+    label = edge.arrow.label
+    return label.text.strip() or None if label is not None else None
 
 
 def special_nodes(settings: Settings) -> dict[str, Role]:

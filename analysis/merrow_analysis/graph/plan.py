@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from merrow_analysis.graph.conditions import ALWAYS, LARGEST, NEVER, Condition, TooManyCombinationsError
 from merrow_analysis.graph.liveness import AllCases, Chosen, Feed, Liveness, LiveNode, spread
+from merrow_analysis.graph.placement import PortFeed
 
 if TYPE_CHECKING:
     from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
@@ -54,7 +55,13 @@ class Combinations:
 
     def brings(self, edge: TypedEdge, port: str) -> Condition:
         """When an edge brings a value to a port of its target. Raises `TooManyCombinationsError`."""
-        return ALWAYS if self.live is None else self.live.alive(feed_of(edge, port))
+        return ALWAYS if self.live is None else self.live.any_alive(feeds_of(edge, port))
+
+    def brings_each(self, edge: TypedEdge, port: str) -> list[tuple[int | None, Condition]]:
+        """When an edge brings each of its values to a port, by `Feed.passed`. Raises `TooManyCombinationsError`."""
+        if self.live is None:
+            return [(None, ALWAYS)]
+        return [(feed.passed, self.live.alive(feed)) for feed in feeds_of(edge, port)]
 
     def together(self, first: Condition, second: Condition) -> bool:
         """Whether both can hold at once. Raises `TooManyCombinationsError`."""
@@ -66,16 +73,31 @@ class Combinations:
         return max(first, second) if self.cases is None else self.cases.either(first, second)
 
 
-def feed_of(edge: TypedEdge, port: str | None) -> Feed:
-    """What an edge brings to a port; to none, it brings order alone."""
-    if edge.source.kind != "decision":
-        return Feed(edge.source.index)
+def order_of(edge: TypedEdge) -> Feed:
+    """The order that an edge brings, whatever else it does."""
+    return Feed(edge.source.index, edge.case if edge.source.kind == "decision" else None)
+
+
+def feeds_of(edge: TypedEdge, port: str) -> tuple[Feed, ...]:
+    """What an edge brings to a port: one value, or several that an asking Decision passes on."""
+    source = edge.source
+    if source.kind != "decision":
+        return (Feed(source.index),)
+    if source.placement.signature.passes is not None:
+        return tuple(
+            Feed(source.index, edge.case, carries=True, passed=feed.passed) for feed in edge.feeds if feed.port == port
+        )
     # A port that a Decision without a value should feed has an error of its own, and counts as fed.
-    return Feed(edge.source.index, edge.case, carries=port is not None and edge.source.placement.signature.has_value)
+    return (Feed(source.index, edge.case, carries=source.placement.signature.has_value),)
 
 
 def _feeds(node: TypedNode, port: str) -> tuple[Feed, ...]:
-    return tuple(feed_of(edge, port) for edge in node.sources(port))
+    return tuple(feed for edge in node.sources(port) for feed in feeds_of(edge, port))
+
+
+def passes(node: TypedNode) -> Iterator[tuple[TypedEdge, PortFeed]]:
+    """What arrives at an asking Decision, in the order in which it passes it on."""
+    return ((edge, feed) for edge in node.incoming for feed in edge.feeds)
 
 
 def waiting_for(node: TypedNode, live: Liveness[Condition]) -> LiveNode:
@@ -88,15 +110,24 @@ def _waiting_alone(node: TypedNode) -> LiveNode:
     """What ``node`` waits for, without the other branches of a merge."""
     if node.kind == "input":
         return LiveNode(node.index)
-    gates = tuple(feed_of(edge, None) for edge in node.incoming if edge.source.kind == "decision")
+    gates = tuple(order_of(edge) for edge in node.incoming if edge.source.kind == "decision")
     if node.kind == "unknown":
-        plain = tuple(feed_of(edge, None) for edge in node.incoming if edge.source.kind != "decision")
+        plain = tuple(order_of(edge) for edge in node.incoming if edge.source.kind != "decision")
         return LiveNode(node.index, (plain,) if plain and not gates else (), gates)
     # A port that nothing feeds has an error of its own, or a parameter's value.
     required = tuple(feeds for port in node.placement.required if (feeds := _feeds(node, port)))
     if node.cases is None:
         return LiveNode(node.index, required, gates)
-    return LiveNode(node.index, required, gates, value=_feeds(node, "value"), cases=len(node.cases.keys))
+    passed: tuple[Feed, ...] = ()
+    if node.asks:
+        passed = tuple(_feed_of(edge, feed) for edge, feed in passes(node))
+    return LiveNode(node.index, required, gates, value=_feeds(node, "value"), cases=len(node.cases.keys), passes=passed)
+
+
+def _feed_of(edge: TypedEdge, feed: PortFeed) -> Feed:
+    if edge.source.kind != "decision":
+        return Feed(edge.source.index)
+    return Feed(edge.source.index, edge.case, edge.source.placement.signature.has_value, feed.passed)
 
 
 def combinations(graph: TypedGraph, largest: int = LARGEST) -> Combinations:
@@ -136,11 +167,12 @@ def combinations_after(graph: TypedGraph, earlier: Combinations, touched: Collec
     if cases.store.left < LARGEST - _MOST_KEPT:
         return None
     records = graph.core.records
-    known, waiting = Liveness(cases, live.runs.copy(), live.values.copy()), earlier.waiting.copy()
+    known = Liveness(cases, live.runs.copy(), live.values.copy(), live.passed.copy())
+    waiting = earlier.waiting.copy()
     stale: set[int] = set()
     for index in touched:
         if records[index] is None:
-            for memory in (known.runs, known.values, waiting):
+            for memory in (known.runs, known.values, known.passed, waiting):
                 memory.pop(index, None)
         else:
             stale.add(index)
@@ -154,13 +186,13 @@ def combinations_after(graph: TypedGraph, earlier: Combinations, touched: Collec
             continue
         last_place, index = place, shape.order[place]
         settled.append(index)
-        before = known.runs.get(index), known.values.pop(index, None)
+        before = known.runs.get(index), known.values.pop(index, None), known.passed.pop(index, None)
         try:
             waiting[index] = waiting_for(graph.node(index), known)
             known.settle(waiting[index])
         except TooManyCombinationsError:
             return None
-        if (known.runs[index], known.values.get(index)) != before:
+        if (known.runs[index], known.values.get(index), known.passed.get(index)) != before:
             for target in shape.following[index]:
                 heappush(queue, places[target])
     return Combinations(shape.order, waiting, cases, known, reused=True, settled=settled)
@@ -182,10 +214,12 @@ def _with_others(node: TypedNode, waiting: LiveNode, live: Liveness[Condition]) 
         feed
         for edge in node.incoming
         if edge.source.kind != "decision" and edge.source.index in live.runs
-        for feed in (feed_of(edge, None),)
+        for feed in (order_of(edge),)
         if live.algebra.both(live.alive(feed), taken) == NEVER
     )
-    return LiveNode(waiting.index, waiting.required, waiting.gates, others, waiting.value, waiting.cases)
+    return LiveNode(
+        waiting.index, waiting.required, waiting.gates, others, waiting.value, waiting.cases, waiting.passes
+    )
 
 
 @dataclass(slots=True, eq=False)
@@ -203,7 +237,15 @@ class LiveState:
         """The edges whose values are for this port, in prompt order; only to be asked when nothing before ``node``
         is open.
         """
-        return (edge for edge in node.sources(port) if self._live.alive(feed_of(edge, port)))
+        return (edge for edge in node.sources(port) if self._live.any_alive(feeds_of(edge, port)))
+
+    def arrived(self, node: TypedNode) -> Iterator[tuple[int, TypedEdge, PortFeed]]:
+        """What reached an asking Decision, with the numbers by which it passes it on."""
+        return (
+            (number, edge, feed)
+            for number, (edge, feed) in enumerate(passes(node))
+            if self._live.alive(_feed_of(edge, feed))
+        )
 
 
 def live_state(graph: TypedGraph, chosen: Mapping[str, int], skipped: Collection[str] = ()) -> LiveState:

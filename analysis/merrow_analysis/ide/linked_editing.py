@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from merrow_analysis.check import Analysis
-from merrow_analysis.graph.model import ENTRY_POINT_ID, PROBLEM_ID, RETURN_ID
+from merrow_analysis.graph.drawing import ENTRY_POINT_ID, PROBLEM_ID, RETURN_ID
 from merrow_analysis.ide.occurrences import occurrence_at, occurrences_of
 from merrow_analysis.text import Position, Range
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from merrow_analysis.check import Analysis
 from merrow_analysis.definitions.prompts import Prompt
+from merrow_analysis.definitions.settings import Memory, read_memory
 from merrow_analysis.graph.metrics import metrics
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_analysis.graph.ports import INPUT_OUTPUT
@@ -74,7 +75,18 @@ def prompt_of(analysis: Analysis, node: TypedNode) -> Prompt | str | None:
     if node.spec is not None and node.spec.prompt is not None:
         return node.spec.prompt
     role = role_of(node)
+    if role is None and node.resolution.plain is not None:
+        return node.resolution.plain
     return analysis.prompts.find(role[1]) if role is not None else None
+
+
+def memory_of(analysis: Analysis, node: TypedNode) -> Memory:
+    """What a node remembers: what is said of it, else what the workflow says; unsaid, a plain step remembers all."""
+    said = node.resolution.parameters.get("memory")
+    if said is not None and said.value is not None:
+        return read_memory(said.value)
+    settings = analysis.settings
+    return Memory("all") if node.resolution.plain is not None and not settings.says_memory else settings.memory
 
 
 def role_of(node: TypedNode) -> tuple[str, str] | None:

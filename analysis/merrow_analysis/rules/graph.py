@@ -9,7 +9,7 @@ from merrow_analysis.consequences import unexplained
 from merrow_analysis.definitions.front_matter import EMPTY, FrontMatterDoc
 from merrow_analysis.definitions.types import ENTRY_POINT, PROBLEM, Type
 from merrow_analysis.diagnostics import Cause, Diagnostic
-from merrow_analysis.graph.model import ENTRY_POINT_ID, PROBLEM_ID
+from merrow_analysis.graph.drawing import ENTRY_POINT_ID, PROBLEM_ID
 from merrow_analysis.graph.nodes import TypedGraph
 from merrow_analysis.rules.class_rules import check_classes
 from merrow_analysis.rules.decision_rules import check_decisions
