@@ -150,9 +150,10 @@ class _Planner:
             step = self.steps.get(index)
             if step is not None:
                 questions = tuple(self._questions(node, step, inputs))
-                self._outputs[index] = {
-                    port: placeholder(shape, f"{node.id}.{port}") for port, shape in step.shapes.items()
-                }
+                if not node.asks:
+                    self._outputs[index] = {
+                        port: placeholder(shape, f"{node.id}.{port}") for port, shape in step.shapes.items()
+                    }
                 if step.samples is not None:
                     self._outputs[index] = {
                         port: [value] * step.samples for port, value in self._outputs[index].items()

@@ -165,6 +165,11 @@ class TypedEdge:
         return self._graph.flow.edge(self.record)
 
     @property
+    def implied(self) -> bool:
+        """Whether nothing is written of it: an edge from or to an implied PROBLEM or RETURN, or one into a drawing's step."""
+        return self.record not in self._graph.flow.chart.numbers
+
+    @property
     def source(self) -> TypedNode:
         return self._graph.by_id[self.record.source]
 

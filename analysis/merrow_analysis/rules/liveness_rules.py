@@ -43,6 +43,9 @@ def check_liveness(graph: TypedGraph, dead_ends: Mapping[int, Cause]) -> Iterato
     """
     if any(case is None for node in graph.decisions if node.cases is not None for case in node.cases.of_edge):
         return
+    if any(graph.resolutions[index].plain is not None for cycle in graph.cycles for index in cycle):
+        # Of a drawing with an arrow back nothing more is to be said before it has a loop.
+        return
     combinations = graph.combinations
     undecided = combinations.undecided
     before = [

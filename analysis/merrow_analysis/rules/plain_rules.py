@@ -10,8 +10,9 @@ from merrow_analysis.graph.drawing import is_diamond
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.graph.parameter_edits import declaration_of
 from merrow_analysis.graph.told import plain_nodes, reading
+from merrow_analysis.rules.parameter_rules import IDLE
 from merrow_analysis.rules.registry import register
-from merrow_analysis.rules.reporting import fix, label_range, listed, report
+from merrow_analysis.rules.reporting import fix, label_range, listed, parameter_range, report
 from merrow_analysis.rules.write_out import write_out
 from merrow_analysis.syntax.tree import Block, FrontMatter
 from merrow_analysis.text import TextEdit
@@ -39,6 +40,10 @@ def check(
     graph: TypedGraph, settings: WorkflowSettings, front: tuple[FrontMatter, Block] | None
 ) -> Iterator[Diagnostic]:
     """Findings about plain steps. ``front`` is the front matter with its block, as the parser gives them."""
+    for node in graph.decisions:
+        if "ask" in node.resolution.parameters and not node.asks:
+            message = f"`ask` changes nothing: {node.id} decides without asking a model; remove it."
+            yield report(IDLE, parameter_range(node, "ask"), message)
     plain = plain_nodes(graph)
     if not plain:
         return
@@ -60,17 +65,21 @@ def _without_choice(node: TypedNode) -> Iterator[Diagnostic]:
         said = listed([f"`{(edge.placed.label.words or '').strip()}`" for edge in labelled], most=3)
         message = (
             f"{said} {'reads' if len(labelled) == 1 else 'read'} like a choice, but {node.id} is a box, so "
-            f"{listed(targets)} all run; make {node.id} a diamond if one of them should."
+            f"{_all(targets)} run; make {node.id} a diamond if only one should."
         )
         first, *others = labelled
         related = [Related(edge.flow.range, f"another way out of {node.id}") for edge in others[:5]]
         yield report(NO_CHOICE, label_range(first), message, related=related, fixes=_diamond(node))
     elif is_diamond(node.flow.record):
         message = (
-            f"{node.id} is a diamond, but its ways out have no labels, so {listed(targets)} all run; label the ways, "
-            f"such as `{node.id} -->|yes| {targets[0]}`, if it should choose."
+            f"{node.id} is a diamond, but its ways out have no labels, so {_all(targets)} run; label the ways, such as "
+            f"`{node.id} -->|yes| {targets[0]}`, if only one should."
         )
         yield report(NO_CHOICE, node.flow.range, message)
+
+
+def _all(ids: list[str]) -> str:
+    return f"{listed(ids)} {'both' if len(ids) == 2 else 'all'}"
 
 
 _QUOTES = '"`'

@@ -60,9 +60,7 @@ def write_out(
         classes[INTERFACE_CLASS] = (ends, INTERFACE_STYLE)
     texts = {PROBLEM_ID: "Problem", RETURN_ID: "Return"}
     drawing = [f"{node.id}([{texts[node.id]}])" for node in graph.nodes if node.implied]
-    drawing += [
-        f"{edge.source.id} --> {edge.target.id}" for edge in graph.edges if edge.record not in graph.flow.chart.numbers
-    ]
+    drawing += [f"{edge.source.id} --> {edge.target.id}" for edge in graph.edges if edge.implied]
     lines = [*drawing, *lines]
     for name, (ids, style) in classes.items():
         if name not in graph.flow.class_defs:
@@ -162,7 +160,8 @@ def _additions(body: str, entries: list[str]) -> Iterable[tuple[tuple[int, int],
         if line.rstrip() in ("workflow:", "workflow: true", "workflow: {}"):
             following = lines[number + 1] if number + 1 < len(lines) else ""
             step = following[: len(following) - len(following.lstrip())] or "  "
-            yield (offset, offset + len(line)), "workflow:\n" + "".join(f"{step}{entry}\n" for entry in entries)
+            added = "\n".join(["workflow:", *(f"{step}{entry}" for entry in entries)])
+            yield (offset, offset + len(line.rstrip("\r\n"))), added
         offset += len(line)
-    ending = "" if not body or body.endswith("\n") else "\n"
-    yield (len(body), len(body)), f"{ending}workflow:\n" + "".join(f"  {entry}\n" for entry in entries)
+    added = "\n".join(["workflow:", *(f"  {entry}" for entry in entries)])
+    yield (len(body), len(body)), f"{added}\n" if not body or body.endswith("\n") else f"\n{added}"
