@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.plain.meanings import codes, meaning
 from tests.runtime.engine.fakes import FakeEndpoint
 
 import merrow_runtime
@@ -40,11 +41,6 @@ def expected(name: str) -> dict[str, Any]:
     return tomllib.loads((FOLDER / f"{name}.toml").read_text("utf-8"))
 
 
-def codes(analysis: Analysis) -> list[str]:
-    """Errors and warnings."""
-    return [one.code for one in analysis.diagnostics if one.severity is not Severity.HINT]
-
-
 RUNNING = [name for name in NAMES if expected(name).get("runs")]
 
 
@@ -62,7 +58,9 @@ def test_a_flowchart_is_read_as_a_person_expects(name: str) -> None:
     assert graph is not None
     if "unmet" in wanted:
         assert wanted["findings"]
-        assert all((rule := find_rule(code)) is not None and rule.severity is Severity.ERROR for code in wanted["findings"])
+        assert all(
+            (rule := find_rule(code)) is not None and rule.severity is Severity.ERROR for code in wanted["findings"]
+        )
         return
     assert sorted(node.id for node in graph.inputs) == sorted(wanted["inputs"])
     assert sorted(node.id for node in graph.outputs) == sorted(wanted["outputs"])
@@ -136,30 +134,6 @@ def test_what_is_read_can_be_written_out_and_means_the_same(name: str) -> None:
     assert [code for code in codes(after) if code != "MW123"] == [code for code in codes(before) if code != "MW123"]
     assert [one.code for one in after.diagnostics if one.code == "MW313"] == []
     assert meaning(after) == meaning(before), written
-
-
-def meaning(analysis: Analysis) -> object:
-    """Operators, prompts, memory, ways and edges."""
-    from merrow_analysis.ide.node_text import memory_of
-    from merrow_runtime.definitions import title_of
-
-    graph = analysis.typed
-    assert graph is not None
-    return [
-        (
-            node.id,
-            node.kind,
-            node.operator,
-            node.asks,
-            node.resolution.ask if node.asks else prompt_of(analysis, node) if node.kind == "operator" else None,
-            memory_of(analysis, node) if node.kind == "operator" or node.asks else None,
-            title_of(node) if node.kind == "operator" else None,
-            None if node.cases is None else node.cases.labels,
-            [(edge.source.id, edge.feeds, edge.case) for edge in node.incoming],
-            node.outputs,
-        )
-        for node in graph.nodes
-    ]
 
 
 def test_an_answer_beside_the_ways_is_else_where_there_is_one() -> None:

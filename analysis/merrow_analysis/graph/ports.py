@@ -155,9 +155,6 @@ class _Placer:
                 given += [source.value] if source.passes is None else source.passes
                 continue
             label = read_label(text, from_decision=False)
-            if not source.known:
-                # It may well have a Bool to decide; what isn't known is not held against it.
-                return True
             outputs = dict(source.outputs)
             if label.output in outputs:
                 given.append(outputs[label.output])

@@ -34,7 +34,7 @@ WRONG_INTERFACE_CLASS = register(
 UNKNOWN_OPERATOR = register(
     "MW104",
     "unknown-operator",
-    "A node names an operator that doesn't exist, or none.",
+    "A node names an operator that doesn't exist, or says nothing at all.",
     Severity.ERROR,
     fix="sometimes",
 )
