@@ -85,8 +85,8 @@ def _ports(targets: _Targets, typed: TypedGraph, place: Range) -> Iterator[Hint]
 
 def _is_inferred(edge: TypedEdge) -> bool:
     """Whether the edge finds a port that its label does not say."""
-    if edge.target.resolution.plain is not None and edge.target.kind == "operator":
-        return False  # There is one port only, which its readers need not know of.
+    if edge.target.resolution.plain is not None and (edge.target.kind == "operator" or edge.target.asks):
+        return False  # There is one port only, which readers of a drawing need not know of.
     return bool(edge.feeds) and edge.placed.label.port is None
 
 
