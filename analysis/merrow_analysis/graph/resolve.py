@@ -110,6 +110,11 @@ class Resolution:
     ask: str | None = None
 
     @property
+    def label_is_text(self) -> bool:
+        """Whether its label names neither an operator nor parameters."""
+        return self.kind in ("input", "output", "decision") or self.plain is not None
+
+    @property
     def title(self) -> str | None:
         """What people call a plain step."""
         return None if self.plain is None else step_title(self.plain)
@@ -158,9 +163,13 @@ def resolve(
     if text.role is not None:
         return _interface(text, op, metadata, table, types)
     parts = parse_label(text.label) if text.label is not None else None
+    word = parts.operator_word.strip() if parts is not None else ""
+    # The text is looked at where nothing else says what the node is.
+    speaks = op is None and not any(name[-2:].casefold() == "op" for name in text.classes)
+    speaks = speaks and not (text.reading.names and table.named(word) is not None)
     words = Words(
-        parts.operator_word.strip() if parts is not None else "",
-        step_text(text.label) if text.label is not None else "",
+        word,
+        step_text(text.label) if speaks and text.label is not None else "",
         parts is not None and bool(parts.parameters),
         text.is_diamond and any(way is not None for way in text.ways),
         text.classes,
