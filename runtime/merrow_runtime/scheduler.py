@@ -400,8 +400,14 @@ class Scheduler:
         self._why[node.id] = reason
         self._watcher.skipped(node, reason)
         self._count_down(node)
-        if node.kind == "output" and self._gone:
+        if node.kind == "output" and self._gone and not self._ends_elsewhere():
             self.fail(NodeFailure(f"Output {node.id} stays empty, since {reason}."))
+
+    def _ends_elsewhere(self) -> bool:
+        """Whether this is a drawing of which another end may still be reached: one of its ends is enough."""
+        if not self.graph.core.reading.drawn:
+            return False
+        return any(self._status[output.index] != "skipped" for output in self.graph.outputs)
 
     def _reason(self, node: TypedNode) -> str:
         """Why a node is skipped, in words: what chose otherwise or failed before it."""

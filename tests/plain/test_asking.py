@@ -95,6 +95,28 @@ async def test_an_answer_beside_the_cases_is_else_where_there_is_one() -> None:
     assert asked.schema.schema["properties"]["choice"]["enum"] == ["billing", "technical", "else"]
 
 
+TWO_ENDS = """flowchart TD
+    A([Mail]) --> S[Look up the sender]
+    A --> C{Spam?}
+    C -->|yes| D[Say why] --> X([Thrown away])
+    C -->|no| E[Reply] --> Y([Answered])
+    S --> D
+    S --> E
+    S@{ on_error: skip }
+"""
+
+
+async def test_one_end_of_several_is_enough_also_where_a_step_failed() -> None:
+    result = await finished(TWO_ENDS, choosing("no"))
+    assert {end: value for end, value in result.outputs.items() if value is not None} == {"Y": "Reply"}
+    result = await finished(TWO_ENDS, choosing("no", broken="Look up the sender"))
+    assert result.status == "finished", result.error
+    assert {end: value for end, value in result.outputs.items() if value is not None} == {"Y": "Reply"}
+    broken = TWO_ENDS + "    E@{ on_error: skip }\n"
+    result = await finished(broken, choosing("no", broken="Reply"))
+    assert result.status == "failed"
+
+
 async def test_a_resumed_run_has_its_choice_from_the_journal() -> None:
     store = MemoryStore()
     flow = check_workflow(ASKS)
