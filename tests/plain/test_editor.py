@@ -193,3 +193,22 @@ def test_a_box_is_made_a_diamond() -> None:
 def test_only_what_is_most_likely_an_operator_misspelled_is_reported(label: str, code: str | None) -> None:
     text = f"flowchart TD\n    P([Task]) --> A[{label}] --> B[Custom]:::CustomOp\n    classDef CustomOp fill:#fff\n"
     assert [one.code for one in analyse(text).errors] == ([] if code is None else [code])
+
+
+def test_a_front_matter_that_names_the_ends_has_the_last_word() -> None:
+    body = "flowchart TD\n    A[Letter] --> B[Review] --> C[Reply]\n    D[Another] --> C\n"
+    named = analyse(f"---\nworkflow:\n  inputs: [A]\n  outputs: [C]\n---\n{body}")
+    assert named.typed is not None
+    assert [node.id for node in named.typed.nodes] == ["A", "B", "C", "D"], "nothing is implied"
+    assert named.typed.by_id["B"].operator == "Review", "a bare name is an operator's"
+    assert [one.code for one in named.errors if one.code == "MW102"] == ["MW102"], "nothing leads to D"
+    drawn = analyse(f"{FRONT}{body}")
+    assert drawn.is_valid
+    assert drawn.typed is not None
+    assert [node.id for node in drawn.typed.nodes] == ["A", "B", "C", "D", "PROBLEM", "RETURN"]
+
+
+def test_writing_out_waits_for_the_loop_of_an_arrow_back() -> None:
+    text = f"{FRONT}flowchart TD\n    A[Write] --> B[Check]\n    B --> A\n    A --> C[Send]\n"
+    [hint] = [one for one in analyse(text).diagnostics if one.code == "MW313"]
+    assert hint.fixes == ()

@@ -30,8 +30,8 @@ def write_out(
     block = graph.flow.last_block
     plain, drawn = plain_nodes(graph), graph.core.reading.drawn
     named = [node for node in graph.nodes if not node.implied and node.kind in ("input", "output")] if drawn else []
-    if block is None or (drawn and len(graph.outputs) > 1 and graph.decisions):
-        # Of several ends of a drawing any one will do, which the notation has no words for.
+    if block is None or graph.cycles or (drawn and len(graph.outputs) > 1 and graph.decisions):
+        # An arrow back waits for its loop; of several ends of a drawing any one will do, which the notation has no words for.
         return None
     edits = _words(graph)
     names = _front_matter(graph, front) if drawn else []
