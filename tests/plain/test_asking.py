@@ -306,3 +306,19 @@ async def test_only_values_that_are_there_go_on() -> None:
     [last] = [request for request in endpoint.seen if request.messages[0].content.startswith("Down")]
     assert last.messages[1].content.endswith("## Input\n```\nRight\n```")
     assert "Left" not in last.messages[1].content
+
+
+async def test_a_written_decision_decides_by_what_is_passed_on() -> None:
+    text = """flowchart TD
+    A([Task]) --> B{First?}
+    B -->|on| D{Words}:::DecisionOp
+    B -->|off| E[Off]
+    D -->|given a| F[Given]
+    D -->|else| G[Else]
+    A --> F & G
+    classDef DecisionOp fill:#fff
+"""
+    result = await finished(text, choosing("on"))
+    assert result.outputs == {"RETURN": "Given"}
+    result = await finished(text, choosing("off"))
+    assert result.outputs == {"RETURN": "Off"}

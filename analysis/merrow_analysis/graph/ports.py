@@ -277,15 +277,10 @@ class _Placer:
             self._case_value(edge, passed, number)
 
     def _case_value(self, edge: int, value: Type | None, passed: int | None = None) -> None:
+        """Where one value of a case edge goes; ``passed`` is its number where an asking Decision passes it on."""
         if passed is not None and self.is_decision and not self.asks:
-            bools = value is not None and self.types.fits(value, BOOL)
-            self._feed(
-                edge,
-                None,
-                self.ports["when" if bools or not self._is_fed(self.ports["when"]) else "value"],
-                value,
-                passed,
-            )
+            decides = (value is not None and self.types.fits(value, BOOL)) or not self._is_fed(self.ports["when"])
+            self._feed(edge, None, self.ports["when" if decides else "value"], value, passed)
             return
         if self.bulk is not None:
             open_ports = [self.ports[self.bulk]]
