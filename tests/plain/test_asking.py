@@ -322,3 +322,17 @@ async def test_a_written_decision_decides_by_what_is_passed_on() -> None:
     assert result.outputs == {"RETURN": "Given"}
     result = await finished(text, choosing("off"))
     assert result.outputs == {"RETURN": "Off"}
+
+
+def test_values_that_are_never_there_together_may_go_to_one_port() -> None:
+    text = """flowchart TD
+    A([Task]) --> B{First?}
+    B -->|left| C[Left]
+    B -->|right| D[Right]
+    C & D --> E{Second?}
+    E -->|done| F([End])
+    E -->|more| G[More] --> F
+"""
+    assert analyse(text, as_workflow=True).errors == []
+    both = text.replace("B{First?}", "B[First]").replace("|left|", "").replace("|right|", "")
+    assert [one.code for one in analyse(both, as_workflow=True).errors] == ["MW205"]
