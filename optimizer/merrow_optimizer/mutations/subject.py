@@ -22,6 +22,19 @@ _Made = TypeVar("_Made")
 _MEANING = (Scope.NODE, Scope.GRAPH, Scope.EDGE)
 
 
+def why_unchangeable(analysis: Analysis) -> str | None:
+    """Why nothing can be changed in a text, as the end of a sentence about it; None where it is a workflow in full notation.
+
+    A mutation writes operators, classes and ports, which a drawing with plain steps doesn't have.
+    """
+    typed = analysis.typed
+    if typed is None:
+        return f"is not a workflow: {analysis.why_no_workflow}"
+    if typed.core.reading.drawn or any(resolution.plain is not None for resolution in typed.resolutions):
+        return "names no operators at some steps, or no inputs and outputs; write them out first (the fix of MW313)"
+    return None
+
+
 class Subject:
     """A workflow that changes are proposed for, with what all of them need to know of it.
 
@@ -29,8 +42,8 @@ class Subject:
     """
 
     def __init__(self, analysis: Analysis, troubles: Counter[tuple[str, str]] | None = None) -> None:
-        if analysis.typed is None:
-            raise ValueError("only a workflow can be changed")
+        if analysis.typed is None or why_unchangeable(analysis) is not None:
+            raise ValueError("only a workflow whose operators are written can be changed")
         self.analysis = analysis
         self.typed: TypedGraph = analysis.typed
         self.flow: Flow = analysis.flow
