@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+from dataclasses import replace
 
 from hypothesis import HealthCheck, assume, event, given, settings
 from hypothesis import strategies as st
@@ -15,6 +16,8 @@ from tests.runtime.engine.fakes import FakeEndpoint
 
 import merrow_runtime
 from merrow_analysis.check import Analyser, Analysis, analyse
+from merrow_analysis.graph.records import Delta, Splice
+from merrow_analysis.syntax.tree import Label
 from merrow_analysis.text import Position, Range, TextEdit, apply_edits
 from merrow_runtime.requests import ModelRequest
 from merrow_runtime.store.memory import MemoryStore
@@ -135,3 +138,21 @@ def test_what_is_written_out_means_the_same(text: str) -> None:
     assert meaning(after) == meaning(before), written
     said = [code for code in codes(before) if code not in ("MW123", "MW106")]
     assert [code for code in codes(after) if code not in ("MW123", "MW106")] == said, written
+
+
+def test_a_delta_of_one_edge_makes_a_box_a_diamond_that_asks() -> None:
+    """The label of an edge alone differs, and the records of both its nodes stay."""
+    text = (
+        "flowchart TD\n    PROBLEM([Problem]):::Interface --> A{Good?}\n    A --> B[Keep] --> RETURN([Answer]):::Interface\n"
+        "    classDef Interface fill:#eee\n"
+    )
+    graph = analyse(text).typed
+    assert graph is not None
+    core = graph.core
+    number = next(number for number, edge in enumerate(core.chart.edges) if edge.source == "A")
+    edge = core.chart.edges[number]
+    labelled = replace(edge, arrow=replace(edge.arrow, label=Label("yes", "text", (0, 0))))
+    after = core.infer(Delta(edges=[Splice(number, 1, [labelled])]))
+    handle = after.handles["A"]
+    assert (core.resolutions[handle].kind, after.resolutions[handle].kind) == ("operator", "decision")
+    assert after.placements[handle].decided_by == "model"
