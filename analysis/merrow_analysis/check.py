@@ -291,13 +291,11 @@ def _classes(graph: Graph, handle: int) -> list[str]:
 def _same_ports(old: Resolution, new: Resolution) -> bool:
     if old.problems or new.problems or old.kind != new.kind or old.spec is not new.spec or old.claims != new.claims:
         return False
-    return (old.declared, old.samples, old.literals, old.expression, old.plain, old.ask) == (
+    return (old.declared, old.samples, old.literals, old.expression) == (
         new.declared,
         new.samples,
         new.literals,
         new.expression,
-        new.plain,
-        new.ask,
     )
 
 

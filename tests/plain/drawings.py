@@ -52,6 +52,24 @@ def whole_drawings(draw: st.DrawFn) -> str:
     return "\n".join([*_head(draw), *body, f"{' & '.join(last)} --> LAST[Put it all together]"]) + "\n"
 
 
+@st.composite
+def mixed_drawings(draw: st.DrawFn) -> str:
+    """A drawing whose input and output are written, so that its other nodes alone are plain; most without errors."""
+    count = draw(st.integers(2, 9))
+    body = _body(draw, TEXTS[:-2], count)
+    first = [f"N{number}" for number in range(count) if not any(line.endswith(f" N{number}") for line in body)]
+    last = [f"N{number}" for number in range(count) if not any(line.startswith(f"N{number} ") for line in body)]
+    ends = [
+        "PROBLEM([Problem]):::Interface",
+        "RETURN([Answer]):::Interface",
+        "classDef Interface fill:#eee",
+        f"PROBLEM --> {' & '.join(first)}",
+        f"{' & '.join(last)} --> LAST[Put it all together]",
+        "LAST --> RETURN",
+    ]
+    return "\n".join(["flowchart TD", *body, *ends]) + "\n"
+
+
 def _head(draw: st.DrawFn) -> list[str]:
     front = draw(st.sampled_from(["", "---\nworkflow: true\n---\n", "---\nworkflow:\n  memory: none\n---\n"]))
     return [f"{front}flowchart TD"]

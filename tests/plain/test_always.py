@@ -5,16 +5,19 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+from dataclasses import replace
 
 from hypothesis import HealthCheck, assume, event, given, settings
 from hypothesis import strategies as st
 from tests.examples import examples
-from tests.plain.drawings import drawings, drawn_lines, whole_drawings
+from tests.plain.drawings import drawings, drawn_lines, mixed_drawings, whole_drawings
 from tests.plain.meanings import codes, meaning
 from tests.runtime.engine.fakes import FakeEndpoint
 
 import merrow_runtime
 from merrow_analysis.check import Analyser, Analysis, analyse
+from merrow_analysis.graph.records import Delta, Splice
+from merrow_analysis.syntax.tree import Label
 from merrow_analysis.text import Position, Range, TextEdit, apply_edits
 from merrow_runtime.requests import ModelRequest
 from merrow_runtime.store.memory import MemoryStore
@@ -51,15 +54,32 @@ def graph_picture(analysis: Analysis) -> object:
 @settings(max_examples=examples(60), suppress_health_check=list(HealthCheck), deadline=None)
 @given(st.data(), drawings(), st.booleans())
 def test_an_edited_drawing_is_analysed_as_if_read_cold(data: st.DataObject, start: str, as_workflow: bool) -> None:
+    check_edits(data, start, as_workflow)
+
+
+@settings(max_examples=examples(80), suppress_health_check=list(HealthCheck), deadline=None)
+@given(st.data(), mixed_drawings())
+def test_plain_steps_between_written_ends_are_analysed_as_if_read_cold(data: st.DataObject, start: str) -> None:
+    check_edits(data, start, False)
+
+
+def check_edits(data: st.DataObject, start: str, as_workflow: bool) -> None:
+    """Edit a text at random, line by line and letter by letter; after each edit, compare with the text read cold."""
     analyser = Analyser(start, as_workflow=as_workflow)
     analyser.analysis()
     text = start
     for _ in range(6):
         lines = text.splitlines(keepends=True)
         line = data.draw(st.integers(1, len(lines)))
-        end = line if data.draw(st.booleans()) else min(line + 1, len(lines))
-        new = data.draw(st.one_of(st.just(""), drawn_lines(), drawn_lines()))
-        edit = TextEdit(Range(Position(line, 0), Position(end, 0)), new)
+        if line < len(lines) and data.draw(st.integers(0, 2)) == 0:
+            column = data.draw(st.integers(0, len(lines[line]) - 1))
+            piece = data.draw(st.sampled_from(["x", "Y", " ", ""]))
+            end = Position(line, min(column + 1, len(lines[line]) - 1))
+            edit = TextEdit(Range(Position(line, column), end), piece)
+        else:
+            after = line if data.draw(st.booleans()) else min(line + 1, len(lines))
+            new = data.draw(st.one_of(st.just(""), drawn_lines(), drawn_lines()))
+            edit = TextEdit(Range(Position(line, 0), Position(after, 0)), new)
         text = apply_edits(text, [edit])
         analyser.edit(edit)
         warm, cold = analyser.analysis(), analyse(text, as_workflow=as_workflow)
@@ -118,3 +138,21 @@ def test_what_is_written_out_means_the_same(text: str) -> None:
     assert meaning(after) == meaning(before), written
     said = [code for code in codes(before) if code not in ("MW123", "MW106")]
     assert [code for code in codes(after) if code not in ("MW123", "MW106")] == said, written
+
+
+def test_a_delta_of_one_edge_makes_a_box_a_diamond_that_asks() -> None:
+    """The label of an edge alone differs, and the records of both its nodes stay."""
+    text = (
+        "flowchart TD\n    PROBLEM([Problem]):::Interface --> A{Good?}\n    A --> B[Keep] --> RETURN([Answer]):::Interface\n"
+        "    classDef Interface fill:#eee\n"
+    )
+    graph = analyse(text).typed
+    assert graph is not None
+    core = graph.core
+    number = next(number for number, edge in enumerate(core.chart.edges) if edge.source == "A")
+    edge = core.chart.edges[number]
+    labelled = replace(edge, arrow=replace(edge.arrow, label=Label("yes", "text", (0, 0))))
+    after = core.infer(Delta(edges=[Splice(number, 1, [labelled])]))
+    handle = after.handles["A"]
+    assert (core.resolutions[handle].kind, after.resolutions[handle].kind) == ("operator", "decision")
+    assert after.placements[handle].decided_by == "model"
