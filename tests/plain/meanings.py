@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from merrow_runtime.definitions import title_of
-
 from merrow_analysis.check import Analysis
 from merrow_analysis.diagnostics import Severity
-from merrow_analysis.ide.node_text import memory_of, prompt_of
+from merrow_analysis.graph.instructions import memory_of, prompt_of
+from merrow_runtime.program.titles import title_of
 
 
 def codes(analysis: Analysis) -> list[str]:
@@ -24,8 +23,12 @@ def meaning(analysis: Analysis) -> object:
             node.kind,
             node.operator,
             node.asks,
-            node.resolution.ask if node.asks else prompt_of(analysis, node) if node.kind == "operator" else None,
-            memory_of(analysis, node) if node.kind == "operator" or node.asks else None,
+            node.resolution.ask
+            if node.asks
+            else prompt_of(node, analysis.prompts)
+            if node.kind == "operator"
+            else None,
+            memory_of(node, analysis.settings) if node.kind == "operator" or node.asks else None,
             title_of(node) if node.kind == "operator" else None,
             None if node.cases is None else node.cases.labels,
             [(edge.source.id, edge.feeds, edge.case) for edge in node.incoming],

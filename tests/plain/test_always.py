@@ -16,6 +16,7 @@ from tests.runtime.engine.fakes import FakeEndpoint
 
 import merrow_runtime
 from merrow_analysis.check import Analyser, Analysis, analyse
+from merrow_analysis.graph.infer import infer
 from merrow_analysis.graph.records import Delta, Splice
 from merrow_analysis.syntax.tree import Label
 from merrow_analysis.text import Position, Range, TextEdit, apply_edits
@@ -152,7 +153,7 @@ def test_a_delta_of_one_edge_makes_a_box_a_diamond_that_asks() -> None:
     number = next(number for number, edge in enumerate(core.chart.edges) if edge.source == "A")
     edge = core.chart.edges[number]
     labelled = replace(edge, arrow=replace(edge.arrow, label=Label("yes", "text", (0, 0))))
-    after = core.infer(Delta(edges=[Splice(number, 1, [labelled])]))
+    after = infer(core, Delta(edges=[Splice(number, 1, [labelled])]))
     handle = after.handles["A"]
     assert (core.resolutions[handle].kind, after.resolutions[handle].kind) == ("operator", "decision")
     assert after.placements[handle].decided_by == "model"

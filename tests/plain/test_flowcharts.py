@@ -65,7 +65,9 @@ def test_a_flowchart_is_read_as_a_person_expects(name: str) -> None:
     assert sorted(node.id for node in graph.inputs) == sorted(wanted["inputs"])
     assert sorted(node.id for node in graph.outputs) == sorted(wanted["outputs"])
     plain = [node for node in graph.nodes if node.resolution.plain is not None]
-    assert {node.id: prompt_of(analysis, node) for node in plain if node.kind == "operator"} == wanted.get("steps", {})
+    assert {node.id: prompt_of(node, analysis.prompts) for node in plain if node.kind == "operator"} == wanted.get(
+        "steps", {}
+    )
     asking = {node.id: list(node.cases.labels) for node in plain if node.asks and node.cases is not None}
     assert asking == wanted.get("asks", {})
     others = {node.id: decided_by(node) for node in plain if node.kind == "decision" and not node.asks}
@@ -86,7 +88,9 @@ class Model(FakeEndpoint):
     def __init__(self, analysis: Analysis, choose: dict[str, str]) -> None:
         super().__init__(self._said)
         assert analysis.typed is not None
-        self._by_text = {node.resolution.ask or prompt_of(analysis, node): node.id for node in analysis.typed.nodes}
+        self._by_text = {
+            node.resolution.ask or prompt_of(node, analysis.prompts): node.id for node in analysis.typed.nodes
+        }
         self._choose = choose
         self.asked_at: list[str] = []
 

@@ -102,7 +102,9 @@ def recomputed(graph: TypedGraph, told: Mapping[str, Told]) -> State:
         for node in graph.nodes
         if standing[node.id] in ("open", "finished", "failed", "ended")
     }
-    empty = bool(gone) and any(standing[node.id] == "skipped" for node in graph.outputs)
+    # One of the ends of a drawing is enough.
+    enough = all if graph.core.reading.drawn else any
+    empty = bool(gone) and enough(standing[node.id] == "skipped" for node in graph.outputs)
     failed = empty or "ended" in standing.values()
     return State({name: "failed" if how == "ended" else how for name, how in standing.items()}, inputs, failed)
 
