@@ -15,6 +15,7 @@ from merrow_analysis.graph.flow import Flow, FlowEdge
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.graph.reach import reach
 from merrow_analysis.rules.context import GraphContext, check_graph
+from merrow_analysis.rules.plain_rules import PLAIN_STEPS
 from merrow_analysis.rules.registry import Flags, Scope, flags_of
 from merrow_analysis.text import Range
 
@@ -31,7 +32,8 @@ def why_unchangeable(analysis: Analysis) -> str | None:
     if typed is None:
         return f"is not a workflow: {analysis.why_no_workflow}"
     if typed.core.reading.drawn or any(resolution.plain is not None for resolution in typed.resolutions):
-        return "names no operators at some steps, or no inputs and outputs; write them out first (the fix of MW313)"
+        said = f"write them out first (the fix of {PLAIN_STEPS.code})"
+        return f"names no operators at some steps, or no inputs and outputs; {said}"
     return None
 
 
