@@ -257,3 +257,21 @@ def test_what_had_begun_before_a_failure_counts_whatever_is_told_first() -> None
     assert frontier.standing(graph.by_id["C"]) == "open"
     assert frontier.tell(Gave(Visit("C"), {"response": "c"})) == []
     assert frontier.standing(graph.by_id["C"]) == "finished"
+
+
+def test_what_is_not_passed_on_keeps_a_node_from_running_before_the_choice() -> None:
+    """Whether GOOD runs stays the same, as what it decides on comes from PLAN too; what it passes on does not."""
+    operators = "workflow: {operators: {Run: {inputs: {code: Code}, outputs: {report: Text}, prompt: Run it.}}}"
+    graph = typed(workflow("PROBLEM --> PLAN[Plan it] & LONG{Long?}", "LONG -->|no| NO[Say no]",
+                           'LONG -->|"yes:problem"| K["CustomCodeGenerate (prompt: p)"]:::CustomCodeGenerateOp',
+                           "PLAN & K --> GOOD{Good?}", "GOOD -->|yes| R@{ op: Run }", "GOOD -->|no| T[Shorten it]",
+                           "PLAN & NO & R & T --> ALL[Put it together] --> RETURN", front=operators))  # fmt: skip
+    node = graph.by_id
+    assert node["GOOD"].asks
+    live = live_state(graph)
+    yes, no = (graph.by_id["LONG"].cases.labels.index(label) for label in ("yes", "no"))  # type: ignore[union-attr]
+    live.choose(node["LONG"].index, yes)
+    assert live.runs(node["R"]) is None
+    live = live_state(graph)
+    live.choose(node["LONG"].index, no)
+    assert (live.runs(node["GOOD"]), live.runs(node["R"])) == (True, False)
