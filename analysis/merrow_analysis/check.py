@@ -25,8 +25,8 @@ from merrow_analysis.graph.nodes import TypedGraph
 from merrow_analysis.graph.records import MentionRecord, NodeRecord
 from merrow_analysis.graph.redraw import Redrawn, redraw
 from merrow_analysis.graph.resolve import Resolution
-from merrow_analysis.rules.candidate_rules import why_not
 from merrow_analysis.rules.context import GraphContext, TextContext, check_graph, check_text
+from merrow_analysis.rules.reading import why_not
 from merrow_analysis.rules.registry import Scope, is_refused
 from merrow_analysis.rules.syntax_rules import is_notable
 from merrow_analysis.suppressions import apply as apply_suppressions
@@ -86,27 +86,40 @@ class Analysis:
 
 
 def analyse(
-    text: str, *, path: str | None = None, provider: Provider | None = None, config: Config | None = None
+    text: str,
+    *,
+    path: str | None = None,
+    provider: Provider | None = None,
+    config: Config | None = None,
+    as_workflow: bool = False,
 ) -> Analysis:
     """Check one diagram.
 
     ``path`` is the file's, relative to the configuration, for its per-path settings; ``provider`` hands out the files
-    that the workflow names. Never raises; takes time linear in the text.
+    that the workflow names. With ``as_workflow`` any flowchart is read as a workflow, unless its front matter says
+    ``workflow: false``. Never raises; takes time linear in the text.
     """
-    return Analyser(text, path=path, provider=provider, config=config).analysis()
+    return Analyser(text, path=path, provider=provider, config=config, as_workflow=as_workflow).analysis()
 
 
 class Analyser:
     """A text with what was worked out for it, kept from one edit to the next."""
 
     def __init__(
-        self, text: str, *, path: str | None = None, provider: Provider | None = None, config: Config | None = None
+        self,
+        text: str,
+        *,
+        path: str | None = None,
+        provider: Provider | None = None,
+        config: Config | None = None,
+        as_workflow: bool = False,
     ) -> None:
         with collection_paused():
             self.document = Document(text)
         self.path = path
         self.provider = provider
         self.config = config if config is not None else Config()
+        self.as_workflow = as_workflow
         self._flow: Flow | None = None
         self._before: Flow | None = None
         # As they were first read (`Block.origin`), in the order of the text.
@@ -176,7 +189,7 @@ class Analyser:
         own = read_settings(front[0].body, front[0].indent) if front is not None else NO_SETTINGS
         settings, problems = with_libraries(own, self.provider, self.config.libraries)
         analysis.settings, text.settings = settings, own
-        if not typed.is_workflow(analysis.flow, settings):
+        if not typed.is_workflow(analysis.flow, settings, self.as_workflow):
             self._typed = None
             return check_text(text, reading=False)
         workflow, holds = self._type(analysis.flow, settings)
@@ -193,7 +206,7 @@ class Analyser:
             self._typed = typed.build(flow, settings, None if last is None else last.core.language)
             return self._typed, _NONE
         delta = redrawn.delta
-        core = last.core if flow.chart is last.core.chart else infer(last.core, delta, flow.chart)
+        core = last.core if flow.chart is last.core.drawn else infer(last.core, delta, flow.chart)
         self._typed = last.after(flow, core)
         if flow.moved is not last.flow.moved:
             return self._typed, _NONE

@@ -15,6 +15,8 @@ from merrow_analysis.definitions.settings import NO_SETTINGS, read_settings
 from merrow_analysis.diagnostics import Diagnostic
 from merrow_analysis.graph.flow import Flow
 from merrow_analysis.graph.nodes import TypedGraph
+from merrow_analysis.graph.told import reading
+from merrow_analysis.graph.typed import is_workflow
 from merrow_analysis.markdown import Fence
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.models.trust import WorkspaceValue, workspace_values
@@ -77,6 +79,16 @@ class Workflow:
     """The nodes made ready to run, by the model of those that name none; see `merrow_runtime.program.definitions.make_steps`."""
 
     @property
+    def how_read(self) -> tuple[str, ...]:
+        """How a flowchart that does not say that it is a workflow is read, for the user to know; empty for others."""
+        settings = self.analysis.settings
+        if is_workflow(self.analysis.flow, settings):
+            return ()
+        return (
+            f"{self.name} names no operators and is read as a workflow. {reading(self.graph, settings.says_memory)}",
+        )
+
+    @property
     def machine(self) -> list[WorkspaceValue]:
         """Settings of the machine's in its front matter and in its settings file."""
         block = self.analysis.settings.document.values.get("workflow")
@@ -117,14 +129,15 @@ def check_workflow(
 
     ``provider`` hands out the files that it names; ``shared`` are settings of the machine's in its settings file.
     ``analysis`` is one of this text under these settings, where there is one: the text is not read again then, unless the
-    files say something else by now. Raises `UsageFailure` where it has errors, saying which, or is no workflow at all.
+    files say something else by now. Any flowchart is read as a workflow. Raises `UsageFailure` where it has
+    errors, saying which, or is no workflow at all.
     """
     config = Config() if config is None else config
     recording = RecordingProvider(provider)
     # Without a provider prompts and libraries are those of the text alone, which is no mistake; see `collect_prompts`.
     files = None if provider is None else recording
     known = None if analysis is None else _as_it_was(analysis, files, config)
-    analysis = analyse(text, path=path, provider=files, config=config) if known is None else known
+    analysis = analyse(text, path=path, provider=files, config=config, as_workflow=True) if known is None else known
     graph = _runnable(analysis, name, fence)
     return Workflow(name, text, analysis, graph, config, path, recording.files, fence, shared)
 
@@ -143,19 +156,20 @@ def restore(snapshot: Mapping[str, Any]) -> Workflow:
     )
     recording = RecordingProvider(None)
     recording.files = {path: dict(known) for path, known in snapshot["files"].items()}
-    analysis = analyse(snapshot["text"], path=snapshot["path"], provider=recording, config=config)
+    analysis = analyse(snapshot["text"], path=snapshot["path"], provider=recording, config=config, as_workflow=True)
     graph = _runnable(analysis, snapshot["name"], None)
     return Workflow(snapshot["name"], snapshot["text"], analysis, graph, config, snapshot["path"], recording.files)
 
 
 def _as_it_was(analysis: Analysis, provider: Provider | None, config: Config) -> Analysis | None:
-    """An analysis with a view of its graph for this run alone; None where the files that it read say something else now.
+    """An analysis with a view of its graph for this run alone; None where it was read as no workflow, or the files that it
+    read say something else now.
 
     Nodes are made when they are asked for, and the other view belongs to another thread.
     """
     graph, front = analysis.typed, analysis.diagram.front_matter
     if graph is None:
-        return analysis
+        return None
     settings = NO_SETTINGS if front is None else read_settings(front[0].body, front[0].indent)
     settings, problems = with_libraries(settings, provider, config.libraries)
     if problems or settings is not analysis.settings or collect_prompts(settings, provider) != analysis.prompts:

@@ -23,8 +23,10 @@ from merrow_server.workspace import FileProvider
 class Checker:
     """Checks targets with the settings and the files that surround each of them."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, *, as_workflow: bool = False) -> None:
+        """``as_workflow`` reads any flowchart as a workflow."""
         self._settings = settings
+        self._as_workflow = as_workflow
 
     def analyse(self, target: Target, text: str) -> Analysis:
         """The analysis of the one diagram with this ``text`` in ``target``."""
@@ -33,6 +35,7 @@ class Checker:
             path=self._settings.relative_path(target),
             provider=self._provider(target),
             config=self._settings.config(target),
+            as_workflow=self._as_workflow,
         )
 
     def diagnose(self, target: Target, text: str) -> list[Diagnostic]:

@@ -38,8 +38,11 @@ class Opened:
         return span if self.fence is None else self.fence.range_to_host(span)
 
 
-def open_diagram(name: str, config: str | None, *, use_files: bool) -> Opened:
-    """Read and analyse the one diagram that ``name`` stands for. Raises `InputError`."""
+def open_diagram(name: str, config: str | None, *, use_files: bool, as_workflow: bool = False) -> Opened:
+    """Read and analyse the one diagram that ``name`` stands for; with ``as_workflow`` any flowchart is read as a workflow.
+
+    Raises `InputError`.
+    """
     settings = Settings(config, use_files=use_files)
     found = discover([name])
     for problem in found.problems:
@@ -49,7 +52,7 @@ def open_diagram(name: str, config: str | None, *, use_files: bool) -> Opened:
     target = found.targets[0]
     source = read(target)
     text, fence = the_diagram(target, source.text)
-    analysis = Checker(settings).analyse(target, text)
+    analysis = Checker(settings, as_workflow=as_workflow).analyse(target, text)
     if settings.problems:
         raise InputError(settings.problems[0])
     return Opened(target, source.text, fence, analysis)

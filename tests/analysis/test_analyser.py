@@ -57,7 +57,10 @@ NAMES = ["PROBLEM", "A", "B", "V", "GEN", "T", "CHECK", "RETURN", "NEW", "ENTRY_
 @st.composite
 def statements(draw: st.DrawFn) -> str:
     name = st.sampled_from(NAMES)
-    match draw(st.integers(0, 10)):
+    match draw(st.integers(0, 11)):
+        case 11:
+            shape = st.sampled_from(["[Write it]", "{Good?}", "[Review]", "([Start])", "[Debate<br/>]", "[Custm]"])
+            return f"    {draw(name)}{draw(shape)}\n"
         case 10:
             codes = st.sampled_from(["", "[MW404]", "[MW102]", "[MW216, MW204]", "[MW301]", "[MW999]", "[MW0"])
             return f"    %% merrow: {draw(st.sampled_from(['ignore', 'ignore-file', 'ignor']))}{draw(codes)} a reason\n"

@@ -14,7 +14,7 @@ from tests.examples import examples
 from merrow_analysis.graph.conditions import ALWAYS, NEVER, Conditions, TooManyCombinationsError
 from merrow_analysis.graph.live_state import live_state
 from merrow_analysis.graph.nodes import TypedGraph
-from merrow_analysis.graph.plan import combinations, feed_of
+from merrow_analysis.graph.plan import combinations, feeds_of
 
 
 def holds(store: Conditions, condition: int, choices: tuple[int, ...]) -> bool:
@@ -178,7 +178,7 @@ def simulate(graph: TypedGraph, choice: dict[str, int]) -> None:
             assert node.kind != "output", f"{node.id} is left empty by {choice}"
             continue
         for port in node.input_ports:
-            arriving = [edge_ for edge_ in node.sources(port.name) if state.alive(feed_of(edge_, port.name))]
+            arriving = [edge_ for edge_ in node.sources(port.name) if any(map(state.alive, feeds_of(edge_, port.name)))]
             for edge_ in arriving:
                 assert state.runs(edge_.source), f"{edge_.source.id} feeds {node.id} without running"
                 given_type = next(feed.type for feed in edge_.feeds if feed.port == port.name)
@@ -212,7 +212,9 @@ def test_a_merge_takes_the_branch_that_ran() -> None:
         state = live_state(graph, {"D": case})
         assert state.runs(node["FIX"]) is runs
         assert state.runs(node["RETURN"]) is True
-        arriving = [edge_ for edge_ in node["RETURN"].sources("result") if state.alive(feed_of(edge_, "result"))]
+        arriving = [
+            edge_ for edge_ in node["RETURN"].sources("result") if any(map(state.alive, feeds_of(edge_, "result")))
+        ]
         assert [edge_.source.id for edge_ in arriving] == ["FIX" if runs else "D"]
 
 

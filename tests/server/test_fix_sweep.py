@@ -54,7 +54,6 @@ REVEALED = {
     "MW201": ("MW105", "MW205", "MW206", "MW21"),
     "MW203": ("MW205",),
     "MW310": ("MW3",),
-    "MW407": ("MW",),
 }
 """What could not be checked before another finding is repaired: the ports of a node whose operator is not known, the statements
 of a text that does not begin like a diagram, a workflow that was not read as one."""

@@ -163,9 +163,10 @@ DECISION = OperatorSpec(
     "Decision",
     (InputPort("when", ANY), InputPort("value", ANY, required=False)),
     (),
-    parameters=frozenset({"if"}),
+    parameters=frozenset({"if", "ask"}),
     idle=_OF_MODEL_CALLS,
-    note="Chooses one of its outgoing edges by their labels; further named inputs are for `if:`.",
+    note="Chooses one of its outgoing edges by their labels; further named inputs are for `if:`. "
+    "`ask:` has a model choose.",
     style=_style("ffffff", "444444", "stroke-width:1px,stroke-dasharray:2 2"),
 )
 
@@ -271,6 +272,9 @@ BUILT_IN_OPERATORS: tuple[OperatorSpec, ...] = (
     ),
     DECISION,
 )
+
+ASKED_ABOUT = InputPort("input", ANY, many=True)
+"""The one port of a Decision that asks a model: what it asks about, and passes on."""
 
 OUTPUT_PORT = InputPort("result", ANY)
 """The one port of an output node such as RETURN."""

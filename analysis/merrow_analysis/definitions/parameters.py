@@ -196,9 +196,12 @@ class _LabelReader:
 def _decoded(raw: str) -> str:
     if "<" in raw or "\r" in raw:
         raw = _BREAK_IN_VALUE.sub("\n", raw)
-    if "#" in raw or "&" in raw:
-        raw = _ENTITY.sub(_entity, raw)
-    return raw
+    return decoded_entities(raw)
+
+
+def decoded_entities(text: str) -> str:
+    """A label's text with the characters that its entities (``#quot;``, ``&amp;``) stand for."""
+    return _ENTITY.sub(_entity, text) if "#" in text or "&" in text else text
 
 
 def _entity(match: re.Match[str]) -> str:

@@ -88,6 +88,11 @@ OPERATOR_KEYS: Mapping[str, Fragment] = {
     "instruction": {"type": "string", "minLength": 1, "description": "The name of the prompt, as `role` is elsewhere."},
     "analysis": {"type": "string", "description": "An analysis to work by, in place of one that arrives by an edge."},
     "if": {"type": ["string", "boolean"], "description": "What decides: an expression over the named inputs."},
+    "ask": {
+        "type": "string",
+        "minLength": 1,
+        "description": "What a model is asked that chooses the case; it sees all that arrives at `input`.",
+    },
     "tests": {
         "anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}],
         "description": "Visible tests, in place of those that arrive by an edge.",

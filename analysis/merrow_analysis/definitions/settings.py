@@ -60,7 +60,8 @@ class Budget:
 class WorkflowSettings:
     """What the front matter says about the workflow. Values that are wrong are left out and told in ``violations``.
 
-    ``declared`` says that there is a ``workflow:`` block, ``opted_out`` that it is ``false``. ``types``,
+    ``declared`` says that there is a ``workflow:`` block, ``opted_out`` that it is ``false``, ``says_memory`` that it has
+    ``memory:``. ``types``,
     ``operators`` and ``prompts`` are as written. ``document`` has the places. Shared between equal front matters:
     don't change it.
     """
@@ -76,6 +77,7 @@ class WorkflowSettings:
     retries: int | None = None
     on_error: str | None = None
     memory: Memory = Memory()
+    says_memory: bool = False
     budget: Budget = Budget()
     inputs: list[str] | None = None
     outputs: list[str] | None = None
@@ -151,7 +153,7 @@ def _assign(settings: WorkflowSettings, good: Mapping[str, Any], wrong: set[Path
     settings.inputs, settings.outputs = _names(good.get("inputs")), _names(good.get("outputs"))
     settings.libraries = tuple(_names(good.get("libraries")) or ())
     if ("workflow", "memory") not in wrong:
-        settings.memory = read_memory(good.get("memory"))
+        settings.memory, settings.says_memory = read_memory(good.get("memory")), good.get("memory") is not None
     budget = good.get("budget", {})
     amounts = {
         name: budget.get(name) for name in ("usd", "tokens", "seconds") if ("workflow", "budget", name) not in wrong

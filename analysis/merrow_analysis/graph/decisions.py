@@ -1,7 +1,8 @@
 """How a Decision chooses among the labels of its outgoing edges, and what is wrong with those labels.
 
 What decides is an ``if:`` expression's truth; else a Bool ``when``, against truthy and falsy labels; else the value
-of ``when`` against the labels, trimmed and regardless of case. ``else`` takes what no other case takes.
+of ``when`` against the labels, trimmed and regardless of case. ``else`` takes what no other case takes. A Decision that
+asks a model chooses by the model's answer.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ FUNCTIONS = ("float", "int", "len", "str")
 
 _LONGEST_EXPRESSION = 2_000
 
-DecidedBy = Literal["truth", "words", "text", "unknown"]
-"""A Bool or an expression; an enumeration; any other value; something whose type isn't known."""
+DecidedBy = Literal["truth", "words", "text", "model", "unknown"]
+"""A Bool or an expression; an enumeration; any other value; a model that is asked; something whose type isn't known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +89,8 @@ def read_cases(labels: tuple[str | None, ...], decided_by: DecidedBy, words: tup
     takes = {"truth": ("true", "false"), "words": tuple(word.casefold() for word in words)}.get(decided_by)
     known = None if takes is None else frozenset(takes)
     for edge, label in enumerate(labels):
+        if label is None and decided_by == "model" and labels.index(None) == edge:
+            label = ELSE
         if label is None:
             of_edge.append(None)
             problems.append(CaseProblem("unlabelled", edge))
@@ -110,7 +113,7 @@ def _coverage(
     decided_by: DecidedBy,
     words: tuple[str, ...],
 ) -> list[CaseProblem]:
-    if decided_by == "unknown" or not of_edge or None in of_edge:
+    if decided_by in ("unknown", "model") or not of_edge or None in of_edge:
         return []
     if takes is None:
         return [] if ELSE in numbers else [CaseProblem("uncovered", None, (ELSE,))]

@@ -133,8 +133,8 @@ class FlowEdge:
 
     @property
     def index(self) -> int:
-        """Its number among all edges, in the order of the text."""
-        return self._flow.chart.numbers[self.record]
+        """Its number among all edges, in the order of the text; an implied one comes behind all."""
+        return self._flow.chart.numbers.get(self.record, len(self._flow.chart.edges))
 
     @property
     def source(self) -> FlowNode:

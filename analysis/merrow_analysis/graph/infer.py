@@ -5,29 +5,29 @@ A cold reading is a delta on the graph without nodes.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 
 from merrow_analysis.definitions.types import ENTRY_POINT, PROBLEM, TEXT, Type
-from merrow_analysis.graph.language import Given, Language, NumberedFacts, Settings, facts_of
-from merrow_analysis.graph.marks import marked
-from merrow_analysis.graph.model import (
+from merrow_analysis.graph.drawing import (
     ENTRY_POINT_ID,
-    INTERFACE_SPELLINGS,
     PROBLEM_ID,
     RETURN_ID,
-    Graph,
-    Marks,
-    conflicting,
+    ends_of,
+    is_diamond,
     is_interface,
+    reading_of,
+    with_ends,
 )
+from merrow_analysis.graph.language import Given, Language, NumberedFacts, Settings, facts_of
+from merrow_analysis.graph.marks import marked
+from merrow_analysis.graph.model import Graph, Marks, conflicting
 from merrow_analysis.graph.placement import NOT_PLACED, UNKNOWN, Facts
 from merrow_analysis.graph.records import Chart, Delta, EdgeRecord, NodeRecord
-from merrow_analysis.graph.resolve import NodeText, Resolution, Role
+from merrow_analysis.graph.resolve import NodeText, Reading, Resolution, Role
 from merrow_analysis.graph.shape import EMPTY_SHAPE, NO_RANK, Shape
 
 _INPUT_TYPES = {PROBLEM_ID: PROBLEM, ENTRY_POINT_ID: ENTRY_POINT}
-_DIAMONDS = frozenset({"diamond", "diam", "decision", "question"})
 _SUSPENDED = Resolution("unknown")
 """What a node is while its declarations contradict each other."""
 _MOST_HOLES = 64
@@ -39,11 +39,13 @@ def infer(graph: Graph, delta: Delta, chart: Chart | None = None) -> Graph:
 
     ``chart`` is the one that the delta leads to, where the caller has it already.
     """
-    chart = graph.chart.apply(delta) if chart is None else chart
+    chart = graph.drawn.apply(delta) if chart is None else chart
     holes = len(graph.records) - len(graph.chart.nodes)
-    if holes > len(chart.nodes) + _MOST_HOLES:
+    reading = _reading(chart, graph.settings, graph.language)
+    # What is a beginning or an end of a drawing depends on all of it.
+    if holes > len(chart.nodes) + _MOST_HOLES or reading != graph.reading or reading.drawn:
         return read_graph(chart, graph.settings, graph.language)
-    return _Inference(graph, delta, chart).graph()
+    return _Inference(graph, delta, chart, reading).graph()
 
 
 def read_graph(chart: Chart, settings: Settings, language: Language | None = None) -> Graph:
@@ -54,19 +56,30 @@ def read_graph(chart: Chart, settings: Settings, language: Language | None = Non
     if language is None or not language.serves(settings):
         language = Language(settings)
     empty = Graph(Chart(), settings, language, {}, [], [], [], [], EMPTY_SHAPE, Marks())
-    graph = _Inference(empty, Delta(chart.nodes), chart).graph()
-    graph.touched = None
+    reading, drawn, roles = _reading(chart, settings, language), chart, {}
+    if reading.drawn:
+        ends = ends_of(drawn, language.operators, reading.names)
+        chart, roles = with_ends(drawn, ends), ends.roles
+    graph = _Inference(empty, Delta(chart.nodes), chart, reading, roles).graph()
+    graph.touched, graph.drawn = None, drawn
     return graph
+
+
+def _reading(chart: Chart, settings: Settings, language: Language) -> Reading:
+    return reading_of(chart, settings.inputs is not None or settings.outputs is not None, language.operators)
 
 
 class _Inference:
     """One delta taken into a graph."""
 
-    def __init__(self, old: Graph, delta: Delta, chart: Chart) -> None:
+    def __init__(
+        self, old: Graph, delta: Delta, chart: Chart, reading: Reading, ends: Mapping[str, Role] | None = None
+    ) -> None:
         self.old, self.delta, self.chart = old, delta, chart
+        self.reading, self.ends = reading, ends or {}
         self.settings, self.language = old.settings, old.language
         self.cold = not old.chart.nodes
-        self.special = special_nodes(old.settings)
+        self.special = {**special_nodes(old.settings), **self.ends}
         self.handles = old.handles
         self.records = old.records.copy()
         self.resolutions = old.resolutions.copy()
@@ -96,6 +109,9 @@ class _Inference:
             old.shape,
             old.marks,
             hides,
+            reading=self.reading,
+            drawn=chart,
+            ends=self.ends,
         )
         ends = self._ends()
         read = self._read_nodes(after, ends)
@@ -217,6 +233,10 @@ class _Inference:
             for handle in ends[0] | ends[1]:
                 if handle >= len(resolutions) or resolutions[handle].kind in ("input", "output", "unknown"):
                     look.add(handle)
+            for handle in ends[1]:
+                record = self.records[handle]
+                if record is not None and is_diamond(record):
+                    look.add(handle)
             if (PROBLEM_ID in handles) != (PROBLEM_ID in old_handles):
                 # Other inputs may stand in for it.
                 look.update(self.old.shape.inputs)
@@ -253,6 +273,8 @@ class _Inference:
         """The type an input node gives when it says none: unknown where it may stand in for a missing PROBLEM."""
         if name in _INPUT_TYPES:
             return _INPUT_TYPES[name]
+        if name in self.ends:
+            return PROBLEM
         stands_in = PROBLEM_ID not in self.handles and self.settings.inputs is None
         return None if stands_in else TEXT
 
@@ -357,20 +379,27 @@ def written(record: NodeRecord, special: dict[str, Role], graph: Graph) -> tuple
     """The part a node plays at the boundary of the workflow, and all that is written at it."""
     classes = tuple([use.name.text for use in record.classes])
     role = special.get(record.id)
-    if role is None and (record.metadata or not INTERFACE_SPELLINGS.isdisjoint(classes)) and is_interface(record):
+    if role is None and (record.metadata or classes) and is_interface(record):
         has_incoming = bool(graph.into(record.id))
         if has_incoming and graph.out_of(record.id):
             role = "through"
         else:
             role = "output" if has_incoming else "input"
-    label = record.label
+    label, diamond = record.label, is_diamond(record)
     return role, NodeText(
         role,
         None if label is None else label.text,
-        record.shape in _DIAMONDS,
+        diamond,
         classes,
         tuple([metadata.body for metadata, _ in record.metadata]) if record.metadata else (),
+        graph.reading,
+        tuple([_text(edge) for edge in graph.out_of(record.id)]) if diamond else (),
     )
+
+
+def _text(edge: EdgeRecord) -> str | None:
+    label = edge.arrow.label
+    return label.text.strip() or None if label is not None else None
 
 
 def special_nodes(settings: Settings) -> dict[str, Role]:

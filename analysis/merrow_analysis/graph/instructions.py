@@ -1,8 +1,9 @@
-"""What a node tells its model: the name of its prompt, and the prompt."""
+"""What a node tells its model: the name of its prompt, the prompt, and what it remembers."""
 
 from __future__ import annotations
 
 from merrow_analysis.definitions.prompts import Prompt, PromptBook
+from merrow_analysis.definitions.settings import Memory, WorkflowSettings, read_memory
 from merrow_analysis.graph.nodes import TypedNode
 
 
@@ -14,6 +15,8 @@ def prompt_of(node: TypedNode, prompts: PromptBook) -> Prompt | str | None:
     if node.spec is not None and node.spec.prompt is not None:
         return node.spec.prompt
     role = role_of(node)
+    if role is None and node.resolution.plain is not None:
+        return node.resolution.plain
     return prompts.find(role[1]) if role is not None else None
 
 
@@ -32,3 +35,11 @@ def role_of(node: TypedNode) -> tuple[str, str] | None:
         if isinstance(value, str) and value.strip():
             return key, value.strip()
     return None
+
+
+def memory_of(node: TypedNode, settings: WorkflowSettings) -> Memory:
+    """What a node remembers: what is said of it, else what the workflow says; unsaid, a plain step remembers all."""
+    said = node.resolution.parameters.get("memory")
+    if said is not None and said.value is not None:
+        return read_memory(said.value)
+    return Memory("all") if node.resolution.plain is not None and not settings.says_memory else settings.memory

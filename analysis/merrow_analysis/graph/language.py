@@ -127,4 +127,7 @@ def facts_of(resolution: Resolution, default_type: Type | None = None) -> Facts:
         resolution.literals,
         resolution.expression,
         default_type or TEXT,
+        resolution.plain is not None,
+        resolution.ask is not None,
+        resolution.ways,
     )

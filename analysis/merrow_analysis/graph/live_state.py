@@ -52,9 +52,9 @@ class LiveState:
             if place == last_place:
                 continue
             last_place, node = place, order[place]
-            before = live.runs.get(node, True), live.values.get(node)
+            before = live.runs.get(node, True), live.values.get(node), live.passed.get(node)
             live.settle(self._waiting(node))
-            if (live.runs[node], live.values.get(node)) != before:
+            if (live.runs[node], live.values.get(node), live.passed.get(node)) != before:
                 changed.append(node)
                 for target in following[node]:
                     heappush(queue, places[target])
@@ -82,7 +82,9 @@ def live_state(graph: TypedGraph, chosen: Mapping[str, int] | None = None, skipp
         if first is None:
             plan = _plan(graph) if graph.decisions else []
             first = known.unchosen = spread(plan, algebra)
-        return LiveState(graph, Liveness(algebra, first.runs.copy(), first.values.copy()), cases, gone)
+        return LiveState(
+            graph, Liveness(algebra, first.runs.copy(), first.values.copy(), first.passed.copy()), cases, gone
+        )
     return LiveState(graph, spread(_plan(graph), algebra), cases, gone)
 
 

@@ -12,7 +12,7 @@ only where that value is there.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
 from merrow_analysis.graph.conditions import ALWAYS, LARGEST, NEVER, Condition, Conditions
@@ -25,12 +25,14 @@ class Feed:
     """What an edge brings: ``source`` is a node's index, ``case`` the number of the case where the source is a
     Decision.
 
-    ``carries`` says that a case edge brings the Decision's value; else it brings the order alone.
+    ``carries`` says that a case edge brings the Decision's value; else it brings the order alone. ``passed`` is the number
+    of the value among those that arrived, where an asking Decision passes it on.
     """
 
     source: int
     case: int | None = None
     carries: bool = False
+    passed: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,8 @@ class LiveNode:
 
     ``others`` are plain edges that only bring something where none of the gates is taken: the other branches of a
     merge. One of them opens the node as well as a gate does. ``value`` has the feeds of a Decision's ``value`` port
-    and is None for other nodes; ``cases`` counts a Decision's cases.
+    and is None for other nodes; ``cases`` counts a Decision's cases. ``passes`` has for each value that an asking Decision
+    passes on the feed that brings it.
     """
 
     index: int
@@ -48,6 +51,7 @@ class LiveNode:
     others: tuple[Feed, ...] = ()
     value: tuple[Feed, ...] | None = None
     cases: int = 0
+    passes: tuple[Feed, ...] = ()
 
 
 LivePlan = Sequence[LiveNode]
@@ -78,11 +82,14 @@ class Algebra(Protocol[Truth]):
 
 @dataclass(slots=True)
 class Liveness(Generic[Truth]):
-    """The answer: for each node (by index) whether it runs, and for each Decision whether it has a value to carry."""
+    """The answer: for each node (by index) whether it runs, and for each Decision whether it has a value to carry; for one that
+    asks, which of those that it passes on are there.
+    """
 
     algebra: Algebra[Truth]
     runs: dict[int, Truth]
     values: dict[int, Truth]
+    passed: dict[int, tuple[Truth, ...]] = field(default_factory=dict)
 
     def alive(self, feed: Feed) -> Truth:
         """Whether what this feed brings is there."""
@@ -91,6 +98,8 @@ class Liveness(Generic[Truth]):
         if feed.case is None:
             return self.runs[feed.source]
         taken = self.taken(feed)
+        if feed.passed is not None:
+            return self.algebra.both(taken, self.passed[feed.source][feed.passed])
         return self.algebra.both(taken, self.values[feed.source]) if feed.carries else taken
 
     def taken(self, gate: Feed) -> Truth:
@@ -124,6 +133,8 @@ class Liveness(Generic[Truth]):
         self.runs[node.index] = algebra.settled(node.index, truth)
         if node.value is not None:
             self.values[node.index] = self.any_alive(node.value)
+        if node.passes:
+            self.passed[node.index] = tuple(self.alive(feed) for feed in node.passes)
 
 
 def spread(plan: LivePlan, algebra: Algebra[Truth]) -> Liveness[Truth]:

@@ -7,22 +7,16 @@ which are numbers given at birth. The one way from one graph to another is `merr
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from merrow_analysis.definitions.metadata import parse_metadata
 from merrow_analysis.graph.language import Language, NumberedFacts, Settings
 from merrow_analysis.graph.placement import Placement
 from merrow_analysis.graph.records import Chart, EdgeRecord, MentionRecord, NodeRecord
-from merrow_analysis.graph.resolve import Resolution
+from merrow_analysis.graph.resolve import WRITTEN, Reading, Resolution, Role
 from merrow_analysis.graph.shape import Shape
 
-PROBLEM_ID = "PROBLEM"
-ENTRY_POINT_ID = "ENTRY_POINT"
-RETURN_ID = "RETURN"
-
-INTERFACE_SPELLINGS = frozenset({"Interface", "interface", "INTERFACE"})
 _NO_EDGES: tuple[EdgeRecord, ...] = ()
 
 
@@ -49,6 +43,8 @@ class Graph:
     ``facts`` what placing its edges needs of that, ``placements`` where its incoming edges go and what it gives.
     ``hides`` says that some edges carry nothing (``~~~``); they have no part in anything here. ``touched`` are the
     nodes at which something differs from the graph that this one was inferred from, None where that may be all.
+    ``drawn`` is the chart as it is written, and ``reading`` how it is read; ``chart`` has an implied PROBLEM and RETURN as well.
+    ``ends`` are the inputs and outputs of a drawing.
     """
 
     chart: Chart
@@ -63,6 +59,9 @@ class Graph:
     marks: Marks
     hides: bool = False
     touched: frozenset[int] | None = None
+    reading: Reading = WRITTEN
+    drawn: Chart = field(default_factory=Chart)
+    ends: Mapping[str, Role] = field(default_factory=dict)
 
     def into(self, name: str) -> Sequence[EdgeRecord]:
         """The edges into a node that carry something."""
@@ -73,17 +72,6 @@ class Graph:
         """The edges out of a node that carry something."""
         row = self.chart.outgoing.get(name, _NO_EDGES)
         return [edge for edge in row if not edge.carries_nothing] if self.hides else row
-
-
-def is_interface(record: NodeRecord) -> bool:
-    """Whether a class or the metadata of a node says Interface."""
-    if any(use.name.text in INTERFACE_SPELLINGS for use in record.classes):
-        return True
-    for metadata, _ in record.metadata:
-        op = parse_metadata(metadata.body).values.get("op")
-        if isinstance(op, str) and op.strip() in INTERFACE_SPELLINGS:
-            return True
-    return False
 
 
 def conflicting(record: NodeRecord) -> tuple[MentionRecord, ...]:

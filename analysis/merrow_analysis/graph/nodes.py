@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from merrow_analysis.definitions.operators import (
+    ASKED_ABOUT,
     INTERFACE_CLASS,
     OUTPUT_PORT,
     InputPort,
@@ -48,7 +49,13 @@ class TypedNode:
 
     @property
     def flow(self) -> FlowNode:
-        return self._graph.flow.nodes[self.id]
+        flow = self._graph.flow
+        return FlowNode(flow, self._graph.core.chart.nodes[self.id]) if self.implied else flow.nodes[self.id]
+
+    @property
+    def implied(self) -> bool:
+        """Whether nothing is written of it: PROBLEM or RETURN of a drawing (`merrow_analysis.graph.drawing`)."""
+        return self.id not in self._graph.flow.chart.nodes
 
     @property
     def conflicting(self) -> tuple[Mention, ...]:
@@ -94,6 +101,11 @@ class TypedNode:
         return self._case_of.get(edge)
 
     @property
+    def asks(self) -> bool:
+        """Whether it is a Decision that asks a model which way to take."""
+        return self.placement.decided_by == "model"
+
+    @property
     def kind(self) -> NodeKind:
         return self.resolution.kind
 
@@ -117,6 +129,8 @@ class TypedNode:
             return (OUTPUT_PORT if wanted is None else InputPort(OUTPUT_PORT.name, wanted),)
         if self.spec is None:
             return ()
+        if self.asks:
+            return (ASKED_ABOUT,)
         ports = dict(self.spec.ports)
         if self.kind == "decision":
             for edge in self.incoming:
@@ -149,6 +163,11 @@ class TypedEdge:
     @property
     def flow(self) -> FlowEdge:
         return self._graph.flow.edge(self.record)
+
+    @property
+    def implied(self) -> bool:
+        """Whether nothing is written of it: an edge from or to an implied PROBLEM or RETURN, or one into a drawing's step."""
+        return self.record not in self._graph.flow.chart.numbers
 
     @property
     def source(self) -> TypedNode:

@@ -16,12 +16,15 @@ AFTER = "after"
 class EdgeLabel(NamedTuple):
     """The parts of a label. None stands for what it doesn't say; ``case`` only out of a Decision, ``output`` only
     elsewhere.
+
+    ``words`` is the whole label where it names no port of a plain step, and only tells people something.
     """
 
     output: str | None = None
     port: str | None = None
     case: str | None = None
     after: bool = False
+    words: str | None = None
 
 
 UNLABELLED = EdgeLabel()

@@ -15,13 +15,19 @@ from merrow_analysis.graph.resolve import NodeKind
 
 
 class Signature(NamedTuple):
-    """What a node gives: outputs with their types (None: not known), default first; or, for a Decision, its value."""
+    """What a node gives: outputs with their types (None: not known), default first; or, for a Decision, its value.
+
+    ``passes`` are the types of the values that an asking Decision passes on, each as it arrived; None for all other nodes.
+    ``plain`` says that no operator is written at the node.
+    """
 
     outputs: tuple[tuple[str, Type | None], ...] = ()
     decision: bool = False
     has_value: bool = False
     value: Type | None = None
     known: bool = True
+    passes: tuple[Type | None, ...] | None = None
+    plain: bool = False
 
 
 UNKNOWN = Signature(known=False)
@@ -29,7 +35,10 @@ UNKNOWN = Signature(known=False)
 
 
 class Facts(NamedTuple):
-    """What `place` needs to know of a node itself. ``wanted`` is the type of an output node's port."""
+    """What `place` needs to know of a node itself. ``wanted`` is the type of an output node's port.
+
+    ``plain`` and ``asks`` are those of `Resolution`, ``ways`` the labels of the ways out of a plain diamond.
+    """
 
     kind: NodeKind
     spec: OperatorSpec | None = None
@@ -39,18 +48,25 @@ class Facts(NamedTuple):
     literals: frozenset[str] = frozenset()
     expression: str | None = None
     default_type: Type = TEXT
+    plain: bool = False
+    asks: bool = False
+    ways: tuple[str | None, ...] = ()
 
 
 class PortFeed(NamedTuple):
-    """One value on an edge: from an output (None for a Decision's value) into a port; the type is None if not known."""
+    """One value on an edge: from an output (None for a Decision's value) into a port; the type is None if not known.
+
+    ``passed`` is the number of the value, among those that arrived, where an asking Decision passes it on.
+    """
 
     output: str | None
     port: str
     type: Type | None
+    passed: int | None = None
 
 
 class PlacedEdge(NamedTuple):
-    """What an edge brings: nothing at all (order only), one value, or two into a Decision."""
+    """What an edge brings: nothing at all (order only), one value, two into a Decision, or what an asking one passes on."""
 
     feeds: tuple[PortFeed, ...]
     inferred: bool

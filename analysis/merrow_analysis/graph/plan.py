@@ -6,8 +6,8 @@ on which can be live together with a case (`LiveNode.others`).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 from typing import Protocol
 
@@ -15,7 +15,7 @@ from merrow_analysis.graph.conditions import ALWAYS, LARGEST, NEVER, Condition, 
 from merrow_analysis.graph.decisions import Cases
 from merrow_analysis.graph.liveness import AllCases, Feed, Liveness, LiveNode
 from merrow_analysis.graph.model import Graph
-from merrow_analysis.graph.placement import Placement
+from merrow_analysis.graph.placement import Placement, PortFeed
 from merrow_analysis.graph.resolve import NodeKind
 from merrow_analysis.graph.shape import Shape
 
@@ -32,6 +32,8 @@ class PlanNode(Protocol):
     @property
     def cases(self) -> Cases | None: ...
     @property
+    def asks(self) -> bool: ...
+    @property
     def incoming(self) -> Sequence[PlanEdge]: ...
     def sources(self, port: str) -> Sequence[PlanEdge]: ...
 
@@ -43,6 +45,8 @@ class PlanEdge(Protocol):
     def source(self) -> PlanNode: ...
     @property
     def case(self) -> int | None: ...
+    @property
+    def feeds(self) -> Sequence[PortFeed]: ...
 
 
 class PlanGraph(Protocol):
@@ -99,7 +103,13 @@ class Combinations:
 
     def brings(self, edge: PlanEdge, port: str) -> Condition:
         """When an edge brings a value to a port of its target. Raises `TooManyCombinationsError`."""
-        return ALWAYS if self.live is None else self.live.alive(feed_of(edge, port))
+        return ALWAYS if self.live is None else self.live.any_alive(feeds_of(edge, port))
+
+    def brings_each(self, edge: PlanEdge, port: str) -> list[tuple[int | None, Condition]]:
+        """When an edge brings each of its values to a port, by `Feed.passed`. Raises `TooManyCombinationsError`."""
+        if self.live is None:
+            return [(None, ALWAYS)]
+        return [(feed.passed, self.live.alive(feed)) for feed in feeds_of(edge, port)]
 
     def together(self, first: Condition, second: Condition) -> bool:
         """Whether both can hold at once. Raises `TooManyCombinationsError`."""
@@ -111,16 +121,37 @@ class Combinations:
         return max(first, second) if self.cases is None else self.cases.either(first, second)
 
 
-def feed_of(edge: PlanEdge, port: str | None) -> Feed:
-    """What an edge brings to a port; to none, it brings order alone."""
-    if edge.source.kind != "decision":
-        return Feed(edge.source.index)
+def order_of(edge: PlanEdge) -> Feed:
+    """The order that an edge brings, whatever else it does."""
+    return Feed(edge.source.index, edge.case if edge.source.kind == "decision" else None)
+
+
+def feeds_of(edge: PlanEdge, port: str) -> tuple[Feed, ...]:
+    """What an edge brings to a port: one value, or several that an asking Decision passes on."""
+    source = edge.source
+    if source.kind != "decision":
+        return (Feed(source.index),)
+    if source.placement.signature.passes is not None:
+        return tuple(feed_of(edge, feed) for feed in edge.feeds if feed.port == port)
     # A port that a Decision without a value should feed has an error of its own, and counts as fed.
-    return Feed(edge.source.index, edge.case, carries=port is not None and edge.source.placement.signature.has_value)
+    return (Feed(source.index, edge.case, carries=source.placement.signature.has_value),)
+
+
+def feed_of(edge: PlanEdge, feed: PortFeed) -> Feed:
+    """One value on an edge."""
+    source = edge.source
+    if source.kind != "decision":
+        return Feed(source.index)
+    return Feed(source.index, edge.case, source.placement.signature.has_value, feed.passed)
+
+
+def passes(node: PlanNode) -> Iterator[tuple[PlanEdge, PortFeed]]:
+    """What arrives at an asking Decision, in the order in which it passes it on."""
+    return ((edge, feed) for edge in node.incoming for feed in edge.feeds)
 
 
 def _feeds(node: PlanNode, port: str) -> tuple[Feed, ...]:
-    return tuple(feed_of(edge, port) for edge in node.sources(port))
+    return tuple(feed for edge in node.sources(port) for feed in feeds_of(edge, port))
 
 
 def waiting_for(node: PlanNode, live: Liveness[Condition]) -> LiveNode:
@@ -133,15 +164,16 @@ def waiting_alone(node: PlanNode) -> LiveNode:
     """What ``node`` waits for, without the other branches of a merge."""
     if node.kind == "input":
         return LiveNode(node.index)
-    gates = tuple(feed_of(edge, None) for edge in node.incoming if edge.source.kind == "decision")
+    gates = tuple(order_of(edge) for edge in node.incoming if edge.source.kind == "decision")
     if node.kind == "unknown":
-        plain = tuple(feed_of(edge, None) for edge in node.incoming if edge.source.kind != "decision")
+        plain = tuple(order_of(edge) for edge in node.incoming if edge.source.kind != "decision")
         return LiveNode(node.index, (plain,) if plain and not gates else (), gates)
     # A port that nothing feeds has an error of its own, or a parameter's value.
     required = tuple(feeds for port in node.placement.required if (feeds := _feeds(node, port)))
     if node.cases is None:
         return LiveNode(node.index, required, gates)
-    return LiveNode(node.index, required, gates, value=_feeds(node, "value"), cases=len(node.cases.keys))
+    passed = tuple(feed_of(edge, feed) for edge, feed in passes(node)) if node.asks else ()
+    return LiveNode(node.index, required, gates, value=_feeds(node, "value"), cases=len(node.cases.keys), passes=passed)
 
 
 def combinations(graph: PlanGraph, largest: int = LARGEST) -> Combinations:
@@ -187,11 +219,12 @@ def combinations_after(graph: PlanGraph, earlier: Combinations, touched: Collect
     if earlier.crowded:
         return None
     records = graph.core.records
-    known, waiting = Liveness(cases, live.runs.copy(), live.values.copy()), earlier.waiting.copy()
+    known = Liveness(cases, live.runs.copy(), live.values.copy(), live.passed.copy())
+    waiting = earlier.waiting.copy()
     stale: set[int] = set()
     for index in touched:
         if records[index] is None:
-            for memory in (known.runs, known.values, waiting):
+            for memory in (known.runs, known.values, known.passed, waiting):
                 memory.pop(index, None)
         else:
             stale.add(index)
@@ -207,13 +240,13 @@ def combinations_after(graph: PlanGraph, earlier: Combinations, touched: Collect
             continue
         last_place, index = place, shape.order[place]
         settled.append(index)
-        told = known.runs.get(index), known.values.pop(index, None)
+        told = known.runs.get(index), known.values.pop(index, None), known.passed.pop(index, None)
         try:
             waiting[index] = waiting_for(graph.node(index), known)
             known.settle(waiting[index])
         except TooManyCombinationsError:
             return None
-        if (known.runs[index], known.values.get(index)) != told:
+        if (known.runs[index], known.values.get(index), known.passed.get(index)) != told:
             for target in shape.following[index]:
                 heappush(queue, places[target])
     marked = graph.core.marks.decisions
@@ -238,7 +271,7 @@ def _with_others(node: PlanNode, waiting: LiveNode, live: Liveness[Condition]) -
         feed
         for edge in node.incoming
         if edge.source.kind != "decision" and edge.source.index in live.runs
-        for feed in (feed_of(edge, None),)
+        for feed in (order_of(edge),)
         if live.algebra.both(live.alive(feed), taken) == NEVER
     )
-    return LiveNode(waiting.index, waiting.required, waiting.gates, others, waiting.value, waiting.cases)
+    return replace(waiting, others=others)

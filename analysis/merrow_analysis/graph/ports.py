@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from merrow_analysis.definitions.operators import OUTPUT_PORT, InputPort
+from merrow_analysis.definitions.operators import ASKED_ABOUT, OUTPUT_PORT, InputPort
 from merrow_analysis.definitions.types import (
     ANY,
     BOOL,
@@ -21,8 +21,8 @@ from merrow_analysis.definitions.types import (
     item_of,
     list_of,
 )
-from merrow_analysis.graph.decisions import DecidedBy, read_expression
-from merrow_analysis.graph.notation import read_label
+from merrow_analysis.graph.decisions import ELSE, DecidedBy, read_expression
+from merrow_analysis.graph.notation import EdgeLabel, read_label
 from merrow_analysis.graph.placement import UNKNOWN, Facts, Finding, PlacedEdge, Placement, PortFeed, Signature
 from merrow_analysis.suggest import Guesses
 
@@ -62,7 +62,6 @@ class _Placer:
         self.types = types
         self.spec = facts.spec
         self.sources = [signature for _, signature in incoming]
-        self.labels = [read_label(text, from_decision=signature.decision) for text, signature in incoming]
         self.feeds: list[list[PortFeed]] = [[] for _ in incoming]
         self.inferred = [True] * len(incoming)
         self.by_plain: dict[str, int] = {}
@@ -78,6 +77,10 @@ class _Placer:
             self.ports = dict(facts.spec.ports)
             self.bulk = facts.spec.bulk
         self.is_decision = facts.kind == "decision"
+        self.asks = self.is_decision and facts.asks and not self._is_decided(incoming)
+        if self.asks:
+            self.ports, self.bulk = {ASKED_ABOUT.name: ASKED_ABOUT}, ASKED_ABOUT.name
+        self.labels = [self._label(text, signature) for text, signature in incoming]
 
     def placement(self) -> Placement:
         edges = range(len(self.sources))
@@ -117,6 +120,58 @@ class _Placer:
             frozenset((*self.by_plain, *self.by_case)),
         )
 
+    # What labels say, and what asks a model
+
+    def _label(self, text: str | None, source: Signature) -> EdgeLabel:
+        """The parts of a label. At plain steps one that names no port is words for people, or all of it is the case."""
+        label = read_label(text, from_decision=source.decision)
+        if label.port is None and (label.output is None or source.decision):
+            return label
+        if label.port is not None and self._has_port(label.port):
+            return label
+        if source.decision:
+            whole = source.passes is not None or self.facts.plain
+            return EdgeLabel(case=text.strip()) if whole and text is not None else label
+        if label.port is None and label.output is not None:
+            known = any(name == label.output for name, _ in source.outputs)
+            return label if known or not source.plain else EdgeLabel(words=text)
+        words = self.facts.plain or (self.facts.kind == "output" and source.plain)
+        return EdgeLabel(words=text) if words else label
+
+    def _has_port(self, name: str) -> bool:
+        if self.facts.plain and self.is_decision and name in self.facts.spec.ports:  # type: ignore[union-attr]
+            return True
+        return name in self.ports or any(name in port.variants for port in self.ports.values())
+
+    def _is_decided(self, incoming: tuple[tuple[str | None, Signature], ...]) -> bool:
+        """Whether something decides without a model: an expression, a Bool that arrives, or at a plain diamond an enumeration
+        whose words are its ways out.
+        """
+        if self.facts.expression is not None:
+            return True
+        given: list[Type | None] = []
+        for text, source in incoming:
+            if source.decision:
+                given += [source.value] if source.passes is None else source.passes
+                continue
+            label = read_label(text, from_decision=False)
+            outputs = dict(source.outputs)
+            if label.output in outputs:
+                given.append(outputs[label.output])
+                continue
+            bools = [type_ for type_ in outputs.values() if type_ is not None and self.types.fits(type_, BOOL)]
+            given += bools[:1] if len(bools) == 1 else list(outputs.values())[:1]
+        if any(type_ is not None and self.types.fits(type_, BOOL) for type_ in given):
+            return True
+        if not self.facts.plain or None in given:
+            return False
+        words = self.types.words_of(self.types.common(type_ for type_ in given if type_ is not None)) if given else None
+        if words is None:
+            return False
+        ways = {ELSE if way is None else way.partition(":")[0].strip().casefold() for way in self.facts.ways}
+        wanted = {word.casefold() for word in words}
+        return ways <= wanted | {ELSE} and (ELSE in ways or wanted <= ways)
+
     # Edges, one by one
 
     def _labelled(self, edge: int) -> None:
@@ -141,13 +196,16 @@ class _Placer:
         elif source.decision and not source.has_value and source.known:
             self.findings.append(Finding("no-value", edge, port.name))
             self._feed(edge, None, port, None)
+        elif source.passes is not None:
+            for number, passed in enumerate(source.passes):
+                self._feed(edge, None, port, passed, number)
         else:
             self._feed(edge, output[0] if output else None, port, output[1] if output else None)
 
     def _unlabelled(self, edge: int) -> None:
         output = self._output(edge)
         name, given = output if output is not None else (None, None)
-        if self.is_decision:
+        if self.is_decision and not self.asks:
             self._into_decision(edge, name, given)
             return
         if self.bulk is not None:
@@ -212,21 +270,38 @@ class _Placer:
         source = self.sources[edge]
         if self.labels[edge].after or not source.has_value:
             return
+        if source.passes is None:
+            self._case_value(edge, source.value)
+            return
+        for number, passed in enumerate(source.passes):
+            self._case_value(edge, passed, number)
+
+    def _case_value(self, edge: int, value: Type | None, passed: int | None = None) -> None:
+        """Where one value of a case edge goes; ``passed`` is its number where an asking Decision passes it on."""
+        if passed is not None and self.is_decision and not self.asks:
+            decides = (value is not None and self.types.fits(value, BOOL)) or not self._is_fed(self.ports["when"])
+            self._feed(edge, None, self.ports["when" if decides else "value"], value, passed)
+            return
         if self.bulk is not None:
             open_ports = [self.ports[self.bulk]]
             problem = self.ports.get("problem")
-            if problem and self.bulk != "problem" and source.value and self.types.fits(source.value, PROBLEM):
+            if problem and self.bulk != "problem" and value and self.types.fits(value, PROBLEM):
                 open_ports = [problem]
         else:
             open_ports = [port for port in self.ports.values() if port.many or port.name not in self.by_plain]
-        fitting = [port for port in open_ports if source.value is None or self._steps(source.value, port) is not None]
+        fitting = [port for port in open_ports if value is None or self._steps(value, port) is not None]
         choice = [port for port in fitting if port.required] or fitting
         if len(choice) == 1:
-            self._feed(edge, None, choice[0], source.value)
+            self._feed(edge, None, choice[0], value, passed)
 
     # What a node gives
 
     def _signature(self) -> Signature:
+        if self.asks:
+            passes = tuple(feed.type for feeds in self.feeds for feed in feeds)
+            known = [type_ for type_ in passes if type_ is not None]
+            value = self.types.common(known) if known and len(known) == len(passes) else None
+            return Signature((), True, bool(passes), value, passes=passes)
         if self.is_decision:
             values = [feed.type for feeds in self.feeds for feed in feeds if feed.port == "value"]
             known = [type_ for type_ in values if type_ is not None]
@@ -243,7 +318,7 @@ class _Placer:
             elif number == 0 and self.facts.declared is not None:
                 type_ = self.facts.declared
             outputs.append((port.name, list_of(type_) if self.facts.samples and type_ is not None else type_))
-        return Signature(tuple(outputs))
+        return Signature(tuple(outputs), plain=self.facts.plain)
 
     def _variables(self) -> dict[Type, Type | None]:
         """What each type variable of the operator stands for at this node."""
@@ -273,6 +348,8 @@ class _Placer:
         return self.types.common(known) if known and len(known) == len(types) else None
 
     def _decided_by(self, when: Type | None) -> DecidedBy:
+        if self.asks:
+            return "model"
         if self.facts.expression is not None:
             return "truth"
         if when is None:
@@ -342,9 +419,11 @@ class _Placer:
         )
         return None
 
-    def _feed(self, edge: int, output: str | None, port: InputPort, given: Type | None) -> bool:
+    def _feed(
+        self, edge: int, output: str | None, port: InputPort, given: Type | None, passed: int | None = None
+    ) -> bool:
         """Let an edge feed a port; False, with a finding, where the type doesn't fit."""
-        self.feeds[edge].append(PortFeed(output or None, port.name, given))
+        self.feeds[edge].append(PortFeed(output or None, port.name, given, passed))
         counts = self.by_case if self.sources[edge].decision else self.by_plain
         counts[port.name] = counts.get(port.name, 0) + 1
         if given is not None and self._steps(given, port) is None:

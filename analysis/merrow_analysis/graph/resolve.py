@@ -1,16 +1,19 @@
 """Which operator a node has: by its ``op`` metadata, its class, and the first line of its label.
 
-The answer is a pure function of what is written at the node, so that it can be remembered by value (`NodeText`).
+The answer is a pure function of what is written at the node, so that it can be remembered by value (`NodeText`). A node that
+names no operator is a plain step: a Custom whose prompt is its label, or a Decision where it is a diamond with labelled ways out.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from merrow_analysis.definitions.metadata import parse_metadata
 from merrow_analysis.definitions.operators import INTERFACE_CLASS, OperatorSpec, OperatorTable
 from merrow_analysis.definitions.parameters import LabelParts, parse_label
+from merrow_analysis.definitions.step_text import step_text, step_title
 from merrow_analysis.definitions.types import Type, TypeExpressionError, TypeTable
 
 Role = Literal["input", "output", "through"]
@@ -20,14 +23,29 @@ NodeKind = Literal["input", "output", "operator", "decision", "unknown"]
 Place = Literal["op", "class", "label"]
 
 
+class Reading(NamedTuple):
+    """How a flowchart is read. ``names``: a bare operator's name in a box names that operator; ``drawn``: its shapes and words
+    say what goes in and what comes out.
+    """
+
+    names: bool = True
+    drawn: bool = False
+
+
+WRITTEN = Reading()
+"""A workflow in the notation of the language."""
+
+
 class NodeText(NamedTuple):
-    """What is written at a node, as far as it says which operator it has."""
+    """What is written at a node, as far as it says which operator it has; ``ways`` are the labels on a diamond's ways out."""
 
     role: Role | None
     label: str | None
     is_diamond: bool
     classes: tuple[str, ...]
     metadata: tuple[str, ...]
+    reading: Reading = WRITTEN
+    ways: tuple[str | None, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +91,8 @@ class Resolution:
     ``declared`` is the type that ``returns:`` (or ``type:``, at an Interface node) says; ``samples`` that outputs
     are lists.
     ``literals`` are the ports that parameters feed; ``expression`` is a Decision's ``if:``.
+    ``plain`` is the text of a node at which no operator is written, None for all others; ``ways`` are the labels on the ways
+    out of such a Decision. ``ask`` is what a Decision asks a model where nothing else decides.
     """
 
     kind: NodeKind
@@ -85,24 +105,47 @@ class Resolution:
     literals: frozenset[str] = frozenset()
     expression: str | None = None
     label_parts: LabelParts | None = None
+    plain: str | None = None
+    ways: tuple[str | None, ...] = ()
+    ask: str | None = None
+
+    @property
+    def label_is_text(self) -> bool:
+        """Whether its label names neither an operator nor parameters."""
+        return self.kind in ("input", "output", "decision") or self.plain is not None
+
+    @property
+    def title(self) -> str | None:
+        """What people call a plain step."""
+        return None if self.plain is None else step_title(self.plain)
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The operator that a node's words choose, the places that name it, and what is wrong with them."""
+    """The operator that a node's words choose, the places that name it, and what is wrong with them. ``plain`` says that no
+    words name one, and the node is a plain step.
+    """
 
     spec: OperatorSpec | None
     claims: tuple[Claim, ...]
     problems: tuple[NodeProblem, ...]
+    plain: bool = False
 
 
 class Words(NamedTuple):
-    """The words at a node that may name an operator: few nodes have ones of their own."""
+    """The words at a node that may name an operator: few nodes have ones of their own.
+
+    ``text`` is what its label says to people, ``parameters`` that it has some; ``branches`` that it is a diamond with labelled
+    ways out, ``names`` that a bare name counts (`Reading`).
+    """
 
     label: str
-    is_diamond: bool
+    text: str
+    parameters: bool
+    branches: bool
     classes: tuple[str, ...]
     op: tuple[str, int] | None
+    names: bool
 
 
 def resolve(
@@ -120,12 +163,26 @@ def resolve(
     if text.role is not None:
         return _interface(text, op, metadata, table, types)
     parts = parse_label(text.label) if text.label is not None else None
-    words = Words(parts.operator_word.strip() if parts is not None else "", text.is_diamond, text.classes, op)
+    word = parts.operator_word.strip() if parts is not None else ""
+    # The text is looked at where nothing else says what the node is.
+    speaks = op is None and not any(name[-2:].casefold() == "op" for name in text.classes)
+    speaks = speaks and not (text.reading.names and table.named(word) is not None)
+    words = Words(
+        word,
+        step_text(text.label) if speaks and text.label is not None else "",
+        parts is not None and bool(parts.parameters),
+        text.is_diamond and any(way is not None for way in text.ways),
+        text.classes,
+        op,
+        text.reading.names,
+    )
     choice = choices.get(words) if choices is not None else None
     if choice is None:
         choice = _choose(words, table)
         if choices is not None:
             choices[words] = choice
+    if choice.plain:
+        return _with_parameters(choice, metadata, None, types, words.text, text.ways)
     if parts is None or not parts.parameters or (choice.spec is not None and choice.spec.is_decision):
         parameters = metadata
     else:
@@ -134,18 +191,20 @@ def resolve(
     return _with_parameters(choice, parameters, parts, types)
 
 
-def _written_claims(words: Words, table: OperatorTable) -> tuple[list[Claim], bool]:
+def _written_claims(
+    classes: tuple[str, ...], op: tuple[str, int] | None, table: OperatorTable
+) -> tuple[list[Claim], bool]:
     """Claims by metadata and classes, in the order in which they count, and whether something says Interface."""
     claims: list[Claim] = []
     is_interface = False
-    if words.op is not None:
-        word, index = words.op
+    if op is not None:
+        word, index = op
         found = table.by_op(word)
         if word.casefold() == INTERFACE_CLASS.casefold():
             is_interface = True
         else:
             claims.append(Claim("op", word, index, found.spec if found else None, found is not None and found.variant))
-    for index, word in enumerate(words.classes):
+    for index, word in enumerate(classes):
         if word.casefold() == INTERFACE_CLASS.casefold():
             is_interface = True
             continue
@@ -164,13 +223,13 @@ def _interface(
     table: OperatorTable,
     types: TypeTable,
 ) -> Resolution:
-    claims, is_interface = _written_claims(Words("", False, text.classes, op), table)
+    claims, is_interface = _written_claims(text.classes, op, table)
     problems: list[NodeProblem] = []
     if claims:
         problems.append(NodeProblem("wrong-class", tuple(claims)))
     elif text.role == "through":
         problems.append(NodeProblem("wrong-class"))
-    elif not is_interface:
+    elif not (is_interface or text.reading.drawn):
         problems.append(NodeProblem("no-class"))
     declared = _read_type("type", metadata, types, problems)
     kind: NodeKind = "unknown" if text.role == "through" or text.role is None else text.role
@@ -178,12 +237,13 @@ def _interface(
 
 
 def _choose(words: Words, table: OperatorTable) -> Choice:
-    claims, _ = _written_claims(words, table)
+    claims, _ = _written_claims(words.classes, words.op, table)
     word = words.label
     known = [claim for claim in claims if claim.spec is not None]
     unknown = [claim for claim in claims if claim.spec is None]
     says_decision = any(claim.spec is not None and claim.spec.is_decision for claim in known)
-    label = None if says_decision or not word else _label_claim(word, claims, table)
+    speaks = bool(word) and not says_decision and (bool(claims) or words.names or words.parameters)
+    label = _label_claim(word, claims, table) if speaks else None
     said = known if label is None else [*known, label]
     problems = [NodeProblem("variant", (claim,)) for claim in said if claim.variant]
     if unknown:
@@ -195,11 +255,38 @@ def _choose(words: Words, table: OperatorTable) -> Choice:
         return Choice(None, tuple(said), tuple(problems))
     if said:
         return Choice(said[0].spec, tuple(said), tuple(problems))
-    if not word:
+    return _plain(words, table)
+
+
+_LONE_WORD = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_CAMEL_CASE = re.compile(r"[a-z0-9][A-Z]")
+_SHORTEST_LONE = 5
+
+
+def _plain(words: Words, table: OperatorTable) -> Choice:
+    """A node whose words name no operator: a plain step, unless its label is empty, or an operator's name misspelled."""
+    if words.branches and words.text:
+        return Choice(table.named("Decision"), (), (), plain=True)
+    claim = Claim("label", words.label, 0, None)
+    if _LONE_WORD.fullmatch(words.label):
+        near = _meant(words, table)
+        if near is not None or (words.parameters and words.names):
+            return Choice(None, (claim,), (NodeProblem("unknown", (claim,), near),))
+    if not words.text:
         return Choice(None, (), (NodeProblem("none"),))
-    claim = Claim("label", word, 0, None)
-    decision = table.named("Decision") if words.is_diamond else None
-    return Choice(None, (claim,), (NodeProblem("unknown", (claim,), table.nearest(word) or decision),))
+    return Choice(table.named("Custom"), (), (), plain=True)
+
+
+def _meant(words: Words, table: OperatorTable) -> OperatorSpec | None:
+    """The operator that a lone word probably means; most words near an operator's name mean what they say."""
+    word = words.label
+    near = table.nearest(word)
+    if near is None or words.parameters:
+        return near
+    if not words.names or words.text != word:
+        return None
+    alike = word[:1].casefold() == near.name[:1].casefold() and _one_slip(word.casefold(), near.name.casefold())
+    return near if _CAMEL_CASE.search(word) or (len(word) >= _SHORTEST_LONE and alike) else None
 
 
 def _label_claim(word: str, others: list[Claim], table: OperatorTable) -> Claim | None:
@@ -233,7 +320,12 @@ def _one_slip(first: str, second: str) -> bool:
 
 
 def _with_parameters(
-    choice: Choice, parameters: dict[str, Parameter], parts: LabelParts | None, types: TypeTable
+    choice: Choice,
+    parameters: dict[str, Parameter],
+    parts: LabelParts | None,
+    types: TypeTable,
+    plain: str | None = None,
+    ways: tuple[str | None, ...] = (),
 ) -> Resolution:
     spec, claims, problems = choice.spec, choice.claims, choice.problems
     if spec is None:
@@ -241,7 +333,20 @@ def _with_parameters(
     if spec.is_decision:
         condition = parameters.get("if")
         expression = str(condition.value) if condition is not None and condition.value is not None else None
-        return Resolution("decision", spec, claims, problems, parameters, expression=expression, label_parts=parts)
+        asked = parameters.get("ask")
+        ask = asked.value.strip() if asked is not None and isinstance(asked.value, str) else ""
+        return Resolution(
+            "decision",
+            spec,
+            claims,
+            problems,
+            parameters,
+            expression=expression,
+            label_parts=parts,
+            plain=plain,
+            ways=ways,
+            ask=ask or plain,
+        )
     declared = None
     if "returns" in parameters:
         found: list[NodeProblem] = []
@@ -258,6 +363,7 @@ def _with_parameters(
         samples is not None and samples.value is not None,
         frozenset(spec.literals & parameters.keys()) if spec.literals else _NO_LITERALS,
         label_parts=parts,
+        plain=plain,
     )
 
 

@@ -8,16 +8,19 @@ from merrow_analysis.graph.plan import Combinations
 
 
 def fed_at_once(node: TypedNode, port: str, combinations: Combinations) -> tuple[TypedEdge, TypedEdge] | None:
-    """The first two edges that can feed a port at once; None where no two do. Raises `TooManyCombinationsError`."""
+    """The first two edges that can feed a port at once, or an edge and itself where it brings two values; None where none do.
+
+    Raises `TooManyCombinationsError`.
+    """
     before: list[TypedEdge] = []
     so_far: Condition = NEVER
     for edge in node.sources(port):
-        brings = combinations.brings(edge, port)
-        if before and combinations.together(so_far, brings):
-            other = next(one for one in before if combinations.together(combinations.brings(one, port), brings))
-            return other, edge
-        before.append(edge)
-        so_far = combinations.either(so_far, brings)
+        for _, brings in combinations.brings_each(edge, port):
+            if before and combinations.together(so_far, brings):
+                other = next(one for one in before if combinations.together(combinations.brings(one, port), brings))
+                return other, edge
+            before.append(edge)
+            so_far = combinations.either(so_far, brings)
     return None
 
 
@@ -27,23 +30,24 @@ def voices_alone(node: TypedNode, port: str, combinations: Combinations) -> list
     """
     if any(finding.kind in ("unknown-port", "ambiguous") for finding in node.placement.findings):
         return None
-    conditions: dict[TypedNode, Condition] = {}
-    first: TypedNode | None = None
+    conditions: dict[tuple[TypedNode, int | None], Condition] = {}
+    first: tuple[TypedNode, int | None] | None = None
     for edge in node.sources(port):
         type_ = next(feed.type for feed in edge.feeds if feed.port == port)
         if type_ is not None and type_.startswith("list["):
             return None
         if type_ is None and "samples" in edge.source.resolution.parameters:
             return None
-        brings = combinations.brings(edge, port)
-        first = first or edge.source
-        if edge.source is not first and combinations.together(conditions[first], brings):
-            # The commonest case: there is no need to look at all the others.
-            return None
-        conditions[edge.source] = combinations.either(conditions.get(edge.source, NEVER), brings)
+        for passed, brings in combinations.brings_each(edge, port):
+            voice = (edge.source, passed)
+            first = first or voice
+            if voice != first and combinations.together(conditions[first], brings):
+                # The commonest case: there is no need to look at all the others.
+                return None
+            conditions[voice] = combinations.either(conditions.get(voice, NEVER), brings)
     so_far: Condition = NEVER
     for condition in conditions.values():
         if combinations.together(so_far, condition):
             return None
         so_far = combinations.either(so_far, condition)
-    return list(conditions)
+    return [source for source, _ in conditions]

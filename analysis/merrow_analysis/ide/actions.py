@@ -14,6 +14,7 @@ EXTRACT_PROMPT = "refactor.extract.prompt"
 INLINE_PROMPT = "refactor.inline.prompt"
 MOVE_PARAMETERS = "refactor.move.parameters"
 SPELLING = "refactor.rewrite.spelling"
+AS_WORKFLOW = "refactor.rewrite.workflow"
 
 Edits = tuple[TextEdit, ...]
 

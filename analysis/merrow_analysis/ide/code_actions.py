@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from merrow_analysis.check import Analysis
 from merrow_analysis.diagnostics import Applicability, Diagnostic
 from merrow_analysis.ide.actions import (
+    AS_WORKFLOW,
     EXTRACT_PROMPT,
     INLINE_PROMPT,
     MOVE_PARAMETERS,
@@ -23,6 +24,7 @@ from merrow_analysis.ide.actions import (
 from merrow_analysis.ide.refactor_parameters import to_label, to_metadata
 from merrow_analysis.ide.refactor_prompts import extract_prompt, inline_prompt
 from merrow_analysis.ide.refactor_spelling import rename_variants
+from merrow_analysis.ide.refactor_workflow import read_as_workflow
 from merrow_analysis.ide.suppress import ignore_here, ignore_in_file
 from merrow_analysis.text import Range
 
@@ -43,6 +45,7 @@ PROVIDERS: tuple[tuple[str, Provider], ...] = (
     (MOVE_PARAMETERS, to_metadata),
     (MOVE_PARAMETERS, to_label),
     (SPELLING, rename_variants),
+    (AS_WORKFLOW, read_as_workflow),
     (QUICK_FIX, ignore_here),
     (QUICK_FIX, ignore_in_file),
 )

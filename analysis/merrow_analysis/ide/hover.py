@@ -104,6 +104,8 @@ def _in_chain(analysis: Analysis, place: Spot, chain: Chain) -> Hover | None:
         in_label = label_offset(vertex, block, offset)
         if in_label is None or vertex.label is None or node is None or node.kind != "operator":
             return None
+        if node.resolution.plain is not None:
+            return Hover(node_text(analysis, node), block.range(vertex.label.span))
         for parameter in parse_label(vertex.label.text).parameters.values():
             if touches((parameter.key_span[0], parameter.value_span[1]), in_label):
                 text = describe.parameter(parameter.key, node)

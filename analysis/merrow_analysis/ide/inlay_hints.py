@@ -10,6 +10,7 @@ from merrow_analysis.edits.labels import write_label
 from merrow_analysis.graph.flow import Mention
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.ide.definition import Target, targets_of
+from merrow_analysis.ide.node_text import decided_by
 from merrow_analysis.places.names import Kind, Symbol, symbol
 from merrow_analysis.text import Position, Range, TextEdit
 
@@ -71,6 +72,8 @@ def _touches(line: int, count: int, place: Range) -> bool:
 def _ports(targets: _Targets, typed: TypedGraph, place: Range) -> Iterator[Hint]:
     arrows: dict[tuple[int, int], list[TypedEdge]] = {}
     for edge in typed.edges:
+        if edge.implied:
+            continue
         block = edge.flow.block
         if _touches(block.line, block.line_count, place) and _is_inferred(edge):
             arrows.setdefault((id(block), edge.flow.arrow.span[0]), []).append(edge)
@@ -82,6 +85,8 @@ def _ports(targets: _Targets, typed: TypedGraph, place: Range) -> Iterator[Hint]
 
 def _is_inferred(edge: TypedEdge) -> bool:
     """Whether the edge finds a port that its label does not say."""
+    if edge.target.resolution.plain is not None and (edge.target.kind == "operator" or edge.target.asks):
+        return False  # There is one port only, which readers of a drawing need not know of.
     return bool(edge.feeds) and edge.placed.label.port is None
 
 
@@ -125,12 +130,16 @@ def _label_edit(edges: list[TypedEdge]) -> tuple[TextEdit, ...]:
 
 def _operators(targets: _Targets, typed: TypedGraph, place: Range) -> Iterator[Hint]:
     for node in typed.nodes:
+        if node.implied:
+            continue
         mention = _declaration(node.flow.mentions)
         block = mention.block
         if not _touches(block.line, block.line_count, place):
             continue
         resolution = node.resolution
         spec = resolution.spec
+        if resolution.plain is not None or node.kind == "decision":
+            yield from _plain(node, mention, place)
         if spec is None or any(claim.place == "label" for claim in resolution.claims):
             continue
         claims = [claim for claim in resolution.claims if claim.spec is spec]
@@ -142,6 +151,21 @@ def _operators(targets: _Targets, typed: TypedGraph, place: Range) -> Iterator[H
             where = "its `op`" if claims[0].place == "op" else f"class {claims[0].word}"
             tooltip = f"{node.id} is a {spec.name} by {where}. {spec.note}".strip()
             yield Hint(position, (HintPart(": "), HintPart(spec.name, targets.of("operator", spec.name))), tooltip)
+
+
+def _plain(node: TypedNode, mention: Mention, place: Range) -> Iterator[Hint]:
+    """What a plain step does, and what decides at a Decision."""
+    position = mention.block.position(mention.vertex.span[1])
+    if not place.start <= position <= place.end:
+        return
+    if node.kind == "operator":
+        tooltip = f"{node.id} names no operator, so a model is asked the text of this box, with what its arrows bring."
+        yield Hint(position, (HintPart(" a model is asked this"),), tooltip)
+    elif node.asks:
+        tooltip = f"{node.id} asks a model which way to take; what arrives goes on that way."
+        yield Hint(position, (HintPart(" a model is asked which way"),), tooltip)
+    elif (what := decided_by(node)) is not None:
+        yield Hint(position, (HintPart(f" decided by {what}"),), f"{node.id} asks no model: {what} decides.")
 
 
 def _says(word: str, mention: Mention) -> bool:

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from merrow_analysis.check import Analysis
-from merrow_analysis.graph.model import ENTRY_POINT_ID, PROBLEM_ID, RETURN_ID
+from merrow_analysis.graph.drawing import ENTRY_POINT_ID, PROBLEM_ID, RETURN_ID
 from merrow_analysis.ide.lookup import occurrence_at
 from merrow_analysis.places.occurrences import occurrences_of
 from merrow_analysis.text import Position, Range

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from merrow_analysis.check import Analysis
 from merrow_analysis.definitions.prompts import Prompt
-from merrow_analysis.graph.instructions import prompt_of, role_of
+from merrow_analysis.graph.instructions import memory_of, prompt_of, role_of
 from merrow_analysis.graph.metrics import metrics
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_analysis.graph.ports import INPUT_OUTPUT
@@ -23,6 +23,10 @@ def node_text(analysis: Analysis, node: TypedNode) -> Markup:
     """A node: operator and signature, how it is known, parameters, prompt, promise, edges."""
     spec = node.spec
     what: Inline = (" is a ", Code(spec.name), ".") if spec is not None else (f": {_KINDS[node.kind]}.",)
+    if spec is not None and node.resolution.plain is not None:
+        what = (" names no operator and is read as a ", Code(spec.name), ".")
+    elif node.implied:
+        what = (f": {_KINDS[node.kind]}, which is not drawn.",)
     text = Markup().say(Code(node.id), *what)
     if spec is not None or node.kind in ("input", "output"):
         text.block(describe.signature_of(node))
@@ -32,7 +36,8 @@ def node_text(analysis: Analysis, node: TypedNode) -> Markup:
         text.say("Its declarations contradict each other, so its ports are not checked.")
     text.join(_known_by(node))
     text.join(_parameters(node))
-    text.join(_prompt(analysis, node))
+    text.join(_prompt(analysis, node) if node.kind != "decision" else Markup())
+    text.join(_asked(analysis, node))
     declared = node.resolution.declared
     if declared is not None and node.kind == "operator":
         text.say("Its author promises by ", Code("returns"), " that it answers with ", Code(declared), ".")
@@ -79,6 +84,53 @@ def _prompt(analysis: Analysis, node: TypedNode) -> Markup:
     if role is not None and node.kind == "operator":
         return Markup().say("There is no prompt ", Code(role[1]), "; it runs on a sentence made of these words.")
     return Markup()
+
+
+_REMEMBERS = {
+    "all": "the results of all steps before it",
+    "last": "the last results before it",
+    "tokens": "the latest results before it",
+    "summary": "a summary of the results before it",
+}
+
+
+def _asked(analysis: Analysis, node: TypedNode) -> Markup:
+    """What a plain step, or a Decision that asks, will do."""
+    if node.kind == "decision":
+        return _decided(analysis, node)
+    if node.resolution.plain is None:
+        return Markup()
+    remembered = _REMEMBERS.get(memory_of(node, analysis.settings).kind)
+    sees = "what its arrows bring" + ("" if remembered is None else f" and {remembered}")
+    return Markup().say(f"A model is asked: this prompt, with {sees}.")
+
+
+def _decided(analysis: Analysis, node: TypedNode) -> Markup:
+    text = Markup()
+    if node.asks:
+        labels = node.cases.labels if node.cases is not None else ()
+        text.say("A model is asked which way to take:").block(describe.shortened_prompt(node.resolution.ask or ""))
+        ways: list[str | Code] = []
+        for label in labels:
+            ways += [", " if ways else "", Code(label)]
+        remembered = _REMEMBERS.get(memory_of(node, analysis.settings).kind)
+        sees = "what its arrows bring" + ("" if remembered is None else f" and {remembered}")
+        text.say(f"It sees {sees}. Its answer is one of ", *ways, "; what arrived goes on that way.")
+    elif node.resolution.plain is not None:
+        text.say("It is decided by ", Code(decided_by(node) or "what arrives"), ".")
+    return text
+
+
+def decided_by(node: TypedNode) -> str | None:
+    """What decides at a Decision that asks no model, as ``REVIEW.result``; None where that isn't known."""
+    if node.resolution.expression is not None:
+        return f"if: {node.resolution.expression}"
+    for edge in node.incoming:
+        for feed in edge.feeds:
+            if feed.port == "when":
+                output = feed.output if feed.output and edge.source.kind == "operator" else None
+                return edge.source.id if output is None else f"{edge.source.id}.{output}"
+    return None
 
 
 def _edges(title: str, edges: list[TypedEdge]) -> Markup:

@@ -319,7 +319,7 @@ def _label(analysis: Analysis, block: Block, node: str, label: Label) -> Iterato
     known = None if analysis.typed is None else analysis.typed.by_id.get(node)
     if known is None or "(" not in label.text:
         return
-    if known.kind in ("input", "output", "decision"):
+    if known.resolution.label_is_text:
         return
     at = block.text.find(label.text, start, end)
     if at == -1:

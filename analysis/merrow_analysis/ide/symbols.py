@@ -101,6 +101,8 @@ def _meaning(analysis: Analysis, node: FlowNode) -> tuple[EntryKind, str]:
         return "node", label
     if resolution.kind in ("input", "output"):
         return "interface", resolution.kind
+    if resolution.title is not None:
+        return ("decision" if resolution.kind == "decision" else "node"), resolution.title
     name = resolution.spec.name if resolution.spec is not None else ""
     role = resolution.parameters.get("role")
     detail = f"{name} ({role.value})" if role is not None and isinstance(role.value, str) else name

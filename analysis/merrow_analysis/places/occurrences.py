@@ -154,7 +154,7 @@ class _Names:
                     yield from self._value(name.text, key, value, scalar_span(self.block.text, place))
 
     def _label(self, node: str, label: Label) -> Iterator[Occurrence]:
-        if self._kind(node) in ("input", "output", "decision"):
+        if self.typed is not None and self.typed.by_id[node].resolution.label_is_text:
             return
         start, end = label.span
         at = self.block.text.find(label.text, start, end)
@@ -168,10 +168,6 @@ class _Names:
                 first, last = parameter.value_span
                 place = scalar_span(self.block.text, (at + first, at + last))
                 yield from self._value(node, parameter.key, parameter.text, place)
-
-    def _kind(self, node: str) -> str:
-        typed = self.typed
-        return typed.by_id[node].kind if typed is not None else "unknown"
 
     def _value(self, node: str, key: str, value: str, place: Span) -> Iterator[Occurrence]:
         """The names in the value of a parameter, where the value stands there as it is."""

@@ -9,7 +9,7 @@ from merrow_analysis.diagnostics import Diagnostic, Severity, Tag
 from merrow_analysis.graph.conditions import TooManyCombinationsError
 from merrow_analysis.graph.liveness import LiveNode
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph
-from merrow_analysis.graph.plan import feed_of
+from merrow_analysis.graph.plan import order_of
 from merrow_analysis.graph.reach import reach
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.registry import Family, Flags, Scope
@@ -64,7 +64,7 @@ def _is_implied(graph: TypedGraph, edge: TypedEdge, waiting: LiveNode) -> bool:
     live = graph.combinations.live
     if live is None:
         return False
-    feed = feed_of(edge, None)
+    feed = order_of(edge)
     gates = list(waiting.gates)
     if feed in gates:
         gates.remove(feed)

@@ -55,6 +55,9 @@ def check_liveness(context: GraphContext) -> Iterator[Diagnostic]:
     graph = context.graph
     if any(case is None for node in graph.decisions if node.cases is not None for case in node.cases.of_edge):
         return
+    if any(graph.resolutions[index].plain is not None for cycle in graph.cycles for index in cycle):
+        # Of a drawing with an arrow back nothing more is to be said before it has a loop.
+        return
     combinations = graph.combinations
     undecided = combinations.undecided
     before = [
@@ -119,10 +122,12 @@ def _crowded(graph: TypedGraph, node: TypedNode, port: str, combinations: Combin
         both = combinations.cases.both(combinations.brings(other, port), combinations.brings(edge, port))
         when = _choices(graph, combinations, combinations.cases.holding(both) or {}, " when ")
     sources = f"{other.source.id} and {edge.source.id}" if other.source is not edge.source else "two edges"
-    message = (
-        f"Port `{port}` of {named(node)} takes one value, but {sources} feed it at once{when}; keep one, or "
-        "let the cases of a Decision keep them apart."
-    )
+    if other is edge:
+        sources = f"several values that {edge.source.id} passes on"
+    remedy = "keep one, or let the cases of a Decision keep them apart."
+    if node.kind == "output" and (edge.source.resolution.plain is not None or node.id in graph.core.ends):
+        remedy = "lead them into one box that joins them, or let the cases of a diamond keep them apart."
+    message = f"Port `{port}` of {named(node)} takes one value, but {sources} feed it at once{when}; {remedy}"
     related = [Related(other.flow.range, f"`{port}` is fed here already")]
     return report(PORT_FED_TWICE, edge.flow.range, message, related=related)
 
@@ -171,10 +176,23 @@ def _skipped(graph: TypedGraph, combinations: Combinations) -> Iterator[Diagnost
         yield report(NEVER_RUNS, node.flow.range, message)
     behind = reach(graph.shape.following, [node.index for node in first])
     told = [Cause(NEVER_RUNS.code, node.flow.range) for node in first]
-    for node in graph.outputs:
-        if not node.incoming or combinations.cases is None:
-            continue
-        choices = combinations.cases.failing(combinations.runs(node))
+    cases = combinations.cases
+    if cases is None:
+        return
+    outputs = [node for node in graph.outputs if node.incoming]
+    if graph.core.reading.drawn and len(outputs) > 1:
+        # A drawing ends at one end or another: together they must have a value whatever is chosen.
+        some = NEVER
+        for node in outputs:
+            some = cases.either(some, combinations.runs(node))
+        choices = cases.failing(some)
+        if choices is not None:
+            yield _left_empty(
+                graph, outputs[0], combinations, choices, [cause for cause in told if behind[outputs[0].index]]
+            )
+        return
+    for node in outputs:
+        choices = cases.failing(combinations.runs(node))
         if choices is not None:
             yield _left_empty(graph, node, combinations, choices, told if behind[node.index] else ())
 

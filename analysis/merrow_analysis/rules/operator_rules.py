@@ -37,7 +37,7 @@ WRONG_INTERFACE_CLASS = _FAMILY.rule(
 UNKNOWN_OPERATOR = _FAMILY.rule(
     "MW104",
     "unknown-operator",
-    "A node names an operator that doesn't exist, or none.",
+    "A node names an operator that doesn't exist, or says nothing at all.",
     Severity.ERROR,
     fix="sometimes",
     flags=Flags.NAMES_CAUSE,
@@ -237,23 +237,14 @@ def _unknown(
         return
     if problem.kind == "none":
         message = (
-            f"{node.id} has no operator: begin its label with one, or give it an operator's class. "
-            f"The operators are {names}."
+            f"{node.id} has no text: say what this step does, as in `{node.id}[Summarise the text]`, or name an "
+            f"operator by a class. The operators are {names}."
         )
         yield report(UNKNOWN_OPERATOR, node.flow.range, message)
         return
     claim = problem.claims[0]
     if claim.place == "class":
         collected.setdefault(claim.word, []).append((node, problem))
-        return
-    if (
-        claim.place == "label"
-        and problem.near is not None
-        and problem.near.is_decision
-        and node.flow.shape == "diamond"
-    ):
-        message = f"{node.id} looks like a Decision but doesn't say so; give it class {problem.near.class_name}."
-        yield report(UNKNOWN_OPERATOR, node.flow.range, message)
         return
     hint = f"did you mean {problem.near.name}?" if problem.near is not None else f"the operators are {names}."
     message = f"{node.id} names operator `{_shortened(claim.word)}`, which doesn't exist; {hint}"

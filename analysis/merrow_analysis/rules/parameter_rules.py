@@ -59,6 +59,8 @@ MALFORMED = _FAMILY.rule(
     "MW308", "malformed-parameters", "The parameters in a node's label can't be read.", Severity.WARNING
 )
 
+IDLE_WHERE_ASKED = frozenset({"role", "prompt", "samples", "returns", "format"})
+"""Parameters that change nothing at a Decision that asks a model."""
 _FRAGMENTS: Mapping[str, Fragment] = {**NODE_KEYS, **OPERATOR_KEYS}
 _REMEMBERED = 20_000
 _PLAIN = re.compile(r"[A-Za-z0-9_.-]+(?: [A-Za-z0-9_.-]+)*")
@@ -187,9 +189,10 @@ def _idle(resolution: Resolution) -> Iterator[_Finding]:
     """Parameters that change nothing."""
     spec = resolution.spec
     for key, parameter in resolution.parameters.items() if spec is not None and spec.idle else ():
-        if spec is None or key not in spec.idle:
+        if spec is None or key not in spec.idle or (resolution.ask is not None and key not in IDLE_WHERE_ASKED):
             continue
         why = "asks no model" if spec.is_decision else "says itself how the model is to answer"
+        why = why if resolution.ask is None else "asks what its `ask` or its text says, once"
         message = f"`{key}` changes nothing: {spec.name} {why}; remove it."
         written = None if resolution.label_parts is None else resolution.label_parts.parameters.get(key)
         if parameter.block is not None:

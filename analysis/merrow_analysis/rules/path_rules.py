@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from merrow_analysis.definitions.operators import InputPort
 from merrow_analysis.diagnostics import Cause, Diagnostic, Fix, Related, Severity
 from merrow_analysis.edits.renaming import rename_node
-from merrow_analysis.graph.model import PROBLEM_ID, RETURN_ID
+from merrow_analysis.graph.drawing import PROBLEM_ID, RETURN_ID
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.graph.reach import shortest_cycle
 from merrow_analysis.graph.records import EdgeRecord
@@ -180,6 +180,11 @@ def _cycles(graph: TypedGraph) -> Iterator[Diagnostic]:
             f" ({more} more nodes are tied into it)" if more > 1 else " (one more node is tied into it)" if more else ""
         )
         message = f"{path} is a circle{knot}: each waits for the other, so none can run. Remove one of these edges."
+        if any(graph.resolutions[index].plain is not None for index in circle):
+            message = (
+                f"{path} is a circle{knot}: an arrow back needs a loop, and without one each waits for the other, so "
+                "none can run. Remove one of these edges."
+            )
         last = max(edges, key=lambda edge: edge.flow.index)
         fixes: list[Fix] = []
         for edge in edges:

@@ -113,9 +113,12 @@ def _find_need(resolution: Resolution) -> _Need | None:
         role = _role(resolution, key)
         if role:
             own_text = _has_text(parameters.get("prompt")) or (spec is not None and spec.prompt is not None)
+            own_text = own_text or resolution.plain is not None
             wanted = resolution.kind == "operator" and not own_text
             return _Need(key, role, role.casefold(), wanted)
     if resolution.kind != "operator" or spec is None or own is None or spec.prompt is not None:
+        return None
+    if resolution.plain is not None:
         return None
     return None if {"prompt", "role", own} & parameters.keys() else _Need(None)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from merrow_analysis.graph.model import ENTRY_POINT_ID, PROBLEM_ID, RETURN_ID
+from merrow_analysis.graph.drawing import ENTRY_POINT_ID, PROBLEM_ID, RETURN_ID
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.suggest import closest
 
@@ -32,7 +32,10 @@ class Rims:
 
 def find_rims(graph: TypedGraph) -> Rims:
     """Find the inputs and outputs, and what is missing of them."""
-    settings, nodes = graph.settings, graph.flow.chart.nodes
+    settings, nodes = graph.settings, graph.core.chart.nodes
+    if graph.core.reading.drawn:
+        # Its ends were found or implied; without any, all of it is a cycle, which has a finding of its own.
+        return Rims((), {}, list(graph.shape.inputs), list(graph.shape.outputs))
     wanted_inputs = [PROBLEM_ID] if settings.inputs is None else settings.inputs
     wanted_outputs = [RETURN_ID] if settings.outputs is None else settings.outputs
     lost_inputs = [name for name in wanted_inputs if name not in nodes]
@@ -65,6 +68,10 @@ def _stand_in(name: str, candidates: Iterable[TypedNode], kind: str, words: froz
     if interface:
         near = closest(name, [node.id for node in interface])
         return next((node for node in interface if node.id == near), interface[0])
-    unclear = [node for node in known if node.kind == "unknown" and node.incoming + node.outgoing]
+    unclear = [
+        node
+        for node in known
+        if (node.kind == "unknown" or node.resolution.plain is not None) and node.incoming + node.outgoing
+    ]
     near = closest(name, [node.id for node in unclear])
     return next((node for node in unclear if node.id == near or node.id.casefold() in words), None)

@@ -25,6 +25,7 @@ from merrow_optimizer.crossover.joint import Joint, join
 from merrow_optimizer.crossover.names import NamesError
 from merrow_optimizer.mutations.base import move_id
 from merrow_optimizer.mutations.names import CROSSOVER
+from merrow_optimizer.mutations.subject import why_unchangeable
 
 _MOST_PARTS = 8
 """Cuts of a parent between which parts are taken: pairs of pairs of cuts grow fast."""
@@ -139,6 +140,8 @@ def _parents(first: Analysis, second: Analysis) -> tuple[TypedGraph, TypedGraph]
     for name, analysis in (("first", first), ("second", second)):
         if analysis.typed is None:
             raise CrossoverRefusedError(f"The {name} file is no workflow.")
+        if why_unchangeable(analysis) is not None:
+            raise CrossoverRefusedError(f"The {name} workflow {why_unchangeable(analysis)}.")
         if analysis.errors:
             raise CrossoverRefusedError(f"The {name} workflow has errors; put them right first.")
         for block in analysis.diagram.blocks:

@@ -19,7 +19,7 @@ from merrow_optimizer.mutations.base import Move, Refused, move_id
 from merrow_optimizer.mutations.change import Mutation, Proposal
 from merrow_optimizer.mutations.names import ADDITION, DELETION, REWIRING, SUBGRAPH, SUBSTITUTION
 from merrow_optimizer.mutations.preconditions import ALL, Precondition, failing
-from merrow_optimizer.mutations.subject import Subject
+from merrow_optimizer.mutations.subject import Subject, why_unchangeable
 
 MAX_NODES = 20
 """How many nodes a workflow may grow to, unless told otherwise."""
@@ -145,7 +145,7 @@ def changes(subject: Subject, choice: Choice = DEFAULT) -> Iterator[Mutation]:
 
 def moves(analysis: Analysis, choice: Choice = DEFAULT) -> Iterator[Move]:
     """All safe moves of a workflow, lazily, in an order that depends on the text alone; none where it is no workflow."""
-    if analysis.typed is None:
+    if why_unchangeable(analysis) is not None:
         return
     for change in changes(Subject(analysis), choice):
         move = choice.make_if_safe(change)
@@ -155,7 +155,7 @@ def moves(analysis: Analysis, choice: Choice = DEFAULT) -> Iterator[Move]:
 
 def find(analysis: Analysis, identifier: str, choice: Choice = DEFAULT) -> Move | Refused | None:
     """The move with an id; the precondition that failed where it is not safe; None where there is none of that id."""
-    if analysis.typed is None:
+    if why_unchangeable(analysis) is not None:
         return None
     for change in changes(Subject(analysis), choice):
         if identity(change) == identifier:
@@ -165,7 +165,7 @@ def find(analysis: Analysis, identifier: str, choice: Choice = DEFAULT) -> Move 
 
 def draw(analysis: Analysis, random: Random, choice: Choice = DEFAULT) -> Move | None:
     """A random safe move: the operator first, all alike, then one of its moves, all alike; None where there is none."""
-    return None if analysis.typed is None else draw_from(Subject(analysis), random, choice)
+    return None if why_unchangeable(analysis) is not None else draw_from(Subject(analysis), random, choice)
 
 
 def draw_from(subject: Subject, random: Random, choice: Choice = DEFAULT) -> Move | None:
@@ -239,7 +239,7 @@ class Lineage:
         """Make a random safe move; None, and all as it was, where there is none."""
         if self._subject is None:
             analysis = self._analyser.analysis()
-            if analysis.typed is None:
+            if why_unchangeable(analysis) is not None:
                 return None
             self._subject = Subject(analysis)
         was_clean = not self._subject.troubles

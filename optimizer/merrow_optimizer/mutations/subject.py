@@ -15,11 +15,26 @@ from merrow_analysis.graph.flow import Flow, FlowEdge
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.graph.reach import reach
 from merrow_analysis.rules.context import GraphContext, check_graph
+from merrow_analysis.rules.plain_rules import PLAIN_STEPS
 from merrow_analysis.rules.registry import Flags, Scope, flags_of
 from merrow_analysis.text import Range
 
 _Made = TypeVar("_Made")
 _MEANING = (Scope.NODE, Scope.GRAPH, Scope.EDGE)
+
+
+def why_unchangeable(analysis: Analysis) -> str | None:
+    """Why nothing can be changed in a text, as the end of a sentence about it; None where it is a workflow in full notation.
+
+    A mutation writes operators, classes and ports, which a drawing with plain steps doesn't have.
+    """
+    typed = analysis.typed
+    if typed is None:
+        return f"is not a workflow: {analysis.why_no_workflow}"
+    if typed.core.reading.drawn or any(resolution.plain is not None for resolution in typed.resolutions):
+        said = f"write them out first (the fix of {PLAIN_STEPS.code})"
+        return f"names no operators at some steps, or no inputs and outputs; {said}"
+    return None
 
 
 class Subject:
@@ -29,8 +44,8 @@ class Subject:
     """
 
     def __init__(self, analysis: Analysis, troubles: Counter[tuple[str, str]] | None = None) -> None:
-        if analysis.typed is None:
-            raise ValueError("only a workflow can be changed")
+        if analysis.typed is None or why_unchangeable(analysis) is not None:
+            raise ValueError("only a workflow whose operators are written can be changed")
         self.analysis = analysis
         self.typed: TypedGraph = analysis.typed
         self.flow: Flow = analysis.flow

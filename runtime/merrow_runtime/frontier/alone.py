@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_runtime.errors import RunFailure
-from merrow_runtime.frontier.outcomes import Consequence, Ended, Failed, Gave, Inputs, Outcome, Start
+from merrow_runtime.frontier.outcomes import Chose, Consequence, Ended, Failed, Gave, Inputs, Outcome, Start
 from merrow_runtime.operators.base import Remembered
 from merrow_runtime.values import Value
 from merrow_runtime.visit import Visit
@@ -14,7 +14,7 @@ from merrow_runtime.visit import Visit
 
 class OneNode:
     """What `merrow_runtime.frontier.Frontier` is of a whole graph, of one node with inputs that are given. Its failure is
-    always that of the run, and its default output is what the run gives.
+    always that of the run, and its default output, or the case that it takes, is what the run gives.
     """
 
     count = 1
@@ -27,7 +27,7 @@ class OneNode:
 
     @property
     def results(self) -> Mapping[str, Value]:
-        """The node's first output, by its id."""
+        """The node's first output, or the label of the case that it takes, by its id."""
         return self._results
 
     def begin(self) -> list[Consequence]:
@@ -39,6 +39,8 @@ class OneNode:
         self.is_over = True
         if isinstance(outcome, Gave):
             self._results[self._node.id] = next(iter(outcome.outputs.values()))
+        elif isinstance(outcome, Chose) and outcome.case is not None and self._node.cases is not None:
+            self._results[self._node.id] = self._node.cases.labels[outcome.case]
         elif isinstance(outcome, (Failed, Ended)) and self.failure is None:
             self.failure = outcome.cause
         return []

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Literal
 
 from merrow_analysis.graph.live_state import live_state
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_runtime.errors import NodeFailure, RunFailure
-from merrow_runtime.frontier.layout import layout_of
+from merrow_runtime.frontier.layout import Source, layout_of
 from merrow_runtime.frontier.outcomes import (
     Chose,
     Consequence,
@@ -60,6 +60,7 @@ class Frontier:
         self._visits: list[Visit | None] = [None] * count
         self._told: list[Gave | Chose | Failed | None] = [None] * count
         self._chosen: dict[int, int | None] = {}
+        self._passed: dict[int, list[Sequence[Given]]] = {}
         self._why: dict[int, str] = {}
         self._gone = False
         self._early: dict[int, Gave | Chose | Failed] = {}
@@ -254,6 +255,8 @@ class Frontier:
             self._standing[handle] = "finished"
             self._count_down(handle)
             self._chosen[handle] = outcome.case
+            if handle in self._layout.passed:
+                self._passed[handle] = [self._brought(source) for source in self._layout.passed[handle]]
             if outcome.case is not None:
                 changed = self._live.choose(handle, outcome.case)
         else:
@@ -295,8 +298,14 @@ class Frontier:
                     self._fail_empty(node)
 
     def _fail_empty(self, node: TypedNode) -> None:
-        if self.failure is None:
+        if self.failure is None and not self._ends_elsewhere():
             self.failure = NodeFailure(f"Output {node.id} stays empty, since {self._why[node.index]}.", node=node.id)
+
+    def _ends_elsewhere(self) -> bool:
+        """Whether this is a drawing of which another end may still be reached: one of its ends is enough."""
+        if not self.graph.core.reading.drawn:
+            return False
+        return any(self._standing[output.index] != "skipped" for output in self.graph.outputs)
 
     def _reason(self, node: TypedNode) -> str:
         """Why a node is skipped, in words: what chose otherwise or failed before it."""
@@ -311,17 +320,22 @@ class Frontier:
     def _arrived(self, node: TypedNode) -> Inputs:
         """What the live edges bring to each port of a node before which all is settled."""
         inputs: Inputs = {}
-        told, alive = self._told, self._live.alive
         for port, sources in self._layout.fed[node.index]:
             values: list[Given] = []
-            for source, name, output, type_, title, feed in sources:
-                outcome = told[source]
-                if isinstance(outcome, Gave):
-                    outputs = outcome.outputs
-                    port_of = output or next(iter(outputs))
-                    values.append(Given(name, port_of, type_, outputs[port_of], title))
-                elif isinstance(outcome, Chose) and alive(feed) is not False:
-                    values += outcome.value
+            for source in sources:
+                values += self._brought(source)
             if values:
                 inputs[port] = values
         return inputs
+
+    def _brought(self, source: Source) -> Sequence[Given]:
+        """What one edge brings to one port, where that is live."""
+        handle, name, output, type_, title, feed = source
+        outcome = self._told[handle]
+        if isinstance(outcome, Gave):
+            outputs = outcome.outputs
+            port = output or next(iter(outputs))
+            return (Given(name, port, type_, outputs[port], title),)
+        if isinstance(outcome, Chose) and self._live.alive(feed) is not False:
+            return outcome.value if feed.passed is None else self._passed[handle][feed.passed]
+        return ()

@@ -7,7 +7,8 @@ from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from merrow_analysis.graph.liveness import Feed
-from merrow_analysis.graph.nodes import TypedGraph, TypedNode
+from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
+from merrow_analysis.graph.placement import PortFeed
 from merrow_analysis.graph.plan import feed_of
 from merrow_runtime.program.titles import title_of
 
@@ -28,12 +29,14 @@ class Layout:
     """Lists by handle; a handle that no node has any more stays empty.
 
     ``waiting`` counts the nodes that must be settled before each, ``following`` are those that wait for it. ``fed`` has for
-    each port that edges feed what they bring, in prompt order. ``titles`` are what people call the nodes.
+    each port that edges feed what they bring, in prompt order. ``passed`` has for each Decision that asks all that arrives
+    there, in the order of `merrow_analysis.graph.plan.passes`. ``titles`` are what people call the nodes.
     """
 
     waiting: list[int]
     following: list[list[int]]
     fed: list[list[tuple[str, list[Source]]]]
+    passed: dict[int, list[Source]]
     titles: list[str]
 
 
@@ -60,6 +63,11 @@ def _lay_out(graph: TypedGraph) -> Layout:
         [len(set(row)) for row in shape.before],
         [list(dict.fromkeys(row)) for row in shape.following],
         fed,
+        {
+            node.index: [_source(edge, feed, titles) for edge in node.incoming for feed in edge.feeds]
+            for node in graph.decisions
+            if node.asks
+        },
         titles,
     )
 
@@ -67,15 +75,11 @@ def _lay_out(graph: TypedGraph) -> Layout:
 def _fed(node: TypedNode, titles: list[str]) -> list[tuple[str, list[Source]]]:
     ports: dict[str, list[Source]] = {}
     for edge in node.incoming:
-        source = edge.source
         for feed in edge.feeds:
-            brought = Source(
-                source.index,
-                source.id,
-                feed.output,
-                feed.type or "Any",
-                titles[source.index],
-                feed_of(edge, feed.port),
-            )
-            ports.setdefault(feed.port, []).append(brought)
+            ports.setdefault(feed.port, []).append(_source(edge, feed, titles))
     return list(ports.items())
+
+
+def _source(edge: TypedEdge, feed: PortFeed, titles: list[str]) -> Source:
+    source = edge.source
+    return Source(source.index, source.id, feed.output, feed.type or "Any", titles[source.index], feed_of(edge, feed))

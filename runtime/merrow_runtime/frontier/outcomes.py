@@ -25,7 +25,9 @@ class Gave:
 
 @record(frozen=True, slots=True)
 class Chose:
-    """A Decision takes a case, by number; None leaves all its cases open. ``value`` is what its case edges carry."""
+    """A Decision takes a case, by number; None leaves all its cases open. ``value`` is what its case edges carry; those of one
+    that asks carry what arrived there, which is not told.
+    """
 
     visit: Visit
     case: int | None

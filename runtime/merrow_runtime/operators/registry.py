@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from merrow_runtime.errors import NodeFailure
 from merrow_runtime.operators.answer_generate import AnswerGenerate
+from merrow_runtime.operators.ask_decision import AskDecision
 from merrow_runtime.operators.base import NodeDefinition
 from merrow_runtime.operators.custom import Custom
 from merrow_runtime.operators.custom_code_generate import CustomCodeGenerate
@@ -30,10 +31,11 @@ _CLASSES: tuple[type[ModelOperator], ...] = (
     Review,
     Revise,
     Format,
+    AskDecision,
 )
 
 BUILT_IN: Mapping[str, ModelOperator] = {operator.name: operator() for operator in _CLASSES}
-"""The operators of the language by name. Decision asks no model: the scheduler decides."""
+"""The operators of the language by name. A Decision that asks no model is the scheduler's to decide."""
 
 _USER = UserOperator()
 

@@ -14,11 +14,12 @@ from functools import cached_property
 from typing import Any
 
 from merrow_analysis.definitions.prompts import Prompt, words_of_role
-from merrow_analysis.definitions.settings import Memory, read_memory
+from merrow_analysis.definitions.settings import Memory
 from merrow_analysis.definitions.types import TEXT, Type, TypeTable, item_of
-from merrow_analysis.graph.instructions import prompt_of, role_of
+from merrow_analysis.graph.instructions import memory_of, prompt_of, role_of
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_runtime.errors import AnswerFailure, UsageFailure
+from merrow_runtime.operators.ask_decision import CASE, CHOICE, case_words
 from merrow_runtime.operators.base import Given, NodeDefinition, Operator, Remembered
 from merrow_runtime.operators.prompting import PROMPT_FORMAT
 from merrow_runtime.operators.registry import operator_for
@@ -34,7 +35,7 @@ _KEY_FORMAT = 1
 
 @dataclass(frozen=True)
 class Step:
-    """A node that has an operator, with all that the scheduler must know to run it.
+    """A node that has an operator, or a Decision that asks, with all that the scheduler must know to run it.
 
     ``shapes`` are those of its outputs as one execution gives them. ``samples`` is None where the node runs once and its
     outputs are no lists. ``timeout`` is in seconds, for one try of a call; ``retries`` counts further tries, None is for
@@ -93,7 +94,7 @@ class Steps(dict[int, Step]):
 
 
 def make_steps(workflow: Workflow, options: RunOptions, default_model: str | None = None) -> Steps:
-    """The steps of all nodes with an operator, by index. ``default_model`` is that of the user's settings.
+    """The steps of all nodes that ask or compute something, by index. ``default_model`` is that of the user's settings.
 
     They are made once for a workflow and shared by its runs. Raises `UsageFailure` where a parameter can't be used.
     """
@@ -101,7 +102,7 @@ def make_steps(workflow: Workflow, options: RunOptions, default_model: str | Non
     model = options.model or said or options.default_model or default_model or DEFAULT_MODEL
     known: Steps | None = workflow.steps.get(model)
     if known is None:
-        nodes = [node for node in workflow.graph.nodes if node.kind == "operator"]
+        nodes = [node for node in workflow.graph.nodes if node.kind == "operator" or node.asks]
         known = workflow.steps[model] = Steps({node.index: _step(workflow, node, model) for node in nodes})
     return known
 
@@ -121,6 +122,8 @@ def _step(workflow: Workflow, node: TypedNode, default_model: str) -> Step:
     outputs = {name: _single(type_, samples) for name, type_ in node.outputs.items()}
     kinds, words = kinds_and_words(outputs.values(), types)
     own_keys = (spec.parameters - {spec.instruction_key}) | {"format"}
+    if node.asks:
+        outputs, kinds, words, own_keys = {CHOICE: CASE}, {}, {CASE: case_words(node)}, frozenset()
     definition = NodeDefinition(
         id=node.id,
         operator=spec.name,
@@ -139,7 +142,7 @@ def _step(workflow: Workflow, node: TypedNode, default_model: str) -> Step:
     operator = operator_for(definition)
     shapes = {name: shape_of(type_, kinds, words) for name, type_ in outputs.items()}
     on_error = str(of("on_error", "fail"))
-    memory = read_memory(said["memory"]) if said.get("memory") is not None else settings.memory
+    memory = memory_of(node, settings)
     timeout = of("timeout")
     return Step(
         node,
@@ -151,7 +154,7 @@ def _step(workflow: Workflow, node: TypedNode, default_model: str) -> Step:
         None if timeout is None else float(timeout),
         _whole(of("retries")),
         on_error,
-        _fallback(node, said, shapes) if on_error == "default" else None,
+        _fallback(node, said, shapes) if on_error == "default" and not node.asks else None,
         samples,
     )
 
@@ -163,6 +166,8 @@ def _single(type_: Type | None, samples: int | None) -> Type:
 
 
 def _prompt(workflow: Workflow, node: TypedNode) -> str | None:
+    if node.asks:
+        return node.resolution.ask
     found = prompt_of(node, workflow.analysis.prompts)
     if isinstance(found, Prompt):
         return found.text

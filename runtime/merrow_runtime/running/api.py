@@ -84,7 +84,7 @@ def start(
             here = {node.id for node in workflow.graph.inputs}
             before = earlier.snapshot.get("inputs", {})
             given.update({name: before[name] for name in before if name in here and name.casefold() not in named})
-        job = Job(workflow, options, given, resources, nodes, notices=damaged)
+        job = Job(workflow, options, given, resources, nodes, notices=[*workflow.how_read, *damaged])
         if earlier is not None:
             job.check_reuse(earlier.id, job.answered_by_others())
         asyncio.get_running_loop()  # Raises where there is none, before anything is begun.

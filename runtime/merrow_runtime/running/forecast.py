@@ -163,6 +163,8 @@ class _Forecaster:
         step = self.steps.get(node.index)
         if step is not None:
             self._questions[node.index] = tuple(self._asked(node, step, inputs))
+            if node.asks:
+                return Chose(visit, None)
             outputs = {port: placeholder(shape, f"{node.id}.{port}") for port, shape in step.shapes.items()}
             if step.samples is not None:
                 outputs = {port: [value] * step.samples for port, value in outputs.items()}

@@ -1,7 +1,7 @@
 """Runs the nodes of a workflow, each the moment its live inputs are there.
 
 There is no level and no polling: a frontier says what follows from each outcome, and that is done in the same breath. Here is
-only what waits: the tasks that nodes with an operator run in.
+only what waits: the tasks that nodes with an operator, and Decisions that ask, run in.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ from merrow_runtime.frontier import (
     Start,
     Withdrawn,
 )
+from merrow_runtime.operators.ask_decision import CHOICE, case_words
 from merrow_runtime.operators.base import Remembered
 from merrow_runtime.program.decision import decide
 from merrow_runtime.provenance import Source
@@ -169,7 +170,7 @@ class Scheduler:
         for one in pending:  # It grows meanwhile.
             if isinstance(one, Skip):
                 self._watcher.skipped(one.node, one.visit, one.reason)
-            elif one.node.kind == "operator" or self._frontier.failure is not None:
+            elif one.node.kind == "operator" or one.node.asks or self._frontier.failure is not None:
                 begin.append(one)
             else:
                 pending += self._frontier.tell(self._do(one))
@@ -230,14 +231,17 @@ class Scheduler:
             return self._failed(start, failure, started)
         except Exception as fault:  # noqa: BLE001 (nothing that anybody can act on: a fault in Merrow, or in a program's own endpoint)
             return self._failed(start, _internal(node.id, fault), started)
+        if node.asks:
+            return self._chose(start, case_words(node).index(str(done.outputs[CHOICE])), started, done)
         return self._gave(start, done, started)
 
     def _gave(self, start: Start, done: Finished, started: float) -> Outcome:
         self._watcher.finished(start.node, start.visit, start.inputs, done, started, None)
         return Gave(start.visit, done.outputs)
 
-    def _chose(self, start: Start, case: int, started: float) -> Outcome:
-        self._watcher.finished(start.node, start.visit, start.inputs, Finished({}), started, case)
+    def _chose(self, start: Start, case: int, started: float, done: Finished | None = None) -> Outcome:
+        done = Finished({}) if done is None else done
+        self._watcher.finished(start.node, start.visit, start.inputs, done, started, case)
         return Chose(start.visit, case, start.inputs.get("value", ()))
 
     def _failed(self, start: Start, failure: RunFailure, started: float) -> Outcome:

@@ -139,7 +139,7 @@ class Watch:
             await asyncio.gather(*self._writing, return_exceptions=True)
 
     def _definition(self, node: TypedNode) -> Mapping[str, Any] | None:
-        return self._steps[node.index].shown if node.kind == "operator" else None
+        return self._steps[node.index].shown if node.kind == "operator" or node.asks else None
 
     def _keep(self, record: NodeRecord) -> None:
         self._nodes[record.visit.name] = record

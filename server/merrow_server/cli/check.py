@@ -49,6 +49,9 @@ from merrow_server.settings import Settings
 @click.option("--fix", is_flag=True, help="Repair what is safe to repair, and print what is left.")
 @click.option("--unsafe-fixes", is_flag=True, help="With --fix or --diff: also repairs that may change the meaning.")
 @click.option("--diff", is_flag=True, help="Print what --fix would change, and change nothing.")
+@click.option(
+    "--as-workflow", is_flag=True, help="Read every flowchart as a workflow, also one that names no operators."
+)
 @with_options(INPUT_OPTIONS)
 @click.pass_context
 def command(
@@ -60,6 +63,7 @@ def command(
     fix: bool,
     unsafe_fixes: bool,
     diff: bool,
+    as_workflow: bool,
     stdin_filename: str | None,
     config: str | None,
     no_config: bool,
@@ -74,7 +78,7 @@ def command(
         raise click.UsageError(f"--diff prints a diff; leave out --format {output}.", ctx)
     settings = Settings(config, use_files=not no_config, select=select, ignore=ignore)
     least = Applicability.UNSAFE if unsafe_fixes else Applicability.SAFE
-    run = _Run(Checker(settings), least if fix or diff else None, diff=diff)
+    run = _Run(Checker(settings, as_workflow=as_workflow), least if fix or diff else None, diff=diff)
     report = run.check(paths, stdin_filename)
     report.problems += settings.problems
     report.files += settings.reports

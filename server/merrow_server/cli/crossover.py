@@ -8,6 +8,7 @@ import click
 
 from merrow_analysis.check import Analysis
 from merrow_optimizer.crossover.children import Child, CrossoverRefusedError, children, crossover
+from merrow_optimizer.mutations.subject import why_unchangeable
 from merrow_server.cli import NOT_WELL, Command
 from merrow_server.cli.options import CONFIG_OPTIONS, with_options
 from merrow_server.cli.output import complain
@@ -72,8 +73,9 @@ def command(
 
 
 def _workflow(opened: Opened) -> Analysis:
-    if opened.analysis.typed is None:
-        raise InputError(f"{opened.target.name} is not a workflow: {opened.analysis.why_no_workflow}.")
+    unchangeable = why_unchangeable(opened.analysis)
+    if unchangeable is not None:
+        raise InputError(f"{opened.target.name} {unchangeable}.")
     return opened.analysis
 
 

@@ -35,14 +35,15 @@ from merrow_server.rendering.terminal import echo, emit
     show_default=True,
     help="How to print the graph.",
 )
+@click.option("--as-workflow", is_flag=True, help="Read the flowchart as a workflow, also one that names no operators.")
 @with_options(CONFIG_OPTIONS)
 @click.pass_context
-def command(ctx: click.Context, file: str, output: str, config: str | None, no_config: bool) -> None:
+def command(ctx: click.Context, file: str, output: str, as_workflow: bool, config: str | None, no_config: bool) -> None:
     """Print the typed graph of the workflow in FILE: operators, ports, types, cases, order.
 
     The exit code is 1 when the workflow has errors; the graph is printed all the same.
     """
-    opened = open_diagram(file, config, use_files=not no_config)
+    opened = open_diagram(file, config, use_files=not no_config, as_workflow=as_workflow)
     graph = opened.analysis.typed
     if graph is None:
         raise InputError(f"{opened.target.name} is not a workflow: {opened.analysis.why_no_workflow}.")

@@ -14,6 +14,7 @@ from merrow_analysis.check import Analyser
 from merrow_analysis.text import TextEdit, apply_edits, split_lines
 from merrow_optimizer.mutations.base import Move, Refused
 from merrow_optimizer.mutations.moves import DEFAULT, MAX_NODES, Choice, find, moves, random_mutants
+from merrow_optimizer.mutations.subject import why_unchangeable
 from merrow_server.checking import the_diagram
 from merrow_server.cli import NOT_WELL, Command
 from merrow_server.cli.options import CONFIG_OPTIONS, diagram_argument, with_options
@@ -81,8 +82,9 @@ def command(
     if sum((listing, identifier is not None, count is not None)) != 1:
         raise click.UsageError("Say one of --list, --apply ID and --random N.", ctx)
     opened = open_diagram(file, config, use_files=not no_config)
-    if opened.analysis.typed is None:
-        raise InputError(f"{opened.target.name} is not a workflow: {opened.analysis.why_no_workflow}.")
+    unchangeable = why_unchangeable(opened.analysis)
+    if unchangeable is not None:
+        raise InputError(f"{opened.target.name} {unchangeable}.")
     if opened.analysis.refusals:
         first = opened.in_file(opened.analysis.refusals[0].range).start.line + 1
         raise InputError(f"{opened.target.name} can't be changed: Mermaid refuses it on line {first}. Fix that first.")

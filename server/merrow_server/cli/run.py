@@ -12,7 +12,7 @@ from merrow_server.cli import Command
 from merrow_server.cli.options import with_options
 from merrow_server.cli.run_options import RUN_OPTIONS, process_options, read_values
 from merrow_server.errors import InputError
-from merrow_server.rendering.terminal import echo, emit
+from merrow_server.rendering.terminal import echo, emit, style
 
 
 @click.command(
@@ -44,6 +44,8 @@ from merrow_server.rendering.terminal import echo, emit
 @click.pass_context
 def command(ctx: click.Context, /, file: str, **given: Any) -> None:
     """Run the workflow in FILE (FILE.md#2: its second block) and print what reaches its outputs.
+
+    Any flowchart runs: one that names no operators is read as a workflow, each box one model call, after saying so.
 
     Every call that finished is in the journal before its result is used: a run that ended early, whatever the reason,
     goes on with `merrow resume`. Without OPENAI_API_KEY, OPENAI_BASE_URL or --base-url the embedded offline model
@@ -86,9 +88,13 @@ def command(ctx: click.Context, /, file: str, **given: Any) -> None:
 
 def _dry_run(file: str, inputs: dict[str, str], options: Any, *, as_json: bool) -> None:
     from merrow_runtime import dry_run
+    from merrow_runtime.program.loading import load
     from merrow_server.cli.forecast_text import forecast_lines
 
-    forecast = dry_run(file, dict(inputs), options=options)
+    workflow = load(file)
+    forecast = dry_run(workflow, dict(inputs), options=options)
+    for sentence in workflow.how_read:
+        echo(f"{style('Note:', fg='yellow')} {sentence}", err=True)
     if as_json:
         emit(json.dumps(forecast.to_json(), indent=2))
         return

@@ -192,8 +192,11 @@ def _document_named(server: MerrowServer, document: OpenDocument, name: str) -> 
 
 
 def workflow(diagram: OpenDiagram) -> OpenDiagram:
-    if diagram.analysis.typed is None:
-        raise InvalidParameters(f"The diagram is not a workflow: {diagram.analysis.why_no_workflow}.")
+    from merrow_optimizer.mutations.subject import why_unchangeable
+
+    unchangeable = why_unchangeable(diagram.analysis)
+    if unchangeable is not None:
+        raise InvalidParameters(f"The diagram {unchangeable}.")
     return diagram
 
 

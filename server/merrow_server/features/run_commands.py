@@ -217,7 +217,11 @@ def _runnable(server: MerrowServer, asked: dict[str, Any]) -> OpenDiagram:
         more = f"; and {len(errors) - _MOST_ERRORS} more" if len(errors) > _MOST_ERRORS else ""
         raise refused(f"{name} has {count} and is not run: {shown}{more}.", "workflow", "problems")
     if diagram.analysis.typed is None:
-        raise refused(f"{name} is not a workflow: {diagram.analysis.why_no_workflow}.", "workflow")
+        raise refused(
+            f"{name} is not a workflow: {diagram.analysis.why_no_workflow}. If it is a flowchart of steps, the code action"
+            " `Read this flowchart as a workflow` makes it one.",
+            "workflow",
+        )
     return diagram
 
 

@@ -29,7 +29,7 @@ from merrow_optimizer.mutations.subgraph_around import around, can_go_around, po
 from merrow_optimizer.mutations.subgraph_boundary import suits
 from merrow_optimizer.mutations.subgraph_instead import Part, can_stand_for, instead, parts_ending_in
 from merrow_optimizer.mutations.subgraph_reduce import instances, reduce_to_core
-from merrow_optimizer.mutations.subject import Subject
+from merrow_optimizer.mutations.subject import Subject, why_unchangeable
 from merrow_optimizer.mutations.wiring import outputs, source_of
 from merrow_server.lsp.documents import OpenDiagram, OpenDocument
 from merrow_server.patterns import patterns_of
@@ -100,7 +100,7 @@ def all_step_by_step(
     """All safe moves for what is selected, or all of the workflow where nothing is said to be: None for each proposal that is
     not safe. Whoever iterates may do something else between the steps, as long as the text stays the same.
     """
-    if diagram.analysis.typed is None:
+    if why_unchangeable(diagram.analysis) is not None:
         return
     subject, choice, operators = Subject(diagram.analysis), _choice(diagram), _operators(diagram)
     selected = None if place is None else selection(diagram.analysis, place)
@@ -145,7 +145,7 @@ def find_step_by_step(diagram: OpenDiagram, identifier: str) -> Iterator[Move | 
 
     Whoever iterates may do something else between the steps, as long as the text stays the same.
     """
-    if diagram.analysis.typed is None:
+    if why_unchangeable(diagram.analysis) is not None:
         return
     subject = Subject(diagram.analysis)
     for proposals in _operators(diagram).values():

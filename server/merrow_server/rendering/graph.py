@@ -54,6 +54,12 @@ def _node(node: TypedNode, index: dict[int, int], place: Place) -> dict[str, Any
     }
     if node.cases is not None:
         written["cases"] = list(node.cases.labels)
+    if node.resolution.plain is not None:
+        written["text"] = node.resolution.plain
+    if node.asks:
+        written["asks"] = node.resolution.ask
+    if node.implied:
+        written["implied"] = True
     return written
 
 

@@ -399,7 +399,7 @@ def test_a_workflow_with_errors_is_refused_saying_which() -> None:
     with pytest.raises(UsageFailure, match=r"test.mmd has .*on line .*MW"):
         workflow("A[Custom]:::CustomOp", "PROBLEM --> A")
     with pytest.raises(UsageFailure, match="not a workflow"):
-        merrow_runtime.check_workflow("flowchart TD\n    A --> B\n", name="x.mmd")
+        merrow_runtime.check_workflow("---\nworkflow: false\n---\nflowchart TD\n    A --> B\n", name="x.mmd")
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,13 @@ from hypothesis import HealthCheck, assume, event, given, settings
 from hypothesis import strategies as st
 from tests.analysis.decision_workflows import decision_workflows
 from tests.analysis.test_liveness import workflows as with_decisions
-from tests.analysis.workflows import errors, typed, workflow
+from tests.analysis.workflows import typed, workflow
 from tests.examples import examples
+from tests.plain.drawings import whole_drawings
 from tests.runtime.frontier.thought import Key, Told, World, finish, outcome_of, plain, recomputed
 from tests.workflows import workflows as of_all_operators
 
+from merrow_analysis.check import analyse
 from merrow_analysis.graph.live_state import live_state
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_runtime.errors import BudgetFailure
@@ -21,13 +23,15 @@ from merrow_runtime.visit import Visit
 
 EXAMPLES = examples(50)
 OFTEN = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
-texts = st.one_of(decision_workflows(), with_decisions(), of_all_operators())
+texts = st.one_of(decision_workflows(), with_decisions(), of_all_operators(), whole_drawings())
 worlds = st.builds(World, st.integers(0, 1000), st.sampled_from([0, 10, 15, 40]), st.sampled_from([0, 50, 100]))
 
 
 def valid(text: str) -> TypedGraph:
-    assume(not errors(text))
-    return typed(text)
+    analysis = analyse(text, as_workflow=True)
+    assume(not analysis.errors and analysis.typed is not None)
+    assert analysis.typed is not None
+    return analysis.typed
 
 
 def assert_stands(frontier: Frontier, graph: TypedGraph, told: dict[str, Told]) -> None:
@@ -253,3 +257,21 @@ def test_what_had_begun_before_a_failure_counts_whatever_is_told_first() -> None
     assert frontier.standing(graph.by_id["C"]) == "open"
     assert frontier.tell(Gave(Visit("C"), {"response": "c"})) == []
     assert frontier.standing(graph.by_id["C"]) == "finished"
+
+
+def test_what_is_not_passed_on_keeps_a_node_from_running_before_the_choice() -> None:
+    """Whether GOOD runs stays the same, as what it decides on comes from PLAN too; what it passes on does not."""
+    operators = "workflow: {operators: {Run: {inputs: {code: Code}, outputs: {report: Text}, prompt: Run it.}}}"
+    graph = typed(workflow("PROBLEM --> PLAN[Plan it] & LONG{Long?}", "LONG -->|no| NO[Say no]",
+                           'LONG -->|"yes:problem"| K["CustomCodeGenerate (prompt: p)"]:::CustomCodeGenerateOp',
+                           "PLAN & K --> GOOD{Good?}", "GOOD -->|yes| R@{ op: Run }", "GOOD -->|no| T[Shorten it]",
+                           "PLAN & NO & R & T --> ALL[Put it together] --> RETURN", front=operators))  # fmt: skip
+    node = graph.by_id
+    assert node["GOOD"].asks
+    live = live_state(graph)
+    yes, no = (graph.by_id["LONG"].cases.labels.index(label) for label in ("yes", "no"))  # type: ignore[union-attr]
+    live.choose(node["LONG"].index, yes)
+    assert live.runs(node["R"]) is None
+    live = live_state(graph)
+    live.choose(node["LONG"].index, no)
+    assert (live.runs(node["GOOD"]), live.runs(node["R"])) == (True, False)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from merrow_analysis.graph.live_state import live_state
-from merrow_analysis.graph.nodes import TypedGraph, TypedNode
+from merrow_analysis.graph.live_state import LiveState, live_state
+from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
+from merrow_analysis.graph.placement import PortFeed
 from merrow_analysis.graph.plan import feed_of
 from merrow_runtime.errors import NodeFailure
 from merrow_runtime.frontier import Chose, Consequence, Failed, Frontier, Gave, Inputs, Outcome, Skip, Start
@@ -101,7 +102,9 @@ def recomputed(graph: TypedGraph, told: Mapping[str, Told]) -> State:
         for node in graph.nodes
         if standing[node.id] in ("open", "finished", "failed", "ended")
     }
-    empty = bool(gone) and any(standing[node.id] == "skipped" for node in graph.outputs)
+    # One of the ends of a drawing is enough.
+    enough = all if graph.core.reading.drawn else any
+    empty = bool(gone) and enough(standing[node.id] == "skipped" for node in graph.outputs)
     failed = empty or "ended" in standing.values()
     return State({name: "failed" if how == "ended" else how for name, how in standing.items()}, inputs, failed)
 
@@ -114,18 +117,26 @@ def arrived(
     inputs: Inputs = {}
     for port in dict.fromkeys(feed.port for edge in node.incoming for feed in edge.feeds):
         for edge in node.sources(port):
-            outcome = told.get(edge.source.id)
-            if not live.alive(feed_of(edge, port)):
-                continue
-            if isinstance(outcome, Chose):
-                inputs.setdefault(port, []).extend(outcome.value)
-            elif isinstance(outcome, Gave):
-                for feed in edge.feeds:
-                    if feed.port == port:
-                        name = feed.output or next(iter(outcome.outputs))
-                        value = outcome.outputs[name]
-                        inputs.setdefault(port, []).append(Given(edge.source.id, name, feed.type or "Any", value))
+            for feed in edge.feeds:
+                if feed.port == port:
+                    inputs.setdefault(port, []).extend(brought(live, edge, feed, told))
     return {port: values for port, values in inputs.items() if values}
+
+
+def brought(live: LiveState, edge: TypedEdge, feed: PortFeed, told: Mapping[str, Told]) -> Sequence[Given]:
+    """What one edge brings to one port; what a Decision that asks passes on is what arrived there, each by its number."""
+    outcome = told.get(edge.source.id)
+    if not live.alive(feed_of(edge, feed)):
+        return ()
+    if isinstance(outcome, Chose) and feed.passed is not None:
+        arriving = [(one, each) for one in edge.source.incoming for each in one.feeds]
+        return brought(live, *arriving[feed.passed], told)
+    if isinstance(outcome, Chose):
+        return outcome.value
+    if not isinstance(outcome, Gave):
+        return ()
+    name = feed.output or next(iter(outcome.outputs))
+    return [Given(edge.source.id, name, feed.type or "Any", outcome.outputs[name])]
 
 
 def plain(inputs: Inputs) -> list[tuple[str, list[tuple[object, ...]]]]:

@@ -154,3 +154,20 @@ def test_line_endings_of_the_file(editor: Editor) -> None:
     after = editor.applied(action["edit"])[uri]
     assert "    %% merrow: ignore[MW202]\r\n    PROBLEM" in after
     assert "\n" not in after.replace("\r\n", "")
+
+
+def test_a_flowchart_is_read_as_a_workflow_and_its_operators_are_written_out(editor: Editor) -> None:
+    text = "flowchart TD\n    A([Mail]) --> B[Reply to it]\n"
+    uri = editor.open(text)
+    action = named(asked(editor, uri, "B[", only=["refactor.rewrite"]), "Read this flowchart as a workflow")
+    edit = action.get("edit") or editor.request("codeAction/resolve", action)["edit"]
+    drawn = editor.applied(edit)[uri]
+    assert drawn == f"---\nworkflow: true\n---\n{text}"
+    editor.change(uri, {"text": drawn})
+    [hint] = [one for one in editor.published(uri) if one["code"] == "MW313"]
+    action = named(asked(editor, uri, "B[", diagnostics=[hint]), "Write the operators out")
+    edit = action.get("edit") or editor.request("codeAction/resolve", action)["edit"]
+    written = editor.applied(edit)[uri]
+    assert 'B@{ role: "Reply to it", prompt: "Reply to it", memory: all }' in written
+    editor.change(uri, {"text": written})
+    assert [one for one in editor.published(uri) if one["severity"] < 4] == []

@@ -238,3 +238,20 @@ async def test_a_refusal_names_its_kind_and_remedy_for_programs(tmp_path: Path) 
                 await editor.execute(command, **asked)
             found.append(caught.value.data)
         assert found == [{"code": "workflow", "remedy": "problems"}, {"code": "input"}, {"code": "usage"}]
+
+
+async def test_a_flowchart_that_is_no_workflow_is_not_run_and_says_what_to_do(tmp_path: Path) -> None:
+    drawn = "flowchart TD\n    A([Mail]) --> B[Reply to it]\n"
+    async with editor_on(tmp_path, capabilities=MINIMAL) as editor:
+        uri = editor.open(drawn)
+        with pytest.raises(JsonRpcException) as caught:
+            await editor.execute("merrow.run", uri=uri)
+        assert "the code action `Read this flowchart as a workflow` makes it one" in caught.value.message
+
+
+async def test_a_drawing_that_says_that_it_is_a_workflow_runs(tmp_path: Path) -> None:
+    drawn = "---\nworkflow: true\n---\nflowchart TD\n    A([Mail]) --> B[Reply to it]\n"
+    async with OpenAIServer() as server, editor_on(tmp_path, server) as editor:
+        server.script(Reply("Dear customer"))
+        result = await editor.execute("merrow.run", uri=editor.open(drawn), inputs={"A": "Hello"})
+        assert (result["status"], result["outputs"]) == ("finished", {"RETURN": "Dear customer"})

@@ -1,0 +1,166 @@
+"""How a flowchart as people draw it is read: with the notation of the language, or by its shapes and words.
+
+Where nothing says what goes in and what comes out (no class ``Interface``, no ``inputs:`` or ``outputs:``, and not both PROBLEM
+and RETURN), the drawing's ends do: its round or so named beginnings and ends are inputs and outputs, and other ones get an
+implied PROBLEM and RETURN. These have records as if they were written where the steps are that they belong to.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import NamedTuple
+
+from merrow_analysis.definitions.metadata import parse_metadata
+from merrow_analysis.definitions.operators import BUILT_IN_TABLE, OperatorTable
+from merrow_analysis.definitions.parameters import parse_label
+from merrow_analysis.definitions.step_text import step_text
+from merrow_analysis.graph.records import Chart, EdgeRecord, MentionRecord, NodeRecord
+from merrow_analysis.graph.resolve import Reading, Role
+from merrow_analysis.syntax.tree import Arrow, Name, Vertex
+
+PROBLEM_ID = "PROBLEM"
+ENTRY_POINT_ID = "ENTRY_POINT"
+RETURN_ID = "RETURN"
+
+_PUBLISHED = re.compile(r"\s*(\w+)\s*<br[ \t]*/?[ \t]*>", re.IGNORECASE)
+_INTERFACE = frozenset({"Interface", "interface", "INTERFACE"})
+_ROUND = frozenset(
+    {
+        *("stadium", "terminal", "pill", "ellipse", "start", "stop"),
+        *("circle", "circ", "sm-circ", "small-circle", "fr-circ", "framed-circle"),
+        *("doublecircle", "dbl-circ", "double-circle"),
+    }
+)
+_BEGINNINGS = frozenset({"start", "begin", "input"})
+_ENDS = frozenset({"end", "stop", "output", "result", "answer"})
+
+
+class Ends(NamedTuple):
+    """Where a drawing begins and ends. ``roles`` are the inputs and outputs by id, ``first`` the ids of the steps that an
+    implied PROBLEM feeds, ``last`` of those that feed an implied RETURN.
+    """
+
+    roles: dict[str, Role]
+    first: tuple[str, ...]
+    last: tuple[str, ...]
+
+
+_DIAMONDS = frozenset({"diamond", "diam", "decision", "question"})
+
+
+def shape_of(record: NodeRecord) -> str | None:
+    """The shape that a node is drawn in: that of its metadata goes before its brackets'."""
+    for metadata, _ in reversed(record.metadata):
+        shape = parse_metadata(metadata.body).values.get("shape")
+        if isinstance(shape, str):
+            return shape
+    return record.shape
+
+
+def is_diamond(record: NodeRecord) -> bool:
+    """Whether a node is drawn as a diamond."""
+    return shape_of(record) in _DIAMONDS
+
+
+def is_interface(record: NodeRecord) -> bool:
+    """Whether a class or the metadata of a node says Interface."""
+    if any(use.name.text in _INTERFACE for use in record.classes):
+        return True
+    for metadata, _ in record.metadata:
+        op = parse_metadata(metadata.body).values.get("op")
+        if isinstance(op, str) and op.strip() in _INTERFACE:
+            return True
+    return False
+
+
+def names_operator(record: NodeRecord, table: OperatorTable = BUILT_IN_TABLE) -> bool:
+    """Whether a class, an ``op`` key or the published form of a label (``Custom<br/>...``) names an operator at a node.
+
+    A bare name in a box, such as ``[Review]``, is a step of any flowchart and does not count.
+    """
+    if record.classes and any(table.by_class(use.name.text) is not None for use in record.classes):
+        return True
+    if record.metadata and any("op" in parse_metadata(metadata.body).values for metadata, _ in record.metadata):
+        return True
+    match = _PUBLISHED.match(record.label.text) if record.label is not None else None
+    return match is not None and table.named(match[1]) is not None
+
+
+def reading_of(chart: Chart, names_ends: bool, table: OperatorTable) -> Reading:
+    """How a flowchart is read; ``names_ends`` says that its front matter has ``inputs:`` or ``outputs:``."""
+    nodes = chart.nodes
+    drawn = not (names_ends or (PROBLEM_ID in nodes and RETURN_ID in nodes) or any(map(is_interface, nodes.values())))
+    return Reading(not drawn or any(names_operator(record, table) for record in nodes.values()), drawn)
+
+
+def ends_of(chart: Chart, table: OperatorTable, names: bool) -> Ends:
+    """The ends of a drawing."""
+    into = {edge.target for edge in chart.edges if not edge.carries_nothing and edge.source != edge.target}
+    out = {edge.source for edge in chart.edges if not edge.carries_nothing and edge.source != edge.target}
+    roles: dict[str, Role] = {}
+    first: list[str] = []
+    last: list[str] = []
+    for name, record in chart.nodes.items():
+        begins, ends = name not in into, name not in out
+        if name in (PROBLEM_ID, ENTRY_POINT_ID, RETURN_ID) or not (begins or ends):
+            continue
+        if begins != ends and not _has_operator(record, table, names):
+            if begins and (shape_of(record) in _ROUND or _is_called(record, _BEGINNINGS)):
+                roles[name] = "input"
+                continue
+            if ends and (shape_of(record) in _ROUND or _is_called(record, _ENDS)):
+                roles[name] = "output"
+                continue
+        if begins:
+            first.append(name)
+        if ends:
+            last.append(name)
+    return Ends(roles, tuple(first), tuple(last))
+
+
+def _has_operator(record: NodeRecord, table: OperatorTable, names: bool) -> bool:
+    """Whether something written at a node says that it is no plain step."""
+    if names_operator(record, table) or any(use.name.text.endswith("Op") for use in record.classes):
+        return True
+    return names and record.label is not None and table.named(parse_label(record.label.text).operator_word) is not None
+
+
+def _is_called(record: NodeRecord, words: Iterable[str]) -> bool:
+    text = record.id if record.label is None else step_text(record.label.text)
+    return text.casefold() in words or record.id.casefold() in words
+
+
+def with_ends(chart: Chart, ends: Ends) -> Chart:
+    """A chart with an implied PROBLEM and RETURN, behind all that is written; the chart itself where none is needed."""
+    nodes, edges = dict(chart.nodes), list(chart.edges)
+    for steps, name in ((ends.first, PROBLEM_ID), (ends.last, RETURN_ID)):
+        if not steps:
+            continue
+        if name not in nodes:
+            mention = chart.nodes[steps[0]].mentions[0]
+            vertex = _implied(name, mention.vertex)
+            nodes[name] = NodeRecord(name, (MentionRecord(vertex, mention.block),), shape="stadium")
+        for step in steps:
+            mention = chart.nodes[step].mentions[0]
+            vertex, span = mention.vertex, mention.vertex.span
+            other = _implied(name, vertex)
+            between = (name, step) if name == PROBLEM_ID else (step, name)
+            vertices = (other, vertex) if name == PROBLEM_ID else (vertex, other)
+            edges.append(EdgeRecord(*between, _arrow(span), mention.block, *vertices))
+    if len(edges) == len(chart.edges):
+        return chart
+    after = Chart(nodes, edges, chart.incoming.copy(), chart.outgoing.copy())
+    for edge in edges[len(chart.edges) :]:
+        after.incoming[edge.target] = [*after.incoming.get(edge.target, ()), edge]
+        after.outgoing[edge.source] = [*after.outgoing.get(edge.source, ()), edge]
+    return after
+
+
+def _implied(name: str, place: Vertex) -> Vertex:
+    return replace(place, name=Name(name, place.name.span), shape=None, label=None, classes=(), metadata=None)
+
+
+def _arrow(span: tuple[int, int]) -> Arrow:
+    return Arrow("arrow_point", "normal", 1, None, None, span)

@@ -1,0 +1,214 @@
+"""Editors' features on drawings: none fails on nodes that are not drawn, and they say what plain steps will do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.analysis.ide.cursor import marked
+
+from merrow_analysis.check import Analysis, analyse
+from merrow_analysis.formatting import format_text
+from merrow_analysis.graph.metrics import metrics
+from merrow_analysis.ide import call_hierarchy
+from merrow_analysis.ide.code_actions import actions
+from merrow_analysis.ide.code_lens import figures
+from merrow_analysis.ide.completion import complete
+from merrow_analysis.ide.definition import definition
+from merrow_analysis.ide.folding import folds
+from merrow_analysis.ide.hover import hover
+from merrow_analysis.ide.inlay_hints import inlay_hints
+from merrow_analysis.ide.links import links
+from merrow_analysis.ide.picture import picture
+from merrow_analysis.ide.references import highlights
+from merrow_analysis.ide.rename import RenameRefusedError, prepare_rename, rename
+from merrow_analysis.ide.semantic_tokens import semantic_tokens
+from merrow_analysis.ide.signature_help import signature_help
+from merrow_analysis.ide.symbols import outline
+from merrow_analysis.text import Position, Range, apply_edits, split_lines
+
+FILES = sorted((Path(__file__).parent / "flowcharts").glob("*.mmd"))
+WHOLE = Range(Position(0, 0), Position(99, 0))
+FRONT = "---\nworkflow: true\n---\n"
+
+
+@pytest.mark.parametrize("path", FILES, ids=[path.stem for path in FILES])
+def test_every_feature_answers(path: Path) -> None:
+    text = path.read_text("utf-8")
+    analysis = analyse(text, as_workflow=True)
+    assert analysis.typed is not None
+    for feature in (outline, folds, links, picture, figures, semantic_tokens):
+        feature(analysis)
+    inlay_hints(analysis, WHOLE)
+    metrics(analysis.typed)
+    for node in analysis.flow.nodes:
+        call_hierarchy.incoming(analysis, node)
+        call_hierarchy.outgoing(analysis, node)
+    for number, line in enumerate(split_lines(text)):
+        for column in range(0, len(line), 2):
+            place = Position(number, column)
+            for about in (hover, definition, highlights, complete, signature_help):
+                about(analysis, place)
+            actions(analysis, Range(place, place))
+            try:
+                if prepare_rename(analysis, place) is not None:
+                    rename(analysis, place, "renamed")
+            except RenameRefusedError:
+                continue
+
+
+@pytest.mark.parametrize("path", FILES, ids=[path.stem for path in FILES])
+def test_formatting_changes_no_meaning(path: Path) -> None:
+    text = path.read_text("utf-8")
+    before, after = analyse(text, as_workflow=True), analyse(format_text(text), as_workflow=True)
+    assert [one.message for one in before.diagnostics] == [one.message for one in after.diagnostics]
+
+
+def shown(text: str) -> str:
+    cursor = marked(FRONT + text)
+    found = hover(cursor.analysis, cursor.position)
+    assert found is not None
+    return found.text.markdown()
+
+
+def test_hover_says_what_a_box_will_do() -> None:
+    said = shown("flowchart TD\n    <|>A[Read the mail] --> B[Reply]\n")
+    assert "names no operator and is read as a `Custom`" in said
+    assert "Read the mail" in said
+    assert "A model is asked: this prompt, with what its arrows bring and the results of all steps before it." in said
+
+
+def test_hover_says_who_decides_at_a_diamond() -> None:
+    said = shown("flowchart TD\n    A[Read] --> <|>B{Good?}\n    B -->|yes| C[Keep]\n    B -->|no| D[Drop]\n")
+    assert "A model is asked which way to take:" in said
+    assert "`yes`, `no`" in said
+
+
+def hints(text: str) -> list[str]:
+    return [hint.text for hint in inlay_hints(analyse(FRONT + text), WHOLE)]
+
+
+def test_hints_say_what_each_box_will_do_and_who_decides() -> None:
+    drawn = "flowchart TD\n    A[Read] --> B{Good?}\n    B -->|yes| C[Keep]\n    B -->|no| D[Drop]\n"
+    assert hints(drawn) == [
+        " a model is asked this",
+        " a model is asked which way",
+        " a model is asked this",
+        " a model is asked this",
+    ]
+    review = (
+        'flowchart TD\n    P([Task]) -->|problem| R["Review<br/>"]\n    P --> W[Write] -->|solution| R --> C{Good?}\n'
+        "    C -->|yes| D[Keep]\n    C -->|no| E[Drop]\n"
+    )
+    assert " decided by R.result" in hints(review)
+
+
+def read_as_workflow(text: str) -> Analysis | None:
+    analysis = analyse(text)
+    found = [one for one in actions(analysis, WHOLE) if one.title == "Read this flowchart as a workflow"]
+    if not found:
+        return None
+    [action] = found
+    edits = action.edits()
+    assert edits is not None
+    return analyse(apply_edits(text, edits))
+
+
+@pytest.mark.parametrize("front", ["", "---\ntitle: Mine\n---\n", "---\nconfig:\n  theme: dark\n---\n"])
+def test_the_action_makes_a_flowchart_a_workflow(front: str) -> None:
+    after = read_as_workflow(f"{front}flowchart TD\n    A[Review] --> B[Reply]\n")
+    assert after is not None
+    assert after.is_workflow
+    assert after.is_valid
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "---\nworkflow: false\n---\nflowchart TD\n    A[Review]\n",
+        "---\nworkflow: true\n---\nflowchart TD\n    A[Review]\n",
+        "sequenceDiagram\n    A->>B: hello\n",
+        "flowchart TD\n",
+    ],
+)
+def test_the_action_is_offered_where_it_helps(text: str) -> None:
+    assert read_as_workflow(text) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "flowchart TD\n    A[Review] --> B[Custom]\n",
+        "flowchart TD\n    A[Review the text<br/>by Monday]\n",
+        "flowchart TD\n    A --> B\n",
+        '---\nworkflow: false\n---\nflowchart TD\n    A["Custom<br/>(role: x)"]\n',
+        "sequenceDiagram\n    A->>B: Custom<br/>(role: x)\n",
+    ],
+)
+def test_other_diagrams_are_left_alone(text: str) -> None:
+    analysis = analyse(text)
+    assert analysis.diagnostics == []
+    assert not analysis.is_workflow
+    assert analysis.why_no_workflow
+
+
+def test_the_published_form_makes_a_workflow() -> None:
+    analysis = analyse('flowchart TD\n    A["Custom<br/>(role: x)"] --> B[Shorten it]\n')
+    assert analysis.is_valid
+    assert analysis.typed is not None
+    assert [node.operator for node in analysis.typed.nodes] == ["Custom", "Custom", "Interface", "Interface"]
+    assert not analyse("---\nworkflow: false\n---\nflowchart TD\n    A[Read]\n", as_workflow=True).is_workflow
+
+
+def test_a_box_is_made_a_diamond() -> None:
+    text = (
+        FRONT
+        + 'flowchart TD\n    A["Run the job"]:::x -->|abort| B[Clean up]\n    A -->|go on| C[Report]\n    classDef x fill:#fff\n'
+    )
+    [found] = [one for one in analyse(text).diagnostics if one.code == "MW123"]
+    [fix] = found.fixes
+    assert fix.title == "Make it a diamond"
+    after = apply_edits(text, fix.edits)
+    assert 'A{"Run the job"}:::x' in after
+    graph = analyse(after).typed
+    assert graph is not None
+    assert graph.by_id["A"].asks
+
+
+@pytest.mark.parametrize(
+    ("label", "code"),
+    [
+        ("Custm", "MW104"),
+        ("Formatt", "MW104"),
+        ("ScEnsembel", "MW104"),
+        ('"Debate<br/>(rounds: 3)"', "MW104"),
+        ('" "', "MW104"),
+        ('"🚀"', "MW104"),
+        *(
+            (word, None)
+            for word in ("Text", "Preview", "Reject", "Customer", "All", "GitHub", "Testing", "Reviewing the text")
+        ),
+    ],
+)
+def test_only_what_is_most_likely_an_operator_misspelled_is_reported(label: str, code: str | None) -> None:
+    text = f"flowchart TD\n    P([Task]) --> A[{label}] --> B[Custom]:::CustomOp\n    classDef CustomOp fill:#fff\n"
+    assert [one.code for one in analyse(text).errors] == ([] if code is None else [code])
+
+
+def test_a_front_matter_that_names_the_ends_has_the_last_word() -> None:
+    body = "flowchart TD\n    A[Letter] --> B[Review] --> C[Reply]\n    D[Another] --> C\n"
+    named = analyse(f"---\nworkflow:\n  inputs: [A]\n  outputs: [C]\n---\n{body}")
+    assert named.typed is not None
+    assert [node.id for node in named.typed.nodes] == ["A", "B", "C", "D"], "nothing is implied"
+    assert named.typed.by_id["B"].operator == "Review", "a bare name is an operator's"
+    assert [one.code for one in named.errors if one.code == "MW102"] == ["MW102"], "nothing leads to D"
+    drawn = analyse(f"{FRONT}{body}")
+    assert drawn.is_valid
+    assert drawn.typed is not None
+    assert [node.id for node in drawn.typed.nodes] == ["A", "B", "C", "D", "PROBLEM", "RETURN"]
+
+
+def test_writing_out_waits_for_the_loop_of_an_arrow_back() -> None:
+    text = f"{FRONT}flowchart TD\n    A[Write] --> B[Check]\n    B --> A\n    A --> C[Send]\n"
+    [hint] = [one for one in analyse(text).diagnostics if one.code == "MW313"]
+    assert hint.fixes == ()
