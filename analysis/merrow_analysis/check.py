@@ -220,7 +220,10 @@ class Analyser:
             touched = any(_touches(found, redrawn.lines) for scope in holding for found in self._kept.findings[scope])
             return self._typed, _NONE if touched else holding
         if same_scenery and redrawn.references_only and _same_meaning(last.core, core, delta.nodes):
-            return self._typed, _WRITTEN
+            # Fixes give a class at a bare mention where the declaration has one.
+            fixes = any(found.fixes for scope in _WRITTEN for found in self._kept.findings[scope])
+            holds = not fixes or _same_class_places(last.core, core, delta.nodes)
+            return self._typed, _WRITTEN if holds else _NONE
         return self._typed, _NONE
 
 
@@ -252,7 +255,7 @@ class _Kept:
 
 
 def _same_meaning(old: Graph, new: Graph, names: Iterable[str]) -> bool:
-    """Whether these nodes of both graphs are what they were, and a fix gives them a class where it did."""
+    """Whether these nodes of both graphs are what they were."""
     pairs = [(old.handles.get(name), new.handles.get(name)) for name in names]
     return all(
         one is not None
@@ -260,9 +263,14 @@ def _same_meaning(old: Graph, new: Graph, names: Iterable[str]) -> bool:
         and old.resolutions[one] is new.resolutions[one]
         and one not in old.marks.conflicts
         and one not in new.marks.conflicts
-        and _class_mention(old.records[one]) is _class_mention(new.records[one])
         for one, other in pairs
     )
+
+
+def _same_class_places(old: Graph, new: Graph, names: Iterable[str]) -> bool:
+    """Whether a fix gives these nodes of both graphs a class at the same mention."""
+    handles = [new.handles[name] for name in names]
+    return all(_class_mention(old.records[one]) is _class_mention(new.records[one]) for one in handles)
 
 
 def _class_mention(record: NodeRecord | None) -> MentionRecord | None:
