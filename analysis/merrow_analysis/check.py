@@ -17,7 +17,7 @@ from merrow_analysis.diagnostics import Diagnostic, Severity
 from merrow_analysis.document import Document
 from merrow_analysis.edits.classes import class_place
 from merrow_analysis.graph import typed
-from merrow_analysis.graph.flow import Flow
+from merrow_analysis.graph.flow import Flow, declares
 from merrow_analysis.graph.fold import fold
 from merrow_analysis.graph.infer import infer
 from merrow_analysis.graph.model import Graph
@@ -294,7 +294,7 @@ def _only_parameters_differ(old: Graph, new: Graph, names: Iterable[str]) -> boo
             return False
         if not _same_ports(old.resolutions[handle], new.resolutions[handle]):
             return False
-        if _classes(old, handle) != _classes(new, handle):
+        if _classes(old, handle) != _classes(new, handle) or _declaring(old, handle) != _declaring(new, handle):
             return False
     return True
 
@@ -303,6 +303,12 @@ def _classes(graph: Graph, handle: int) -> list[str]:
     """The names of the classes that a node is given, in their order."""
     record = graph.records[handle]
     return [] if record is None else [use.name.text for use in record.classes]
+
+
+def _declaring(graph: Graph, handle: int) -> list[bool]:
+    """Which mentions of a node declare it; findings are shown at the first of them."""
+    record = graph.records[handle]
+    return [] if record is None else [declares(mention.vertex) for mention in record.mentions]
 
 
 def _same_ports(old: Resolution, new: Resolution) -> bool:

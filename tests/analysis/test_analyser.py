@@ -243,3 +243,12 @@ def test_a_class_is_offered_where_the_node_is_mentioned_now(before: str, after: 
     line = head.count("\n") + more.count("\n")
     analyser.edit(TextEdit(Range(Position(line, 0), Position(line + 1, 0)), after))
     assert analyser.analysis().diagnostics == analyse(text % after).diagnostics
+
+
+def test_a_finding_moves_to_a_declaration_above() -> None:
+    text = 'flowchart TD\n    PROBLEM --> R\n    R%s\n    R["Review"]:::ReviewOp\n    R --> RETURN\n'
+    analyser = Analyser(text % "")
+    analyser.analysis()
+    place = Position(2, 5)
+    analyser.edit(TextEdit(Range(place, place), '["Review"]'))
+    assert analyser.analysis().diagnostics == analyse(text % '["Review"]').diagnostics
