@@ -236,7 +236,7 @@ def test_a_class_that_is_being_typed_at_a_mention_of_a_node_shows() -> None:
 )
 @pytest.mark.parametrize("more", ["", "    PROBLEM --> A\n"])
 def test_a_class_is_offered_where_the_node_is_mentioned_now(before: str, after: str, more: str) -> None:
-    head = 'flowchart TD\n    PROBLEM([Problem]):::other\n    A["Custom<br/>(role: one)"]:::CustomOp\n'
+    head = 'flowchart TD\n    PROBLEM([Problem]):::other\n    A["Custom<br/>(role: one)"]:::CustomOp --> RETURN\n'
     text = f"{head}{more}%s    classDef CustomOp fill:#fff\n"
     analyser = Analyser(text % before)
     assert "MW106" in [found.code for found in analyser.analysis().diagnostics]
