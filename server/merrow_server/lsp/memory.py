@@ -13,7 +13,8 @@ IDLE = 2.0
 """Seconds without a message after which nobody is taken to be typing."""
 LONGEST_WITHOUT = 120.0
 """Seconds after which there is a collection although somebody is."""
-_YOUNG, _MIDDLE, _NEVER = 20_000, 50, 1_000_000
+# A version of a graph has few objects and long lists, and is garbage after an edit or two: looked for seldom, versions add up.
+_YOUNG, _MIDDLE, _NEVER = 2_000, 5, 1_000_000
 
 
 def quiet_collections() -> None:
