@@ -31,14 +31,10 @@ class Call:
     end: str
 
     def honest(self) -> Call:
-        """The same call using no more than it reserved."""
-        share = 2 if self.end == "settles twice" else 1
-        spent = (
-            None
-            if self.cents is None or (self.spent is None and share == 1)
-            else min(self.spent or 0, self.cents // share)
-        )
-        return replace(self, used=min(self.used, self.tokens // share), spent=spent)
+        """The same call using no more than it reserved, and only while it holds it: it settles once."""
+        spent = None if self.cents is None or self.spent is None else min(self.spent, self.cents)
+        end = "settles" if self.end == "settles twice" else self.end
+        return replace(self, used=min(self.used, self.tokens), spent=spent, end=end)
 
 
 CALLS = st.lists(
