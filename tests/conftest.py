@@ -1,8 +1,10 @@
 """Settings of all tests.
 
-Property tests have no deadline and draw new examples in every run, in CI too. What failed is kept in ``.hypothesis`` and
-tried first the next time; a failure is printed with what reproduces it. ``MERROW_TIMES=20`` draws twenty times as many
-examples; with less than 1, a failure is reported as it was found, without a search for a smaller one.
+Property tests have no deadline. On a developer's machine and every night they draw new examples in every run; what failed is
+kept in ``.hypothesis`` and tried first the next time. In CI (``CI`` is set) a test draws the same examples each time, so that a
+change is judged by what it changes and not by luck. A failure is printed with what reproduces it. ``MERROW_TIMES=20`` draws
+twenty times as many examples, always new ones; with less than 1, a failure is reported as it was found, without a search
+for a smaller one.
 
 Programs that tests start keep their bytecode in ``.cache/bytecode``, even where the environment forbids bytecode: without it,
 each start of a server compiles tens of thousands of lines again. It lies apart so that packages and bundles hold no bytecode.
@@ -28,13 +30,16 @@ from hypothesis.database import DirectoryBasedExampleDatabase
 from tests.examples import TIMES, examples
 from tests.shared import require_shared
 
-# Each value is given: where CI is set, Hypothesis would draw the same examples every time and keep none.
+SAME = bool(os.environ.get("CI")) and TIMES == 1
+# Each value is given: where CI is set, Hypothesis has a profile of its own.
 settings.register_profile(
     "merrow",
     max_examples=examples(100),
     deadline=None,
-    derandomize=False,
-    database=DirectoryBasedExampleDatabase(Path(__file__).resolve().parents[1] / ".hypothesis" / "examples"),
+    derandomize=SAME,
+    database=None
+    if SAME
+    else DirectoryBasedExampleDatabase(Path(__file__).resolve().parents[1] / ".hypothesis" / "examples"),
     print_blob=True,
     phases=[phase for phase in Phase if TIMES >= 1 or phase not in (Phase.shrink, Phase.explain)],
     suppress_health_check=[HealthCheck.too_slow],
