@@ -206,7 +206,10 @@ class Analyser:
             self._typed = typed.build(flow, settings, None if last is None else last.core.language)
             return self._typed, _NONE
         delta = redrawn.delta
-        core = last.core if flow.chart is last.core.drawn else infer(last.core, delta, flow.chart)
+        if flow.chart is last.core.drawn:
+            core = last.core
+        else:
+            core = infer(last.core, delta, flow.chart, typed.composites_of(flow))
         self._typed = last.after(flow, core)
         if flow.moved is not last.flow.moved:
             return self._typed, _NONE

@@ -59,6 +59,39 @@ class Conditions:
         """``first`` or ``second`` holds, or both do. Raises `TooManyCombinationsError`."""
         return self._combine(False, first, second)
 
+    def negated(self, condition: Condition) -> Condition:
+        """``condition`` does not hold. Raises `TooManyCombinationsError`."""
+        return self._rebuilt(condition, {NEVER: ALWAYS, ALWAYS: NEVER}, frozenset())
+
+    def some(self, condition: Condition, decisions: frozenset[int]) -> Condition:
+        """That these Decisions can choose so that ``condition`` holds. Raises `TooManyCombinationsError`."""
+        return self._rebuilt(condition, {NEVER: NEVER, ALWAYS: ALWAYS}, decisions)
+
+    def _rebuilt(self, condition: Condition, known: dict[Condition, Condition], dropped: frozenset[int]) -> Condition:
+        """A diagram with other ends, in which nodes of the ``dropped`` Decisions give way to either of their branches."""
+        stack = [condition]
+        while stack:
+            node = stack[-1]
+            if node in known:
+                stack.pop()
+                continue
+            branches = self._branches[node]
+            waiting = [branch for branch in branches if branch not in known]
+            if waiting:
+                stack += waiting
+                continue
+            parts = tuple([known[branch] for branch in branches])
+            if self._levels[node] not in dropped:
+                known[node] = self._node(self._levels[node], parts)
+            else:
+                either = NEVER
+                for part in parts:
+                    either = self._combine(False, either, part)
+                known[node] = either
+            self._left -= 1
+            stack.pop()
+        return known[condition]
+
     def counterexample(self, condition: Condition) -> dict[int, int] | None:
         """Choices (Decision to case) under which ``condition`` fails whatever the others choose; None if it always
         holds.

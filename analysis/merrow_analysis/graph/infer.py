@@ -6,9 +6,11 @@ A cold reading is a delta on the graph without nodes.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from heapq import heapify, heappop, heappush
 
 from merrow_analysis.definitions.types import ENTRY_POINT, PROBLEM, TEXT, Type
+from merrow_analysis.graph.composites import NO_COMPOSITES, Composites
 from merrow_analysis.graph.drawing import (
     ENTRY_POINT_ID,
     PROBLEM_ID,
@@ -20,12 +22,14 @@ from merrow_analysis.graph.drawing import (
     with_ends,
 )
 from merrow_analysis.graph.language import Given, Language, NumberedFacts, Settings, facts_of
+from merrow_analysis.graph.levels import carried, levels
 from merrow_analysis.graph.marks import marked
 from merrow_analysis.graph.model import Graph, Marks, conflicting
 from merrow_analysis.graph.placement import NOT_PLACED, UNKNOWN, Facts
 from merrow_analysis.graph.records import Chart, Delta, EdgeRecord, NodeRecord
 from merrow_analysis.graph.resolve import NodeText, Reading, Resolution, Role
 from merrow_analysis.graph.shape import EMPTY_SHAPE, NO_RANK, Shape
+from merrow_analysis.graph.words import AGAIN, WordedLabel, worded
 
 _INPUT_TYPES = {PROBLEM_ID: PROBLEM, ENTRY_POINT_ID: ENTRY_POINT}
 _SUSPENDED = Resolution("unknown")
@@ -34,21 +38,48 @@ _MOST_HOLES = 64
 """Handles of nodes that are gone which a graph may have beyond as many as it has nodes."""
 
 
-def infer(graph: Graph, delta: Delta, chart: Chart | None = None) -> Graph:
+def infer(graph: Graph, delta: Delta, chart: Chart | None = None, composites: Composites | None = None) -> Graph:
     """The graph after a delta, worked out again only where the delta reaches.
 
-    ``chart`` is the one that the delta leads to, where the caller has it already.
+    ``chart`` is the one that the delta leads to, where the caller has it already; ``composites`` are its Loops and Maps, None
+    where they are what they were, but for nodes that are gone.
     """
     chart = graph.drawn.apply(delta) if chart is None else chart
     holes = len(graph.records) - len(graph.chart.nodes)
     reading = _reading(chart, graph.settings, graph.language)
+    composites = _kept(graph.composites, chart) if composites is None else composites
     # What is a beginning or an end of a drawing depends on all of it.
-    if holes > len(chart.nodes) + _MOST_HOLES or reading != graph.reading or reading.drawn:
-        return read_graph(chart, graph.settings, graph.language)
-    return _Inference(graph, delta, chart, reading).graph()
+    cold = reading != graph.reading or reading.drawn or _differ(graph.composites, composites, graph.chart)
+    if cold or holes > len(chart.nodes) + _MOST_HOLES:
+        return read_graph(chart, graph.settings, graph.language, composites)
+    return _Inference(graph, delta, chart, reading, composites).graph()
 
 
-def read_graph(chart: Chart, settings: Settings, language: Language | None = None) -> Graph:
+def _kept(composites: Composites, chart: Chart) -> Composites:
+    """Composites without the nodes that a chart has no more."""
+    gone = [node for node in composites.inside if node not in chart.nodes]
+    if not gone:
+        return composites
+    boxes = {
+        box.id: replace(box, nodes=tuple([node for node in box.nodes if node in chart.nodes])) for box in composites
+    }
+    return Composites(boxes, {node: box for node, box in composites.inside.items() if node in chart.nodes})
+
+
+def _differ(before: Composites, now: Composites, chart: Chart) -> bool:
+    """Whether anything is said otherwise of the nodes of a chart: what crosses a border depends on both its ends."""
+    if before is now:
+        return False
+    if before.boxes.keys() != now.boxes.keys():
+        return True
+    if any((box.kind, box.parent) != (now.boxes[box.id].kind, now.boxes[box.id].parent) for box in before):
+        return True
+    return any(before.inside.get(node) != now.inside.get(node) for node in chart.nodes)
+
+
+def read_graph(
+    chart: Chart, settings: Settings, language: Language | None = None, composites: Composites = NO_COMPOSITES
+) -> Graph:
     """The graph of a chart, read cold. Never raises; what is wrong stays in resolutions and placements, for rules to report.
 
     Takes time linear in the chart. ``language`` is used where it is that of the settings.
@@ -60,7 +91,7 @@ def read_graph(chart: Chart, settings: Settings, language: Language | None = Non
     if reading.drawn:
         ends = ends_of(drawn, language.operators, reading.names)
         chart, roles = with_ends(drawn, ends), ends.roles
-    graph = _Inference(empty, Delta(chart.nodes), chart, reading, roles).graph()
+    graph = _Inference(empty, Delta(chart.nodes), chart, reading, composites, roles).graph()
     graph.touched, graph.drawn = None, drawn
     return graph
 
@@ -73,9 +104,15 @@ class _Inference:
     """One delta taken into a graph."""
 
     def __init__(
-        self, old: Graph, delta: Delta, chart: Chart, reading: Reading, ends: Mapping[str, Role] | None = None
+        self,
+        old: Graph,
+        delta: Delta,
+        chart: Chart,
+        reading: Reading,
+        composites: Composites,
+        ends: Mapping[str, Role] | None = None,
     ) -> None:
-        self.old, self.delta, self.chart = old, delta, chart
+        self.old, self.delta, self.chart, self.composites = old, delta, chart, composites
         self.reading, self.ends = reading, ends or {}
         self.settings, self.language = old.settings, old.language
         self.cold = not old.chart.nodes
@@ -112,9 +149,12 @@ class _Inference:
             reading=self.reading,
             drawn=chart,
             ends=self.ends,
+            composites=self.composites,
         )
         ends = self._ends()
         read = self._read_nodes(after, ends)
+        if self.composites or self.old.words:
+            self._read_words(after, ends, read)
         after.shape = self._shape(after, ends)
         changed = self._place(after, read, ends)
         after.marks = marked(old.marks, after, {*read, *changed, *self.gone})
@@ -278,6 +318,55 @@ class _Inference:
         stands_in = PROBLEM_ID not in self.handles and self.settings.inputs is None
         return None if stands_in else TEXT
 
+    # Words of composites
+
+    def _read_words(self, after: Graph, ends: tuple[set[int], set[int]], read: set[int]) -> None:
+        """Say which edges have a word, of those that differ and those whose source, or what leads to their target, does.
+
+        Adds the ends of edges that have another word than before to ``ends``.
+        """
+        chart, handles = self.chart, self.handles
+        words = {} if self.cold else {edge: said for edge, said in self.old.words.items() if edge in chart.numbers}
+        if self.cold:
+            looked: Iterable[EdgeRecord] = chart.edges
+        else:
+            nodes = {
+                record.id for handle in (*read, *ends[0], *ends[1]) if (record := self.records[handle]) is not None
+            }
+            looked = dict.fromkeys(
+                edge for name in nodes for rows in (chart.incoming, chart.outgoing) for edge in rows.get(name, ())
+            )
+        found: dict[EdgeRecord, WordedLabel | None] = {}
+        before = {edge.target for edge, said in words.items() if said.word == AGAIN}
+        for final in (False, True):
+            again = {
+                edge.target for edge, said in {**words, **found}.items() if said is not None and said.word == AGAIN
+            }
+            if final and not self.cold:
+                # The word `first` is one where something comes again.
+                looked = dict.fromkeys((*looked, *(e for name in again ^ before for e in chart.incoming.get(name, ()))))
+            for edge in looked:
+                if edge.carries_nothing or edge.arrow.label is None:
+                    found[edge] = None
+                elif not final or found.get(edge) is None or edge.target in again:
+                    found[edge] = worded(
+                        edge.arrow.label.text,
+                        self.composites.border(edge.source, edge.target),
+                        self.composites,
+                        from_decision=self.resolutions[handles[edge.source]].kind == "decision",
+                        again_into=final and edge.target in again,
+                    )
+        for edge, said in found.items():
+            if said is not None:
+                words[edge] = said
+            else:
+                words.pop(edge, None)
+            if said != self.old.words.get(edge):
+                ends[0].add(handles[edge.target])
+                ends[1].add(handles[edge.source])
+        after.words = words
+        after.hides = after.hides or any(said.word == AGAIN for said in words.values())
+
     # Order
 
     def _shape(self, after: Graph, ends: tuple[set[int], set[int]]) -> Shape:
@@ -344,18 +433,22 @@ class _Inference:
             own_facts = facts[node]
             key: list[object] = [own_facts.number]
             edges = after.into(record.id)
+            bordered = bool(self.composites)
             for edge in edges:
                 label = edge.arrow.label
-                key.append(None if label is None else label.text)
                 source = handles[edge.source]
                 # A source that comes later is on a cycle with its target, or leads where it may not: unknown.
-                key.append(placements[source].number if places[source] < own_place else unknown)
+                number = placements[source].number if places[source] < own_place else unknown
+                if bordered:
+                    key += after.text_of(edge), number, levels(after, edge)
+                else:
+                    key += None if label is None else label.text, number
 
             def given(edges: Sequence[EdgeRecord] = edges, own_place: int = own_place) -> Given:
                 return tuple(
                     (
-                        None if edge.arrow.label is None else edge.arrow.label.text,
-                        placements[handles[edge.source]].signature
+                        after.text_of(edge),
+                        carried(placements[handles[edge.source]].signature, levels(after, edge))
                         if places[handles[edge.source]] < own_place
                         else UNKNOWN,
                     )
@@ -393,7 +486,9 @@ def written(record: NodeRecord, special: dict[str, Role], graph: Graph) -> tuple
         classes,
         tuple([metadata.body for metadata, _ in record.metadata]) if record.metadata else (),
         graph.reading,
-        tuple([_text(edge) for edge in graph.out_of(record.id)]) if diamond else (),
+        tuple([_text(edge) for edge in graph.chart.outgoing.get(record.id, ()) if not edge.carries_nothing])
+        if diamond
+        else (),
     )
 
 

@@ -19,6 +19,7 @@ class LiveState:
 
     graph: TypedGraph
     _live: Liveness[bool | None]
+    _algebra: Chosen
     _chosen: dict[int, int]
     _skipped: set[int]
     _alone: dict[int, LiveNode] = field(default_factory=dict)
@@ -34,15 +35,45 @@ class LiveState:
     def choose(self, decision: int, case: int) -> list[int]:
         """A Decision chose. The handles of the nodes for which it now is another thing whether they run, in their order."""
         self._chosen[decision] = case
-        return self._settle(self.graph.shape.following[decision])
+        return self._settle((self.graph.combinations.by_unit or self.graph.shape).following[decision])
 
     def skip(self, node: int) -> list[int]:
         """A node failed and counts as skipped. The handles of the nodes, as `choose` gives them."""
         self._skipped.add(node)
         return self._settle([node])
 
+    def more(self, loop: str) -> bool | None:
+        """Whether another turn of a Loop would begin after what this is the state of, while turns remain; None: not known yet."""
+        return self._live.more(self.graph.combinations.loops[loop])
+
+    def tell_until(self, loop: str, holds: bool) -> None:
+        """Whether the ``until`` of a Loop holds, in a frame of it."""
+        self._algebra.untils[loop] = holds
+
+    def tell_more(self, loop: str, more: bool) -> list[int]:
+        """A Loop has ended: whether the turn whose values go out had `more`. The handles of nodes, as `choose` gives them."""
+        self._algebra.mores[loop] = more
+        ordered = self.graph.combinations.by_unit
+        return [] if ordered is None else self._settle(ordered.behind.get(loop, ()))
+
+    def inner(self, box: str) -> LiveState:
+        """The state of a frame inside a composite: the same choices around it, none in it. The two change apart from now on."""
+        nodes, within = self.graph.composites.members(box), set(self.graph.composites.within(box))
+        own = {self.graph.by_id[node].index for node in nodes}
+        chosen = {node: case for node, case in self._chosen.items() if node not in own}
+        skipped = self._skipped - own
+        algebra = Chosen(chosen, skipped)
+        algebra.untils = {loop: holds for loop, holds in self._algebra.untils.items() if loop not in within}
+        algebra.mores = {loop: more for loop, more in self._algebra.mores.items() if loop not in within}
+        live = self._live
+        inner = Liveness(algebra, live.runs.copy(), live.values.copy(), live.passed.copy(), live.loops)
+        state = LiveState(self.graph, inner, algebra, chosen, skipped, self._alone)
+        if own & (self._chosen.keys() | self._skipped):
+            state._settle(own)
+        return state
+
     def _settle(self, stale: Iterable[int]) -> list[int]:
-        live, shape = self._live, self.graph.shape
+        live, shape = self._live, self.graph.combinations.by_unit or self.graph.shape
         places, order, following = shape.places, shape.order, shape.following
         queue = sorted({places[node] for node in stale})
         last_place = -1
@@ -80,12 +111,11 @@ def live_state(graph: TypedGraph, chosen: Mapping[str, int] | None = None, skipp
     if not (cases or gone):
         first = known.unchosen
         if first is None:
-            plan = _plan(graph) if graph.decisions else []
-            first = known.unchosen = spread(plan, algebra)
-        return LiveState(
-            graph, Liveness(algebra, first.runs.copy(), first.values.copy(), first.passed.copy()), cases, gone
-        )
-    return LiveState(graph, spread(_plan(graph), algebra), cases, gone)
+            plan = _plan(graph) if graph.decisions or known.by_unit is not None else []
+            first = known.unchosen = spread(plan, algebra, known.loops)
+        live = Liveness(algebra, first.runs.copy(), first.values.copy(), first.passed.copy(), known.loops)
+        return LiveState(graph, live, algebra, cases, gone)
+    return LiveState(graph, spread(_plan(graph), algebra, known.loops), algebra, cases, gone)
 
 
 def _plan(graph: TypedGraph) -> Sequence[LiveNode]:

@@ -26,13 +26,30 @@ class Feed:
     Decision.
 
     ``carries`` says that a case edge brings the Decision's value; else it brings the order alone. ``passed`` is the number
-    of the value among those that arrived, where an asking Decision passes it on.
+    of the value among those that arrived, where an asking Decision passes it on. ``over`` is the Loop whose turns must have run
+    out for the edge to be taken, ``out_of`` the outermost Map that it leaves: what is chosen in there is no matter outside.
     """
 
     source: int
     case: int | None = None
     carries: bool = False
     passed: int | None = None
+    over: str | None = None
+    out_of: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LiveLoop:
+    """What says whether another turn of a Loop begins (`Liveness.more`).
+
+    ``again`` are its own ``again`` edges, ``leads_out`` the case edges, and ``over`` edges of inner Loops, that lead out of it.
+    ``until`` says that it has such a parameter.
+    """
+
+    id: str
+    again: tuple[Feed, ...] = ()
+    leads_out: tuple[Feed, ...] = ()
+    until: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +92,20 @@ class Algebra(Protocol[Truth]):
 
     def chosen(self, node: int, case: int) -> Truth: ...
 
+    def negated(self, truth: Truth) -> Truth: ...
+
+    def until(self, loop: str) -> Truth:
+        """Whether the ``until`` of a Loop holds."""
+        ...
+
+    def more(self, loop: str) -> Truth | None:
+        """Whether another turn of a Loop would begin, where that is told from outside; None where it follows."""
+        ...
+
+    def projected(self, truth: Truth, box: str) -> Truth:
+        """What remains of a truth outside of a Map: whether it holds for some of the choices in there."""
+        ...
+
     def settled(self, node: int, runs: Truth) -> Truth:
         """What to make of "this node runs": a run knows nodes that failed and count as skipped."""
         ...
@@ -90,24 +121,43 @@ class Liveness(Generic[Truth]):
     runs: dict[int, Truth]
     values: dict[int, Truth]
     passed: dict[int, tuple[Truth, ...]] = field(default_factory=dict)
+    loops: Mapping[str, LiveLoop] = field(default_factory=dict)
 
     def alive(self, feed: Feed) -> Truth:
         """Whether what this feed brings is there."""
-        if feed.source not in self.runs:
-            return self.algebra.always
-        if feed.case is None:
-            return self.runs[feed.source]
-        taken = self.taken(feed)
+        truth = self._inside(feed)
+        return truth if feed.out_of is None else self.algebra.projected(truth, feed.out_of)
+
+    def _inside(self, feed: Feed) -> Truth:
+        """`alive`, for those inside all Maps that the feed leaves."""
+        taken = self._taken(feed)
+        if feed.case is None or feed.source not in self.runs:
+            return taken
         if feed.passed is not None:
             return self.algebra.both(taken, self.passed[feed.source][feed.passed])
         return self.algebra.both(taken, self.values[feed.source]) if feed.carries else taken
 
     def taken(self, gate: Feed) -> Truth:
         """Whether the Decision runs and chooses this case."""
-        if gate.source not in self.runs:
-            return self.algebra.always
-        runs = self.runs[gate.source]
-        return runs if gate.case is None else self.algebra.both(runs, self.algebra.chosen(gate.source, gate.case))
+        truth = self._taken(gate)
+        return truth if gate.out_of is None else self.algebra.projected(truth, gate.out_of)
+
+    def _taken(self, gate: Feed) -> Truth:
+        truth = self.runs.get(gate.source, self.algebra.always)
+        if gate.case is not None and gate.source in self.runs:
+            truth = self.algebra.both(truth, self.algebra.chosen(gate.source, gate.case))
+        return truth if gate.over is None else self.algebra.both(truth, self.more(self.loops[gate.over]))
+
+    def more(self, loop: LiveLoop) -> Truth:
+        """Whether another turn of a Loop begins after the one that this is the liveness of, while turns remain."""
+        algebra = self.algebra
+        told = algebra.more(loop.id)
+        if told is not None:
+            return told
+        truth = self.any_taken(loop.again)
+        if loop.leads_out:
+            truth = algebra.both(truth, algebra.negated(self.any_taken(loop.leads_out)))
+        return algebra.both(truth, algebra.negated(algebra.until(loop.id))) if loop.until else truth
 
     def any_taken(self, gates: Sequence[Feed]) -> Truth:
         truth = self.algebra.never
@@ -137,9 +187,9 @@ class Liveness(Generic[Truth]):
             self.passed[node.index] = tuple(self.alive(feed) for feed in node.passes)
 
 
-def spread(plan: LivePlan, algebra: Algebra[Truth]) -> Liveness[Truth]:
+def spread(plan: LivePlan, algebra: Algebra[Truth], loops: Mapping[str, LiveLoop] | None = None) -> Liveness[Truth]:
     """Say for every node of ``plan`` whether it runs. Takes time linear in the plan, in steps of the algebra."""
-    live: Liveness[Truth] = Liveness(algebra, {}, {})
+    live: Liveness[Truth] = Liveness(algebra, {}, {}, loops={} if loops is None else loops)
     for node in plan:
         live.settle(node)
     return live
@@ -157,6 +207,8 @@ class Chosen:
         """
         self._cases = cases
         self._skipped = skipped
+        self.untils: dict[str, bool] = {}
+        self.mores: dict[str, bool] = {}
 
     def both(self, first: bool | None, second: bool | None) -> bool | None:
         if first is False or second is False:
@@ -172,6 +224,20 @@ class Chosen:
         choice = self._cases.get(node)
         return None if choice is None else choice == case
 
+    def negated(self, truth: bool | None) -> bool | None:
+        return None if truth is None else not truth
+
+    def until(self, loop: str) -> bool | None:
+        return self.untils.get(loop)
+
+    def more(self, loop: str) -> bool | None:
+        return self.mores.get(loop)
+
+    def projected(self, truth: bool | None, box: str) -> bool | None:
+        # In a frame around it nothing in a Map is ever chosen: only what is dead there whatever is chosen is dead outside.
+        del box
+        return truth is not False
+
     def settled(self, node: int, runs: bool | None) -> bool | None:
         return False if node in self._skipped else runs
 
@@ -182,10 +248,21 @@ class AllCases:
     always: Condition = ALWAYS
     never: Condition = NEVER
 
-    def __init__(self, decisions: Mapping[int, int], largest: int = LARGEST) -> None:
-        """``decisions``: how many cases each Decision has, by index, in topological order."""
+    def __init__(
+        self,
+        decisions: Mapping[int | str, int],
+        largest: int = LARGEST,
+        inside: Mapping[str, frozenset[int | str]] | None = None,
+    ) -> None:
+        """``decisions``: how many cases each Decision has, by index, in topological order; the ``until`` of a Loop, by the Loop's
+        id, is a free choice of two. ``inside`` has the Decisions and Loops in each Map.
+        """
         self.decisions = list(decisions)
         self._numbers = {index: number for number, index in enumerate(decisions)}
+        self._inside = {
+            box: frozenset(self._numbers[one] for one in ones if one in self._numbers)
+            for box, ones in (inside or {}).items()
+        }
         self.store = Conditions(list(decisions.values()), largest)
 
     def both(self, first: Condition, second: Condition) -> Condition:
@@ -196,6 +273,19 @@ class AllCases:
 
     def chosen(self, node: int, case: int) -> Condition:
         return self.store.chosen(self._numbers[node], case)
+
+    def negated(self, truth: Condition) -> Condition:
+        return self.store.negated(truth)
+
+    def until(self, loop: str) -> Condition:
+        return self.store.chosen(self._numbers[loop], 0)
+
+    def more(self, loop: str) -> Condition | None:
+        del loop
+        return None
+
+    def projected(self, truth: Condition, box: str) -> Condition:
+        return self.store.some(truth, self._inside[box])
 
     def settled(self, node: int, runs: Condition) -> Condition:
         del node
@@ -210,4 +300,7 @@ class AllCases:
         return self._named(self.store.example(condition))
 
     def _named(self, choices: dict[int, int] | None) -> dict[int, int] | None:
-        return None if choices is None else {self.decisions[number]: case for number, case in choices.items()}
+        if choices is None:
+            return None
+        named = ((self.decisions[number], case) for number, case in choices.items())
+        return {index: case for index, case in named if isinstance(index, int)}

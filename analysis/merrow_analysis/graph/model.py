@@ -11,11 +11,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from merrow_analysis.graph.composites import NO_COMPOSITES, Composites
 from merrow_analysis.graph.language import Language, NumberedFacts, Settings
 from merrow_analysis.graph.placement import Placement
 from merrow_analysis.graph.records import Chart, EdgeRecord, MentionRecord, NodeRecord
 from merrow_analysis.graph.resolve import WRITTEN, Reading, Resolution, Role
 from merrow_analysis.graph.shape import Shape
+from merrow_analysis.graph.words import AGAIN, WordedLabel
 
 _NO_EDGES: tuple[EdgeRecord, ...] = ()
 
@@ -41,7 +43,8 @@ class Graph:
 
     ``handles`` are the nodes' by id, ``ranks`` order them by first mention. ``resolutions`` say what each node is,
     ``facts`` what placing its edges needs of that, ``placements`` where its incoming edges go and what it gives.
-    ``hides`` says that some edges carry nothing (``~~~``); they have no part in anything here. ``touched`` are the
+    ``hides`` says that some edges carry nothing (``~~~``) or run back in a composite (``again``); neither have a part in the
+    flat picture, which is what is typed here. ``words`` are the edges with a word of composites. ``touched`` are the
     nodes at which something differs from the graph that this one was inferred from, None where that may be all.
     ``drawn`` is the chart as it is written, and ``reading`` how it is read; ``chart`` has an implied PROBLEM and RETURN as well.
     ``ends`` are the inputs and outputs of a drawing.
@@ -62,16 +65,34 @@ class Graph:
     reading: Reading = WRITTEN
     drawn: Chart = field(default_factory=Chart)
     ends: Mapping[str, Role] = field(default_factory=dict)
+    composites: Composites = NO_COMPOSITES
+    words: Mapping[EdgeRecord, WordedLabel] = field(default_factory=dict)
 
     def into(self, name: str) -> Sequence[EdgeRecord]:
-        """The edges into a node that carry something."""
+        """The edges of the flat picture into a node."""
         row = self.chart.incoming.get(name, _NO_EDGES)
-        return [edge for edge in row if not edge.carries_nothing] if self.hides else row
+        return [edge for edge in row if self.is_flat(edge)] if self.hides else row
 
     def out_of(self, name: str) -> Sequence[EdgeRecord]:
-        """The edges out of a node that carry something."""
+        """The edges of the flat picture out of a node."""
         row = self.chart.outgoing.get(name, _NO_EDGES)
-        return [edge for edge in row if not edge.carries_nothing] if self.hides else row
+        return [edge for edge in row if self.is_flat(edge)] if self.hides else row
+
+    def is_flat(self, edge: EdgeRecord) -> bool:
+        """Whether an edge has a part in the flat picture."""
+        return not (edge.carries_nothing or self.runs_again(edge))
+
+    def runs_again(self, edge: EdgeRecord) -> bool:
+        """Whether an edge has the word ``again``."""
+        said = self.words.get(edge)
+        return said is not None and said.word == AGAIN
+
+    def text_of(self, edge: EdgeRecord) -> str | None:
+        """The label of an edge without its word."""
+        said = self.words.get(edge)
+        if said is not None:
+            return said.text
+        return None if edge.arrow.label is None else edge.arrow.label.text
 
 
 def conflicting(record: NodeRecord) -> tuple[MentionRecord, ...]:

@@ -18,15 +18,18 @@ from merrow_analysis.definitions.operators import (
     OperatorTable,
 )
 from merrow_analysis.definitions.types import ANY, DefinitionProblem, Type, TypeTable
+from merrow_analysis.graph.composites import Border, Composites
 from merrow_analysis.graph.decisions import Cases, read_cases
 from merrow_analysis.graph.flow import Flow, FlowEdge, FlowNode, Mention
 from merrow_analysis.graph.language import Settings
+from merrow_analysis.graph.levels import carried, levels
 from merrow_analysis.graph.model import Graph, Marks, conflicting
 from merrow_analysis.graph.placement import PlacedEdge, Placement, PortFeed
 from merrow_analysis.graph.plan import Combinations, combinations, combinations_after
 from merrow_analysis.graph.records import EdgeRecord
 from merrow_analysis.graph.resolve import NodeKind, Resolution
 from merrow_analysis.graph.shape import Shape
+from merrow_analysis.graph.words import EACH, Word, entered_map
 
 _UNSET = object()
 
@@ -36,7 +39,20 @@ class TypedNode:
     gives. ``index`` is its handle in the graph.
     """
 
-    __slots__ = ("_case_of", "_cases", "_graph", "_incoming", "_outgoing", "id", "index", "placement", "resolution")
+    __slots__ = (
+        "_again_in",
+        "_again_out",
+        "_case_of",
+        "_cases",
+        "_graph",
+        "_incoming",
+        "_outgoing",
+        "_ways",
+        "id",
+        "index",
+        "placement",
+        "resolution",
+    )
 
     def __init__(self, graph: TypedGraph, index: int, name: str) -> None:
         self._graph, self.index, self.id = graph, index, name
@@ -44,6 +60,9 @@ class TypedNode:
         self.placement: Placement = graph.core.placements[index]
         self._incoming: list[TypedEdge] | None = None
         self._outgoing: list[TypedEdge] | None = None
+        self._again_in: list[TypedEdge] | None = None
+        self._again_out: list[TypedEdge] | None = None
+        self._ways: list[TypedEdge] | None = None
         self._cases: object = _UNSET
         self._case_of: dict[TypedEdge, int | None] | None = None
 
@@ -67,17 +86,54 @@ class TypedNode:
 
     @property
     def incoming(self) -> list[TypedEdge]:
-        """The edges into it, in the order of the text."""
+        """The edges of the flat picture into it, in the order of the text."""
         if self._incoming is None:
             self._incoming = self._graph.edges_into(self)
         return self._incoming
 
     @property
     def outgoing(self) -> list[TypedEdge]:
-        """The edges out of it, in the order of the text."""
+        """The edges of the flat picture out of it, in the order of the text."""
         if self._outgoing is None:
             self._outgoing = [self._graph.edge(edge) for edge in self._graph.core.out_of(self.id)]
         return self._outgoing
+
+    @property
+    def again_in(self) -> list[TypedEdge]:
+        """The ``again`` edges into it, in the order of the text."""
+        if self._again_in is None:
+            self._again_in = self._graph.again_into(self)
+        return self._again_in
+
+    @property
+    def again_out(self) -> list[TypedEdge]:
+        """The ``again`` edges out of it, in the order of the text."""
+        if self._again_out is None:
+            core = self._graph.core
+            rows = core.chart.outgoing.get(self.id, ()) if core.words else ()
+            self._again_out = [self._graph.edge(edge) for edge in rows if core.runs_again(edge)]
+        return self._again_out
+
+    @property
+    def ways(self) -> list[TypedEdge]:
+        """All edges out of it, ``again`` edges too, in the order of the text."""
+        if self._ways is None:
+            core = self._graph.core
+            if not self.again_out:
+                self._ways = self.outgoing
+            else:
+                rows = core.chart.outgoing.get(self.id, ())
+                self._ways = [self._graph.edge(edge) for edge in rows if not edge.carries_nothing]
+        return self._ways
+
+    @property
+    def lists(self) -> list[list[TypedEdge]]:
+        """The edges that take lists apart (``each``) for the Maps around it, innermost first."""
+        composites = self._graph.composites
+        if not composites:
+            return []
+        lists = self._graph.lists
+        return [lists[box] for box in composites.around(self.id) if box in lists]
 
     @property
     def cases(self) -> Cases | None:
@@ -89,7 +145,7 @@ class TypedNode:
                 words: Sequence[str] | None = None
                 if placement.decided_by == "words" and placement.when:
                     words = self._graph.types.words_of(placement.when)
-                labels = tuple(edge.placed.label.case for edge in self.outgoing)
+                labels = tuple(edge.placed.label.case for edge in self.ways)
                 self._cases = read_cases(labels, placement.decided_by, tuple(words or ()))
         return self._cases  # type: ignore[return-value]  # set above
 
@@ -97,7 +153,7 @@ class TypedNode:
         """The number of the case of an edge out of it; None where the node is not a Decision."""
         if self._case_of is None:
             cases = self.cases
-            self._case_of = {} if cases is None else dict(zip(self.outgoing, cases.of_edge, strict=True))
+            self._case_of = {} if cases is None else dict(zip(self.ways, cases.of_edge, strict=True))
         return self._case_of.get(edge)
 
     @property
@@ -163,6 +219,43 @@ class TypedEdge:
     @property
     def flow(self) -> FlowEdge:
         return self._graph.flow.edge(self.record)
+
+    @property
+    def word(self) -> Word | None:
+        """The word of composites that its label has."""
+        said = self._graph.core.words.get(self.record)
+        return None if said is None else said.word
+
+    @property
+    def border(self) -> Border:
+        """Which composites it leaves and enters."""
+        return self._graph.composites.border(self.record.source, self.record.target)
+
+    @property
+    def left(self) -> tuple[str, ...]:
+        """The composites that it leaves, innermost first."""
+        return self.border.left
+
+    @property
+    def entered(self) -> tuple[str, ...]:
+        """The composites that it enters, outermost first."""
+        return self.border.entered
+
+    @property
+    def raised(self) -> int:
+        """How many Maps it leaves: what it brings is that many times a list."""
+        return levels(self._graph.core, self.record).raised
+
+    @property
+    def out_of(self) -> str | None:
+        """The outermost Map that it leaves."""
+        maps = self._graph.composites.maps(self.left)
+        return maps[-1] if maps else None
+
+    @property
+    def lowered(self) -> str | None:
+        """The Map for whose items it takes a list apart (``each``)."""
+        return entered_map(self.border, self._graph.composites) if self.word == EACH else None
 
     @property
     def implied(self) -> bool:
@@ -251,6 +344,7 @@ class TypedGraph:
         self.problems: tuple[DefinitionProblem, ...] = core.language.problems
         self.shape: Shape = core.shape
         self.marks: Marks = core.marks
+        self.composites: Composites = core.composites
         self.resolutions: Sequence[Resolution] = core.resolutions
         self.placements: Sequence[Placement] = core.placements
         self.measured: dict[float, object] = {}
@@ -301,9 +395,27 @@ class TypedGraph:
         """The edge that a record says, one that carries something."""
         edge = self._edges_made.get(record)
         if edge is None:
-            self.by_id[record.target].incoming  # noqa: B018 - makes them
+            target = self.by_id[record.target]
+            target.again_in if self.core.runs_again(record) else target.incoming
             edge = self._edges_made[record]
         return edge
+
+    def again_into(self, node: TypedNode) -> list[TypedEdge]:
+        """New objects for the ``again`` edges into a node. Callers ask the node instead, which keeps them."""
+        core = self.core
+        rows = core.chart.incoming.get(node.id, ()) if core.words else ()
+        made = [TypedEdge(self, edge, self.again_placement(edge).edges[0]) for edge in rows if core.runs_again(edge)]
+        self._edges_made.update((edge.record, edge) for edge in made)
+        return made
+
+    def again_placement(self, edge: EdgeRecord) -> Placement:
+        """Where an ``again`` edge goes: placed as if it led to its target alone, for the flat picture does without it."""
+        core = self.core
+        facts, level = core.facts[core.handles[edge.target]], levels(core, edge)
+        text, source = core.text_of(edge), core.placements[core.handles[edge.source]]
+        return core.language.place(
+            facts, (facts.number, text, source.number, level), lambda: ((text, carried(source.signature, level)),)
+        )
 
     def edges_into(self, node: TypedNode) -> list[TypedEdge]:
         """New objects for the edges into a node. Callers ask the node instead, which keeps them."""
@@ -326,8 +438,26 @@ class TypedGraph:
 
     @cached_property
     def edges(self) -> list[TypedEdge]:
-        """The edges, in the order of the text; ``~~~`` is none."""
-        return [self.edge(record) for record in self.core.chart.edges if not record.carries_nothing]
+        """The edges of the flat picture, in the order of the text; ``~~~`` is none."""
+        return [self.edge(record) for record in self.core.chart.edges if self.core.is_flat(record)]
+
+    @cached_property
+    def lists(self) -> dict[str, list[TypedEdge]]:
+        """By Map the ``each`` edges into it."""
+        found: dict[str, list[TypedEdge]] = {}
+        for record, said in self.core.words.items():
+            if said.word == EACH:
+                edge = self.edge(record)
+                if edge.lowered is not None:
+                    found.setdefault(edge.lowered, []).append(edge)
+        return found
+
+    @cached_property
+    def again(self) -> list[TypedEdge]:
+        """The ``again`` edges, in the order of the text."""
+        if not self.core.words:
+            return []
+        return [self.edge(record) for record in self.core.chart.edges if self.core.runs_again(record)]
 
     @cached_property
     def by_id(self) -> Mapping[str, TypedNode]:

@@ -11,13 +11,16 @@ from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 from typing import Protocol
 
+from merrow_analysis.graph.composites import Border
 from merrow_analysis.graph.conditions import ALWAYS, LARGEST, NEVER, Condition, TooManyCombinationsError
 from merrow_analysis.graph.decisions import Cases
-from merrow_analysis.graph.liveness import AllCases, Feed, Liveness, LiveNode
+from merrow_analysis.graph.frames import LiveOrder, live_order, unit_order
+from merrow_analysis.graph.liveness import AllCases, Feed, LiveLoop, Liveness, LiveNode
 from merrow_analysis.graph.model import Graph
 from merrow_analysis.graph.placement import Placement, PortFeed
 from merrow_analysis.graph.resolve import NodeKind
 from merrow_analysis.graph.shape import Shape
+from merrow_analysis.graph.words import OVER, Word
 
 
 class PlanNode(Protocol):
@@ -34,6 +37,8 @@ class PlanNode(Protocol):
     @property
     def asks(self) -> bool: ...
     @property
+    def lists(self) -> Sequence[Sequence[PlanEdge]]: ...
+    @property
     def incoming(self) -> Sequence[PlanEdge]: ...
     def sources(self, port: str) -> Sequence[PlanEdge]: ...
 
@@ -47,6 +52,12 @@ class PlanEdge(Protocol):
     def case(self) -> int | None: ...
     @property
     def feeds(self) -> Sequence[PortFeed]: ...
+    @property
+    def word(self) -> Word | None: ...
+    @property
+    def border(self) -> Border: ...
+    @property
+    def out_of(self) -> str | None: ...
 
 
 class PlanGraph(Protocol):
@@ -54,6 +65,10 @@ class PlanGraph(Protocol):
 
     @property
     def core(self) -> Graph: ...
+    @property
+    def edges(self) -> Sequence[PlanEdge]: ...
+    @property
+    def again(self) -> Sequence[PlanEdge]: ...
     def node(self, index: int) -> PlanNode: ...
 
 
@@ -65,7 +80,8 @@ class Combinations:
     ``live`` is None in a graph without Decisions, where every node always runs, and where there are too many cases.
     ``waiting`` says by handle what each node waits for, ``decisions`` are the handles of all Decisions. ``reused`` says that
     conditions of earlier graphs are kept along; then ``settled`` are the nodes that were looked at again, None where all were.
-    ``cyclic`` says that some nodes wait for each other, and so were looked at before what they wait for.
+    ``cyclic`` says that some nodes wait for each other, and so were looked at before what they wait for. ``loops`` are the
+    Loops, ``by_unit`` the order of a graph with composites (None where its shape's order serves).
     """
 
     order: Sequence[int] = ()
@@ -77,6 +93,8 @@ class Combinations:
     reused: bool = False
     settled: Sequence[int] | None = None
     cyclic: bool = False
+    loops: Mapping[str, LiveLoop] = field(default_factory=dict)
+    by_unit: LiveOrder | None = None
     unchosen: Liveness[bool | None] | None = None
     """What is live before any Decision has chosen, as `live_state` found it; nodes that are not listed always run."""
     _plan: list[LiveNode] | None = None
@@ -123,26 +141,37 @@ class Combinations:
 
 def order_of(edge: PlanEdge) -> Feed:
     """The order that an edge brings, whatever else it does."""
-    return Feed(edge.source.index, edge.case if edge.source.kind == "decision" else None)
+    case = edge.case if edge.source.kind == "decision" else None
+    return Feed(edge.source.index, case, over=_over(edge), out_of=edge.out_of)
+
+
+def _over(edge: PlanEdge) -> str | None:
+    """The Loop whose turns must have run out for an edge to be taken."""
+    return edge.border.left[0] if edge.word == OVER else None
+
+
+def is_gate(edge: PlanEdge) -> bool:
+    """Whether an edge says that its target runs or not. What has left a Map is a plain list, and says nothing."""
+    return (edge.source.kind == "decision" or edge.word == OVER) and edge.out_of is None
 
 
 def feeds_of(edge: PlanEdge, port: str) -> tuple[Feed, ...]:
     """What an edge brings to a port: one value, or several that an asking Decision passes on."""
     source = edge.source
     if source.kind != "decision":
-        return (Feed(source.index),)
+        return (order_of(edge),)
     if source.placement.signature.passes is not None:
         return tuple(feed_of(edge, feed) for feed in edge.feeds if feed.port == port)
     # A port that a Decision without a value should feed has an error of its own, and counts as fed.
-    return (Feed(source.index, edge.case, carries=source.placement.signature.has_value),)
+    return (replace(order_of(edge), carries=source.placement.signature.has_value),)
 
 
 def feed_of(edge: PlanEdge, feed: PortFeed) -> Feed:
     """One value on an edge."""
     source = edge.source
     if source.kind != "decision":
-        return Feed(source.index)
-    return Feed(source.index, edge.case, source.placement.signature.has_value, feed.passed)
+        return order_of(edge)
+    return replace(order_of(edge), carries=source.placement.signature.has_value, passed=feed.passed)
 
 
 def passes(node: PlanNode) -> Iterator[tuple[PlanEdge, PortFeed]]:
@@ -164,35 +193,107 @@ def waiting_alone(node: PlanNode) -> LiveNode:
     """What ``node`` waits for, without the other branches of a merge."""
     if node.kind == "input":
         return LiveNode(node.index)
-    gates = tuple(order_of(edge) for edge in node.incoming if edge.source.kind == "decision")
+    gates = tuple([order_of(edge) for edge in node.incoming if is_gate(edge)])
     if node.kind == "unknown":
-        plain = tuple(order_of(edge) for edge in node.incoming if edge.source.kind != "decision")
+        plain = tuple([order_of(edge) for edge in node.incoming if not is_gate(edge)])
         return LiveNode(node.index, (plain,) if plain and not gates else (), gates)
     # A port that nothing feeds has an error of its own, or a parameter's value.
     required = tuple(feeds for port in node.placement.required if (feeds := _feeds(node, port)))
+    # Without a list to take apart a Map has no items.
+    required += tuple(tuple(feed for edge in edges for feed in _brought(edge)) for edges in node.lists)
     if node.cases is None:
         return LiveNode(node.index, required, gates)
     passed = tuple(feed_of(edge, feed) for edge, feed in passes(node)) if node.asks else ()
     return LiveNode(node.index, required, gates, value=_feeds(node, "value"), cases=len(node.cases.keys), passes=passed)
 
 
+def _brought(edge: PlanEdge) -> tuple[Feed, ...]:
+    """All that an edge brings, or its order alone."""
+    return tuple(feed_of(edge, feed) for feed in edge.feeds) or (order_of(edge),)
+
+
+def live_loops(graph: PlanGraph) -> dict[str, LiveLoop]:
+    """What says of each Loop whether it goes on."""
+    boxes = graph.core.composites
+    again: dict[str, list[Feed]] = {box.id: [] for box in boxes if box.kind == "loop"}
+    leads_out: dict[str, list[Feed]] = {name: [] for name in again}
+    for edge in graph.again:
+        scope = edge.border.scope
+        if scope in again:
+            again[scope].append(order_of(edge))
+    for edge in graph.edges if again else ():
+        if edge.source.kind != "decision" and edge.word != OVER:
+            continue
+        own = _over(edge)
+        for box in edge.border.left:
+            if boxes.boxes[box].kind == "map":
+                break  # a plain list from here on
+            if box != own:
+                leads_out[box].append(order_of(edge))
+    return {
+        name: LiveLoop(name, tuple(feeds), tuple(leads_out[name]), "until" in boxes.boxes[name].parameters)
+        for name, feeds in again.items()
+    }
+
+
 def combinations(graph: PlanGraph, largest: int = LARGEST) -> Combinations:
     """Work out what runs under which cases, for all combinations at once. Never raises."""
-    if not graph.core.marks.decisions:
-        return Combinations()
-    decisions = _decisions(graph, {})
-    algebra = AllCases(decisions, largest)
-    live: Liveness[Condition] = Liveness(algebra, {}, {})
+    core = graph.core
+    loops = live_loops(graph) if core.composites else {}
+    if not core.marks.decisions and not any(said.word == OVER for said in core.words.values()):
+        return Combinations(loops=loops)
+    by_unit = unit_order(core) if core.composites else None
+    order = core.shape.order if by_unit is None else by_unit
+    decisions: Mapping[int | str, int] = _decisions(graph, {})
+    if core.composites:
+        decisions = _with_untils(graph, decisions, loops, order)
+    algebra = AllCases(decisions, largest, _inside(graph) if core.composites else None)
+    live: Liveness[Condition] = Liveness(algebra, {}, {}, loops=loops)
     waiting: dict[int, LiveNode] = {}
-    for index in graph.core.shape.order:
+    for index in order:
         try:
             node = waiting_for(graph.node(index), live)
             live.settle(node)
         except TooManyCombinationsError:
-            return Combinations(undecided=index)
+            return Combinations(undecided=index, loops=loops)
         waiting[index] = node
-    shape, marked = graph.core.shape, graph.core.marks.decisions
-    return Combinations(shape.order, waiting, algebra, live, decisions=marked, cyclic=_is_cyclic(shape))
+    ordered = live_order(order, waiting.values(), loops, len(core.records)) if core.composites else None
+    return Combinations(
+        order,
+        waiting,
+        algebra,
+        live,
+        decisions=core.marks.decisions,
+        cyclic=_is_cyclic(core.shape),
+        loops=loops,
+        by_unit=ordered,
+    )
+
+
+def _with_untils(
+    graph: PlanGraph, decisions: Mapping[int | str, int], loops: Mapping[str, LiveLoop], order: Sequence[int]
+) -> dict[int | str, int]:
+    """The Decisions in their order, and behind all nodes of each Loop that may end early whether it does: two cases."""
+    composites, handles = graph.core.composites, graph.core.handles
+    places: dict[int | str, float] = {node: place for place, node in enumerate(order)}
+    sizes: dict[int | str, int] = dict(decisions)
+    for loop in loops.values():
+        if loop.until:
+            sizes[loop.id] = 2
+            inside = [places[handles[node]] for node in composites.members(loop.id)]
+            # Of several Loops that end with one node the inner one is asked first.
+            places[loop.id] = max(inside, default=-1.0) + 1 - 1 / (1 + len(composites.chain(loop.id)))
+    return {one: sizes[one] for one in sorted(sizes, key=places.__getitem__)}
+
+
+def _inside(graph: PlanGraph) -> dict[str, frozenset[int | str]]:
+    """The nodes and Loops in each Map."""
+    composites, handles = graph.core.composites, graph.core.handles
+    return {
+        box.id: frozenset((*(handles[node] for node in composites.members(box.id)), *composites.within(box.id)))
+        for box in composites
+        if box.kind == "map"
+    }
 
 
 def _is_cyclic(shape: Shape) -> bool:
@@ -212,8 +313,11 @@ def combinations_after(graph: PlanGraph, earlier: Combinations, touched: Collect
     live, cases, shape = earlier.live, earlier.cases, graph.core.shape
     if live is None or cases is None or earlier.cyclic or _is_cyclic(shape) or not graph.core.marks.decisions:
         return None
+    if graph.core.composites or earlier.by_unit is not None:
+        return None
     before = dict(zip(cases.decisions, cases.store.sizes, strict=True))
-    decisions = _decisions(graph, {index: size for index, size in before.items() if index not in touched})
+    known_sizes = {index: size for index, size in before.items() if isinstance(index, int) and index not in touched}
+    decisions = _decisions(graph, known_sizes)
     if list(decisions.items()) != list(before.items()):
         return None
     if earlier.crowded:
@@ -253,10 +357,10 @@ def combinations_after(graph: PlanGraph, earlier: Combinations, touched: Collect
     return Combinations(shape.order, waiting, cases, known, decisions=marked, reused=True, settled=settled)
 
 
-def _decisions(graph: PlanGraph, known: Mapping[int, int]) -> dict[int, int]:
+def _decisions(graph: PlanGraph, known: Mapping[int, int]) -> dict[int | str, int]:
     """How many cases each Decision has that has any, in topological order; of some that is ``known``."""
     places = graph.core.shape.places
-    found: dict[int, int] = {}
+    found: dict[int | str, int] = {}
     for index in sorted(graph.core.marks.decisions, key=places.__getitem__):
         if index in known:
             found[index] = known[index]
@@ -270,7 +374,7 @@ def _with_others(node: PlanNode, waiting: LiveNode, live: Liveness[Condition]) -
     others = tuple(
         feed
         for edge in node.incoming
-        if edge.source.kind != "decision" and edge.source.index in live.runs
+        if not is_gate(edge) and edge.source.index in live.runs
         for feed in (order_of(edge),)
         if live.algebra.both(live.alive(feed), taken) == NEVER
     )

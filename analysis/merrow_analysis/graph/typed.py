@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from merrow_analysis.graph.composites import NO_COMPOSITES, Composites, kind_of, read_composites
 from merrow_analysis.graph.drawing import PROBLEM_ID, RETURN_ID, is_interface, names_operator
 from merrow_analysis.graph.flow import Flow
 from merrow_analysis.graph.infer import read_graph
@@ -29,4 +30,12 @@ def is_workflow(flow: Flow, settings: Settings, as_workflow: bool = False) -> bo
 
 def build(flow: Flow, settings: Settings, language: Language | None = None) -> TypedGraph:
     """Type a flowchart, read cold. Never raises. ``language`` is used where it is that of the settings."""
-    return TypedGraph(flow, read_graph(flow.chart, settings, language))
+    return TypedGraph(flow, read_graph(flow.chart, settings, language, composites_of(flow)))
+
+
+def composites_of(flow: Flow) -> Composites:
+    """The Loops and Maps of a flowchart."""
+    # What subgraphs are is true of them even where their members are out of date.
+    if not any(kind_of(group) is not None for group in flow.scenery.subgraphs.values()):
+        return NO_COMPOSITES
+    return read_composites(flow.subgraphs)

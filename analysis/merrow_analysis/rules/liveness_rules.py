@@ -218,7 +218,7 @@ def _left_empty(
 
 def _choices(graph: TypedGraph, combinations: Combinations, choices: Mapping[int, int], before: str) -> str:
     """The combination in words: `` when CHECK chooses `Failed` and GATE chooses `no```; of Decisions that run only."""
-    live = spread(combinations.plan, Chosen(choices))
+    live = spread(combinations.plan, Chosen(choices), combinations.loops)
     place = {node.index: number for number, node in enumerate(combinations.plan)}
     parts = []
     for index in sorted(choices, key=place.__getitem__):

@@ -1,0 +1,180 @@
+"""Composites: the subgraphs of a flowchart that are Loops and Maps, and what it means for an edge to cross their borders.
+
+A subgraph is a composite by its title (``Loop (max: 3)``, ``Map (parallel: 4)``; without parentheses a title is free text), by
+the class ``LoopOp`` or ``MapOp``, or by metadata below its ``end`` (``REFINE@{ op: Loop }``). All others only group.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+from merrow_analysis.definitions.metadata import parse_metadata
+from merrow_analysis.definitions.parameters import parse_label
+from merrow_analysis.graph.flow import Subgraph
+from merrow_analysis.graph.resolve import Parameter
+
+CompositeKind = Literal["loop", "map"]
+
+_TITLE = re.compile(r"\s*(Loop|Map)\s*\(")
+_KINDS: Mapping[str, CompositeKind] = {"Loop": "loop", "Map": "map"}
+_CLASSES: Mapping[str, CompositeKind] = {"LoopOp": "loop", "MapOp": "map"}
+
+
+@dataclass(frozen=True, slots=True)
+class Composite:
+    """A Loop or a Map. ``parent`` is the composite directly around it; subgraphs that only group are passed over.
+
+    ``nodes`` are the ids of the nodes of which it is the innermost composite, in the order of first mention. ``parameters`` are
+    those of its title and its metadata.
+    """
+
+    id: str
+    kind: CompositeKind
+    parent: str | None
+    nodes: tuple[str, ...] = ()
+    parameters: Mapping[str, Parameter] = field(default_factory=dict)
+
+    @property
+    def operator(self) -> str:
+        """The name as it is written: ``Loop`` or ``Map``."""
+        return "Loop" if self.kind == "loop" else "Map"
+
+
+class Border(NamedTuple):
+    """Which borders an edge crosses. ``scope`` is the innermost composite that holds both ends.
+
+    ``left`` are the composites that it leaves, innermost first; ``entered`` those that it enters, outermost first.
+    """
+
+    scope: str | None
+    left: tuple[str, ...] = ()
+    entered: tuple[str, ...] = ()
+
+
+_OUTSIDE = Border(None)
+
+
+@dataclass(frozen=True)
+class Composites:
+    """The composites of a flowchart by id, outer ones first, and of each node inside any the innermost one."""
+
+    boxes: Mapping[str, Composite] = field(default_factory=dict)
+    inside: Mapping[str, str] = field(default_factory=dict)
+    _borders: dict[tuple[str | None, str | None], Border] = field(default_factory=dict, compare=False, repr=False)
+
+    def __bool__(self) -> bool:
+        return bool(self.boxes)
+
+    def __iter__(self) -> Iterator[Composite]:
+        return iter(self.boxes.values())
+
+    def around(self, node: str) -> tuple[str, ...]:
+        """The composites around a node, innermost first."""
+        return self.chain(self.inside.get(node))
+
+    def chain(self, box: str | None) -> tuple[str, ...]:
+        """A composite and those around it, innermost first."""
+        found: list[str] = []
+        while box is not None:
+            found.append(box)
+            box = self.boxes[box].parent
+        return tuple(found)
+
+    def members(self, box: str) -> list[str]:
+        """The ids of all nodes in a composite, those of nested ones included."""
+        return [node for other in self for node in other.nodes if box in self.chain(other.id)]
+
+    def within(self, box: str) -> list[str]:
+        """The ids of a composite and of those nested in it, outer ones first."""
+        return [other.id for other in self if box in self.chain(other.id)]
+
+    def scope(self, source: str, target: str) -> str | None:
+        """The innermost composite that holds both nodes."""
+        return self.border(source, target).scope
+
+    def border(self, source: str, target: str) -> Border:
+        """What an edge from one node to another crosses."""
+        begin, end = self.inside.get(source), self.inside.get(target)
+        if begin is None and end is None:
+            return _OUTSIDE
+        known = self._borders.get((begin, end))
+        if known is None:
+            out, into = self.chain(begin), self.chain(end)
+            scope = next((box for box in out if box in into), None)
+            left = out[: out.index(scope)] if scope is not None else out
+            entered = into[: into.index(scope)] if scope is not None else into
+            known = self._borders[begin, end] = Border(scope, left, entered[::-1])
+        return known
+
+    def maps(self, boxes: tuple[str, ...]) -> list[str]:
+        """Those of some composites that are Maps."""
+        return [box for box in boxes if self.boxes[box].kind == "map"]
+
+
+NO_COMPOSITES = Composites()
+
+
+def read_composites(subgraphs: Mapping[str, Subgraph]) -> Composites:
+    """The composites among the subgraphs of a flowchart. Never raises."""
+    kinds = {name: kind for name, group in subgraphs.items() if (kind := kind_of(group)) is not None}
+    if not kinds:
+        return NO_COMPOSITES
+    innermost: dict[str, str] = {}
+    nodes: dict[str, list[str]] = {name: [] for name in kinds}
+    depths = {name: len(_enclosing(subgraphs, name)) for name in subgraphs}
+    for name in sorted(subgraphs, key=lambda one: -depths[one]):
+        own = name if name in kinds else _around(subgraphs, name, kinds)
+        if own is None:
+            continue
+        for member in subgraphs[name].nodes:
+            if member not in subgraphs and member not in innermost:
+                innermost[member] = own
+                nodes[own].append(member)
+    boxes = {
+        name: Composite(
+            name, kinds[name], _around(subgraphs, name, kinds), tuple(nodes[name]), parameters_of(subgraphs[name])
+        )
+        for name in sorted(kinds, key=depths.__getitem__)
+    }
+    return Composites(boxes, innermost)
+
+
+def kind_of(group: Subgraph) -> CompositeKind | None:
+    """What a subgraph is; None for one that only groups. Metadata goes before classes, and these before the title."""
+    for metadata, _ in reversed(group.metadata):
+        op = parse_metadata(metadata.body).values.get("op")
+        if isinstance(op, str) and op.strip() in _KINDS:
+            return _KINDS[op.strip()]
+    for use in reversed(group.classes):
+        if use.name.text in _CLASSES:
+            return _CLASSES[use.name.text]
+    match = _TITLE.match(group.title)
+    return None if match is None else _KINDS[match[1]]
+
+
+def parameters_of(group: Subgraph) -> dict[str, Parameter]:
+    """The parameters that a composite's title and metadata say; metadata goes before the title."""
+    said: dict[str, Parameter] = {}
+    if "(" in group.title:
+        said = {key: Parameter(one.value, None) for key, one in parse_label(group.title).parameters.items()}
+    for number, (metadata, _) in enumerate(group.metadata):
+        values = parse_metadata(metadata.body).values
+        said |= {str(key): Parameter(value, number) for key, value in values.items() if key not in ("op", "label")}
+    return said
+
+
+def _enclosing(subgraphs: Mapping[str, Subgraph], name: str) -> list[str]:
+    """The subgraphs around one, innermost first."""
+    found: list[str] = []
+    parent = subgraphs[name].parent
+    while parent is not None and parent in subgraphs and parent not in found and parent != name:
+        found.append(parent)
+        parent = subgraphs[parent].parent
+    return found
+
+
+def _around(subgraphs: Mapping[str, Subgraph], name: str, kinds: Mapping[str, CompositeKind]) -> str | None:
+    return next((parent for parent in _enclosing(subgraphs, name) if parent in kinds), None)

@@ -1,0 +1,53 @@
+"""What happens to a type on an edge that crosses the border of a Map: ``each`` lowers it, leaving raises it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from merrow_analysis.definitions.types import Type, item_of, list_of
+from merrow_analysis.graph.model import Graph
+from merrow_analysis.graph.placement import Signature
+from merrow_analysis.graph.records import EdgeRecord
+from merrow_analysis.graph.words import EACH
+
+
+class Levels(NamedTuple):
+    """How many Maps an edge leaves, each of which makes a list of what it brings, and whether it then takes a list apart."""
+
+    raised: int = 0
+    lowered: bool = False
+
+
+LEVEL = Levels()
+
+
+def levels(graph: Graph, edge: EdgeRecord) -> Levels:
+    """What an edge does to the types that it brings."""
+    composites = graph.composites
+    if not composites:
+        return LEVEL
+    border = composites.border(edge.source, edge.target)
+    said = graph.words.get(edge)
+    lowered = said is not None and said.word == EACH
+    raised = len(composites.maps(border.left)) if border.left else 0
+    return Levels(raised, lowered) if raised or lowered else LEVEL
+
+
+def carried(signature: Signature, level: Levels) -> Signature:
+    """What a node gives, as it arrives over an edge."""
+    if level is LEVEL:
+        return signature
+    return signature._replace(
+        outputs=tuple([(name, _at(type_, level)) for name, type_ in signature.outputs]),
+        value=_at(signature.value, level),
+        passes=None if signature.passes is None else tuple([_at(type_, level) for type_ in signature.passes]),
+    )
+
+
+def _at(type_: Type | None, level: Levels) -> Type | None:
+    """A type raised and lowered; None (not known) where something is taken apart that is no list, which is told elsewhere."""
+    if type_ is None:
+        return None
+    for _ in range(level.raised):
+        type_ = list_of(type_)
+    return item_of(type_) if level.lowered else type_
