@@ -65,7 +65,7 @@ def check_decisions(context: GraphContext) -> Iterator[Diagnostic]:
                     f"The `if:` of {node.id} doesn't use its input `{finding.port}`; use it there, or remove this edge."
                 )
                 yield report(UNUSED_INPUT, label_range(edge), message)
-        if node.outgoing:
+        if node.ways:
             guesses = Guesses()
             for problem in node.cases.problems:
                 yield _TELL[problem.kind](graph, node, problem, guesses)
@@ -81,7 +81,7 @@ def _unknown_name(node: TypedNode, names: tuple[str, ...]) -> Diagnostic:
 
 def _without_case(graph: TypedGraph, node: TypedNode, problem: CaseProblem, guesses: Guesses) -> Diagnostic:
     del graph, guesses
-    edge = node.outgoing[problem.edge or 0]
+    edge = node.ways[problem.edge or 0]
     example = "Passed" if node.placement.decided_by == "truth" else ELSE
     message = (
         f"The edge from {node.id} to {edge.target.id} doesn't say for which case it is; write it on the edge, such as "
@@ -91,7 +91,7 @@ def _without_case(graph: TypedGraph, node: TypedNode, problem: CaseProblem, gues
 
 
 def _unknown_case(graph: TypedGraph, node: TypedNode, problem: CaseProblem, guesses: Guesses) -> Diagnostic:
-    edge = node.outgoing[problem.edge or 0]
+    edge = node.ways[problem.edge or 0]
     case = edge.case_label or ""
     if node.placement.decided_by == "truth":
         known = sorted(TRUTHY | FALSY)
@@ -105,7 +105,7 @@ def _unknown_case(graph: TypedGraph, node: TypedNode, problem: CaseProblem, gues
     fixes: list[Fix] = []
     if near is not None:
         hint = f"did you mean `{near}`?"
-        alike = [other for other in node.outgoing if other.case_label == case]
+        alike = [other for other in node.ways if other.case_label == case]
         if all(len(edges_of_arrow(other, graph)) == 1 for other in alike[:MOST_SHARING]):
             edits = [write_label(other, _with_case(other, near)) for other in alike[:MOST_SHARING]]
             fixes = [fix(f"Write {near}", edits, safe=False)]
@@ -138,7 +138,7 @@ def _uncovered(graph: TypedGraph, node: TypedNode, problem: CaseProblem, guesses
 
 def _covered(graph: TypedGraph, node: TypedNode, problem: CaseProblem, guesses: Guesses) -> Diagnostic:
     del graph, guesses
-    edge = node.outgoing[problem.edge or 0]
+    edge = node.ways[problem.edge or 0]
     message = f"`{ELSE}` of {node.id} is never chosen, for its other cases take every value; remove this edge."
     return report(UNREACHABLE_CASE, label_range(edge), message)
 

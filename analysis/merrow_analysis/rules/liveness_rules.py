@@ -210,7 +210,7 @@ def _left_empty(
     related = [
         Related(edge.flow.range, f"{graph.node(index).id} chooses `{edge.case_label}` here")
         for index, case in choices.items()
-        for edge in graph.node(index).outgoing
+        for edge in graph.node(index).ways
         if edge.case == case
     ]
     return report(OUTPUT_LEFT_EMPTY, node.flow.range, message, related=related[:5], because=because)
