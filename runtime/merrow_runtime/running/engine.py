@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from merrow_analysis.graph.nodes import TypedNode
@@ -20,6 +20,7 @@ from merrow_runtime.program.definitions import Step, Steps
 from merrow_runtime.running.executions import Executions
 from merrow_runtime.running.loop_budgets import LoopBudgets
 from merrow_runtime.running.scheduler import Finished
+from merrow_runtime.running.single import Anew
 from merrow_runtime.store.contract import NodeRecord
 from merrow_runtime.usage import NOTHING
 from merrow_runtime.values import Outputs
@@ -38,14 +39,14 @@ def seed_of(visit: Visit, key: str, ordinal: str) -> str:
 class Engine:
     """The work of one run. ``executions`` are those that it may take over from an earlier one.
 
-    ``anew`` are the indices of nodes that are run past earlier results and past the cache; ``said_on_error`` is what the
-    workflow says of nodes that fail.
+    ``anew`` are the visits that are made past earlier results and past the cache, each by its node's index; ``said_on_error`` is
+    what the workflow says of nodes that fail.
     """
 
     steps: Steps
     effects: Effects
     executions: Executions
-    anew: Collection[int] = frozenset()
+    anew: Anew = field(default_factory=Anew)
     said_on_error: str = "fail"
     budgets: LoopBudgets = field(default_factory=LoopBudgets)
 
@@ -54,7 +55,7 @@ class Engine:
         node, visit, inputs = start.node, start.visit, start.inputs
         step = self.steps[node.index]
         account = self.effects.account.of(visit)
-        past_cache = node.index in self.anew
+        past_cache = self.anew.covers(node.index, visit)
         kind, amount = step.memory.kind, step.memory.amount
         memory = [] if kind == "none" else remembered(kind, amount, entries())
         key = step.key(inputs, memory)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from merrow_runtime.program.definitions import Step
 from merrow_runtime.store.contract import NodeRecord
@@ -71,20 +71,25 @@ class Executions:
             free.remove(found)
         return found
 
-    def answered_by_others(self, endpoint: str, anew: Collection[int]) -> list[tuple[str, str]]:
-        """The visits with results that may be taken and that another endpoint gave, each with that endpoint; ``anew`` are the
-        indices of nodes that take none.
+    def answered_by_others(self, endpoint: str, anew: Callable[[int, Visit], bool]) -> list[tuple[str, str]]:
+        """The visits with results that may be taken and that another endpoint gave, each with that endpoint; ``anew`` says of a
+        visit, of the node with an index, that it takes none.
         """
         if not self._own and not self._free:
             return []
+        own: dict[str, list[NodeRecord]] = {}
+        for record in self._own.values():
+            own.setdefault(record.node, []).append(record)
+        free: dict[str, list[NodeRecord]] = {}
+        for several in self._free.values():
+            for record in several:
+                if record.definition is not None:
+                    free.setdefault(text_of(record.definition), []).append(record)
         found: list[tuple[str, str]] = []
-        free = [record for several in self._free.values() for record in several if record.definition is not None]
         for index, step in self._steps.items():
-            if index in anew:
-                continue
-            own = [record for record in self._own.values() if record.node == step.definition.id]
-            for record in [*own, *(record for record in free if _is_of(record, step))]:
-                found += [(record.visit.name, one.endpoint) for one in record.sources if one.endpoint != endpoint]
+            for record in (*own.get(step.definition.id, ()), *free.get(text_of(step.shown), ())):
+                if not anew(index, record.visit):
+                    found += [(record.visit.name, one.endpoint) for one in record.sources if one.endpoint != endpoint]
         return list(dict.fromkeys(found))
 
 
