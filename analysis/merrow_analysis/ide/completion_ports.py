@@ -110,6 +110,8 @@ def _cases(items: Items, graph: TypedGraph, decision: TypedNode, word: str) -> N
     wanted = ["yes", "no"] if decided_by == "truth" else []
     if decided_by == "words" and when is not None:
         wanted = list(graph.types.words_of(when) or ())
+    elif decided_by == "kinds" and when is not None:
+        wanted = list(graph.types.kinds_of(when) or ())
     labels = list(decision.cases.labels) if decision.cases is not None else []
     for label in [*wanted, *labels, *([] if decided_by == "truth" else [ELSE])]:
         if label == word and label not in wanted:

@@ -10,7 +10,7 @@ from typing import Any
 from merrow_analysis.check import Analysis
 from merrow_analysis.definitions.prompts import words_of_role
 from merrow_analysis.definitions.settings import NO_SETTINGS, read_settings
-from merrow_analysis.definitions.types import item_of
+from merrow_analysis.definitions.types import innermost
 from merrow_analysis.graph.instructions import prompt_of, role_of
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.places.names import Symbol, symbol
@@ -140,7 +140,7 @@ def _needed_types(share: Share) -> list[str]:
     waiting: list[str] = []
     for node in share.kept:
         if node.resolution.declared is not None:
-            waiting += _words(_innermost(node.resolution.declared))
+            waiting += _words(innermost(node.resolution.declared))
         if node.spec is not None and not node.spec.built_in:
             waiting += _port_types(_body(share, node.spec.name))
     needed: dict[str, None] = {}
@@ -183,12 +183,6 @@ def _types(host: Share, donor: Share, merged: Merged) -> None:
 def _front_types(host: Share) -> Mapping[str, object]:
     front = host.analysis.diagram.front_matter
     return {} if front is None else read_settings(front[0].body, front[0].indent).types
-
-
-def _innermost(type_: str) -> str:
-    while (item := item_of(type_)) is not None:
-        type_ = item
-    return type_
 
 
 def _retyped(text: str, merged: Merged) -> str:

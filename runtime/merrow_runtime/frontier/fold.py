@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Literal
 
+from merrow_analysis.graph.decisions import KIND
 from merrow_analysis.graph.live_state import live_state
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_runtime.errors import NodeFailure, RunFailure
@@ -25,7 +26,7 @@ from merrow_runtime.frontier.outcomes import (
 )
 from merrow_runtime.frontier.past import Past
 from merrow_runtime.operators.base import Given, Remembered
-from merrow_runtime.values import Outputs, Value, as_text
+from merrow_runtime.values import VALUE, Outputs, Value, as_text, part_of
 from merrow_runtime.visit import Visit
 
 Standing = Literal["waiting", "open", "finished", "skipped", "failed"]
@@ -330,12 +331,34 @@ class Frontier:
 
     def _brought(self, source: Source) -> Sequence[Given]:
         """What one edge brings to one port, where that is live."""
-        handle, name, output, type_, title, feed = source
+        handle, name, output, type_, title, feed, keys, kind = source
         outcome = self._told[handle]
         if isinstance(outcome, Gave):
             outputs = outcome.outputs
             port = output or next(iter(outputs))
+            if keys:
+                return (Given(name, ".".join((port, *keys)), type_, part_of(outputs[port], keys), title),)
             return (Given(name, port, type_, outputs[port], title),)
         if isinstance(outcome, Chose) and self._live.alive(feed) is not False:
+            if keys or kind is not None:
+                return _carried(outcome.value, source)
             return outcome.value if feed.passed is None else self._passed[handle][feed.passed]
         return ()
+
+
+def _carried(value: Sequence[Given], source: Source) -> Sequence[Given]:
+    """What a case edge makes of its Decision's value: of a union the value of the edge's kind, of a record a field."""
+    keys = source.keys
+    if source.kind:
+        keys = (VALUE, *keys)
+        value = [one for one in value if isinstance(one.value, dict) and one.value.get(KIND) == source.kind]
+    return [
+        Given(
+            one.node,
+            one.output and ".".join((one.output, *keys)),
+            source.type,
+            part_of(one.value, keys),
+            one.title,
+        )
+        for one in value[:1]
+    ]

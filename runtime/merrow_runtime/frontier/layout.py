@@ -14,7 +14,11 @@ from merrow_runtime.program.titles import title_of
 
 
 class Source(NamedTuple):
-    """What an edge brings to a port. ``output`` is None for the first one that its node has, ``title`` what people call it."""
+    """What an edge brings to a port. ``output`` is None for the first one that its node has, ``title`` what people call it.
+
+    ``keys`` lead to the field of a record that the edge brings. ``kind`` is the one that a case edge is for, out of a Decision
+    that passes a union on; empty for its `else`, None everywhere else.
+    """
 
     handle: int
     node: str
@@ -22,6 +26,8 @@ class Source(NamedTuple):
     type: str
     title: str
     feed: Feed
+    keys: tuple[str, ...] = ()
+    kind: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,4 +88,14 @@ def _fed(node: TypedNode, titles: list[str]) -> list[tuple[str, list[Source]]]:
 
 def _source(edge: TypedEdge, feed: PortFeed, titles: list[str]) -> Source:
     source = edge.source
-    return Source(source.index, source.id, feed.output, feed.type or "Any", titles[source.index], feed_of(edge, feed))
+    output, kind = feed.output, None
+    keys: tuple[str, ...] = ()
+    signature = source.placement.signature
+    if signature.decision:
+        output, keys = None, () if output is None else tuple(output.split("."))
+        kind = (signature.kind_of(edge.case_label) or "") if signature.kinds else None
+    elif output is not None and (signature.fields or "." in output):
+        keys = tuple(output.split("."))
+        output, keys = (keys[0], keys[1:]) if keys[0] in source.own_outputs else (None, keys)
+    type_, title = feed.type or "Any", titles[source.index]
+    return Source(source.index, source.id, output, type_, title, feed_of(edge, feed), keys, kind)
