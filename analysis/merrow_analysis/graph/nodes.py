@@ -153,6 +153,11 @@ class TypedNode:
         return dict(signature.outputs)
 
     @property
+    def types(self) -> TypeTable:
+        """All types of its workflow."""
+        return self._graph.types
+
+    @property
     def own_outputs(self) -> dict[str, Type | None]:
         """The outputs of its operator, or of an input, without the fields of records."""
         signature = self.placement.signature
