@@ -93,6 +93,12 @@ OPERATOR_KEYS: Mapping[str, Fragment] = {
         "minLength": 1,
         "description": "What a model is asked that chooses the case; it sees all that arrives at `input`.",
     },
+    "by": {
+        "type": "string",
+        "minLength": 1,
+        "description": "The field of a record by which the best is selected: a Number, the highest one first.",
+    },
+    "keep": {"type": "integer", "minimum": 1, "default": 1, "description": "How many items are selected at most."},
     "tests": {
         "anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}],
         "description": "Visible tests, in place of those that arrive by an edge.",
@@ -197,11 +203,13 @@ OPERATORS: Fragment = {
 }
 TYPES: Fragment = {
     "type": "object",
-    "description": "Types of this workflow: `Draft: Text` is a kind of Text, `Route: [math, code]` a choice of words.",
+    "description": "Types of this workflow: `Draft: Text` is a kind of Text, `Route: [math, code]` a choice of words, "
+    "`Task: {title: Text, size: Number}` a record, `Step: Query | Answer` a union.",
     "additionalProperties": {
         "anyOf": [
             {"type": "string", "minLength": 1},
             {"type": "array", "items": {"type": ["string", "number"]}, "minItems": 1},
+            {"type": "object", "additionalProperties": {"type": "string", "minLength": 1}},
         ]
     },
 }

@@ -454,7 +454,7 @@ class _Inference:
                 return tuple(
                     (
                         after.text_of(edge),
-                        carried(placements[handles[edge.source]].signature, levels(after, edge))
+                        carried(placements[handles[edge.source]].signature, levels(after, edge), self.language.types)
                         if places[handles[edge.source]] < own_place
                         else UNKNOWN,
                     )

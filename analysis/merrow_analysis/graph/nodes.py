@@ -16,6 +16,7 @@ from merrow_analysis.definitions.operators import (
     InputPort,
     OperatorSpec,
     OperatorTable,
+    ports_for,
 )
 from merrow_analysis.definitions.types import ANY, DefinitionProblem, Type, TypeTable
 from merrow_analysis.graph.composites import Border, Composites
@@ -145,6 +146,8 @@ class TypedNode:
                 words: Sequence[str] | None = None
                 if placement.decided_by == "words" and placement.when:
                     words = self._graph.types.words_of(placement.when)
+                elif placement.decided_by == "kinds" and placement.when:
+                    words = self._graph.types.kinds_of(placement.when)
                 labels = tuple(edge.placed.label.case for edge in self.ways)
                 self._cases = read_cases(labels, placement.decided_by, tuple(words or ()))
         return self._cases  # type: ignore[return-value]  # set above
@@ -187,19 +190,34 @@ class TypedNode:
             return ()
         if self.asks:
             return (ASKED_ABOUT,)
+        if self.kind != "decision":
+            return ports_for(self.spec, self.resolution.declared, self._graph.types)
         ports = dict(self.spec.ports)
-        if self.kind == "decision":
-            for edge in self.incoming:
-                for feed in edge.feeds:
-                    ports.setdefault(feed.port, InputPort(feed.port, ANY))
+        for edge in self.incoming:
+            for feed in edge.feeds:
+                ports.setdefault(feed.port, InputPort(feed.port, ANY))
         return tuple(ports.values())
 
     @property
     def outputs(self) -> dict[str, Type | None]:
-        """Its outputs with their types (None: not known), default first; those of a Decision are its cases."""
+        """Its outputs with their types (None: not known), default first; those of a Decision are its cases. Of a record that
+        the first one is, the fields are outputs as well.
+        """
+        signature = self.placement.signature
         if self.cases is not None:
-            return dict.fromkeys(self.cases.labels, self.placement.signature.value)
-        return dict(self.placement.signature.outputs)
+            return {label: signature.kind_of(label) or signature.value for label in self.cases.labels}
+        return dict(signature.outputs)
+
+    @property
+    def types(self) -> TypeTable:
+        """All types of its workflow."""
+        return self._graph.types
+
+    @property
+    def own_outputs(self) -> dict[str, Type | None]:
+        """The outputs of its operator, or of an input, without the fields of records."""
+        signature = self.placement.signature
+        return dict(signature.outputs[: len(signature.outputs) - signature.fields])
 
     def sources(self, port: str) -> list[TypedEdge]:
         """The edges that feed a port, in prompt order."""
@@ -414,7 +432,9 @@ class TypedGraph:
         facts, level = core.facts[core.handles[edge.target]], levels(core, edge)
         text, source = core.text_of(edge), core.placements[core.handles[edge.source]]
         return core.language.place(
-            facts, (facts.number, text, source.number, level), lambda: ((text, carried(source.signature, level)),)
+            facts,
+            (facts.number, text, source.number, level),
+            lambda: ((text, carried(source.signature, level, self.types)),),
         )
 
     def edges_into(self, node: TypedNode) -> list[TypedEdge]:

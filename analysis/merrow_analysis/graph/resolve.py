@@ -93,7 +93,8 @@ class Resolution:
     are lists.
     ``literals`` are the ports that parameters feed; ``expression`` is a Decision's ``if:``.
     ``plain`` is the text of a node at which no operator is written, None for all others; ``ways`` are the labels on the ways
-    out of such a Decision. ``callee`` is the file that a Call runs. ``ask`` is what a Decision asks a model where nothing else decides.
+    out of such a Decision. ``callee`` is the file that a Call runs. ``ask`` is what a Decision asks a model where nothing else
+    decides, ``by`` what a Select orders by.
     """
 
     kind: NodeKind
@@ -110,6 +111,7 @@ class Resolution:
     ways: tuple[str | None, ...] = ()
     ask: str | None = None
     callee: Callee | None = None
+    by: str | None = None
 
     @property
     def label_is_text(self) -> bool:
@@ -385,11 +387,16 @@ def _with_parameters(
             ask=ask or plain,
         )
     declared = None
-    if "returns" in parameters:
+    if "returns" in parameters and "returns" not in spec.idle:
         found: list[NodeProblem] = []
         declared = _read_type("returns", parameters, types, found)
+        if declared is not None and spec.is_pass and types.fields_of(declared) is None:
+            message = f"`{declared}` is not a record; a Pass returns what it is given, or a record whose fields are its ports."
+            found.append(NodeProblem("bad-type", key="returns", message=message))
+            declared = None
         problems = (*problems, *found)
     samples = parameters.get("samples")
+    by = parameters.get("by") if spec.is_select else None
     return Resolution(
         "operator",
         spec,
@@ -401,6 +408,7 @@ def _with_parameters(
         frozenset(spec.literals & parameters.keys()) if spec.literals else _NO_LITERALS,
         label_parts=parts,
         plain=plain,
+        by=by.value.strip() or None if by is not None and isinstance(by.value, str) else None,
     )
 
 
