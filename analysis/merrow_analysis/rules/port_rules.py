@@ -13,7 +13,7 @@ from merrow_analysis.graph.placement import Finding
 from merrow_analysis.graph.ports import is_odd_result
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.misplaced import word_of
-from merrow_analysis.rules.parameter_rules import CONFLICT
+from merrow_analysis.rules.parameter_findings import CONFLICT
 from merrow_analysis.rules.path_rules import MISSING_INPUT_OR_OUTPUT, OFF_PATH
 from merrow_analysis.rules.registry import Family, Flags, Scope
 from merrow_analysis.rules.reporting import (
