@@ -161,9 +161,83 @@ EDGE_KEYS: Mapping[str, Fragment] = {
 """Keys of an edge's metadata (``e1@{ animate: true }``): all of them Mermaid's."""
 
 SUBGRAPH_KEYS: Mapping[str, Fragment] = {
+    "op": {"enum": ["Loop", "Map"], "description": "What the subgraph is: its nodes run in turns, or once an item."},
     "view": {"enum": ["collapsed"], "description": "Mermaid: draws the subgraph as one box."},
 }
-"""Keys of a subgraph's metadata (``votes@{ view: collapsed }``): all of them Mermaid's."""
+"""Keys of any subgraph's metadata (``votes@{ view: collapsed }``), below its ``end``."""
+
+_BUDGET: Fragment = {
+    "type": "object",
+    "description": "What a run, or a Loop, may cost at most; it ends when one of these is used up.",
+    "properties": {
+        "usd": {"type": "number", "exclusiveMinimum": 0, "description": "US dollars."},
+        "tokens": {"type": "integer", "minimum": 1, "description": "Tokens, of questions and answers."},
+        "seconds": {"type": "number", "exclusiveMinimum": 0, "description": "Seconds from start to end."},
+    },
+    "additionalProperties": False,
+}
+
+MOST_TURNS = 1_000
+MOST_ITEMS = 10_000
+MOST_PARALLEL = 1_000
+
+LOOP_KEYS: Mapping[str, Fragment] = {
+    **SUBGRAPH_KEYS,
+    "max": {
+        "type": "integer",
+        "minimum": 1,
+        "maximum": MOST_TURNS,
+        "default": 3,
+        "description": "How many turns there are at most.",
+    },
+    "until": {
+        "type": "string",
+        "minLength": 1,
+        "description": "Ends the Loop where it holds: an expression over outputs in it, such as REVIEW.result.",
+    },
+    "best": {
+        "type": "string",
+        "minLength": 1,
+        "description": "Where the turns run out, that of the best score counts: a Number in it, such as JUDGE.score.",
+    },
+    "budget": _BUDGET,
+    "on_error": {
+        "enum": ["fail", "skip"],
+        "default": "fail",
+        "description": "When the Loop fails: the run fails, or its nodes are skipped.",
+    },
+}
+"""Keys of a Loop."""
+
+MAP_KEYS: Mapping[str, Fragment] = {
+    **SUBGRAPH_KEYS,
+    "parallel": {
+        "type": "integer",
+        "minimum": 1,
+        "maximum": MOST_PARALLEL,
+        "description": "How many items run at once; the endpoint's limit where none is said.",
+    },
+    "max": {
+        "type": "integer",
+        "minimum": 1,
+        "maximum": MOST_ITEMS,
+        "default": 100,
+        "description": "How many items there may be; with more the Map fails.",
+    },
+    "min": {
+        "type": "integer",
+        "minimum": 0,
+        "maximum": MOST_ITEMS,
+        "default": 1,
+        "description": "How many results there must be; with fewer the Map fails.",
+    },
+    "on_error": {
+        "enum": ["fail", "skip", "default"],
+        "default": "fail",
+        "description": "When an item fails: the run fails, the item is left out, or a node's `default` is its output.",
+    },
+}
+"""Keys of a Map."""
 
 _NAMES: Fragment = {
     "anyOf": [{"type": "string", "minLength": 1}, {"type": "array", "items": {"type": "string", "minLength": 1}}]
@@ -216,16 +290,7 @@ TYPES: Fragment = {
 
 WORKFLOW_KEYS: Mapping[str, Fragment] = {
     **CALL_KEYS,
-    "budget": {
-        "type": "object",
-        "description": "What a run may cost at most; it ends when one of these is used up.",
-        "properties": {
-            "usd": {"type": "number", "exclusiveMinimum": 0, "description": "US dollars."},
-            "tokens": {"type": "integer", "minimum": 1, "description": "Tokens, of questions and answers."},
-            "seconds": {"type": "number", "exclusiveMinimum": 0, "description": "Seconds from start to end."},
-        },
-        "additionalProperties": False,
-    },
+    "budget": _BUDGET,
     "inputs": {**_NAMES, "description": "The ids of the input nodes, in place of PROBLEM and ENTRY_POINT."},
     "outputs": {**_NAMES, "description": "The ids of the output nodes, in place of RETURN."},
     "types": TYPES,
@@ -265,7 +330,7 @@ _PARTS: Mapping[str, Fragment] = {
     "front-matter": FRONT_MATTER,
     "node": {"type": "object", "properties": {**MERMAID_NODE_KEYS, **NODE_KEYS, **OPERATOR_KEYS, **INTERFACE_KEYS}},
     "edge": {"type": "object", "properties": EDGE_KEYS},
-    "subgraph": {"type": "object", "properties": SUBGRAPH_KEYS},
+    "subgraph": {"type": "object", "properties": {**MAP_KEYS, **LOOP_KEYS, "on_error": MAP_KEYS["on_error"]}},
     "library": {
         "type": "object",
         "properties": {"types": TYPES, "operators": OPERATORS},

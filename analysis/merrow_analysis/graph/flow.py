@@ -184,7 +184,11 @@ class ClassDefUse:
 
 @dataclass(slots=True)
 class Subgraph:
-    """A subgraph; ``nodes`` are the ids directly or indirectly first claimed by it, in Mermaid's order."""
+    """A subgraph; ``nodes`` are the ids directly or indirectly first claimed by it, in Mermaid's order.
+
+    ``label`` is its title where it is written, ``end`` the block of its ``end``. ``refused`` are nodes that stand in it alone
+    or are declared there, and that a subgraph above has claimed.
+    """
 
     id: str
     title: str
@@ -195,6 +199,17 @@ class Subgraph:
     parent: str | None = None
     metadata: list[tuple[Metadata, Block]] = field(default_factory=list)
     classes: list[ClassUse] = field(default_factory=list)
+    label: Label | None = None
+    end: Block | None = None
+    refused: tuple[str, ...] = ()
+
+    @property
+    def range(self) -> Range:
+        """Where its id is, else its title, else the beginning of its line."""
+        if self.name is not None:
+            return self.block.range(self.name.span)
+        start = len(self.block.text) - len(self.block.text.lstrip())
+        return self.block.range((start, start) if self.label is None else self.label.span)
 
 
 @dataclass(slots=True)
@@ -356,6 +371,7 @@ def _placed(subgraph: Subgraph, here: Callable[[Block], Block]) -> Subgraph:
     return replace(
         subgraph,
         block=here(subgraph.block),
+        end=None if subgraph.end is None else here(subgraph.end),
         metadata=[(metadata, here(block)) for metadata, block in subgraph.metadata],
         classes=[replace(use, block=here(use.block)) for use in subgraph.classes],
     )

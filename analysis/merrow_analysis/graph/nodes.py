@@ -245,6 +245,11 @@ class TypedEdge:
         return None if said is None else said.word
 
     @property
+    def composites(self) -> Composites:
+        """Those of its graph."""
+        return self._graph.composites
+
+    @property
     def border(self) -> Border:
         """Which composites it leaves and enters."""
         return self._graph.composites.border(self.record.source, self.record.target)

@@ -7,7 +7,7 @@ consume its types. Labelled edges are placed first, then unlabelled ones in orde
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from merrow_analysis.definitions.operators import ASKED_ABOUT, OUTPUT_PORT, InputPort, ports_for
 from merrow_analysis.definitions.types import (
@@ -45,6 +45,24 @@ def place(facts: Facts, incoming: tuple[tuple[str | None, Signature], ...], type
     if facts.kind == "unknown":
         return Placement(_unplaced(incoming), UNKNOWN, ())
     return _Placer(facts, incoming, types).placement()
+
+
+def takes_again(facts: Facts, placement: Placement, feed: PortFeed, types: TypeTable) -> Type | None:
+    """What an ``again`` edge must bring instead of what it brings, by what the edges of the flat picture bind the type variables
+    of a node to; None where it fits, and where nothing is known.
+    """
+    spec = facts.spec
+    port = None if spec is None else spec.ports.get(feed.port)
+    if port is None or feed.type is None:
+        return None
+    bound = variables(spec.ports if spec is not None else {}, [edge.feeds for edge in placement.edges], types)
+    wanted, given = port.item if port.many else port.type, feed.type
+    if port.many and item_of(given) is not None and item_of(wanted) is None:
+        given = item_of(given) or given
+    meant = _substitute(wanted, bound)
+    if meant is None or meant == wanted or types.fits(given, meant):
+        return None
+    return meant
 
 
 def _unplaced(incoming: tuple[tuple[str | None, Signature], ...]) -> tuple[PlacedEdge, ...]:
@@ -355,7 +373,7 @@ class _Placer:
             return Signature((), True, bool(values), value, kinds=self._kinds(value))
         if self.spec is None:
             return UNKNOWN
-        bound = self._variables()
+        bound = variables(self.ports, self.feeds, self.types)
         outputs: list[tuple[str, Type | None]] = []
         for number, port in enumerate(self.spec.outputs):
             type_ = _substitute(port.type, bound)
@@ -384,7 +402,11 @@ class _Placer:
 
     def _unordered(self) -> None:
         """Tell of a Select whose items have no number to go by."""
-        item = self._variables().get("T") if self.spec is not None and self.spec.is_select else None
+        item = (
+            variables(self.ports, self.feeds, self.types).get("T")
+            if self.spec is not None and self.spec.is_select
+            else None
+        )
         if item is None:
             return
         by, fields = self.facts.by, self.types.fields_of(item) or {}
@@ -392,30 +414,6 @@ class _Placer:
         if number is None or not self.types.fits(number, NUMBER):
             numbers = tuple(name for name, type_ in fields.items() if self.types.fits(type_, NUMBER))
             self.findings.append(Finding("no-order", None, by, item, number, numbers))
-
-    def _variables(self) -> dict[Type, Type | None]:
-        """What each type variable of the operator stands for at this node."""
-        seen: dict[Type, list[Type | None]] = {}
-        for feeds in self.feeds:
-            for feed in feeds:
-                port = self.ports[feed.port]
-                given, wanted = feed.type, port.type
-                if given is not None and port.many and item_of(wanted) is not None and item_of(given) is None:
-                    wanted = port.item
-                elif given is not None and port.many and item_of(wanted) is None and item_of(given) is not None:
-                    given = item_of(given)
-                if given is not None and port.flat:
-                    given, wanted = innermost(given), innermost(wanted)
-                while given is not None and item_of(wanted) is not None:
-                    given, wanted = item_of(given), item_of(wanted) or wanted
-                while item_of(wanted) is not None:
-                    wanted = item_of(wanted) or wanted
-                if is_variable(wanted):
-                    seen.setdefault(wanted, []).append(given)
-        return {
-            name: None if None in found else self.types.common(type_ for type_ in found if type_ is not None)
-            for name, found in seen.items()
-        }
 
     def _when(self) -> Type | None:
         types = [feed.type for feeds in self.feeds for feed in feeds if feed.port == "when"]
@@ -567,6 +565,33 @@ class _Placer:
 
     def _port(self, name: str) -> InputPort:
         return self.ports[name]
+
+
+def variables(
+    ports: Mapping[str, InputPort], fed: Iterable[Iterable[PortFeed]], types: TypeTable
+) -> dict[Type, Type | None]:
+    """What each type variable of an operator stands for at a node, by what feeds its ports."""
+    seen: dict[Type, list[Type | None]] = {}
+    for feeds in fed:
+        for feed in feeds:
+            port = ports[feed.port]
+            given, wanted = feed.type, port.type
+            if given is not None and port.many and item_of(wanted) is not None and item_of(given) is None:
+                wanted = port.item
+            elif given is not None and port.many and item_of(wanted) is None and item_of(given) is not None:
+                given = item_of(given)
+            if given is not None and port.flat:
+                given, wanted = innermost(given), innermost(wanted)
+            while given is not None and item_of(wanted) is not None:
+                given, wanted = item_of(given), item_of(wanted) or wanted
+            while item_of(wanted) is not None:
+                wanted = item_of(wanted) or wanted
+            if is_variable(wanted):
+                seen.setdefault(wanted, []).append(given)
+    return {
+        name: None if None in found else types.common(type_ for type_ in found if type_ is not None)
+        for name, found in seen.items()
+    }
 
 
 def _substitute(type_: Type, bound: dict[Type, Type | None]) -> Type | None:

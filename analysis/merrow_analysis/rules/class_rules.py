@@ -73,6 +73,8 @@ def _is_reported(name: str, graph: TypedGraph) -> bool:
     """Whether a class has a finding of its own, so that defining it would not help: no operator, or an unusual
     spelling.
     """
+    if name in ("LoopOp", "MapOp"):
+        return not any(use.name.text == name for group in graph.flow.groups.values() for use in group.classes)
     found = graph.operators.by_class(name)
     if found is not None:
         return found.variant

@@ -13,7 +13,8 @@ from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.graph.placement import Finding
 from merrow_analysis.graph.ports import is_odd_result
 from merrow_analysis.rules.context import GraphContext
-from merrow_analysis.rules.parameter_rules import CONFLICT
+from merrow_analysis.rules.misplaced import word_of
+from merrow_analysis.rules.parameter_findings import CONFLICT
 from merrow_analysis.rules.path_rules import MISSING_INPUT_OR_OUTPUT, OFF_PATH
 from merrow_analysis.rules.registry import Family, Flags, Scope
 from merrow_analysis.rules.reporting import (
@@ -114,9 +115,16 @@ def check_ports(context: GraphContext) -> Iterator[Diagnostic]:
             if finding.kind == "no-order":
                 yield _no_order(node, finding)
                 continue
-            tell = _TELL.get(finding.kind)
-            if tell is not None and finding.edge is not None:
-                yield tell(graph, node, node.incoming[finding.edge], finding)
+            if finding.edge is not None:
+                told = tell_of_edge(graph, node, node.incoming[finding.edge], finding)
+                if told is not None:
+                    yield told
+
+
+def tell_of_edge(graph: TypedGraph, node: TypedNode, edge: TypedEdge, finding: Finding) -> Diagnostic | None:
+    """What there is to say of an edge; None where that is said elsewhere, as of a word of composites that is out of place."""
+    tell = _TELL.get(finding.kind)
+    return None if tell is None or word_of(finding) is not None else tell(graph, node, edge, finding)
 
 
 def _lacking(context: GraphContext) -> dict[Type, Cause]:
@@ -243,6 +251,15 @@ def _missing_input(node: TypedNode, finding: Finding, graph: TypedGraph, because
     port, wanted = finding.port or "", finding.wanted or TEXT
     carrying = [edge for edge in node.incoming if edge.order_only and edge.source.placement.signature.has_value]
     case_edge = next((edge for edge in carrying if not edge.placed.label.after), None)
+    again = next((edge for edge in node.again_in if any(feed.port == port for feed in edge.feeds)), None)
+    if again is not None:
+        message = (
+            f"Only `again` from {again.source.id} feeds port `{port}` ({wanted}) of {named(node)}, and it brings nothing in "
+            f"the first turn; draw an edge into it from outside as well, such as `{_giver(graph, node, wanted)} -->|{port}| "
+            f"{node.id}`."
+        )
+        related = [Related(again.flow.range, f"`{port}` is fed here in later turns")]
+        return report(MISSING_REQUIRED_INPUT, node.flow.range, message, because=because, related=related)
     if case_edge is not None:
         how = f"{case_edge.source.id} carries a value: write `{case_edge.case_label}:{port}` on its edge."
     else:
