@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from merrow_analysis.definitions.settings import read_settings
 from merrow_analysis.check import analyse
+from merrow_analysis.definitions.settings import read_settings
 from merrow_analysis.graph.fold import fold
 from merrow_analysis.graph.measures import MOST_NODES, Measures, measure
 from merrow_analysis.graph.metrics import metrics

@@ -156,8 +156,8 @@ LOOP_KEYS: Mapping[str, Fragment] = {
     "until": {
         "type": "string",
         "minLength": 1,
-        "description": "Ends the Loop after the turn in which it holds: an expression over outputs of nodes that run in every turn,"
-        " such as `REVIEW.result`.",
+        "description": "Ends the Loop after the turn in which it holds: an expression over outputs of nodes that run in"
+        " every turn, such as `REVIEW.result`.",
     },
     "best": {
         "type": "string",
