@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import posixpath
 from bisect import insort
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace
 
+from merrow_analysis.called_files import CalledFiles
 from merrow_analysis.collector import collection_paused
 from merrow_analysis.consequences import explained_by_syntax, unexplained
+from merrow_analysis.definitions.callees import Callees
 from merrow_analysis.definitions.configuration import Config
 from merrow_analysis.definitions.libraries import with_libraries
 from merrow_analysis.definitions.prompts import PromptBook, collect_prompts
@@ -92,14 +95,18 @@ def analyse(
     provider: Provider | None = None,
     config: Config | None = None,
     as_workflow: bool = False,
+    callees: Callees | None = None,
 ) -> Analysis:
     """Check one diagram.
 
     ``path`` is the file's, relative to the configuration, for its per-path settings; ``provider`` hands out the files
-    that the workflow names. With ``as_workflow`` any flowchart is read as a workflow, unless its front matter says
+    that the workflow names; ``callees`` finds those that it calls, where the caller knows them already. With ``as_workflow`` any flowchart is read as a workflow, unless its front matter says
     ``workflow: false``. Never raises; takes time linear in the text.
     """
-    return Analyser(text, path=path, provider=provider, config=config, as_workflow=as_workflow).analysis()
+    analyser = Analyser(
+        text, path=path, provider=provider, config=config, as_workflow=as_workflow, callees=callees
+    )
+    return analyser.analysis()
 
 
 class Analyser:
@@ -113,6 +120,7 @@ class Analyser:
         provider: Provider | None = None,
         config: Config | None = None,
         as_workflow: bool = False,
+        callees: Callees | None = None,
     ) -> None:
         with collection_paused():
             self.document = Document(text)
@@ -120,6 +128,8 @@ class Analyser:
         self.provider = provider
         self.config = config if config is not None else Config()
         self.as_workflow = as_workflow
+        self._given_callees = callees
+        self._called: CalledFiles | None = None
         self._flow: Flow | None = None
         self._before: Flow | None = None
         # As they were first read (`Block.origin`), in the order of the text.
@@ -192,18 +202,30 @@ class Analyser:
         if not typed.is_workflow(analysis.flow, settings, self.as_workflow):
             self._typed = None
             return check_text(text, reading=False)
-        workflow, holds = self._type(analysis.flow, settings)
+        workflow, holds = self._type(analysis.flow, settings, self._callees())
         book = collect_prompts(settings, self.provider)
         analysis.typed, analysis.prompts = workflow, book
         text.graph, text.problems = workflow, (*problems, *book.problems)
         context = GraphContext(workflow, text.diagram.header, front, own, book)
         return [*check_text(text, reading=False), *self._kept.renewed(context, holds)]
 
-    def _type(self, flow: Flow, settings: WorkflowSettings) -> tuple[TypedGraph, frozenset[Scope]]:
+    def _callees(self) -> Callees | None:
+        """What finds the files that the workflow calls: the same object while they say the same."""
+        if self._given_callees is not None or self.provider is None:
+            return self._given_callees
+        name = None if self.path is None else posixpath.basename(self.path)
+        if self._called is None or not self._called.serves(self.provider, name, self.config):
+            self._called = CalledFiles(self.provider, name, self.config, _errors_of_called)
+        return self._called
+
+    def _type(
+        self, flow: Flow, settings: WorkflowSettings, callees: Callees | None
+    ) -> tuple[TypedGraph, frozenset[Scope]]:
         """The typed graph, and the scopes whose findings of the last time still hold."""
         last, redrawn = self._typed, self._redrawn
-        if last is None or redrawn is None or last.settings is not settings or last.flow is not self._before:
-            self._typed = typed.build(flow, settings, None if last is None else last.core.language)
+        kept = last is not None and last.settings is settings and last.core.language.callees is callees
+        if last is None or redrawn is None or not kept or last.flow is not self._before:
+            self._typed = typed.build(flow, settings, None if last is None else last.core.language, callees)
             return self._typed, _NONE
         delta = redrawn.delta
         if flow.chart is last.core.drawn:
@@ -228,6 +250,11 @@ class Analyser:
             holds = not fixes or _same_class_places(last.core, core, delta.nodes)
             return self._typed, _WRITTEN if holds else _NONE
         return self._typed, _NONE
+
+
+def _errors_of_called(text: str, path: str, provider: Provider, config: Config, callees: Callees) -> list[Diagnostic]:
+    """The errors of a file that another one calls."""
+    return analyse(text, path=path, provider=provider, config=config, callees=callees).errors
 
 
 class _Kept:

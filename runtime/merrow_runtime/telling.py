@@ -12,6 +12,8 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any
 
+from merrow_analysis.graph.composites import Composite
+from merrow_runtime.errors import RunFailure
 from merrow_runtime.events import LAST, Event, EventName, node_event
 from merrow_runtime.store.contract import EndedNodes, NodeRecord
 from merrow_runtime.visit import Visit
@@ -20,6 +22,10 @@ KEPT = 1_000
 """Events that are kept for readers, at least: a reader that looks in once in a second misses nothing of a busy run, and with
 answers of some kilobytes they take a few megabytes. A quarter more is kept before they are cut back to this number, and
 what the journal has not yet committed (`merrow_runtime.running.watch.BATCH`) is kept in any case."""
+
+
+def _which(composite: Composite, number: int, most: int) -> dict[str, Any]:
+    return {"turn" if composite.kind == "loop" else "item": number, "of": most}
 
 
 class Telling:
@@ -57,6 +63,22 @@ class Telling:
         data = {"operator": operator}
         node, path, redo = visit.node, visit.path, visit.redo
         self._add(Event("node_started", self.run, self.next, node, path, redo, data, time.time()))
+
+    def opened(self, composite: Composite, path: str, number: int, most: int) -> None:
+        """Tell that a turn or an item of a composite begins, the ``number``-th of at most ``most``."""
+        name: EventName = "turn_started" if composite.kind == "loop" else "item_started"
+        self._add(Event(name, self.run, self.next, composite.id, path, 0, _which(composite, number, most), time.time()))
+
+    def closed(self, composite: Composite, path: str, number: int, most: int, failure: RunFailure | None) -> None:
+        """Tell that it has ended, and why it came to nothing, where it did."""
+        data = _which(composite, number, most)
+        name: EventName
+        if failure is None:
+            name = "turn_finished" if composite.kind == "loop" else "item_finished"
+        else:
+            name = "turn_failed" if composite.kind == "loop" else "item_failed"
+            data |= {"error": failure.sentence, "code": failure.code}
+        self._add(Event(name, self.run, self.next, composite.id, path, 0, data, time.time()))
 
     def output(self, visit: Visit, sample: int | None, text: str, step: str | None = None) -> None:
         """Tell text of a node as it comes into being; of an answer with its ``step``, of a node with samples with which."""

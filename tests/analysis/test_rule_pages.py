@@ -22,7 +22,8 @@ def load(code: str) -> Page:
 
 def check(example: Example) -> list[Diagnostic]:
     config = parse_configuration(example.files.get(SETTINGS_FILE, ""))
-    return analyse(example.text, path="flow.mmd", provider=GivenFiles(example.files), config=config).diagnostics
+    provider = GivenFiles({**example.files, "flow.mmd": example.text})
+    return analyse(example.text, path="flow.mmd", provider=provider, config=config).diagnostics
 
 
 def in_settings(example: Example) -> set[tuple[int, str]]:

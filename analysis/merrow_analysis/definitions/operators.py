@@ -89,7 +89,7 @@ class OperatorSpec:
     """An operator's signature. The first input is the *through* port, the first output the default one.
 
     ``bulk`` names the port that unlabelled edges go to without a word. ``parameters`` are keys beyond
-    `COMMON_PARAMETERS`.
+    ``common``, those that it shares with other operators.
     ``idle`` are keys that it may have as every node may, and that change nothing.
     ``literals`` are ports that a parameter of the same name may feed. ``sources`` is how many different nodes the
     first port needs (ensembles: two). ``prompt`` is the text of a user's operator. ``style`` is the published
@@ -107,6 +107,7 @@ class OperatorSpec:
     instruction_key: str | None = None
     prompt: str | None = None
     note: str = ""
+    common: frozenset[str] = COMMON_PARAMETERS
     style: str = "fill:#e8e8e8,stroke:#777777,stroke-width:2px"
     class_spelling: str = ""
     built_in: bool = True
@@ -134,6 +135,11 @@ class OperatorSpec:
         return self is DECISION
 
     @property
+    def is_call(self) -> bool:
+        """Whether it runs another file. Each file has a signature of its own; `CALL` has none."""
+        return self.name == CALL.name and self.built_in
+
+    @property
     def is_ensemble(self) -> bool:
         return self.sources > 1
 
@@ -142,7 +148,7 @@ class OperatorSpec:
 
     def allowed_parameters(self) -> frozenset[str]:
         """Every key a node with this operator may have."""
-        return COMMON_PARAMETERS | self.parameters
+        return self.common | self.parameters
 
 
 def _style(fill: str, stroke: str, rest: str = "stroke-width:2px") -> str:
@@ -168,6 +174,16 @@ DECISION = OperatorSpec(
     note="Chooses one of its outgoing edges by their labels; further named inputs are for `if:`. "
     "`ask:` has a model choose.",
     style=_style("ffffff", "444444", "stroke-width:1px,stroke-dasharray:2 2"),
+)
+
+CALL = OperatorSpec(
+    "Call",
+    (),
+    (),
+    parameters=frozenset({"workflow", "depth"}),
+    common=frozenset({"op", "on_error", "default"}),
+    note="Runs another workflow file: its inputs are the ports, its outputs the outputs.",
+    style=_style("dff3f0", "2f8f83"),
 )
 
 BUILT_IN_OPERATORS: tuple[OperatorSpec, ...] = (
@@ -270,6 +286,7 @@ BUILT_IN_OPERATORS: tuple[OperatorSpec, ...] = (
         note="Shortens a solution to the answer alone.",
         style=_style("fff6c9", "a58c1a"),
     ),
+    CALL,
     DECISION,
 )
 

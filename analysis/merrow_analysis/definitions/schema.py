@@ -102,6 +102,14 @@ OPERATOR_KEYS: Mapping[str, Fragment] = {
         "default": "fail",
         "description": "The result when there is no test at all.",
     },
+    "workflow": {"type": "string", "minLength": 1, "description": "The workflow file to run, from this file's folder."},
+    "depth": {
+        "type": "integer",
+        "minimum": 1,
+        "maximum": 100,
+        "default": 3,
+        "description": "How many calls of this node may run inside each other.",
+    },
 }
 """Keys that single operators have beyond those of every node."""
 

@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple
 
 from merrow_analysis.definitions.metadata import parse_metadata
 from merrow_analysis.definitions.parameters import parse_label
+from merrow_analysis.definitions.settings import Budget
 from merrow_analysis.graph.flow import Subgraph
 from merrow_analysis.graph.resolve import Parameter
 
@@ -189,3 +190,43 @@ def _enclosing(subgraphs: Mapping[str, Subgraph], name: str) -> list[str]:
 
 def _around(subgraphs: Mapping[str, Subgraph], name: str, kinds: Mapping[str, CompositeKind]) -> str | None:
     return next((parent for parent in _enclosing(subgraphs, name) if parent in kinds), None)
+
+
+@dataclass(frozen=True, slots=True)
+class LoopSettings:
+    most: int = 3
+    until: str | None = None
+    best: str | None = None
+    budget: Budget | None = None
+    on_error: str = "fail"
+
+
+@dataclass(frozen=True, slots=True)
+class MapSettings:
+    parallel: int | None = None
+    most: int = 100
+    least: int = 1
+    on_error: str = "fail"
+
+
+def loop_settings(box: Composite) -> LoopSettings:
+    said = {key: one.value for key, one in box.parameters.items()}
+    budget = said.get("budget")
+    return LoopSettings(
+        int(str(said.get("max", 3))),
+        None if said.get("until") is None else str(said["until"]),
+        None if said.get("best") is None else str(said["best"]),
+        Budget(**budget) if isinstance(budget, dict) else None,
+        str(said.get("on_error", "fail")),
+    )
+
+
+def map_settings(box: Composite) -> MapSettings:
+    said = {key: one.value for key, one in box.parameters.items()}
+    parallel = said.get("parallel")
+    return MapSettings(
+        None if parallel is None else int(str(parallel)),
+        int(str(said.get("max", 100))),
+        int(str(said.get("min", 1))),
+        str(said.get("on_error", "fail")),
+    )

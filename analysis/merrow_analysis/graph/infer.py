@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 
+from merrow_analysis.definitions.callees import Callees
 from merrow_analysis.definitions.types import ENTRY_POINT, PROBLEM, TEXT, Type
 from merrow_analysis.graph.composites import NO_COMPOSITES, Composites
 from merrow_analysis.graph.drawing import (
@@ -50,7 +51,7 @@ def infer(graph: Graph, delta: Delta, chart: Chart | None = None, composites: Co
     # What is a beginning or an end of a drawing depends on all of it.
     cold = reading != graph.reading or reading.drawn or _differ(graph.composites, composites, graph.chart, chart)
     if cold or holes > len(chart.nodes) + _MOST_HOLES:
-        return read_graph(chart, graph.settings, graph.language, composites)
+        return read_graph(chart, graph.settings, graph.language, composites, graph.language.callees)
     return _Inference(graph, delta, chart, reading, composites).graph()
 
 
@@ -71,14 +72,19 @@ def _differ(before: Composites, now: Composites, old: Chart, chart: Chart) -> bo
 
 
 def read_graph(
-    chart: Chart, settings: Settings, language: Language | None = None, composites: Composites = NO_COMPOSITES
+    chart: Chart,
+    settings: Settings,
+    language: Language | None = None,
+    composites: Composites = NO_COMPOSITES,
+    callees: Callees | None = None,
 ) -> Graph:
     """The graph of a chart, read cold. Never raises; what is wrong stays in resolutions and placements, for rules to report.
 
-    Takes time linear in the chart. ``language`` is used where it is that of the settings.
+    Takes time linear in the chart. ``language`` is used where it is that of the settings and of ``callees``, which finds the
+    files that nodes call.
     """
-    if language is None or not language.serves(settings):
-        language = Language(settings)
+    if language is None or not language.serves(settings, callees):
+        language = Language(settings, callees)
     empty = Graph(Chart(), settings, language, {}, [], [], [], [], EMPTY_SHAPE, Marks())
     reading, drawn, roles = _reading(chart, settings, language), chart, {}
     if reading.drawn:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from itertools import count
 from typing import Any, NamedTuple, Protocol
 
+from merrow_analysis.definitions.callees import Callees
 from merrow_analysis.definitions.declared_operators import declare_operators
 from merrow_analysis.definitions.operators import OperatorTable
 from merrow_analysis.definitions.types import TEXT, DefinitionProblem, Type, TypeTable, declare_types
@@ -44,9 +45,11 @@ class Language:
         types: those built in and those declared.
         operators: likewise.
         problems: what is wrong with the declarations.
+        callees: finds the files that nodes call; None where no file can be read.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, callees: Callees | None = None) -> None:
+        self.callees = callees
         self._declared = (settings.types, settings.operators)
         self.types: TypeTable
         self.operators: OperatorTable
@@ -62,9 +65,9 @@ class Language:
         self._numbers = count(1)
         self.unknown = self._number(UNKNOWN)
 
-    def serves(self, settings: Settings) -> bool:
-        """Whether it is the language of a workflow with these settings."""
-        return self._declared == (settings.types, settings.operators)
+    def serves(self, settings: Settings, callees: Callees | None = None) -> bool:
+        """Whether it is the language of a workflow with these settings, which calls these files."""
+        return self.callees is callees and self._declared == (settings.types, settings.operators)
 
     def resolution(self, text: NodeText) -> tuple[Resolution, NumberedFacts]:
         """What a node is by what is written at it, and what placing its edges needs of that."""
@@ -72,7 +75,7 @@ class Language:
         if known is None:
             if len(self._resolutions) > _REMEMBERED:
                 self._resolutions.clear()
-            resolution = resolve(text, self.operators, self.types, self._choices)
+            resolution = resolve(text, self.operators, self.types, self._choices, self.callees)
             known = self._resolutions[text] = (resolution, self.facts(facts_of(resolution)))
         return known
 

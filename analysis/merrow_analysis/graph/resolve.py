@@ -7,9 +7,10 @@ names no operator is a plain step: a Custom whose prompt is its label, or a Deci
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
+from merrow_analysis.definitions.callees import Callee, Callees
 from merrow_analysis.definitions.metadata import parse_metadata
 from merrow_analysis.definitions.operators import INTERFACE_CLASS, OperatorSpec, OperatorTable
 from merrow_analysis.definitions.parameters import LabelParts, parse_label
@@ -67,7 +68,7 @@ class NodeProblem:
     meant.
     """
 
-    kind: Literal["disagreement", "unknown", "none", "variant", "wrong-class", "no-class", "bad-type"]
+    kind: Literal["disagreement", "unknown", "none", "variant", "wrong-class", "no-class", "bad-type", "callee"]
     claims: tuple[Claim, ...] = ()
     near: OperatorSpec | None = None
     key: str = ""
@@ -92,7 +93,7 @@ class Resolution:
     are lists.
     ``literals`` are the ports that parameters feed; ``expression`` is a Decision's ``if:``.
     ``plain`` is the text of a node at which no operator is written, None for all others; ``ways`` are the labels on the ways
-    out of such a Decision. ``ask`` is what a Decision asks a model where nothing else decides.
+    out of such a Decision. ``callee`` is the file that a Call runs. ``ask`` is what a Decision asks a model where nothing else decides.
     """
 
     kind: NodeKind
@@ -108,6 +109,7 @@ class Resolution:
     plain: str | None = None
     ways: tuple[str | None, ...] = ()
     ask: str | None = None
+    callee: Callee | None = None
 
     @property
     def label_is_text(self) -> bool:
@@ -149,9 +151,15 @@ class Words(NamedTuple):
 
 
 def resolve(
-    text: NodeText, table: OperatorTable, types: TypeTable, choices: dict[Words, Choice] | None = None
+    text: NodeText,
+    table: OperatorTable,
+    types: TypeTable,
+    choices: dict[Words, Choice] | None = None,
+    callees: Callees | None = None,
 ) -> Resolution:
-    """Say what a node is, from what is written at it. Never raises. ``choices`` remembers answers for equal words."""
+    """Say what a node is, from what is written at it. Never raises. ``choices`` remembers answers for equal words; ``callees``
+    finds the files that Calls run.
+    """
     metadata: dict[str, Parameter] = {}
     op: tuple[str, int] | None = None
     for index, body in enumerate(text.metadata):
@@ -188,6 +196,8 @@ def resolve(
     else:
         parameters = {key: Parameter(value.value, None) for key, value in parts.parameters.items()}
         parameters.update(metadata)
+    if choice.spec is not None and choice.spec.is_call:
+        return _call(choice, parameters, parts, types, callees)
     return _with_parameters(choice, parameters, parts, types)
 
 
@@ -317,6 +327,33 @@ def _one_slip(first: str, second: str) -> bool:
     a, b = first[start:], second[start:]
     swapped = len(a) >= 2 and len(b) >= 2 and a[:2] == b[1::-1] and a[2:] == b[2:]
     return a[1:] == b[1:] or a[1:] == b or a == b[1:] or swapped
+
+
+def called_path(resolution: Resolution) -> str | None:
+    """The file that a node calls, as it is written; None for a node that calls none."""
+    if resolution.spec is None or not resolution.spec.is_call:
+        return None
+    parameter = resolution.parameters.get("workflow")
+    written = parameter.value if parameter is not None else None
+    return written.strip() or None if isinstance(written, str) else None
+
+
+def _call(
+    choice: Choice,
+    parameters: dict[str, Parameter],
+    parts: LabelParts | None,
+    types: TypeTable,
+    callees: Callees | None,
+) -> Resolution:
+    """A node that runs another file. Its ports are not known where that can't be read; nothing is said of its edges then."""
+    call = Resolution("unknown", choice.spec, choice.claims, choice.problems, parameters, label_parts=parts)
+    path = called_path(call)
+    callee = callees.find(path) if callees is not None and path is not None else None
+    if path is None or (callee is not None and callee.problem is not None):
+        call = replace(call, problems=(*choice.problems, NodeProblem("callee", key="workflow")), callee=callee)
+    if callee is None or callee.inputs is None:
+        return call
+    return replace(call, kind="operator", spec=callee.spec(types), callee=callee)
 
 
 def _with_parameters(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from merrow_analysis.definitions.callees import Callees
 from merrow_analysis.graph.composites import NO_COMPOSITES, Composites, kind_of, read_composites
 from merrow_analysis.graph.drawing import PROBLEM_ID, RETURN_ID, is_interface, names_operator
 from merrow_analysis.graph.flow import Flow
@@ -28,9 +29,11 @@ def is_workflow(flow: Flow, settings: Settings, as_workflow: bool = False) -> bo
     return any(map(names_operator, nodes.values()))
 
 
-def build(flow: Flow, settings: Settings, language: Language | None = None) -> TypedGraph:
-    """Type a flowchart, read cold. Never raises. ``language`` is used where it is that of the settings."""
-    return TypedGraph(flow, read_graph(flow.chart, settings, language, composites_of(flow)))
+def build(
+    flow: Flow, settings: Settings, language: Language | None = None, callees: Callees | None = None
+) -> TypedGraph:
+    """Type a flowchart, read cold. Never raises. ``language`` is used where it is that of the settings and of ``callees``."""
+    return TypedGraph(flow, read_graph(flow.chart, settings, language, composites_of(flow), callees))
 
 
 def composites_of(flow: Flow) -> Composites:

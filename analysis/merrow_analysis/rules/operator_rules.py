@@ -93,7 +93,7 @@ def check_operators(context: GraphContext) -> Iterator[Diagnostic]:
             elif problem.kind == "no-class":
                 if node.id not in stand_ins:
                     yield _missing_interface_class(node, graph)
-            else:
+            elif problem.kind == "bad-type":
                 message = f"`{problem.key}` of {node.id}: {problem.message}"
                 yield report(UNKNOWN_TYPE, parameter_range(node, problem.key), message)
     for word, uses in spelled.items():

@@ -35,17 +35,22 @@ class NodeAccount:
     def count_known(self, usage: Usage) -> None:
         """Count usage for the node alone: the run has it counted already."""
         self.used = usage if self.used is NOTHING else self.used + usage
+        if self.run.meters and usage is not NOTHING:
+            self.run.meter(self.visit.path, usage)
 
 
 @dataclass(slots=True, eq=False)
 class Account:
     """The account of one run. ``spent`` is what it has used, with what it had used before it was resumed; ``before`` who
-    answered it until then, as far as this part of it uses their answers.
+    answered it until then, as far as this part of it uses their answers. ``meters`` are the Loops with a budget of their own, as
+    paths name them, and ``metered`` is what was used in the frames of each, by the path of its turns without their number.
     """
 
     spent: Usage = NOTHING
     before: tuple[Source, ...] = ()
     nodes: dict[Visit, NodeAccount] = field(default_factory=dict)
+    meters: frozenset[str] = frozenset()
+    metered: dict[str, Usage] = field(default_factory=dict)
 
     def of(self, visit: Visit) -> NodeAccount:
         """The account of a visit, opened where there is none."""
@@ -53,6 +58,16 @@ class Account:
         if account is None:
             account = self.nodes[visit] = NodeAccount(self, visit)
         return account
+
+    def meter(self, path: str, usage: Usage) -> None:
+        """Count what a visit in the frame with this path used, for the Loops around it."""
+        end = 0
+        for part in path.split("/"):
+            own = part.partition("[")[0]
+            if own.partition("!")[0] in self.meters:
+                place = path[: end + len(own)]
+                self.metered[place] = self.metered.get(place, NOTHING) + usage
+            end += len(part) + 1
 
     @property
     def all_sources(self) -> tuple[Source, ...]:

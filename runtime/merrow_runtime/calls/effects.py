@@ -156,6 +156,19 @@ class Effects:
         await self.commit(record, account)
         return record
 
+    async def recall_fact(self, key: CallKey, digest: str) -> bool:
+        """Whether something that is no function of calls was written down before: in the journal, or in the recording."""
+        record = await self.journal.recall(key, digest)
+        if record is not None:
+            if self.recorder is not None:
+                await self.recorder.record(record)
+            return True
+        recorded = None if self.replay is None else self.replay.find(key, digest)
+        if recorded is None:
+            return False
+        await self.commit(replace(recorded, key=key, usage=NOTHING, started=time.time()), self.account.of(key.visit))
+        return True
+
     async def commit(self, call: CallRecord, account: NodeAccount, answer: bytes | None = None) -> None:
         """Count a call (whatever happens next, it is paid), journal it, then record it: from now on it may be used, also
         from the cache by ``answer``.

@@ -50,7 +50,12 @@ class OneNode:
         del said
         return True
 
-    def remembered(self, node: TypedNode, inputs: Inputs) -> list[Remembered]:
+    def counts(self, visit: Visit) -> bool:
+        """Whether what comes of a visit makes a difference: always."""
+        del visit
+        return True
+
+    def remembered(self, node: TypedNode, inputs: Inputs, path: str = "") -> list[Remembered]:
         """What the node remembers: what it did in the earlier run."""
-        del node, inputs
+        del node, inputs, path
         return list(self._memory)

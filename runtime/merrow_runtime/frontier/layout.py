@@ -1,43 +1,104 @@
-"""What is the same for all runs of a graph."""
+"""What is the same for all runs of a graph: what each node is fed by, and the part of the graph that each frame has."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
+from merrow_analysis.graph.composites import Composite, LoopSettings, MapSettings, loop_settings, map_settings
 from merrow_analysis.graph.liveness import Feed
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.graph.placement import PortFeed
 from merrow_analysis.graph.plan import feed_of
+from merrow_runtime.frontier.parts import Part, parts_of
 from merrow_runtime.program.titles import title_of
 
 
 class Source(NamedTuple):
-    """What an edge brings to a port. ``output`` is None for the first one that its node has, ``title`` what people call it."""
+    """What an edge brings to a port. ``output`` is None for the first one that its node has, ``title`` what people call it.
 
+    ``number`` tells it from all others of the graph. ``each`` is the Map whose items it takes out of a list; ``raised`` how
+    many Maps it leaves; ``first`` says that it gives way to what `again` edges bring.
+    """
+
+    number: int
     handle: int
     node: str
     output: str | None
     type: str
     title: str
     feed: Feed
+    each: str | None = None
+    raised: int = 0
+    first: bool = False
+
+
+class Port(NamedTuple):
+    """What feeds a port of a node, in prompt order; ``again`` are its `again` edges. ``many`` says that it takes several
+    values.
+    """
+
+    name: str
+    sources: list[Source]
+    again: list[Source]
+    many: bool
+
+
+class Exit(NamedTuple):
+    """What leaves a Map; ``depth`` is how many Maps inside of that it has left before."""
+
+    source: Source
+    depth: int
+
+
+class Again(NamedTuple):
+    """A port that `again` edges of one composite feed."""
+
+    handle: int
+    port: str
+    many: bool
+    sources: list[Source]
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A composite as it runs. ``part`` is what each of its frames has; ``members`` are the handles of all nodes inside,
+    sources first.
+
+    ``again`` are the ports that its `again` edges feed, ``each`` the lists that a Map is given, ``exits`` what leaves a Map.
+    """
+
+    composite: Composite
+    part: Part
+    members: list[int]
+    settings: LoopSettings | MapSettings
+    again: list[Again] = field(default_factory=list)
+    each: list[Source] = field(default_factory=list)
+    exits: list[Exit] = field(default_factory=list)
+    inner: list[str] = field(default_factory=list)
+    """The ids of the composites inside, outer ones first."""
+
+    @property
+    def id(self) -> str:
+        return self.composite.id
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
     """Lists by handle; a handle that no node has any more stays empty.
 
-    ``waiting`` counts the nodes that must be settled before each, ``following`` are those that wait for it. ``fed`` has for
-    each port that edges feed what they bring, in prompt order. ``passed`` has for each Decision that asks all that arrives
-    there, in the order of `merrow_analysis.graph.plan.passes`. ``titles`` are what people call the nodes.
+    ``fed`` has for each port that edges feed what they bring. ``passed`` has for each Decision that asks all that arrives
+    there, in the order of `merrow_analysis.graph.plan.passes`. ``titles`` are what people call the nodes. ``whole`` is what the
+    frame of the whole workflow has, ``boxes`` are the composites.
     """
 
-    waiting: list[int]
-    following: list[list[int]]
-    fed: list[list[tuple[str, list[Source]]]]
+    fed: list[list[Port]]
     passed: dict[int, list[Source]]
     titles: list[str]
+    whole: Part
+    boxes: Mapping[str, Box]
 
 
 _LAYOUTS: WeakKeyDictionary[TypedGraph, Layout] = WeakKeyDictionary()
@@ -52,34 +113,87 @@ def layout_of(graph: TypedGraph) -> Layout:
 
 
 def _lay_out(graph: TypedGraph) -> Layout:
-    shape, count = graph.shape, len(graph.shape.ranks)
+    count = len(graph.shape.ranks)
     titles = [""] * count
     for node in graph.nodes:
         titles[node.index] = title_of(node)
-    fed: list[list[tuple[str, list[Source]]]] = [[]] * count
+    parts = parts_of(graph)
+    boxes = {box: _box(graph, box, part) for box, part in parts.items() if box is not None}
+    for name in boxes:
+        for around in graph.composites.chain(name)[1:]:
+            boxes[around].inner.append(name)
+    sources = _Sources(titles, boxes)
+    fed: list[list[Port]] = [[]] * count
     for node in graph.nodes:
-        fed[node.index] = _fed(node, titles)
-    return Layout(
-        [len(set(row)) for row in shape.before],
-        [list(dict.fromkeys(row)) for row in shape.following],
-        fed,
-        {
-            node.index: [_source(edge, feed, titles) for edge in node.incoming for feed in edge.feeds]
-            for node in graph.decisions
-            if node.asks
-        },
-        titles,
-    )
+        fed[node.index] = _fed(graph, node, sources)
+    passed = {
+        node.index: [sources.of(edge, feed) for edge in node.incoming for feed in edge.feeds]
+        for node in graph.decisions
+        if node.asks
+    }
+    return Layout(fed, passed, titles, parts[None], boxes)
 
 
-def _fed(node: TypedNode, titles: list[str]) -> list[tuple[str, list[Source]]]:
-    ports: dict[str, list[Source]] = {}
+def _box(graph: TypedGraph, name: str, part: Part) -> Box:
+    composite = graph.composites.boxes[name]
+    members = sorted(part.unit, key=graph.shape.places.__getitem__)
+    settings = loop_settings(composite) if composite.kind == "loop" else map_settings(composite)
+    return Box(composite, part, members, settings)
+
+
+@dataclass(slots=True, eq=False)
+class _Sources:
+    """Makes the sources of a graph, and notes which composites they concern."""
+
+    titles: Sequence[str]
+    boxes: Mapping[str, Box]
+    count: int = 0
+    again: dict[tuple[str | None, int, str], Again] = field(default_factory=dict)
+
+    def of(self, edge: TypedEdge, feed: PortFeed) -> Source:
+        source = edge.source
+        self.count += 1
+        made = Source(
+            self.count,
+            source.index,
+            source.id,
+            feed.output,
+            feed.type or "Any",
+            self.titles[source.index],
+            feed_of(edge, feed),
+            edge.lowered,
+            edge.raised,
+            edge.word == "first",
+        )
+        if self.boxes:
+            if edge.lowered is not None:
+                self.boxes[edge.lowered].each.append(made)
+            maps = [box for box in edge.left if self.boxes[box].composite.kind == "map"] if edge.raised else []
+            for depth, box in enumerate(maps):
+                self.boxes[box].exits.append(Exit(made, depth))
+        return made
+
+
+def _fed(graph: TypedGraph, node: TypedNode, sources: _Sources) -> list[Port]:
+    ports: dict[str, tuple[list[Source], list[Source]]] = {}
     for edge in node.incoming:
         for feed in edge.feeds:
-            ports.setdefault(feed.port, []).append(_source(edge, feed, titles))
-    return list(ports.items())
+            ports.setdefault(feed.port, ([], []))[0].append(sources.of(edge, feed))
+    if not sources.boxes:
+        return [Port(name, flat, again, many=False) for name, (flat, again) in ports.items()]
+    several = {port.name for port in node.input_ports if port.many}
+    for edge, feed in _again(node):
+        made = sources.of(edge, feed)
+        ports.setdefault(feed.port, ([], []))[1].append(made)
+        scope = graph.composites.scope(edge.source.id, node.id)
+        assert scope is not None  # noqa: S101 (the checker sees to it)
+        known = sources.again.get((scope, node.index, feed.port))
+        if known is None:
+            known = sources.again[scope, node.index, feed.port] = Again(node.index, feed.port, feed.port in several, [])
+            sources.boxes[scope].again.append(known)
+        known.sources.append(made)
+    return [Port(name, flat, again, name in several) for name, (flat, again) in ports.items()]
 
 
-def _source(edge: TypedEdge, feed: PortFeed, titles: list[str]) -> Source:
-    source = edge.source
-    return Source(source.index, source.id, feed.output, feed.type or "Any", titles[source.index], feed_of(edge, feed))
+def _again(node: TypedNode) -> Iterator[tuple[TypedEdge, PortFeed]]:
+    return ((edge, feed) for edge in node.again_in for feed in edge.feeds)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 
+from merrow_analysis.graph.composites import Composite, LoopSettings
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_runtime.errors import RunFailure
 from merrow_runtime.operators.base import Given, Remembered
@@ -36,11 +37,14 @@ class Chose:
 
 @record(frozen=True, slots=True)
 class Failed:
-    """A visit failed. ``ends`` says that the run goes no further; else the node counts as skipped."""
+    """A visit failed. ``ends`` says that its frame goes no further; else the node counts as skipped. ``fatal`` says that the run
+    goes no further, whatever composites say of their turns and items that fail.
+    """
 
     visit: Visit
     cause: RunFailure
     ends: bool
+    fatal: bool = False
 
 
 @record(frozen=True, slots=True)
@@ -57,7 +61,20 @@ class Ended:
     cause: RunFailure | None
 
 
-Outcome = Gave | Chose | Failed | Withdrawn | Ended
+@record(frozen=True, slots=True)
+class Judged:
+    """What is said of the turn with this ``path``, see `Judge`. ``holds``: what `until` says; ``score``: by `best`; ``spent``:
+    what the Loop may use is used up; ``failure``: why none of this can be said.
+    """
+
+    path: str
+    holds: bool = False
+    score: float | None = None
+    spent: bool = False
+    failure: RunFailure | None = None
+
+
+Outcome = Gave | Chose | Failed | Withdrawn | Ended | Judged
 
 
 @record(frozen=True, slots=True)
@@ -67,6 +84,8 @@ class Start:
     node: TypedNode
     visit: Visit
     inputs: Inputs
+    ordinal: str = ""
+    """Tells it from other visits of the node with the same key, wherever they stand: see `merrow_runtime.frontier.frame`."""
 
 
 @record(frozen=True, slots=True)
@@ -78,7 +97,44 @@ class Skip:
     reason: str
 
 
-Consequence = Start | Skip
+@record(frozen=True, slots=True)
+class Opens:
+    """A turn or an item of a composite begins: ``number`` of at most ``most``; ``path`` is that of the frame around it."""
+
+    composite: Composite
+    path: str
+    number: int
+    most: int
+
+
+@record(frozen=True, slots=True)
+class Closes:
+    """A turn or an item has ended. ``failure`` is why it came to nothing, where it did."""
+
+    composite: Composite
+    path: str
+    number: int
+    most: int
+    failure: RunFailure | None = None
+
+
+@record(frozen=True, slots=True)
+class Judge:
+    """A turn of a Loop has ended of which something is to be said that is no matter of the frontier: `Judged`.
+
+    ``path`` is that of the turn's frame, ``around`` of the one that the Loop runs in. ``outputs`` gives what a member gave in the
+    turn, by port.
+    """
+
+    composite: Composite
+    settings: LoopSettings
+    around: str
+    path: str
+    number: int
+    outputs: Callable[[str], Outputs | None]
+
+
+Consequence = Start | Skip | Opens | Closes | Judge
 
 Keys = Callable[[TypedNode, Inputs, Callable[[], list[Remembered]]], Hashable]
 """What the outcome of a node is a function of: its definition, its inputs, and what it remembers (asked for if needed)."""

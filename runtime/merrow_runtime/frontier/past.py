@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
 
-from merrow_runtime.frontier.outcomes import Chose, Failed, Gave, Keys
+from merrow_analysis.graph.nodes import TypedNode
+from merrow_runtime.frontier.outcomes import Chose, Failed, Gave, Inputs
 from merrow_runtime.visit import Visit
 
+NodeKey = Callable[[TypedNode, Inputs], Hashable]
 
-def _no_keys(*_: object) -> None:
+
+def _no_key(*_: object) -> None:
     return None
 
 
@@ -17,13 +20,15 @@ def _no_keys(*_: object) -> None:
 class Past:
     """``begun`` has each visit by its node's id and key, ``outcomes`` what came of it, ``redo`` the next number of each node.
 
-    ``keys`` are those of the graph as it is now.
+    ``key`` gives those of the graph as it is now. ``left`` are visits in composites that began anew: what comes of them makes no
+    difference any more.
     """
 
     begun: dict[tuple[str, Hashable], Visit] = field(default_factory=dict)
     outcomes: dict[Visit, Gave | Chose | Failed] = field(default_factory=dict)
     redo: dict[str, int] = field(default_factory=dict)
-    keys: Keys = _no_keys
+    key: NodeKey = _no_key
+    left: set[Visit] = field(default_factory=set)
 
     def add(self, visit: Visit, key: Hashable) -> None:
         """A visit has begun: the next one of its node has another number."""

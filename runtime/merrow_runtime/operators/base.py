@@ -20,7 +20,8 @@ T = TypeVar("T")
 @record(frozen=True, slots=True)
 class Given:
     """One value that an edge brought: who gave it (node id, output port, and the node's role or operator for people)
-    and what it is.
+    and what it is. ``path`` is that of the frame in which the node gave it; None for what was made of more than one
+    visit, or of a part of what one gave: a list of what items gave, an item of a list.
     """
 
     node: str
@@ -28,6 +29,7 @@ class Given:
     type: str
     value: Value
     title: str = ""
+    path: str | None = ""
 
 
 @record(frozen=True, slots=True)

@@ -1,14 +1,14 @@
-"""What a Decision chooses, by the value that decides and the labels of its cases."""
+"""What expressions say: which case a Decision takes, whether a Loop goes on, and how good a turn of it is."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from simpleeval import InvalidExpression, SimpleEval  # type: ignore[import-untyped]
 
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_runtime.errors import NodeFailure
-from merrow_runtime.values import Value, canonical
+from merrow_runtime.values import Outputs, Value, canonical
 
 _FUNCTIONS = {"float": float, "int": int, "len": len, "str": str}
 """The functions that `merrow_analysis.graph.decisions.FUNCTIONS` allows."""
@@ -23,7 +23,7 @@ def decide(node: TypedNode, inputs: Mapping[str, Value]) -> int:
     """
     assert node.cases is not None  # noqa: S101 (a Decision has cases)
     expression = node.resolution.expression
-    value: object = inputs.get("when") if expression is None else _evaluate(node, expression, inputs)
+    value: object = inputs.get("when") if expression is None else _decided(node, expression, inputs)
     number = node.cases.choose(value)
     if number is None:
         cases = ", ".join(f"`{label}`" for label in node.cases.labels)
@@ -31,16 +31,65 @@ def decide(node: TypedNode, inputs: Mapping[str, Value]) -> int:
     return number
 
 
-def _evaluate(node: TypedNode, expression: str, inputs: Mapping[str, Value]) -> bool:
+def holds(loop: str, expression: str, outputs: Callable[[str], Outputs | None]) -> bool:
+    """Whether the ``until`` of a Loop holds; ``outputs`` gives what a member gave in the turn. Raises `NodeFailure`."""
+    return bool(_of_turn(loop, "until", expression, outputs))
+
+
+def score(loop: str, expression: str, outputs: Callable[[str], Outputs | None]) -> float | None:
+    """How good a turn of a Loop is by its ``best``; None where that is no number. Raises `NodeFailure`."""
+    value = _of_turn(loop, "best", expression, outputs)
+    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+
+class _Fields:
+    """Named values as an expression takes them: by a dot and the name."""
+
+    __slots__ = ("_of",)
+
+    def __init__(self, of: Callable[[str], object]) -> None:
+        self._of = of
+
+    def __getitem__(self, name: str) -> object:
+        value = self._of(name)
+        return _Fields(value.__getitem__) if isinstance(value, dict) else value
+
+
+def _of_turn(loop: str, said: str, expression: str, outputs: Callable[[str], Outputs | None]) -> object:
+    def member(name: str) -> _Fields:
+        given = outputs(name)
+        if given is None:
+            raise KeyError(name)
+        return _Fields(given.__getitem__)
+
     try:
-        return bool(SimpleEval(functions=dict(_FUNCTIONS), names=dict(inputs)).eval(expression.strip()))
-    except (InvalidExpression, ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as problem:
+        return _evaluate(expression, _Fields(member))
+    except _WRONG as problem:
+        reason = f"`{said}: {expression}` can't be worked out: {_reason(problem)}."
+        raise NodeFailure(f"Loop {loop}: {reason}", node=loop, reason=reason) from None
+
+
+def _decided(node: TypedNode, expression: str, inputs: Mapping[str, Value]) -> bool:
+    try:
+        return bool(_evaluate(expression, dict(inputs)))
+    except _WRONG as problem:
         given = ", ".join(f"{name} = {_shown(value)}" for name, value in inputs.items())
-        reason = str(problem).strip().rstrip(".") or type(problem).__name__
         raise NodeFailure(
-            f"Decision {node.id}: `{expression}` can't be worked out with {given or 'no value'}: {reason}.",
+            f"Decision {node.id}: `{expression}` can't be worked out with {given or 'no value'}: {_reason(problem)}.",
             node=node.id,
         ) from None
+
+
+_WRONG = (InvalidExpression, ArithmeticError, LookupError, TypeError, ValueError, AttributeError)
+
+
+def _evaluate(expression: str, names: object) -> object:
+    value: object = SimpleEval(functions=dict(_FUNCTIONS), names=names).eval(expression.strip())
+    return value
+
+
+def _reason(problem: Exception) -> str:
+    return str(problem).strip().rstrip(".") or type(problem).__name__
 
 
 def _shown(value: object) -> str:

@@ -55,6 +55,13 @@ class Step:
     samples: int | None = None
 
     @cached_property
+    def default(self) -> Outputs:
+        """Its outputs in an item that failed and counts all the same: those by ``default:``, else empty ones."""
+        said = {key: parameter.value for key, parameter in self.node.resolution.parameters.items()}
+        one = _fallback(self.node, said, self.shapes) if said.get("default") is not None else _empties(self.shapes)
+        return one if self.samples is None else {port: [value] * self.samples for port, value in one.items()}
+
+    @cached_property
     def shown(self) -> Mapping[str, Any]:
         """The definition as the journal shows it."""
         definition, memory = self.definition, self.memory
@@ -257,6 +264,10 @@ def _fallback(node: TypedNode, said: Mapping[str, object], shapes: Mapping[str, 
                 node.id, f"its `default:` can't be its output {name} ({shape.type}): {problem}"
             ) from None
     return outputs
+
+
+def _empties(shapes: Mapping[str, Shape]) -> Outputs:
+    return {name: _empty(shape) for name, shape in shapes.items()}
 
 
 def _empty(shape: Shape) -> Value:

@@ -10,18 +10,28 @@ from merrow_analysis.graph.nodes import TypedNode
 from merrow_runtime.calls.effects import Effects
 from merrow_runtime.calls.tools import NodeTools
 from merrow_runtime.errors import EndpointFailure, NodeFailure, RunFailure
-from merrow_runtime.frontier import Inputs
+from merrow_runtime.frontier import Inputs, Judge, Judged, Opens, Start
 from merrow_runtime.operators.base import Remembered, Task
 from merrow_runtime.operators.memory import recall, remembered
 from merrow_runtime.operators.outputs import check_outputs
 from merrow_runtime.operators.shapes import is_of
+from merrow_runtime.program.decision import holds, score
 from merrow_runtime.program.definitions import Step, Steps
 from merrow_runtime.running.executions import Executions
+from merrow_runtime.running.loop_budgets import LoopBudgets
 from merrow_runtime.running.scheduler import Finished
 from merrow_runtime.store.contract import NodeRecord
 from merrow_runtime.usage import NOTHING
 from merrow_runtime.values import Outputs
 from merrow_runtime.visit import Visit
+
+
+def seed_of(visit: Visit, key: str, ordinal: str) -> str:
+    """What shuffles of a visit are seeded with. Of a node of the whole workflow it is the id, as recordings have it; within
+    a frame the key and what tells the frame from others in which the same is done, so that the same work at another place is
+    shuffled alike.
+    """
+    return visit.node if not visit.path and not visit.redo else f"{key}:{ordinal}"
 
 
 @dataclass(slots=True, eq=False)
@@ -37,20 +47,18 @@ class Engine:
     executions: Executions
     anew: Collection[int] = frozenset()
     said_on_error: str = "fail"
-    _begun: dict[str, int] = field(default_factory=dict)
-    """How many visits within frames began with each key."""
+    budgets: LoopBudgets = field(default_factory=LoopBudgets)
 
-    async def run(
-        self, node: TypedNode, visit: Visit, inputs: Inputs, entries: Callable[[], list[Remembered]]
-    ) -> Finished:
+    async def run(self, start: Start, entries: Callable[[], list[Remembered]]) -> Finished:
         """See `merrow_runtime.running.scheduler.Work.run`."""
+        node, visit, inputs = start.node, start.visit, start.inputs
         step = self.steps[node.index]
         account = self.effects.account.of(visit)
         past_cache = node.index in self.anew
         kind, amount = step.memory.kind, step.memory.amount
         memory = [] if kind == "none" else remembered(kind, amount, entries())
         key = step.key(inputs, memory)
-        seed = self.seed_of(visit, key)
+        seed = seed_of(visit, key, start.ordinal)
         earlier = None if past_cache else self.executions.take(visit, key, self._is_usable)
         if earlier is not None:
             sources = tuple(earlier.sources)
@@ -90,15 +98,6 @@ class Engine:
         effects = self.effects
         return effects.reuses_any or all(source.endpoint == effects.endpoint for source in earlier.sources)
 
-    def seed_of(self, visit: Visit, key: str) -> str:
-        """What shuffles of a visit are seeded with. Of a node of the whole workflow it is the id, as recordings have it; within
-        a frame the key and which visit with that key it is, so that the same work at another place is shuffled alike.
-        """
-        if not visit.path and not visit.redo:
-            return visit.node
-        number = self._begun[key] = self._begun.get(key, -1) + 1
-        return f"{key}:{number}"
-
     def on_error(self, node: TypedNode) -> str:
         """See `merrow_runtime.running.scheduler.Work.on_error`."""
         step = self.steps.get(node.index)
@@ -108,6 +107,25 @@ class Engine:
             return "fail"
         said = node.resolution.parameters.get("on_error")
         return self.said_on_error if said is None else str(said.value)
+
+    def opened(self, one: Opens) -> None:
+        """See `merrow_runtime.running.scheduler.Work.opened`."""
+        if one.number == 1:
+            self.budgets.begin(one)
+
+    def judged(self, turn: Judge) -> Judged:
+        """See `merrow_runtime.running.scheduler.Work.judged`."""
+        name, settings = turn.composite.id, turn.settings
+        try:
+            until = settings.until is not None and holds(name, settings.until, turn.outputs)
+            best = None if settings.best is None else score(name, settings.best, turn.outputs)
+        except NodeFailure as failure:
+            return Judged(turn.path, failure=failure.at(name, turn.around))
+        return Judged(turn.path, until, best)
+
+    async def spent(self, turn: Judge) -> bool:
+        """See `merrow_runtime.running.scheduler.Work.spent`."""
+        return await self.budgets.spent(turn, self.effects)
 
     def fallback(self, node: TypedNode) -> Outputs | None:
         """See `merrow_runtime.running.scheduler.Work.fallback`."""
@@ -122,6 +140,10 @@ class Engine:
         """See `merrow_runtime.running.scheduler.Work.fallback_case`."""
         said = node.resolution.parameters.get("default")
         return None if said is None or node.cases is None else node.cases.choose(said.value)
+
+    def default(self, handle: int) -> Outputs:
+        """What a node gives in an item that failed and counts all the same: its default, or empty values."""
+        return self.steps[handle].default
 
     async def _once(
         self, step: Step, inputs: Inputs, memory: list[Remembered], sample: int, tools: NodeTools

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from merrow_analysis.definitions.settings import Budget as Limits
+from merrow_analysis.graph.composites import loop_settings
+from merrow_analysis.graph.nodes import TypedGraph
 from merrow_runtime.calls.account import Account
 from merrow_runtime.calls.calling import Calling
 from merrow_runtime.calls.effects import Effects
@@ -29,6 +31,7 @@ from merrow_runtime.store.contract import NodeRecord, RunJournal, RunRecord
 from merrow_runtime.store.recording import Recorder, Replay
 from merrow_runtime.telling import Telling
 from merrow_runtime.values import Value
+from merrow_runtime.visit import segment
 from merrow_runtime.workflow import Workflow
 
 
@@ -40,6 +43,12 @@ def limits_of(workflow: Workflow, options: RunOptions) -> Limits:
         said.tokens if options.budget_tokens is None else options.budget_tokens,
         said.seconds if options.budget_seconds is None else options.budget_seconds,
     )
+
+
+def _loop_budgets(graph: TypedGraph) -> dict[str, Limits]:
+    """What Loops may use that have a budget of their own, by their ids."""
+    found = {box.id: loop_settings(box).budget for box in graph.composites if box.kind == "loop"}
+    return {name: limits for name, limits in found.items() if limits is not None}
 
 
 class Job:
@@ -74,7 +83,9 @@ class Job:
         self.replay = None if options.replay is None else Replay.read(options.replay)
         self.notices = [*notices, *self._inputs_of_others(before)]
         self.limits = limits_of(workflow, options)
-        if self.limits.usd is not None and self.replay is None:
+        self.loop_budgets = _loop_budgets(graph)
+        priced = [self.limits, *self.loop_budgets.values()]
+        if any(limits.usd is not None for limits in priced) and self.replay is None:
             self._check_prices()
         if options.record is not None:
             resources.recorder = Recorder(options.record, {"workflow": workflow.name, "seed": options.seed})
@@ -129,9 +140,14 @@ class Job:
         engine = Engine(
             self.steps, effects, self.executions, self.anew, self.workflow.analysis.settings.on_error or "fail"
         )
+        graph = self.workflow.graph
         watch = Watch(telling, journal, effects.account, self.steps, run.nodes)
         only = self.only
-        frontier = Frontier(self.workflow.graph) if only is None else OneNode(only.node, only.inputs, only.memory)
+        frontier = (
+            Frontier(graph, parallel=self.chosen.concurrency, defaults=engine.default)
+            if only is None
+            else OneNode(only.node, only.inputs, only.memory)
+        )
         scheduler = effects.busy = Scheduler(frontier, self.inputs, engine, watch)
         seconds = None if budget is None else budget.remaining_seconds
         execution = Execution(run, scheduler, watch, effects, telling, self.resources, seconds)
@@ -155,7 +171,7 @@ class Job:
             Calling(endpoint, gate.semaphore(self.chosen.concurrency), budget, options.retry),
             gate,
             telling,
-            Account(journal.spent(), before),
+            Account(journal.spent(), before, meters=frozenset(map(segment, self.loop_budgets))),
             resources.store.cache if self.replay is None else None,
             self.replay,
             resources.recorder,

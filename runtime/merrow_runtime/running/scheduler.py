@@ -24,13 +24,17 @@ from merrow_runtime.errors import (
 )
 from merrow_runtime.frontier import (
     Chose,
+    Closes,
     Consequence,
     Ended,
     Failed,
     Frontier,
     Gave,
     Inputs,
+    Judge,
+    Judged,
     OneNode,
+    Opens,
     Outcome,
     Skip,
     Start,
@@ -70,12 +74,22 @@ class Finished:
 
 
 class Work(Protocol):
-    """What the scheduler asks of the engine about single nodes."""
+    """What the scheduler asks of the engine about single nodes, and turns."""
 
-    async def run(
-        self, node: TypedNode, visit: Visit, inputs: Inputs, entries: Callable[[], list[Remembered]]
-    ) -> Finished:
+    async def run(self, start: Start, entries: Callable[[], list[Remembered]]) -> Finished:
         """Run a node with an operator; ``entries`` gives what there is to remember. Raises `RunFailure`."""
+        ...
+
+    def opened(self, one: Opens) -> None:
+        """A turn or an item begins."""
+        ...
+
+    def judged(self, turn: Judge) -> Judged:
+        """What is to be said of a turn, but for what it has used."""
+        ...
+
+    async def spent(self, turn: Judge) -> bool:
+        """Whether a Loop has used up what it may use. Raises `RunFailure`."""
         ...
 
     def on_error(self, node: TypedNode) -> str:
@@ -105,6 +119,10 @@ class Watcher(Protocol):
     def failed(
         self, node: TypedNode, visit: Visit, inputs: Inputs, failure: RunFailure, started: float, goes_on: str
     ) -> None: ...
+
+    def opened(self, one: Opens) -> None: ...
+
+    def closed(self, one: Closes) -> None: ...
 
 
 class Scheduler:
@@ -156,8 +174,8 @@ class Scheduler:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _follow(self, consequences: Sequence[Consequence], *, one_for_me: bool = False) -> Start | None:
-        """Do what follows from something, and what follows at once from that; what needs an operator gets a task.
+    def _follow(self, consequences: Sequence[Consequence], *, one_for_me: bool = False) -> Start | Judge | None:
+        """Do what follows from something, and what follows at once from that; what has to wait gets a task.
 
         With ``one_for_me`` the first of these is given back instead, for the task that asks to run. Once the run has failed
         nothing begins.
@@ -166,26 +184,42 @@ class Scheduler:
             self._end_if_idle()
             return None
         pending = list(consequences)
-        begin: list[Start] = []
+        begin: list[Start | Judge] = []
         for one in pending:  # It grows meanwhile.
             if isinstance(one, Skip):
                 self._watcher.skipped(one.node, one.visit, one.reason)
+            elif isinstance(one, Opens):
+                self._work.opened(one)
+                self._watcher.opened(one)
+            elif isinstance(one, Closes):
+                self._watcher.closed(one)
+            elif isinstance(one, Judge):
+                if one.settings.budget is None:
+                    pending += self._frontier.tell(self._work.judged(one))
+                else:
+                    begin.append(one)
             elif one.node.kind == "operator" or one.node.asks or self._frontier.failure is not None:
                 begin.append(one)
             else:
                 pending += self._frontier.tell(self._do(one))
-        if self._frontier.failure is not None:
-            for start in begin:
-                self._frontier.tell(Withdrawn(start.visit))
-            begin = []
+        begin = [one for one in begin if self._still_counts(one)]
         mine = begin.pop(0) if one_for_me and begin else None
         loop = asyncio.get_running_loop()
-        for start in begin:
-            task = loop.create_task(self._run(start), name=start.node.id)
+        for each in begin:
+            name = each.node.id if isinstance(each, Start) else each.composite.id
+            task = loop.create_task(self._run(each), name=name)
             self._tasks.add(task)
             task.add_done_callback(self._ended)
         self._end_if_idle()
         return mine
+
+    def _still_counts(self, one: Start | Judge) -> bool:
+        """Whether something is to begin, although its frame, or the run, may have failed since that was found."""
+        if self._frontier.failure is None and (isinstance(one, Judge) or self._frontier.counts(one.visit)):
+            return True
+        if isinstance(one, Start):
+            self._frontier.tell(Withdrawn(one.visit))
+        return False
 
     def _do(self, start: Start) -> Outcome:
         """The outcome of a node that needs no operator."""
@@ -207,12 +241,12 @@ class Scheduler:
             return self._failed(start, nothing, started)
         return self._gave(start, Finished({"result": arrived[0].value}), started)
 
-    async def _run(self, start: Start) -> None:
+    async def _run(self, start: Start | Judge) -> None:
         """Run a node, and then one of those that waited for it: a chain needs one task, and no turn of the loop between."""
         task = asyncio.current_task()
-        following: Start | None = start
+        following: Start | Judge | None = start
         while following is not None:
-            outcome = await self._run_one(following)
+            outcome = await (self._judge(following) if isinstance(following, Judge) else self._run_one(following))
             following = self._follow(self._frontier.tell(outcome), one_for_me=True)
         if task is not None:
             self._tasks.discard(task)
@@ -226,7 +260,7 @@ class Scheduler:
             for port in node.placement.required:
                 if port not in inputs:
                     raise NodeFailure.of(node.id, f"nothing arrived at its port {port}.")
-            done = await self._work.run(node, visit, inputs, lambda: self._frontier.remembered(node, inputs))
+            done = await self._work.run(start, lambda: self._frontier.remembered(node, inputs, visit.path))
         except RunFailure as failure:
             return self._failed(start, failure, started)
         except Exception as fault:  # noqa: BLE001 (nothing that anybody can act on: a fault in Merrow, or in a program's own endpoint)
@@ -234,6 +268,19 @@ class Scheduler:
         if node.asks:
             return self._chose(start, case_words(node).index(str(done.outputs[CHOICE])), started, done)
         return self._gave(start, done, started)
+
+    async def _judge(self, turn: Judge) -> Outcome:
+        """What is to be said of a turn."""
+        try:
+            told = self._work.judged(turn)
+            if told.failure is None and await self._work.spent(turn):
+                return Judged(told.path, told.holds, told.score, spent=True)
+        except RunFailure as failure:
+            return Ended(failure)
+        except Exception as fault:  # noqa: BLE001 (as in `_run_one`)
+            return Ended(_internal(turn.composite.id, fault))
+        else:
+            return told
 
     def _gave(self, start: Start, done: Finished, started: float) -> Outcome:
         self._watcher.finished(start.node, start.visit, start.inputs, done, started, None)
@@ -261,7 +308,7 @@ class Scheduler:
             outputs = self._work.fallback(node)
             if outputs is not None:
                 return self._gave(start, Finished(outputs), started)
-        return Failed(start.visit, failure, goes_on == "fail")
+        return Failed(start.visit, failure, goes_on == "fail", ends)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         """See to a task that did not end by itself: it was cancelled, or it met a fault outside of its node's work."""

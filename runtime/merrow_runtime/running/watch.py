@@ -10,7 +10,7 @@ from typing import Any
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_runtime.calls.account import Account
 from merrow_runtime.errors import RunFailure
-from merrow_runtime.frontier import Inputs
+from merrow_runtime.frontier import Closes, Inputs, Opens
 from merrow_runtime.operators.base import Given
 from merrow_runtime.program.definitions import Steps
 from merrow_runtime.running.scheduler import Finished
@@ -45,7 +45,7 @@ class Watch:
         self._timer: asyncio.TimerHandle | None = None
         self._writing: set[asyncio.Future[None]] = set()
         self._failed: dict[Visit, RunFailure] = {}
-        self._ended_by: tuple[RunFailure, RunFailure] | None = None
+        self._ended_by: dict[int, tuple[RunFailure, RunFailure]] = {}
 
     def started(self, node: TypedNode, visit: Visit, inputs: Inputs) -> None:
         """See `merrow_runtime.running.scheduler.Watcher`."""
@@ -105,8 +105,8 @@ class Watch:
         """See `merrow_runtime.running.scheduler.Watcher`."""
         account = self._account.of(visit)
         met = self._failed[visit] = failure.at(visit.node, visit.path)
-        if goes_on == "fail" and self._ended_by is None:
-            self._ended_by = failure, met
+        if goes_on == "fail":
+            self._ended_by.setdefault(id(failure), (failure, met))
         self._keep(
             NodeRecord(
                 node.id,
@@ -130,7 +130,16 @@ class Watch:
 
     def located(self, failure: RunFailure) -> RunFailure:
         """What ended the run, with the node that met it, where it was one."""
-        return self._ended_by[1] if self._ended_by is not None and self._ended_by[0] is failure else failure
+        known = self._ended_by.get(id(failure))
+        return failure if known is None else known[1]
+
+    def opened(self, one: Opens) -> None:
+        """See `merrow_runtime.running.scheduler.Watcher`."""
+        self._telling.opened(one.composite, one.path, one.number, one.most)
+
+    def closed(self, one: Closes) -> None:
+        """See `merrow_runtime.running.scheduler.Watcher`."""
+        self._telling.closed(one.composite, one.path, one.number, one.most, one.failure)
 
     async def settle(self) -> None:
         """Wait until all is in the journal. What it refused waits there for the next commit, which fails for the same reason."""

@@ -15,7 +15,7 @@ from merrow_runtime.visit import Visit
 
 RunStatus = Literal["running", "finished", "failed", "cancelled"]
 NodeStatus = Literal["finished", "failed", "skipped", "reused"]
-CallKind = Literal["model", "sandbox"]
+CallKind = Literal["model", "sandbox", "budget"]
 
 
 class RunFailed(NamedTuple):
@@ -69,7 +69,8 @@ class CallRecord:
 
     ``usable`` is False for an answer that could not be used: it is kept and counted, and on a resume it is replayed to
     the operator like any other. ``origin`` says where the answer came from: ``endpoint``, ``cache``, ``shared`` (the same
-    question of another node), ``replay``, or ``sandbox``. ``endpoint`` and ``model`` say who gave it first.
+    question of another node), ``replay``, ``sandbox``, or ``budget``:
+    that a Loop had used up its own after a turn. ``endpoint`` and ``model`` say who gave it first.
     """
 
     key: CallKey

@@ -116,9 +116,13 @@ class Replay:
                 calls[call.key, call.request_hash] = call
         return cls(str(path), header, calls)
 
+    def find(self, key: CallKey, request_hash: str) -> CallRecord | None:
+        """The recorded call, where there is one."""
+        return self._calls.get((key, request_hash))
+
     def recall(self, key: CallKey, request_hash: str) -> CallRecord:
         """The recorded call. Raises `ReplayMiss` that names the node, the step and what is there instead."""
-        call = self._calls.get((key, request_hash))
+        call = self.find(key, request_hash)
         if call is not None:
             return call
         where = f"node {key.visit.name}, step {key.step!r}"

@@ -27,8 +27,7 @@ from merrow_runtime.errors import ReplayMiss
 from merrow_runtime.operators.base import Given
 from merrow_runtime.program.definitions import make_steps
 from merrow_runtime.requests import CallKey, Message
-from merrow_runtime.running.engine import Engine
-from merrow_runtime.running.executions import Executions
+from merrow_runtime.running.engine import seed_of
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.memory import MemoryStore
 from merrow_runtime.store.recording import Recorder, Replay
@@ -139,15 +138,17 @@ async def test_within_a_frame_shuffles_depend_on_the_work_and_not_on_its_place()
     store, endpoint = MemoryStore(), FakeEndpoint()
 
     async def drawn(where: list[tuple[str, str]]) -> dict[str, float]:
-        """What is drawn by the visit of each path that is given a value, in this order."""
+        """What is drawn by the visit of each path that is given a value; the ordinal says which of equal values it is."""
         found: dict[str, float] = {}
+        seen: list[str] = []
         async with calling(endpoint, store, f"run {len(store.runs())}") as effects:
-            engine = Engine(make_steps(FLOW, RunOptions()), effects, Executions())
             for path, value in where:
-                step = next(iter(engine.steps.values()))
+                ordinal = f"{seen.count(value)}."
+                seen += [value] if path else []
+                step = next(iter(make_steps(FLOW, RunOptions()).values()))
                 key = step.key({"input": [Given("PROBLEM", "value", "Text", value, "PROBLEM")]}, [])
                 visit = Visit("PART", path)
-                found[path] = tools(effects, visit, engine.seed_of(visit, key)).random.random()
+                found[path] = tools(effects, visit, seed_of(visit, key, ordinal)).random.random()
         return found
 
     first = await drawn([("", "x"), ("T[1]", "x"), ("T[2]", "y"), ("T[3]", "x")])

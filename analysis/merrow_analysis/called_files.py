@@ -1,0 +1,425 @@
+"""Finds the files that workflows call, and says what each of them takes and gives.
+
+What is said of a file is a function of its text and of those that it reads in turn: it is remembered by these, and worked
+out again only where one of them says something else.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from merrow_analysis.collector import collection_paused
+from merrow_analysis.definitions.callees import Callee, Callees, declared_types
+from merrow_analysis.definitions.configuration import Config
+from merrow_analysis.definitions.libraries import with_libraries
+from merrow_analysis.definitions.operators import InputPort, OutputPort
+from merrow_analysis.definitions.provider import Provider, ResourceError
+from merrow_analysis.definitions.settings import NO_SETTINGS, read_settings
+from merrow_analysis.definitions.types import ANY, Type, TypeTable
+from merrow_analysis.diagnostics import Diagnostic, Related
+from merrow_analysis.document import Document
+from merrow_analysis.graph import typed
+from merrow_analysis.graph.conditions import ALWAYS
+from merrow_analysis.graph.fold import fold
+from merrow_analysis.graph.nodes import TypedGraph, TypedNode
+from merrow_analysis.graph.resolve import called_path
+from merrow_analysis.rules.call_rules import ENDLESS_CALL
+from merrow_analysis.text import LARGEST_TEXT, Range
+
+MOST_FILES = 200
+"""Files that the calls of one workflow may lead to."""
+
+_REMEMBERED = 256
+_MARKDOWN = (".md", ".markdown")
+
+T = TypeVar("T")
+FindErrors = Callable[[str, str, Provider, Config, Callees], list[Diagnostic]]
+"""The errors of a workflow's text, by its path, the files beside it, its settings, and the files that it calls."""
+
+
+def beside(file: str, path: str) -> str:
+    """``path``, as ``file`` names it, from the folder from which ``file`` is named."""
+    return posixpath.normpath(posixpath.join(posixpath.dirname(file), path.strip()))
+
+
+class Beside:
+    """The files beside another file, by their paths from its folder."""
+
+    def __init__(self, provider: Provider, file: str) -> None:
+        self._provider, self._file = provider, file
+
+    def read(self, path: str) -> str:
+        """The text of the file. Raises `ResourceError`."""
+        return self._provider.read(beside(self._file, path))
+
+    def exists(self, path: str) -> bool:
+        """Whether there is such a file that may be read."""
+        return self._provider.exists(beside(self._file, path))
+
+
+class _Reads:
+    """Hands on what a provider gives, and remembers what it was."""
+
+    def __init__(self, provider: Provider) -> None:
+        self.provider = provider
+        self.found: dict[tuple[str, bool], object] = {}
+        """By path, and whether its text was asked for: the text, or else the sentence why not; or whether it exists."""
+
+    def read(self, path: str) -> str:
+        """The text of the file. Raises `ResourceError`."""
+        found = self.found[path, True] = _ask(self.provider, path, True)
+        if isinstance(found, ResourceError):
+            self.found[path, True] = str(found)
+            raise found
+        return str(found)
+
+    def exists(self, path: str) -> bool:
+        """Whether there is such a file that may be read."""
+        found = self.found[path, False] = _ask(self.provider, path, False)
+        return bool(found)
+
+    def same_in(self, provider: Provider) -> bool:
+        """Whether the files say the same there."""
+        for (path, is_text), before in self.found.items():
+            now = _ask(provider, path, is_text)
+            if (str(now) if isinstance(now, ResourceError) else now) != before:
+                return False
+        return True
+
+
+def _ask(provider: Provider, path: str, is_text: bool) -> object:
+    if not is_text:
+        return provider.exists(path)
+    try:
+        return provider.read(path)
+    except ResourceError as problem:
+        return problem
+
+
+class _Memory:
+    """Answers about texts, each kept with what was read for it."""
+
+    def __init__(self) -> None:
+        self._answers: OrderedDict[tuple[str, str, str], list[tuple[Config, _Reads, object]]] = OrderedDict()
+
+    def remembered(
+        self, what: str, path: str, text: str, config: Config, provider: Provider, make: Callable[[Provider], T]
+    ) -> T:
+        """What ``make`` answers, given the files beside ``path``, or has answered where all of them said the same."""
+        key = what, path, text
+        known = self._answers.pop(key, [])
+        self._answers[key] = known
+        for one in known:
+            if one[0] == config and one[1].same_in(provider):
+                return one[2]  # type: ignore[return-value]  # made by the same ``make``, by ``what``
+        reads = _Reads(provider)
+        made = make(reads)
+        known[:] = [*known[-3:], (config, reads, made)]
+        if len(self._answers) > _REMEMBERED:
+            self._answers.popitem(last=False)
+        return made
+
+
+_MEMORY = _Memory()
+
+
+@dataclass(frozen=True, slots=True)
+class _Outline:
+    """What the text of a file says alone. ``calls`` are the files that it names, from its own folder.
+
+    ``outputs`` have None for a type that isn't written. ``problem`` says why it can't be called, ``at`` where.
+    """
+
+    inputs: tuple[InputPort, ...] = ()
+    outputs: tuple[tuple[str, Type | None], ...] = ()
+    types: Mapping[Type, tuple[object, ...]] = field(default_factory=dict)
+    title: str | None = None
+    calls: tuple[str, ...] = ()
+    places: Mapping[str, Range] = field(default_factory=dict)
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Meaning:
+    """What a file means with all that it calls. ``always`` are the files that it calls whatever is chosen, from its folder."""
+
+    outputs: tuple[OutputPort, ...]
+    types: Mapping[Type, tuple[object, ...]]
+    always: tuple[str, ...]
+
+
+class CalledFiles:
+    """The files that one workflow calls, directly or through others.
+
+    All paths in here are from the folder of that workflow. ``name`` is its own one, None where it isn't known; then a
+    call that comes back to it is found in the files that it calls.
+    """
+
+    def __init__(self, provider: Provider, name: str | None, config: Config, errors: FindErrors) -> None:
+        self.config, self._errors_of = config, errors
+        self._name = name
+        self._found: dict[str, Callee] = {}
+        self._ways: dict[str, tuple[str, ...] | None] = {}
+        self._begin(provider)
+
+    def _begin(self, provider: Provider) -> None:
+        self.reads = _Reads(provider)
+        self._outlines: dict[str, _Outline] = {}
+        self._reach: dict[str, frozenset[str]] = {}
+        self._meanings: dict[str, _Meaning] = {}
+        self._errors: dict[str, list[Diagnostic]] = {}
+
+    def serves(self, provider: Provider, name: str | None, config: Config) -> bool:
+        """Whether all answers given so far hold with these files; later ones are about these, too."""
+        if name != self._name or config != self.config:
+            return False
+        if self.reads.same_in(provider):
+            self.reads.provider = provider
+            return True
+        self._begin(provider)
+        found, self._found = self._found, {}
+        ways, self._ways = self._ways, {}
+        return all(self.find(path) == callee for path, callee in found.items()) and all(
+            self.way_back(path) == way for path, way in ways.items()
+        )
+
+    def find(self, path: str) -> Callee:
+        """See `Callees.find`."""
+        known = self._found.get(path)
+        if known is None:
+            known = self._found[path] = self.callee(self._name or "", path, is_entry=True)
+        return known
+
+    def way_back(self, path: str) -> tuple[str, ...] | None:
+        """See `Callees.way_back`."""
+        if path not in self._ways:
+            self._ways[path] = self.way(self._name or "", path)
+        return self._ways[path]
+
+    # One call
+
+    def callee(self, caller: str, path: str, *, is_entry: bool) -> Callee:
+        """What ``caller`` calls as ``path``. Errors of a file that calls back are looked for only for the workflow itself."""
+        name = beside(caller, path)
+        shown = posixpath.relpath(name, posixpath.dirname(caller) or ".") if not posixpath.isabs(name) else name
+        outline = self._outline(name)
+        if outline.problem is not None:
+            return Callee(shown, title=outline.title, problem=outline.problem)
+        cannot = f"{shown} can't be called:"
+        if len(self._reached(name)) > MOST_FILES:
+            return Callee(shown, problem=f"{cannot} its calls lead to more than {MOST_FILES} files; call fewer.")
+        calls_back = caller in self._reached(name)
+        if calls_back:
+            untyped = next((output for output, type_ in outline.outputs if type_ is None), None)
+            if untyped is not None:
+                problem = (
+                    f"{cannot} it calls this file again, so its output {untyped} must say its type: write "
+                    f"`{untyped}@{{ type: Text }}` there, with the type that it gives."
+                )
+                place = outline.places.get(untyped)
+                related = None if place is None else Related(place, f"output {untyped}", shown)
+                return Callee(shown, title=outline.title, problem=problem, related=related)
+            outputs = tuple(OutputPort(output, type_ or ANY) for output, type_ in outline.outputs)
+            types = outline.types
+        else:
+            meaning = self._meaning(name)
+            outputs, types = meaning.outputs, {**outline.types, **meaning.types}
+        found = Callee(shown, outline.inputs, outputs, types, outline.title, places=outline.places)
+        errors = self._all_errors(name) if is_entry or not calls_back else []
+        if calls_back:
+            errors = [error for error in errors if error.code != ENDLESS_CALL.code]
+        if not errors:
+            return found
+        first = errors[0]
+        count = "it has an error" if len(errors) == 1 else f"it has {len(errors)} errors, the first"
+        problem = f"{cannot} {count} on line {first.range.start.line + 1}: {first.message} ({first.code})"
+        return replace(found, problem=problem, related=Related(first.range, first.message, shown))
+
+    def way(self, caller: str, path: str) -> tuple[str, ...] | None:
+        """See `way_back`, for any caller."""
+        first = beside(caller, path)
+        if not caller or self._outline(first).problem is not None or caller not in self._reached(first):
+            return None
+        came_from: dict[str, str | None] = {first: None}
+        waiting = [first]
+        for name in waiting:  # It grows meanwhile.
+            if name == caller:
+                way = [name]
+                while (before := came_from[way[-1]]) is not None:
+                    way.append(before)
+                return tuple(reversed(way))
+            for following in self._meaning(name).always:
+                target = beside(name, following)
+                if target not in came_from and self._outline(target).problem is None:
+                    came_from[target] = name
+                    waiting.append(target)
+        return None
+
+    # What is known of each file
+
+    def _outline(self, name: str) -> _Outline:
+        known = self._outlines.get(name)
+        if known is None:
+            known = self._outlines[name] = self._read_outline(name)
+        return known
+
+    def _read_outline(self, name: str) -> _Outline:
+        if name.endswith(_MARKDOWN):
+            return _Outline(problem=f"{name} can't be called: it is a Markdown file; name a file that is one diagram.")
+        try:
+            text = self.reads.read(name)
+        except ResourceError as problem:
+            return _Outline(problem=str(problem))
+        if len(text) > LARGEST_TEXT:
+            return _Outline(problem=f"{name} can't be called: it has more than {LARGEST_TEXT:,} characters; split it.")
+        return _MEMORY.remembered(
+            "outline", name, text, self.config, Beside(self.reads, name), lambda files: _outline_of(name, text, files, self.config)
+        )
+
+    def _reached(self, name: str) -> frozenset[str]:
+        """The files that calls lead to from a file; more than `MOST_FILES` of very many."""
+        known = self._reach.get(name)
+        if known is None:
+            reached: dict[str, None] = {}
+            waiting = [name]
+            while waiting and len(reached) <= MOST_FILES:
+                one = waiting.pop()
+                for path in self._outline(one).calls:
+                    target = beside(one, path)
+                    if target not in reached:
+                        reached[target] = None
+                        waiting.append(target)
+            known = self._reach[name] = frozenset(reached)
+        return known
+
+    def _below(self, name: str, done: Mapping[str, object]) -> list[str]:
+        """The files that must be known before ``name``: those that it calls, and that don't call it again."""
+        targets = dict.fromkeys(beside(name, path) for path in self._outline(name).calls)
+        return [
+            target
+            for target in targets
+            if target not in done and self._outline(target).problem is None and name not in self._reached(target)
+        ]
+
+    def _meaning(self, name: str) -> _Meaning:
+        waiting = [name]
+        while waiting:
+            one = waiting[-1]
+            below = [] if one in self._meanings else self._below(one, self._meanings)
+            waiting += below
+            if not below:
+                waiting.pop()
+                if one not in self._meanings:
+                    self._meanings[one] = self._remembered("meaning", one, self._find_meaning)
+        return self._meanings[name]
+
+    def _all_errors(self, name: str) -> list[Diagnostic]:
+        waiting = [name]
+        while waiting:
+            one = waiting[-1]
+            below = [] if one in self._errors else self._below(one, self._errors)
+            waiting += below
+            if not below:
+                waiting.pop()
+                if one not in self._errors:
+                    self._errors[one] = self._remembered("errors", one, self._find_errors)
+        return self._errors[name]
+
+    def _remembered(self, what: str, name: str, make: Callable[[str], T]) -> T:
+        def made(files: Provider) -> T:
+            answer = make(name)
+            # The files that it calls, and what these read, count as well: to ask again is to remember them.
+            for path, is_text in list(self.reads.found):
+                _ask(files, path, is_text)
+            return answer
+
+        return _MEMORY.remembered(what, name, self.reads.read(name), self.config, self.reads, made)
+
+    def _find_meaning(self, name: str) -> _Meaning:
+        graph = _typed(self.reads.read(name), Beside(self.reads, name), self.config, _From(self, name))
+        assert graph is not None  # noqa: S101 (its outline has no problem)
+        given: list[tuple[str, Type]] = [(node.id, _output_type(node, graph.types)) for node in graph.outputs]
+        always = [
+            path
+            for node in graph.nodes
+            if (path := called_path(node.resolution)) is not None
+            and graph.combinations.runs(node) == ALWAYS
+            and not graph.composites.maps(graph.composites.around(node.id))
+        ]
+        types = declared_types([type_ for _, type_ in given], graph.types)
+        return _Meaning(tuple(OutputPort(*one) for one in given), types, tuple(dict.fromkeys(always)))
+
+    def _find_errors(self, name: str) -> list[Diagnostic]:
+        text = self.reads.read(name)
+        return self._errors_of(text, name, Beside(self.reads, name), self.config, _From(self, name))
+
+
+@dataclass(frozen=True, slots=True)
+class _From:
+    """The files that ``name`` calls, itself a called one."""
+
+    files: CalledFiles
+    name: str
+
+    def find(self, path: str) -> Callee:
+        return self.files.callee(self.name, path, is_entry=False)
+
+    def way_back(self, path: str) -> tuple[str, ...] | None:
+        return self.files.way(self.name, path)
+
+
+def _typed(text: str, files: Provider, config: Config, callees: Callees | None) -> TypedGraph | None:
+    """The typed graph of a text; None where it is not a workflow."""
+    with collection_paused():
+        diagram = Document(text).diagram
+        if not diagram.is_flowchart:
+            return None
+        flow = fold(diagram.blocks, diagram.moved)
+        front = diagram.front_matter
+        own = NO_SETTINGS if front is None else read_settings(front[0].body, front[0].indent)
+        settings, _ = with_libraries(own, files, config.libraries)
+        return typed.build(flow, settings, callees=callees) if typed.is_workflow(flow, settings) else None
+
+
+def _outline_of(name: str, text: str, files: Provider, config: Config) -> _Outline:
+    graph = _typed(text, files, config, None)
+    if graph is None:
+        return _Outline(
+            problem=f"{name} is not a workflow: name its operators, or give its front matter a `workflow:` block."
+        )
+    inputs = tuple(
+        InputPort(node.id, next(iter(node.outputs.values()), None) or ANY, required=not _has_default(node))
+        for node in graph.inputs
+    )
+    outputs = tuple((node.id, node.resolution.declared) for node in graph.outputs)
+    if not outputs:
+        return _Outline(problem=f"{name} can't be called: it has no output; give it a node RETURN with class Interface.")
+    named = [*(port.type for port in inputs), *(type_ for _, type_ in outputs if type_ is not None)]
+    title = graph.settings.document.values.get("title") if isinstance(graph.settings, type(NO_SETTINGS)) else None
+    calls = [path for resolution in graph.resolutions if (path := called_path(resolution)) is not None]
+    return _Outline(
+        inputs,
+        outputs,
+        declared_types(named, graph.types),
+        title if isinstance(title, str) else None,
+        tuple(dict.fromkeys(calls)),
+        {node.id: node.flow.range for node in (*graph.inputs, *graph.outputs) if not node.implied},
+    )
+
+
+def _has_default(node: TypedNode) -> bool:
+    default = node.resolution.parameters.get("default")
+    return default is not None and default.value is not None
+
+
+def _output_type(node: TypedNode, types: TypeTable) -> Type:
+    """The type of what reaches an output."""
+    if node.resolution.declared is not None:
+        return node.resolution.declared
+    given = [feed.type for edge in node.incoming for feed in edge.feeds]
+    known = [type_ for type_ in given if type_ is not None]
+    return types.common(known) if known and len(known) == len(given) else ANY

@@ -1,0 +1,99 @@
+"""The file that a Call runs, as far as its caller must know it: its ports, and what is wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from merrow_analysis.definitions.operators import CALL, InputPort, OperatorSpec, OutputPort
+from merrow_analysis.definitions.types import BUILT_IN_TYPES, Type, TypeTable, item_of, list_of
+from merrow_analysis.diagnostics import Related
+from merrow_analysis.text import Range
+
+
+@dataclass(frozen=True, slots=True)
+class Callee:
+    """A called file. ``path`` leads to it from the caller's folder.
+
+    ``inputs`` and ``outputs`` are None where they can't be told. Their types are those of the called file; ``types`` has each
+    of them that is not built in, with what it is (`meaning_of`). ``problem`` is a sentence, ``related`` the place in the called
+    file that it speaks of. ``places`` are where its inputs and outputs are declared, by name.
+    """
+
+    path: str
+    inputs: tuple[InputPort, ...] | None = None
+    outputs: tuple[OutputPort, ...] | None = None
+    types: Mapping[Type, tuple[object, ...]] = field(default_factory=dict)
+    title: str | None = None
+    problem: str | None = None
+    related: Related | None = None
+    places: Mapping[str, Range] = field(default_factory=dict)
+
+    def spec(self, types: TypeTable) -> OperatorSpec:
+        """The Call's signature where a caller has these types.
+
+        A type that the caller doesn't know, or knows as something else, is at an output the nearest kind that both know. At an
+        input it has a name that no value of the caller fits.
+        """
+        if self.inputs is None or self.outputs is None:
+            return CALL
+        return replace(
+            CALL,
+            inputs=tuple(replace(port, type=self._wanted(port.type, types)) for port in self.inputs),
+            outputs=tuple(OutputPort(port.name, self._given(port.type, types)) for port in self.outputs),
+            bulk=self.inputs[0].name if self.inputs else None,
+        )
+
+    def _given(self, type_: Type, types: TypeTable) -> Type:
+        item = item_of(type_)
+        if item is not None:
+            return list_of(self._given(item, types))
+        return type_ if self._means_the_same(type_, types) else self._given(str(self.types[type_][0]), types)
+
+    def _wanted(self, type_: Type, types: TypeTable) -> Type:
+        item = item_of(type_)
+        if item is not None:
+            return list_of(self._wanted(item, types))
+        return type_ if self._means_the_same(type_, types) else f"{type_} of {self.path}"
+
+    def _means_the_same(self, type_: Type, types: TypeTable) -> bool:
+        while type_ in self.types:
+            if meaning_of(type_, types) != self.types[type_]:
+                return False
+            type_ = str(self.types[type_][0])
+        return True
+
+
+def meaning_of(type_: Type, types: TypeTable) -> tuple[object, ...]:
+    """What a declared type is: the one that it is a kind of, and the words of an enumeration; empty for an unknown one."""
+    if type_ not in types.parents:
+        return ()
+    return types.parents[type_], types.words.get(type_, ())
+
+
+def declared_types(named: list[Type], types: TypeTable) -> dict[Type, tuple[object, ...]]:
+    """The types among ``named`` that are not built in, and those that they are kinds of, each with what it is."""
+    found: dict[Type, tuple[object, ...]] = {}
+    for name in named:
+        while (item := item_of(name)) is not None:
+            name = item
+        kind: Type | None = name
+        while kind is not None and kind not in BUILT_IN_TYPES.parents and kind not in found:
+            found[kind] = meaning_of(kind, types)
+            kind = types.parents.get(kind)
+    return found
+
+
+class Callees(Protocol):
+    """Finds the files that a workflow calls."""
+
+    def find(self, path: str) -> Callee:
+        """The file at ``path``, as a Call names it. Never raises; the same value while no file changes."""
+        ...
+
+    def way_back(self, path: str) -> tuple[str, ...] | None:
+        """The files through which a call of ``path`` leads to the caller again, whatever is chosen in them; the last is the
+        caller. None where it need not.
+        """
+        ...

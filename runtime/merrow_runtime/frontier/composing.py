@@ -1,0 +1,288 @@
+"""How a Loop and a Map run in a frame: their turns and items are frames of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from merrow_analysis.graph.composites import LoopSettings, MapSettings
+from merrow_analysis.graph.live_state import live_state
+from merrow_runtime.errors import NodeFailure, RunFailure
+from merrow_runtime.frontier.frame import NOTHING_BACK, Back, Frame, Running
+from merrow_runtime.frontier.items import Items
+from merrow_runtime.frontier.layout import Box
+from merrow_runtime.frontier.outcomes import Closes, Consequence, Judge, Judged, Opens
+from merrow_runtime.frontier.turns import Turns
+from merrow_runtime.values import Outputs, Value, canonical
+from merrow_runtime.visit import segment
+
+
+def compose(around: Frame, box: Box) -> Running:
+    """The execution of a composite in a frame, not begun yet."""
+    return LoopRun(around, box) if box.composite.kind == "loop" else MapRun(around, box)
+
+
+class _Composed:
+    """What Loops and Maps have in common: how a frame of theirs is made."""
+
+    def __init__(self, around: Frame, box: Box) -> None:
+        self.around, self.box = around, box
+        self.frames: list[Frame] = []
+        shared = around.shared
+        self._redo = 0
+        if around.around is None:
+            # A revision has it begin anew; each time its frames have paths of their own.
+            self._redo = shared.begun.get(box.id, 0)
+            shared.begun[box.id] = self._redo + 1
+
+    def _frame(self, number: int, again: Mapping[tuple[int, str], Sequence[Back]], ordinal: int) -> Frame:
+        around = self.around
+        own = segment(self.box.id, self._redo, index=number)
+        path = f"{around.path}/{own}" if around.path else own
+        frame = Frame(
+            around.shared, self.box.part, around.live, path, around, self, number, again, f"{around.ordinal}{ordinal}."
+        )
+        self.frames.append(frame)
+        return frame
+
+    def ended(self, frame: Frame, consequences: list[Consequence]) -> None:
+        raise NotImplementedError
+
+    def begin(self, consequences: list[Consequence]) -> None:
+        raise NotImplementedError
+
+    def counted(self) -> Iterable[Frame]:
+        raise NotImplementedError
+
+    def _carried(self, frame: Frame) -> dict[tuple[int, str], Sequence[Back]]:
+        """What `again` edges bring to the turn, or the item, after a frame."""
+        carried: dict[tuple[int, str], Sequence[Back]] = {}
+        for handle, port, many, sources in self.box.again:
+            brought = [Back(source, frame, given) for source in sources if (given := frame.brought(source))]
+            # A port for one value keeps the newest; one for several has what came in the turn before.
+            found = brought if many else brought[-1:] or frame.again.get((handle, port), ())
+            if found:
+                carried[handle, port] = found
+        return carried
+
+
+class LoopRun(_Composed):
+    """A Loop that runs: one turn after another."""
+
+    def __init__(self, around: Frame, box: Box) -> None:
+        super().__init__(around, box)
+        assert isinstance(box.settings, LoopSettings)  # noqa: S101 (it is a Loop)
+        self._settings = box.settings
+        self._most = 1 if around.shared.once or not box.again else box.settings.most
+        self._turns = Turns(self._most)
+        self._final: Frame | None = None
+
+    def begin(self, consequences: list[Consequence]) -> None:
+        """See `merrow_runtime.frontier.frame.Running`."""
+        self._go_on(self._next(NOTHING_BACK, consequences), consequences)
+
+    def ended(self, frame: Frame, consequences: list[Consequence]) -> None:
+        """See `merrow_runtime.frontier.frame.Running`."""
+        self._go_on(frame, consequences)
+
+    def counted(self) -> Iterable[Frame]:
+        """See `merrow_runtime.frontier.frame.Running`."""
+        return () if self._final is None else (self._final,)
+
+    def judged(self, told: Judged, consequences: list[Consequence]) -> None:
+        """Go on with what was said of the newest turn."""
+        self._go_on(self._after(self.frames[-1], told, consequences), consequences)
+
+    def _next(self, again: Mapping[tuple[int, str], Sequence[Back]], consequences: list[Consequence]) -> Frame:
+        number = self._turns.begin()
+        consequences.append(Opens(self.box.composite, self.around.path, number, self._most))
+        frame = self._frame(number, again, number)
+        frame.begin(consequences)
+        return frame
+
+    def _go_on(self, frame: Frame | None, consequences: list[Consequence]) -> None:
+        """See to turns that are over, until one is not, or none follows."""
+        while frame is not None and frame.is_over and not self.around.stopped:
+            frame.close()
+            if frame.failure is not None:
+                self._fail(frame, frame.failure, consequences)
+                return
+            settings, shared = self._settings, self.around.shared
+            told = Judged(frame.path)
+            if settings.until is not None or settings.best is not None or settings.budget is not None:
+                known = None if shared.once else shared.early_judged.pop(frame.path, None)
+                if known is None and not shared.once:
+                    shared.judging[frame.path] = self
+                    consequences.append(
+                        Judge(self.box.composite, settings, self.around.path, frame.path, frame.number, _outputs(frame))
+                    )
+                    return
+                told = known or told
+            frame = self._after(frame, told, consequences)
+
+    def _after(self, frame: Frame, told: Judged, consequences: list[Consequence]) -> Frame | None:
+        """The turn after one of which all is known; None where the Loop has ended."""
+        if told.failure is not None:
+            self._fail(frame, told.failure, consequences)
+            return None
+        more = self._more(frame, told)
+        consequences.append(Closes(self.box.composite, self.around.path, frame.number, self._most))
+        number = self._turns.end(more=more is not False, score=told.score, spent=told.spent)
+        if number is None:
+            return self._next(self._carried(frame), consequences)
+        final = self._final = self.frames[number - 1]
+        # Of any turn but the last more were wanted.
+        known = more if final is frame else True
+        self.around.settle_loop(self.box, final, None if self.around.shared.once else known is not False, consequences)
+        return None
+
+    def _more(self, frame: Frame, told: Judged) -> bool | None:
+        """Whether another turn is wanted; None where no Decision says it."""
+        if not self.box.again:
+            return False
+        if self._settings.until is not None and not self.around.shared.once:
+            frame.own_live().tell_until(self.box.id, told.holds)
+        more = frame.live.more(self.box.id)
+        return False if more is not False and frame.gone and self._failed_out(frame) else more
+
+    def _failed_out(self, frame: Frame) -> bool:
+        """Whether a Decision with a way out failed, or was skipped for a failure: that counts as having led out."""
+        graph = frame.shared.graph
+        leaving = [feed.source for feed in graph.combinations.loops[self.box.id].leads_out if feed.case is not None]
+        if any(frame.standing.get(handle) == "failed" for handle in leaving):
+            return True
+        skipped = [handle for handle in leaving if frame.standing.get(handle) == "skipped"]
+        if not skipped:
+            return False
+        # Would they have run had nothing failed?
+        chosen: dict[str, int] = {}
+        mores: dict[str, bool] = {}
+        at: Frame | None = frame
+        while at is not None:
+            chosen |= {graph.node(handle).id: case for handle, case in at.chosen.items() if case is not None}
+            mores |= {name: more for name, more in at.mores.items() if more is not None}
+            at = at.around
+        whole = live_state(graph, chosen)
+        for name, more in mores.items():
+            whole.tell_more(name, more)
+        return any(whole.runs(graph.node(handle)) is not False for handle in skipped)
+
+    def _fail(self, frame: Frame, cause: RunFailure, consequences: list[Consequence]) -> None:
+        consequences.append(Closes(self.box.composite, self.around.path, frame.number, self._most, cause))
+        self.around.fail_box(self.box, cause, self._settings.on_error, consequences)
+
+
+class MapRun(_Composed):
+    """A Map that runs: several items at once, or where `again` edges lead from one to the next, one after another."""
+
+    def __init__(self, around: Frame, box: Box) -> None:
+        super().__init__(around, box)
+        assert isinstance(box.settings, MapSettings)  # noqa: S101 (it is a Map)
+        self._settings = box.settings
+        self._items = Items(0, 1)
+        self._ordinals: list[int] = []
+        self._kept: list[Frame] = []
+        self._again: Mapping[tuple[int, str], Sequence[Back]] = NOTHING_BACK
+
+    def begin(self, consequences: list[Consequence]) -> None:
+        """See `merrow_runtime.frontier.frame.Running`."""
+        values = next((given.value for source in self.box.each for given in self.around.brought(source)), None)
+        if not isinstance(values, list):
+            self.around.leave_out(self.box, consequences)
+            return
+        shared, settings = self.around.shared, self._settings
+        count = min(len(values), 1) if shared.once else len(values)
+        if count > settings.most:
+            self._fail(f"{count} items arrived, and `max` is {settings.most}; a higher `max` takes them.")
+            return
+        self._ordinals = _ordinals(values[:count])
+        parallel = 1 if self.box.again else settings.parallel or shared.parallel
+        self._items = Items(count, parallel)
+        self._go_on(consequences, over=count == 0)
+
+    def ended(self, frame: Frame, consequences: list[Consequence]) -> None:
+        """See `merrow_runtime.frontier.frame.Running`."""
+        over = self._end(frame, consequences)
+        if over is not None:
+            self._go_on(consequences, over=over)
+
+    def counted(self) -> Iterable[Frame]:
+        """See `merrow_runtime.frontier.frame.Running`."""
+        return self._kept
+
+    def _go_on(self, consequences: list[Consequence], *, over: bool) -> None:
+        """Begin as many items as may be under way; end where all have."""
+        while not over and not self.around.stopped and (number := self._items.begin()) is not None:
+            consequences.append(Opens(self.box.composite, self.around.path, number, self._items.count))
+            frame = self._frame(number, self._again, self._ordinals[number - 1])
+            frame.begin(consequences)
+            if frame.is_over:
+                ended = self._end(frame, consequences)
+                if ended is None:
+                    return
+                over = ended
+        if over:
+            self._finish(consequences)
+
+    def _end(self, frame: Frame, consequences: list[Consequence]) -> bool | None:
+        """An item is over: whether it was the last; None where the Map has failed with it."""
+        frame.close()
+        failure, said = frame.failure, self._settings.on_error
+        consequences.append(Closes(self.box.composite, self.around.path, frame.number, self._items.count, failure))
+        if failure is None:
+            self._kept.append(frame)
+            self._again = self._carried(frame) if self.box.again else NOTHING_BACK
+            brought = [(source, frame.brought(source)) for source, _ in self.box.exits]
+            values = [(source.number, [given.value for given in several]) for source, several in brought]
+            return self._items.end(frame.number, values)
+        if said == "fail":
+            self.around.fail(failure)
+            return None
+        several = {(one.handle, one.port) for one in self.box.again if one.many}
+        self._again = {place: back for place, back in self._again.items() if place not in several}
+        if said == "skip":
+            return self._items.end(frame.number, None)
+        return self._items.end(frame.number, self._defaults())
+
+    def _defaults(self) -> list[tuple[int, Sequence[Value]]]:
+        """What an item that failed brings: the default of each node that something leaves by its outputs."""
+        found: list[tuple[int, Sequence[Value]]] = []
+        for source, depth in self.box.exits:
+            if source.feed.case is None and source.feed.over is None:
+                defaults = self.around.shared.defaults(source.handle)
+                value = defaults[source.output or next(iter(defaults))]
+                for _ in range(depth):
+                    value = [value]
+                found.append((source.number, [value]))
+        return found
+
+    def _finish(self, consequences: list[Consequence]) -> None:
+        kept = self._items.kept
+        if kept < self._settings.least and not self.around.shared.once:
+            few = "no item" if kept == 0 else f"{kept} item" + ("s" if kept > 1 else "")
+            self._fail(
+                f"{few} came out of {self._items.count}, and `min` is {self._settings.least}; a lower one allows it."
+            )
+            return
+        lists = self._items.lists([source.number for source, _ in self.box.exits])
+        self.around.settle_map(self.box, lists, consequences)
+
+    def _fail(self, reason: str) -> None:
+        name = self.box.id
+        failure = NodeFailure(f"Map {name}: {reason}", node=name, reason=reason)
+        self.around.fail(failure.at(name, self.around.path))
+
+
+def _outputs(frame: Frame) -> Callable[[str], Outputs | None]:
+    handles = frame.shared.graph.core.handles
+    return lambda node: frame.outputs(handles[node])
+
+
+def _ordinals(values: Sequence[Value]) -> list[int]:
+    """Of each value how many before it are equal: what tells equal items apart, wherever they stand."""
+    seen: dict[str, int] = {}
+    ordinals: list[int] = []
+    for value in values:
+        key = canonical(value)
+        number = seen[key] = seen.get(key, -1) + 1
+        ordinals.append(number)
+    return ordinals

@@ -1,0 +1,541 @@
+"""One frame of a run: a fold over what comes of its visits."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal, NamedTuple, Protocol
+
+from merrow_analysis.graph.live_state import LiveState
+from merrow_analysis.graph.nodes import TypedGraph, TypedNode
+from merrow_runtime.errors import NodeFailure, RunFailure
+from merrow_runtime.frontier.layout import Box, Layout, Source
+from merrow_runtime.frontier.outcomes import (
+    Chose,
+    Consequence,
+    Ended,
+    Failed,
+    Gave,
+    Inputs,
+    Judged,
+    Skip,
+    Start,
+    Withdrawn,
+)
+from merrow_runtime.frontier.parts import Part, Unit
+from merrow_runtime.frontier.past import Past
+from merrow_runtime.operators.base import Given
+from merrow_runtime.values import Outputs, Value
+from merrow_runtime.visit import Visit
+
+Standing = Literal["waiting", "open", "finished", "skipped", "failed"]
+"""How a node stands. ``open``: all before it is settled and it runs, but nothing has come of it yet. ``failed``: for good."""
+
+Told = Gave | Chose | Failed
+
+
+class Running(Protocol):
+    """A composite that has begun: it makes the frames of its turns or items, and is told when each is over."""
+
+    def begin(self, consequences: list[Consequence]) -> None:
+        """Begin; it may be over at once."""
+        ...
+
+    def ended(self, frame: Frame, consequences: list[Consequence]) -> None:
+        """One of its frames is over: go on, or end."""
+        ...
+
+    def counted(self) -> Iterable[Frame]:
+        """The frames whose values go out."""
+        ...
+
+
+@dataclass(eq=False)
+class Shared:
+    """What all frames of a run have in common. ``compose`` begins a composite in a frame.
+
+    ``parallel`` is how many items of a Map are under way at once where it doesn't say; ``defaults`` gives the outputs that a node
+    has in items that failed; ``once`` has each composite make one
+    turn, or one item. ``frames`` are those that are not over, by path. ``failure`` is why the run fails; of several causes the
+    one that was told first.
+    """
+
+    graph: TypedGraph
+    layout: Layout
+    compose: Callable[[Frame, Box], Running]
+    parallel: int
+    defaults: Callable[[int], Outputs]
+    once: bool = False
+    past: Past | None = None
+    failure: RunFailure | None = None
+    ended: Ended | None = None
+    frames: dict[str, Frame] = field(default_factory=dict)
+    judging: dict[str, Judging] = field(default_factory=dict)
+    early: dict[str, list[Told]] = field(default_factory=dict)
+    early_judged: dict[str, Judged] = field(default_factory=dict)
+    begun: dict[str, int] = field(default_factory=dict)
+
+    @cached_property
+    def decides(self) -> bool:
+        """Whether there is anything that says which nodes run."""
+        return bool(self.graph.marks.decisions) or bool(self.layout.boxes)
+
+    @property
+    def stopped(self) -> bool:
+        """Whether nothing begins any more in the whole run."""
+        return self.failure is not None or self.ended is not None
+
+
+class Judging(Protocol):
+    """Who waits for a `Judged`."""
+
+    around: Frame
+
+    def judged(self, told: Judged, consequences: list[Consequence]) -> None:
+        """Go on with what was said."""
+        ...
+
+
+class Back(NamedTuple):
+    """What an `again` edge brings, and the frame that it comes from."""
+
+    source: Source
+    frame: Frame
+    given: Sequence[Given]
+
+
+NOTHING_BACK: Mapping[tuple[int, str], Sequence[Back]] = {}
+
+
+class Frame:
+    """Which nodes of one execution of a graph, or of the inside of a composite, can start with what; which are skipped and why,
+    and what came out.
+
+    It changes with each outcome that it is told, always to the same whatever order they arrive in; only `failure` and the
+    reasons of skipped nodes are what was known first. ``around`` is the frame that the composite runs in, ``run`` the
+    execution of that and ``number`` which turn or item it is. ``again`` has what earlier turns bring to ports, by node and port.
+    ``ordinal`` tells the frame from others in which the same is done, wherever they stand.
+    """
+
+    __slots__ = (
+        "_dead", "_early", "_left", "_owns_live", "_passed", "_ready", "_waiting", "again", "around", "chosen", "closed",
+        "failure", "gone", "lists", "live", "mores", "number", "ordinal", "part", "path", "run", "runs", "shared", "standing",
+        "told", "visits", "why",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        shared: Shared,
+        part: Part,
+        live: LiveState,
+        path: str = "",
+        around: Frame | None = None,
+        run: Running | None = None,
+        number: int = 0,
+        again: Mapping[tuple[int, str], Sequence[Back]] = NOTHING_BACK,
+        ordinal: str = "",
+    ) -> None:
+        self.shared, self.part, self.path, self.around, self.run, self.number = shared, part, path, around, run, number
+        self.again, self.ordinal = again, ordinal
+        self.failure: RunFailure | None = None
+        self.closed = False
+        self.live = live
+        self._owns_live = around is None
+        self._waiting: dict[Unit, int] = part.waiting.copy()
+        self.standing: dict[Unit, Standing] = {}
+        self.visits: dict[int, Visit | None] = {}
+        self.told: dict[int, Told] = {}
+        self.chosen: dict[int, int | None] = {}
+        self._passed: dict[int, list[Sequence[Given]]] = {}
+        self.lists: dict[int, list[Value]] = {}
+        self.mores: dict[str, bool | None] = {}
+        self.runs: dict[str, Running] = {}
+        self.why: dict[int, str] = {}
+        self._dead: dict[str, set[int]] = {}
+        self.gone = False
+        """Whether a node failed without ending the frame."""
+        self._early: dict[int, Told] = {}
+        self._left = len(part.order)
+        self._ready: deque[Unit] = deque([unit for unit in part.order if self._waiting[unit] == 0])
+        shared.frames[path] = self
+        for outcome in shared.early.pop(path, ()):
+            self._early[shared.graph.core.handles[outcome.visit.node]] = outcome
+
+    @property
+    def stopped(self) -> bool:
+        """Whether nothing begins in it any more."""
+        frame: Frame | None = self
+        while frame is not None:
+            if frame.failure is not None:
+                return True
+            frame = frame.around
+        return self.shared.stopped
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing starts any more, and what has begun makes no difference to that."""
+        return self._left == 0 or self.failure is not None
+
+    def outputs(self, handle: int) -> Outputs | None:
+        """What a node gave, by port; None where it has not given anything."""
+        told = self.told.get(handle)
+        return told.outputs if type(told) is Gave else None
+
+    def fail(self, cause: RunFailure, *, fatal: bool = False) -> None:
+        """Nothing begins in it any more, nor anywhere where it is that of the whole workflow or the cause is ``fatal``."""
+        self.failure = self.failure or cause
+        if self.around is None or fatal:
+            self.shared.failure = self.shared.failure or cause
+
+    def close(self) -> None:
+        """It is over, and what it needed for going on is given up."""
+        self.closed = True
+        self.shared.frames.pop(self.path, None)
+        self._waiting, self._ready = {}, deque()
+
+    def begin(self, consequences: list[Consequence]) -> None:
+        """Begin: what follows at once."""
+        self.go_on(consequences)
+
+    def tell(self, outcome: Told | Withdrawn, consequences: list[Consequence]) -> None:
+        """Take in what came of a visit in this frame. One that comes before what it was made of is kept until then."""
+        visit = outcome.visit
+        past = self.shared.past if self.around is None else None
+        handle = self.shared.graph.core.handles.get(visit.node)
+        known = None if handle is None else self.visits.get(handle)
+        if isinstance(outcome, Withdrawn):
+            if handle is not None and known == visit:
+                self.visits[handle] = None
+            if past is not None:
+                past.forget(visit)
+            return
+        if past is not None:
+            past.outcomes[visit] = outcome
+        elif handle is not None and known is None:
+            # Others were told first: it has not begun as far as this frontier knows.
+            standing = self.standing.get(handle, "waiting")
+            if standing == "waiting":
+                self._early[handle] = outcome
+            elif standing == "open":
+                known = self.visits[handle] = visit
+        if handle is not None and (known is visit or known == visit) and handle not in self.told:
+            self._settle(handle, outcome, consequences)
+        self.go_on(consequences)
+
+    def go_on(self, consequences: list[Consequence]) -> None:
+        """See to all that is ready, and to what follows from what is known of it already."""
+        starts: list[tuple[TypedNode, Inputs, object]] = []
+        shared, ready = self.shared, self._ready
+        graph, past = shared.graph, shared.past if self.around is None else None
+        decides = shared.decides
+        while ready:
+            unit = ready.popleft()
+            if unit in self.standing:
+                continue
+            if isinstance(unit, str):
+                self._begin_box(unit, consequences)
+                continue
+            node = graph.node(unit)
+            if (decides or self._is_torn) and self.live.runs(node) is False:
+                self._skip(unit, consequences)
+                continue
+            self.standing[unit] = "open"
+            inputs = self.arrived(node)
+            if past is None:
+                if unit in self._early:
+                    early = self._early.pop(unit)
+                    self.visits[unit] = early.visit
+                    self._settle(unit, early, consequences)
+                else:
+                    starts.append((node, inputs, None))
+                continue
+            key = past.key(node, inputs)
+            visit = past.begun.get((node.id, key))
+            if visit is None:
+                starts.append((node, inputs, key))
+                continue
+            self.visits[unit] = visit
+            if visit in past.outcomes:
+                self._settle(unit, past.outcomes[visit], consequences)
+        if starts and not self.stopped:
+            for node, inputs, key in starts:
+                visit = self.visits[node.index] = self._new_visit(node)
+                if past is not None:
+                    past.add(visit, key)
+                consequences.append(Start(node, visit, inputs, self.ordinal))
+
+    @property
+    def _is_torn(self) -> bool:
+        """Whether anything that failed may reach it."""
+        return self.gone or (self.around is not None and self.around._is_torn)
+
+    def _new_visit(self, node: TypedNode) -> Visit:
+        past = self.shared.past if self.around is None else None
+        return Visit(node.id, self.path, 0 if past is None else past.redo.get(node.id, 0))
+
+    # What its nodes do
+
+    def _settle(self, handle: int, outcome: Told, consequences: list[Consequence]) -> None:
+        """A node has its outcome: whoever waits for nothing else is ready, and what can't run any more is skipped."""
+        self.told[handle] = outcome
+        self._left -= 1
+        if isinstance(outcome, Gave):
+            self.standing[handle] = "finished"
+            self._count_down(handle)
+            return
+        changed: Iterable[int] = ()
+        if isinstance(outcome, Chose):
+            self.standing[handle] = "finished"
+            self._count_down(handle)
+            self.chosen[handle] = outcome.case
+            passed = self.shared.layout.passed.get(handle)
+            if passed is not None:
+                self._passed[handle] = [self.brought(source) for source in passed]
+            if outcome.case is not None:
+                changed = self.own_live().choose(handle, outcome.case)
+        else:
+            self.standing[handle] = "failed"
+            if outcome.ends:
+                self.fail(outcome.cause, fatal=outcome.fatal)
+                return
+            self.why[handle] = f"{outcome.visit.node} failed"
+            self._count_down(handle)
+            changed = self.own_live().skip(handle)
+            self._leave_empty()
+        self._skip_dead(changed, consequences)
+
+    def own_live(self) -> LiveState:
+        """The liveness of this frame, which nobody else sees from now on."""
+        if not self._owns_live:
+            assert self.part.box is not None  # noqa: S101 (that of the whole workflow has its own from the beginning)
+            self.live = self.live.inner(self.part.box)
+            self._owns_live = True
+        return self.live
+
+    def _count_down(self, unit: Unit) -> None:
+        waiting, ready = self._waiting, self._ready
+        for target in self.part.following[unit]:
+            waiting[target] -= 1
+            if waiting[target] == 0:
+                ready.append(target)
+
+    def _skip_dead(self, changed: Iterable[int], consequences: list[Consequence]) -> None:
+        """Skip what can't run any more."""
+        units, graph = self.part.unit, self.shared.graph
+        for handle in changed:
+            unit = units.get(handle)
+            if unit is None or unit in self.standing or self.live.runs(graph.node(handle)) is not False:
+                continue
+            if isinstance(unit, int):
+                self._skip(unit, consequences)
+            else:
+                dead = self._dead.setdefault(unit, set())
+                dead.add(handle)
+                if len(dead) == len(self.shared.layout.boxes[unit].members):
+                    self._skip_box(self.shared.layout.boxes[unit], consequences)
+
+    def _skip(self, handle: int, consequences: list[Consequence]) -> None:
+        node = self.shared.graph.node(handle)
+        self.standing[handle] = "skipped"
+        self._left -= 1
+        reason = self.why[handle] = self._reason(node)
+        consequences.append(Skip(node, self._new_visit(node), reason))
+        self._count_down(handle)
+        if self.gone and node.kind == "output":
+            self._fail_empty(node)
+
+    def _leave_empty(self) -> None:
+        """The first node failed without ending the run: from now on an output that is skipped makes the run fail."""
+        if not self.gone:
+            self.gone = True
+            for node in self.shared.graph.outputs if self.around is None else ():
+                if self.standing.get(node.index) == "skipped":
+                    self._fail_empty(node)
+
+    def _fail_empty(self, node: TypedNode) -> None:
+        if self.failure is None and not self._ends_elsewhere():
+            self.fail(NodeFailure(f"Output {node.id} stays empty, since {self.why[node.index]}.", node=node.id))
+
+    def _ends_elsewhere(self) -> bool:
+        """Whether this is a drawing of which another end may still be reached: one of its ends is enough."""
+        graph = self.shared.graph
+        if not graph.core.reading.drawn:
+            return False
+        return any(self.standing.get(output.index) != "skipped" for output in graph.outputs)
+
+    def _reason(self, node: TypedNode) -> str:
+        """Why a node is skipped, in words: what chose otherwise or failed before it."""
+        whys: list[str] = []
+        for edge in node.incoming:
+            source = edge.source
+            frame = self._frame_with(source.index)
+            case = frame.chosen.get(source.index)
+            if case is not None and edge.case != case and source.cases is not None:
+                return f"{source.id} chose `{source.cases.labels[case]}`"
+            if edge.word == "over" and frame.mores.get(edge.left[0]) is False:
+                whys.append(f"the turns of {edge.left[0]} did not run out")
+            elif source.index in frame.why:
+                whys.append(frame.why[source.index])
+        return next(iter(whys), "nothing reaches it")
+
+    def _frame_with(self, handle: int) -> Frame:
+        """This frame, or the innermost around it that has the node."""
+        frame = self
+        while handle not in frame.part.unit and frame.around is not None:
+            frame = frame.around
+        return frame
+
+    # What composites do in it
+
+    def _begin_box(self, name: str, consequences: list[Consequence]) -> None:
+        box, graph = self.shared.layout.boxes[name], self.shared.graph
+        if all(self.live.runs(graph.node(handle)) is False for handle in box.members):
+            self._skip_box(box, consequences)
+            return
+        self.standing[name] = "open"
+        if not self.stopped:
+            run = self.runs[name] = self.shared.compose(self, box)
+            run.begin(consequences)
+
+    def _skip_box(self, box: Box, consequences: list[Consequence]) -> None:
+        """Nothing inside a composite runs."""
+        graph = self.shared.graph
+        for handle in box.members:
+            node = graph.node(handle)
+            self.standing[handle] = "skipped"
+            reason = self.why[handle] = self._reason(node)
+            consequences.append(Skip(node, self._new_visit(node), reason))
+        self._settle_box(box, "skipped", (), consequences)
+
+    def leave_out(self, box: Box, consequences: list[Consequence]) -> None:
+        """Skip what is inside a composite that nothing is brought to, whatever its liveness says."""
+        changed = self._skipping(box.members)
+        self._skip_box(box, consequences)
+        self._skip_dead(changed, consequences)
+
+    def fail_box(self, box: Box, cause: RunFailure, said: str, consequences: list[Consequence]) -> None:
+        """A composite failed; ``said`` is what its `on_error` says."""
+        if said == "fail":
+            self.fail(cause)
+            return
+        for handle in box.members:
+            self.standing[handle] = "failed"
+            self.why[handle] = f"{box.id} failed"
+        changed = self._skipping(box.members)
+        self._leave_empty()
+        self._settle_box(box, "failed", changed, consequences)
+
+    def _skipping(self, handles: Iterable[int]) -> list[int]:
+        live = self.own_live()
+        return [other for handle in handles for other in live.skip(handle)]
+
+    def settle_loop(self, box: Box, final: Frame, more: bool | None, consequences: list[Consequence]) -> None:
+        """A Loop has ended with the values of its turn ``final``; ``more`` says that its turns ran out."""
+        live, changed = self.own_live(), list[int]()
+        for handle in box.members:
+            standing = self.standing[handle] = final.standing.get(handle, "skipped")
+            told = final.told.get(handle)
+            if told is not None:
+                self.told[handle] = told
+                self.visits[handle] = final.visits.get(handle)
+            if isinstance(told, Chose):
+                self.chosen[handle] = told.case
+                if told.case is not None:
+                    changed += live.choose(handle, told.case)
+            elif standing == "failed":
+                changed += live.skip(handle)
+            if handle in final.why:
+                self.why[handle] = final.why[handle]
+            if handle in final._passed:
+                self._passed[handle] = final._passed[handle]
+        self.lists |= final.lists
+        self.mores |= {**final.mores, box.id: more}
+        for name in (*final.mores, box.id):
+            known = self.mores[name]
+            if known is not None:
+                changed += live.tell_more(name, known)
+        if final.gone:
+            self._leave_empty()
+        self._settle_box(box, "finished", changed, consequences)
+
+    def settle_map(self, box: Box, lists: Mapping[int, list[Value]], consequences: list[Consequence]) -> None:
+        """A Map has ended: what each of its exits brings."""
+        self.lists |= lists
+        graph = self.shared.graph
+        for handle in box.members:
+            self.standing[handle] = "skipped" if self.live.runs(graph.node(handle)) is False else "finished"
+        self._settle_box(box, "finished", (), consequences)
+
+    def _settle_box(
+        self, box: Box, standing: Standing, changed: Iterable[int], consequences: list[Consequence]
+    ) -> None:
+        self.standing[box.id] = standing
+        self._left -= 1
+        self._count_down(box.id)
+        self._skip_dead(changed, consequences)
+
+    # What its nodes are given
+
+    def arrived(self, node: TypedNode) -> Inputs:
+        """What the live edges bring to each port of a node before which all is settled."""
+        inputs: Inputs = {}
+        for name, sources, again, many in self.shared.layout.fed[node.index]:
+            back = [given for one in self.back(node.index, name) for given in one.given] if again else []
+            values: list[Given] = []
+            if many or not back:
+                for source in sources:
+                    if not (back and source.first):
+                        values += self.brought(source)
+            values += back if many else back[-1:]
+            if values:
+                inputs[name] = values
+        return inputs
+
+    def back(self, handle: int, port: str) -> Collection[Back]:
+        """What `again` edges bring to a port in this frame, of outer composites first."""
+        found: list[Back] = []
+        frame: Frame | None = self
+        while frame is not None:
+            found[:0] = frame.again.get((handle, port), ())
+            frame = frame.around
+        return found
+
+    def brought(self, source: Source) -> Sequence[Given]:
+        """What one edge brings to one port, where that is live."""
+        number, handle, name, output, type_, title, feed, each, raised, _ = source
+        if handle not in self.part.unit:
+            assert self.around is not None  # noqa: S101 (all nodes are in the frame of the whole workflow)
+            given = self.around.brought(source)
+            if each is None or each != self.part.box:
+                return given
+            return [
+                Given(one.node, one.output, type_, one.value[self.number - 1], one.title, None)
+                for one in given
+                if isinstance(one.value, list) and self.number <= len(one.value)
+            ]
+        if raised and number in self.lists:
+            if self.live.alive(feed) is False:
+                return ()
+            return (Given(name, output, type_, self.lists[number], title, None),)
+        outcome = self.told.get(handle)
+        if isinstance(outcome, Gave):
+            if feed.over is not None and self.live.alive(feed) is False:
+                return ()
+            outputs = outcome.outputs
+            port = output or next(iter(outputs))
+            return (Given(name, port, type_, outputs[port], title, outcome.visit.path),)
+        if isinstance(outcome, Chose) and self.live.alive(feed) is not False:
+            return outcome.value if feed.passed is None else self._passed[handle][feed.passed]
+        return ()
+
+    def frames_with(self, handle: int) -> Iterator[Frame]:
+        """The frames in which a node ran as far as it counts for this one: several where a Map is between."""
+        frame = self._frame_with(handle)
+        unit = frame.part.unit[handle]
+        if isinstance(unit, int):
+            yield frame
+        elif unit in frame.runs:
+            for inner in frame.runs[unit].counted():
+                yield from inner.frames_with(handle)

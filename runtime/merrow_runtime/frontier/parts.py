@@ -1,0 +1,96 @@
+"""The part of a graph that one frame has: its own nodes, and the composites among them, each taken as one piece of work."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from heapq import heapify, heappop, heappush
+
+from merrow_analysis.graph.nodes import TypedGraph
+
+Unit = int | str
+"""A node by its handle, or a composite by its id."""
+
+
+@dataclass(slots=True, eq=False)
+class Part:
+    """``box`` is the composite that it is the inside of, None for the whole graph. ``order`` are its units, sources first.
+
+    ``waiting`` counts the units that must be settled before each, ``following`` are those that wait for it, ``places`` are
+    their places in the order. ``unit`` has for each node inside, however deep, the unit that it belongs to.
+    """
+
+    box: str | None
+    order: list[Unit] = field(default_factory=list)
+    waiting: dict[Unit, int] = field(default_factory=dict)
+    following: dict[Unit, list[Unit]] = field(default_factory=dict)
+    unit: dict[int, Unit] = field(default_factory=dict)
+    places: dict[Unit, int] = field(default_factory=dict)
+
+
+def parts_of(graph: TypedGraph) -> Mapping[str | None, Part]:
+    """The part of each composite, and under None that of the whole workflow. Linear in the edges and in how deep they lie."""
+    composites, shape = graph.composites, graph.shape
+    if not composites:
+        return {None: _whole(graph)}
+    parts: dict[str | None, Part] = {None: Part(None)}
+    parts.update((name, Part(name)) for name in composites.boxes)
+    chains: dict[int, tuple[str | None, ...]] = {}
+    for handle in shape.order:
+        chain: tuple[str | None, ...] = (*composites.around(graph.node(handle).id), None)
+        chains[handle] = chain
+        unit: Unit = handle
+        for box in chain:
+            part = parts[box]
+            part.unit[handle] = unit
+            if unit not in part.following:
+                part.following[unit] = []
+                part.waiting[unit] = 0
+            if box is not None:
+                unit = box
+    before: dict[tuple[str | None, Unit], set[Unit]] = {}
+    for handle in shape.order:
+        inside = set(chains[handle])
+        for source in shape.before[handle]:
+            scope = next(box for box in chains[source] if box in inside)
+            part = parts[scope]
+            first, then = part.unit[source], part.unit[handle]
+            seen = before.setdefault((scope, then), set())
+            if first != then and first not in seen:
+                seen.add(first)
+                part.waiting[then] += 1
+                part.following[first].append(then)
+    for part in parts.values():
+        _sort(part, shape.places)
+    return parts
+
+
+def _whole(graph: TypedGraph) -> Part:
+    """The part of a graph without composites: all of it."""
+    shape = graph.shape
+    return Part(
+        None,
+        list(shape.order),
+        {handle: len(set(shape.before[handle])) for handle in shape.order},
+        {handle: list(dict.fromkeys(shape.following[handle])) for handle in shape.order},
+        {handle: handle for handle in shape.order},
+        {handle: place for place, handle in enumerate(shape.order)},
+    )
+
+
+def _sort(part: Part, places: list[int]) -> None:
+    """Put the units of a part in order: sources first, ties by the first of their nodes."""
+    earliest: dict[Unit, int] = {}
+    for handle, unit in part.unit.items():
+        earliest[unit] = min(earliest.get(unit, places[handle]), places[handle])
+    left = part.waiting.copy()
+    queue = [(earliest[unit], str(unit), unit) for unit, count in left.items() if count == 0]
+    heapify(queue)
+    while queue:
+        *_, unit = heappop(queue)
+        part.places[unit] = len(part.order)
+        part.order.append(unit)
+        for target in part.following[unit]:
+            left[target] -= 1
+            if left[target] == 0:
+                heappush(queue, (earliest[target], str(target), target))
