@@ -239,6 +239,65 @@ MAP_KEYS: Mapping[str, Fragment] = {
 }
 """Keys of a Map."""
 
+LOOP_KEYS: Mapping[str, Fragment] = {
+    "max": {"type": "integer", "minimum": 1, "default": 3, "description": "How many turns at most."},
+    "until": {
+        "type": "string",
+        "minLength": 1,
+        "description": "Ends the Loop after the turn in which it holds: an expression over outputs of nodes that run in"
+        " every turn, such as `REVIEW.result`.",
+    },
+    "best": {
+        "type": "string",
+        "minLength": 1,
+        "description": "A Number such as `JUDGE.score`: where the turns run out, the edges out carry the values of the turn with"
+        " the highest one.",
+    },
+    "budget": {
+        "type": "object",
+        "properties": {
+            "usd": {"type": "number", "minimum": 0, "description": "US dollars."},
+            "tokens": {"type": "integer", "minimum": 0, "description": "Tokens, in and out."},
+            "seconds": {"type": "number", "minimum": 0, "description": "Seconds."},
+        },
+        "additionalProperties": False,
+        "description": "Beyond it no further turn begins; the turns count as run out.",
+    },
+    "on_error": {
+        "enum": ["fail", "skip"],
+        "default": "fail",
+        "description": "When a node in it fails: the run fails, or the Loop is skipped.",
+    },
+}
+"""Keys of a Loop, in its title or its metadata."""
+
+MAP_KEYS: Mapping[str, Fragment] = {
+    "parallel": {
+        "type": "integer",
+        "minimum": 1,
+        "description": "How many items run at once; the limit of the endpoint where none is said.",
+    },
+    "max": {
+        "type": "integer",
+        "minimum": 1,
+        "default": 100,
+        "description": "How many items at most; a longer list fails.",
+    },
+    "min": {
+        "type": "integer",
+        "minimum": 0,
+        "default": 1,
+        "description": "How many results at least; fewer fail.",
+    },
+    "on_error": {
+        "enum": ["fail", "skip", "default"],
+        "default": "fail",
+        "description": "When an item fails: the run fails, the item is left out of all results, or the `default` of the node"
+        " takes its place.",
+    },
+}
+"""Keys of a Map, in its title or its metadata."""
+
 _NAMES: Fragment = {
     "anyOf": [{"type": "string", "minLength": 1}, {"type": "array", "items": {"type": "string", "minLength": 1}}]
 }

@@ -6,7 +6,6 @@ A cold reading is a delta on the graph without nodes.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from heapq import heapify, heappop, heappush
 
 from merrow_analysis.definitions.callees import Callees
@@ -50,7 +49,7 @@ def infer(graph: Graph, delta: Delta, chart: Chart | None = None, composites: Co
     reading = _reading(chart, graph.settings, graph.language)
     composites = _kept(graph.composites, chart) if composites is None else composites
     # What is a beginning or an end of a drawing depends on all of it.
-    cold = reading != graph.reading or reading.drawn or _differ(graph.composites, composites, graph.chart)
+    cold = reading != graph.reading or reading.drawn or _differ(graph.composites, composites, graph.chart, chart)
     if cold or holes > len(chart.nodes) + _MOST_HOLES:
         return read_graph(chart, graph.settings, graph.language, composites, graph.language.callees)
     return _Inference(graph, delta, chart, reading, composites).graph()
@@ -58,24 +57,18 @@ def infer(graph: Graph, delta: Delta, chart: Chart | None = None, composites: Co
 
 def _kept(composites: Composites, chart: Chart) -> Composites:
     """Composites without the nodes that a chart has no more."""
-    gone = [node for node in composites.inside if node not in chart.nodes]
-    if not gone:
-        return composites
-    boxes = {
-        box.id: replace(box, nodes=tuple([node for node in box.nodes if node in chart.nodes])) for box in composites
-    }
-    return Composites(boxes, {node: box for node, box in composites.inside.items() if node in chart.nodes})
+    return composites.changed([node for node in composites.inside if node not in chart.nodes], {})
 
 
-def _differ(before: Composites, now: Composites, chart: Chart) -> bool:
-    """Whether anything is said otherwise of the nodes of a chart: what crosses a border depends on both its ends."""
+def _differ(before: Composites, now: Composites, old: Chart, chart: Chart) -> bool:
+    """Whether anything is said otherwise of the nodes that both charts have: what crosses a border depends on both its ends."""
     if before is now:
         return False
     if before.boxes.keys() != now.boxes.keys():
         return True
     if any((box.kind, box.parent) != (now.boxes[box.id].kind, now.boxes[box.id].parent) for box in before):
         return True
-    return any(before.inside.get(node) != now.inside.get(node) for node in chart.nodes)
+    return any(before.inside.get(node) != now.inside.get(node) for node in old.nodes if node in chart.nodes)
 
 
 def read_graph(
