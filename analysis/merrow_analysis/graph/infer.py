@@ -42,7 +42,7 @@ def infer(graph: Graph, delta: Delta, chart: Chart | None = None) -> Graph:
     chart = graph.drawn.apply(delta) if chart is None else chart
     holes = len(graph.records) - len(graph.chart.nodes)
     reading = _reading(chart, graph.settings, graph.language)
-    # What is a beginning or an end of a drawing depends on all of it.
+    # Which nodes are beginnings or ends of a drawing depends on all of it.
     if holes > len(chart.nodes) + _MOST_HOLES or reading != graph.reading or reading.drawn:
         return read_graph(chart, graph.settings, graph.language)
     return _Inference(graph, delta, chart, reading).graph()

@@ -13,10 +13,10 @@ DEFAULT_FAILURE_PROBABILITY = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Metrics:
-    """``graph`` measures all nodes and edges, ``workflow`` the subtasks alone: all nodes that are no inputs or outputs.
+    """``graph`` measures all nodes and edges, ``workflow`` the subtasks alone: all nodes that are neither inputs nor outputs.
 
-    ``promises`` is the number of nodes whose author signs for a type by ``returns:``. It and ``workflow`` are None for
-    a flowchart that is no workflow.
+    ``promises`` is the number of nodes whose author vouches for a type with ``returns:``. It and ``workflow`` are None for
+    a flowchart that is not a workflow.
     """
 
     graph: Measures
@@ -32,7 +32,7 @@ class Metrics:
 
 
 def metrics(graph: TypedGraph | Flow, failure_probability: float = DEFAULT_FAILURE_PROBABILITY) -> Metrics:
-    """Measure a workflow, or a flowchart that is none. Invisible links carry nothing and don't count.
+    """Measure a workflow, or a flowchart that is not one. Invisible links carry nothing and don't count.
 
     What was measured is kept with the graph until it changes. Raises ValueError where ``failure_probability`` is not
     between 0 and 1.

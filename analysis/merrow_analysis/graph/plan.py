@@ -1,6 +1,6 @@
 """What a typed graph's nodes wait for, and what follows for every combination of cases.
 
-The plan is made together with the symbolic answer, for which edges count as the other branches of a merge depends
+The plan is made together with the symbolic answer, because which edges count as the other branches of a merge depends
 on which can be live together with a case (`LiveNode.others`).
 """
 
@@ -90,7 +90,7 @@ class Combinations:
 
     @property
     def overflowed(self) -> bool:
-        """Whether conditions became too many that might not be, were those of earlier graphs forgotten."""
+        """Whether conditions became too many, which they might not be without those of earlier graphs."""
         return self.reused and self.cases is not None and self.cases.store.left < 0
 
     def runs(self, node: PlanNode) -> Condition:
@@ -98,7 +98,7 @@ class Combinations:
 
     @property
     def crowded(self) -> bool:
-        """Whether so many conditions of other graphs are kept along that they are better worked out from nothing."""
+        """Whether so many conditions of other graphs are kept along that it is better to start from nothing."""
         return self.cases is not None and self.cases.store.left < LARGEST - _MOST_KEPT
 
     def brings(self, edge: PlanEdge, port: str) -> Condition:
@@ -122,7 +122,7 @@ class Combinations:
 
 
 def order_of(edge: PlanEdge) -> Feed:
-    """The order that an edge brings, whatever else it does."""
+    """The order that an edge brings, apart from anything else it does."""
     return Feed(edge.source.index, edge.case if edge.source.kind == "decision" else None)
 
 
@@ -177,7 +177,7 @@ def waiting_alone(node: PlanNode) -> LiveNode:
 
 
 def combinations(graph: PlanGraph, largest: int = LARGEST) -> Combinations:
-    """Work out what runs under which cases, for all combinations at once. Never raises."""
+    """Compute what runs under which cases, for all combinations at once. Never raises."""
     if not graph.core.marks.decisions:
         return Combinations()
     decisions = _decisions(graph, {})
@@ -206,7 +206,7 @@ _MOST_KEPT = LARGEST // 10
 def combinations_after(graph: PlanGraph, earlier: Combinations, touched: Collection[int]) -> Combinations | None:
     """The combinations of a graph that differs at ``touched`` nodes from the one that ``earlier`` are of, which stay as they are.
 
-    None where they must be worked out from nothing. The answer is that of `combinations`, which makes no condition that isn't
+    None where they must be computed from nothing. The answer is that of `combinations`, which makes no condition that isn't
     made here.
     """
     live, cases, shape = earlier.live, earlier.cases, graph.core.shape

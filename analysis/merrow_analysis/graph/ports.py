@@ -30,7 +30,7 @@ INPUT_OUTPUT = "value"
 """The name of the one output of an input node."""
 
 _FAR = 99
-"""Any type fits a type variable, but every named type is nearer."""
+"""Any type fits a type variable, but every named type is a closer match."""
 _MOST_MATCHED = 20
 """Edges that found no port for which the port that was probably meant is looked up by type."""
 
@@ -235,7 +235,7 @@ class _Placer:
                 return
         self._feed(edge, name, self.ports["when"], given)
         if not source.known and not any(label.port == "value" for label in self.labels):
-            # It may well have a Bool to decide and a value to carry; what isn't known is not held against it.
+            # It may well have a Bool to decide and a value to carry; what isn't known is not reported.
             self._feed(edge, None, self.ports["value"], None)
 
     def _by_type(self, edge: int, name: str | None, given: Type | None) -> None:
@@ -321,7 +321,7 @@ class _Placer:
         return Signature(tuple(outputs), plain=self.facts.plain)
 
     def _variables(self) -> dict[Type, Type | None]:
-        """What each type variable of the operator stands for at this node."""
+        """The type of each type variable of the operator at this node."""
         seen: dict[Type, list[Type | None]] = {}
         for feeds in self.feeds:
             for feed in feeds:
@@ -380,7 +380,7 @@ class _Placer:
         return [name for name in expression.names if name in fed]
 
     def _missing(self, required: Iterable[str]) -> None:
-        """Tell of required ports without an edge, as far as edges that found no port could not be meant for them."""
+        """Report required ports without an edge, unless edges that found no port could be meant for them."""
         if not self.sources:
             return
         first = self.spec.through if self.spec is not None and self.spec.is_ensemble else None
@@ -402,7 +402,7 @@ class _Placer:
                     self.findings.append(Finding("odd-result", edge, feed.port, given, names=(feed.output or "",)))
 
     def _output(self, edge: int) -> tuple[str, Type | None] | None:
-        """The output that an edge starts at, told about where the source has none of that name."""
+        """The output that an edge starts at; reported where the source has none of that name."""
         label, source = self.labels[edge], self.sources[edge]
         if source.decision:
             return None if not source.has_value else ("", source.value)

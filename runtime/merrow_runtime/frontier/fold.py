@@ -1,4 +1,4 @@
-"""The frontier of a run: a fold over what comes of its visits."""
+"""The frontier of a run: a fold over the outcomes of its visits."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ from merrow_runtime.values import Outputs, Value, as_text
 from merrow_runtime.visit import Visit
 
 Standing = Literal["waiting", "open", "finished", "skipped", "failed"]
-"""How a node stands. ``open``: all before it is settled and it runs, but nothing has come of it yet. ``failed``: for good."""
+"""The state of a node. ``open``: all before it is settled and it runs, but it has no outcome yet. ``failed``: for good."""
 
 
 class Frontier:
     """Which nodes of a graph can start with what, which are skipped and why, what came out, and when it is over.
 
-    It changes with each outcome that it is told, always to the same whatever order they arrive in; only `failure` and the
-    reasons of skipped nodes are what was known first. What is live is said by `merrow_analysis.graph.plan.live_state`, as
-    the checker has it; a choice is worked out as far as it reaches. Outputs are handed on and never looked at, but for the
-    names of their ports. ``path`` is that of the frame.
+    It changes with each outcome that is reported to it. The state does not depend on the order in which outcomes arrive; only
+    `failure` and the reasons of skipped nodes are what was known first. `merrow_analysis.graph.plan.live_state` says what is
+    live, as for the checker; a choice is followed as far as it reaches. Outputs are passed on unread, except for the names of
+    their ports. ``path`` is that of the frame.
     """
 
     def __init__(self, graph: TypedGraph, path: str = "") -> None:
         self.path = path
         self.failure: RunFailure | None = None
-        """Why the run fails; of several causes the one that was told first."""
+        """Why the run fails; of several causes the one that was reported first."""
         self._ended: Ended | None = None
         self._past: Past | None = None
         self._take(graph)
@@ -74,7 +74,7 @@ class Frontier:
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing starts any more, and what has begun makes no difference to that."""
+        """Whether nothing starts any more, whatever the outcomes of visits that have begun."""
         return self._left == 0 or self.failure is not None or self._ended is not None
 
     @property
@@ -84,7 +84,7 @@ class Frontier:
         return {name: next(iter(given.values())) for name, given in outputs if given}
 
     def standing(self, node: TypedNode) -> Standing:
-        """How a node stands."""
+        """The state of a node."""
         return self._standing[node.index]
 
     def visit(self, node: TypedNode) -> Visit | None:
@@ -101,7 +101,7 @@ class Frontier:
         return said == "fail"
 
     def begin(self) -> list[Consequence]:
-        """What follows from there being a run. To be called once, before anything is told."""
+        """What follows from the start of the run. To be called once, before any outcome is reported."""
         return self._go_on([])
 
     def tell(self, outcome: Outcome) -> list[Consequence]:
@@ -126,7 +126,7 @@ class Frontier:
         if self._past is not None:
             self._past.outcomes[visit] = outcome
         elif handle is not None and known is None:
-            # Others were told first: it has not begun as far as this frontier knows.
+            # Other outcomes were reported first: as far as this frontier knows, it has not begun.
             if self._standing[handle] == "waiting":
                 self._early[handle] = outcome
             elif self._standing[handle] == "open":
@@ -162,12 +162,12 @@ class Frontier:
     # Revisions
 
     def replace(self, graph: TypedGraph, before: Keys, after: Keys) -> list[Consequence]:
-        """Go on with another graph; what follows from that.
+        """Continue with another graph; what follows from that.
 
-        All is worked out anew on it, and a node that becomes ready takes the visit of its id that has the same key, with
-        its outcome or still on its way; only where there is none it starts, with the next ``redo``. So what a revision does
-        not reach is kept, whatever comes again by way of other nodes is not made again, and going back to an earlier graph
-        costs nothing. ``before`` and ``after`` are the keys of the graph until now and of this one.
+        The state is computed again from the start. A node that becomes ready reuses the visit of its id with the same key,
+        whether that has its outcome or is still in flight; only without one does it start, with the next ``redo``. So what a
+        revision does not reach is kept, a visit that is reached again by way of other nodes is not repeated, and going back to
+        an earlier graph costs nothing. ``before`` and ``after`` are the keys of the graph until now and of this one.
         """
         past = self._past = Past() if self._past is None else self._past
         for handle, visit in enumerate(self._visits):
@@ -185,12 +185,12 @@ class Frontier:
         return [one for one in self._go_on([]) if isinstance(one, Start) or one.node.id not in skipped]
 
     def obsolete(self) -> list[Visit]:
-        """The visits on their way whose outcome makes no difference any more, unless another revision comes."""
+        """The visits in flight whose outcome makes no difference any more, unless another revision comes."""
         found: list[Visit] = []
         handles = self.graph.core.handles
         for visit in () if self._past is None else self._past.running():
             handle = handles.get(visit.node)
-            # A node that is waiting may take the visit yet, if its inputs come out as they were.
+            # A waiting node may still reuse the visit, if its inputs turn out as they were.
             if handle is None or (self._standing[handle] != "waiting" and self._visits[handle] != visit):
                 found.append(visit)
         return found
@@ -243,7 +243,7 @@ class Frontier:
         return Visit(node.id, self.path, 0 if self._past is None else self._past.redo.get(node.id, 0))
 
     def _settle(self, handle: int, outcome: Gave | Chose | Failed, consequences: list[Consequence]) -> None:
-        """A node has its outcome: whoever waits for nothing else is ready, and what can't run any more is skipped."""
+        """A node has its outcome: nodes that wait for nothing else are ready, and those that can't run any more are skipped."""
         self._told[handle] = outcome
         self._left -= 1
         if isinstance(outcome, Gave):
@@ -308,7 +308,7 @@ class Frontier:
         return any(self._standing[output.index] != "skipped" for output in self.graph.outputs)
 
     def _reason(self, node: TypedNode) -> str:
-        """Why a node is skipped, in words: what chose otherwise or failed before it."""
+        """Why a node is skipped, in words: which Decision chose differently, or which node failed before it."""
         for edge in node.incoming:
             source = edge.source
             case = self._chosen.get(source.index)
