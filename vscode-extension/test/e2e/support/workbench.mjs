@@ -249,11 +249,12 @@ export class Workbench {
    */
   async lens(words = '') {
     const lens = this.page.locator('.codelens-decoration a', { hasText: words }).first();
+    // The first one of a window also waits for the start of the server.
     await this.until(async () => {
       if (await lens.waitFor({ timeout: 3000 }).then(() => true, () => false)) return true;
       await this.page.keyboard.press('Control+ArrowUp');
       return false;
-    }, `there is no code lens with the words ${words}`);
+    }, `there is no code lens with the words ${words}`, 2 * PATIENCE);
     return lens;
   }
 
