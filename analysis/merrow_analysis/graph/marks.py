@@ -1,4 +1,4 @@
-"""Which nodes of a graph there may be something to say about, kept along from one graph to the next."""
+"""Which nodes of a graph may have findings, carried along from one graph to the next."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The nodes and edges of a typed graph: what a flowchart means, as every other part of Merrow reads it.
 
 A `TypedGraph` joins a `Graph`, which knows no places, with the flowchart of one version of a text. Its objects for nodes and
-edges are made when they are first asked for, and each of them is one and the same object however often it is asked for.
+edges are made when they are first asked for, and each of them is the same object however often it is asked for.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class TypedNode:
 
     @property
     def implied(self) -> bool:
-        """Whether nothing is written of it: PROBLEM or RETURN of a drawing (`merrow_analysis.graph.drawing`)."""
+        """Whether it is not in the text: PROBLEM or RETURN of a drawing (`merrow_analysis.graph.drawing`)."""
         return self.id not in self._graph.flow.chart.nodes
 
     @property
@@ -282,7 +282,7 @@ class TypedEdge:
 
     @property
     def implied(self) -> bool:
-        """Whether nothing is written of it: an edge from or to an implied PROBLEM or RETURN, or one into a drawing's step."""
+        """Whether it is not in the text: an edge from or to an implied PROBLEM or RETURN, or one into a drawing's step."""
         return self.record not in self._graph.flow.chart.numbers
 
     @property
@@ -318,7 +318,7 @@ class TypedEdge:
 
     @property
     def inferred(self) -> bool:
-        """Whether Merrow chose the port, as against a label that says it."""
+        """Whether Merrow chose the port, rather than a label."""
         return self.placed.inferred
 
     @property
@@ -375,7 +375,7 @@ class TypedGraph:
         self._made: dict[int, TypedNode] = {}
         self._edges_made: dict[EdgeRecord, TypedEdge] = {}
         self._combinations: Combinations | None = None
-        # What was worked out for an earlier graph, and the nodes at which this one differs from it.
+        # What was computed for an earlier graph, and the nodes at which this one differs from it.
         self._earlier: tuple[Combinations, frozenset[int]] | None = None
 
     def after(self, flow: Flow, core: Graph) -> TypedGraph:
@@ -498,7 +498,7 @@ class TypedGraph:
 
     @property
     def promises(self) -> list[TypedNode]:
-        """Nodes whose author signs for their answer's type with ``returns:``."""
+        """Nodes whose author vouches for their answer's type with ``returns:``."""
         return [node for node in self.nodes if node.kind == "operator" and node.resolution.declared is not None]
 
     @property
@@ -513,7 +513,7 @@ class TypedGraph:
         return self._combinations
 
     def forget_overflow(self) -> bool:
-        """Whether `combinations` became too many with those of earlier graphs kept along; they are worked out again then."""
+        """Whether `combinations` became too many with those of earlier graphs kept along; then they are computed again."""
         known = self._combinations
         if known is None or not known.overflowed:
             return False

@@ -40,7 +40,7 @@ class Signature(NamedTuple):
 
 
 UNKNOWN = Signature(known=False)
-"""What can't be told of a node; nothing is said against its edges."""
+"""What isn't known of a node; nothing is reported against its edges."""
 
 
 class Facts(NamedTuple):

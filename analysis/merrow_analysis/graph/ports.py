@@ -32,7 +32,7 @@ INPUT_OUTPUT = "value"
 """The name of the one output of an input node."""
 
 _FAR = 99
-"""Any type fits a type variable, but every named type is nearer."""
+"""Any type fits a type variable, but every named type is a closer match."""
 _MOST_MATCHED = 20
 """Edges that found no port for which the port that was probably meant is looked up by type."""
 
@@ -286,7 +286,7 @@ class _Placer:
         if given is not None and self._is_union_alone(given):
             self._feed(edge, name, self.ports["value"], given)
         if not source.known and not any(label.port == "value" for label in self.labels):
-            # It may well have a Bool to decide and a value to carry; what isn't known is not held against it.
+            # It may well have a Bool to decide and a value to carry; what isn't known is not reported.
             self._feed(edge, None, self.ports["value"], None)
 
     def _is_union_alone(self, given: Type) -> bool:
@@ -455,7 +455,7 @@ class _Placer:
         return [name for name in expression.names if name in fed]
 
     def _missing(self, required: Iterable[str]) -> None:
-        """Tell of required ports without an edge, as far as edges that found no port could not be meant for them."""
+        """Report required ports without an edge, unless edges that found no port could be meant for them."""
         if not self.sources:
             return
         first = self.spec.through if self.spec is not None and self.spec.is_ensemble else None
@@ -477,7 +477,7 @@ class _Placer:
                     self.findings.append(Finding("odd-result", edge, feed.port, given, names=(feed.output or "",)))
 
     def _output(self, edge: int) -> tuple[str, Type | None] | None:
-        """The output that an edge starts at, told about where the source has none of that name."""
+        """The output that an edge starts at; reported where the source has none of that name."""
         label, source = self.labels[edge], self.sources[edge]
         if source.decision:
             return None if not source.has_value else (label.output or "", self._carried(edge))

@@ -63,7 +63,7 @@ Rows = dict[str, list[EdgeRecord]]
 
 
 class Splice(NamedTuple):
-    """Edges ``added`` in the place of ``removed`` ones that begin at number ``start``."""
+    """Edges ``added`` in place of ``removed`` ones, which start at number ``start``."""
 
     start: int
     removed: int

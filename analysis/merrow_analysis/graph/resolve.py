@@ -18,7 +18,7 @@ from merrow_analysis.definitions.step_text import step_text, step_title
 from merrow_analysis.definitions.types import Type, TypeExpressionError, TypeTable
 
 Role = Literal["input", "output", "through"]
-"""What an Interface node is to the workflow; ``through`` for one with edges on both sides, which is none."""
+"""What an Interface node is to the workflow; ``through`` for one with edges on both sides, which is neither."""
 
 NodeKind = Literal["input", "output", "operator", "decision", "unknown"]
 Place = Literal["op", "class", "label"]
@@ -137,7 +137,7 @@ class Choice:
 
 
 class Words(NamedTuple):
-    """The words at a node that may name an operator: few nodes have ones of their own.
+    """The words at a node that may name an operator: few nodes have words of their own.
 
     ``text`` is what its label says to people, ``parameters`` that it has some; ``branches`` that it is a diamond with labelled
     ways out, ``names`` that a bare name counts (`Reading`).
@@ -316,7 +316,7 @@ def _label_claim(word: str, others: list[Claim], table: OperatorTable) -> Claim 
 
 
 _SHORTEST_NEARLY = 6
-"""Shorter words than this are taken for what they say: "Text" is no slip of "Test"."""
+"""Shorter words than this are taken literally: "Text" is not a slip of "Test"."""
 
 
 def _one_slip(first: str, second: str) -> bool:

@@ -113,7 +113,7 @@ class Shape:
         return self._cuts
 
     def _count_passing(self, passing: list[int], edges: Iterable[tuple[int, int]], by: int) -> None:
-        """Count ``edges`` where they begin and where they cease to pass over places in the order."""
+        """Count ``edges`` where they start and where they stop passing over places in the order."""
         rims, place = self.rims, self.places
         for source, target in edges:
             if source not in rims and target not in rims and place[target] - place[source] > 1:
@@ -219,7 +219,7 @@ class Shape:
     def _order_after(
         self, shape: Shape, born: Collection[int], gone: Collection[int], before: Rows
     ) -> list[int] | None:
-        """The order of ``shape``, worked out from this one's; None where it must be sorted.
+        """The order of ``shape``, derived from this one's; None where it must be sorted.
 
         It is the first of all orders that put sources before targets. A new edge that goes along with it only forbids
         other orders. Where an edge is gone its target may come earlier: not before the last of its sources that stay, and from
@@ -272,7 +272,7 @@ class Shape:
         shape._places = None
 
     def _sort(self) -> None:
-        """Work the order out from nothing (Kahn 1962, with a heap of ranks)."""
+        """Compute the order from nothing (Kahn 1962, with a heap of ranks)."""
         ranks, following = self.ranks, self.following
         no_entry, no_exit = set(self.inputs), set(self.outputs)
         nodes = [node for node, rank in enumerate(ranks) if rank != NO_RANK]

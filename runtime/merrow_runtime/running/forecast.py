@@ -36,7 +36,7 @@ from merrow_runtime.values import VALUE, Value
 from merrow_runtime.workflow import Workflow
 
 _MOST_COMBINATIONS = 2_000
-"""Combinations of cases that are looked at one by one; for more the bounds are wider, but bounds all the same."""
+"""Combinations of cases that are looked at one by one; for more the bounds are wider, but still hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ def dry_run(
 
 
 class _Forecaster:
-    """Runs the workflow in thought: with placeholders for values, and Decisions that leave all their cases open."""
+    """Runs the workflow without calls: with placeholders for values, and Decisions that leave all their cases open."""
 
     def __init__(self, workflow: Workflow, steps: Mapping[int, Step], inputs: dict[str, Value]) -> None:
         self.graph = workflow.graph

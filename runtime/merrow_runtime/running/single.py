@@ -1,4 +1,4 @@
-"""What a node that is run by itself is given: inputs that are set or taken from an earlier run."""
+"""What a node that is run on its own is given: inputs that are set or taken from an earlier run."""
 
 from __future__ import annotations
 
