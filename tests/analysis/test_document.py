@@ -28,6 +28,8 @@ flowchart TD
   -->|more| D{ok?}
   D -- yes --> E;F;
 """
+LONG = START + START.partition("flowchart TD\n")[2] * 8
+"""So long that the lexer does not get all of it where an edit is read again."""
 
 PIECES = [
     *(
@@ -105,7 +107,10 @@ def edits(draw: st.DrawFn, count: int) -> list[tuple[float, float, str]]:
 
 
 @settings(max_examples=examples(400), deadline=None)
-@given(st.data(), st.sampled_from([START, "", "flowchart TD\nA-->B", START.replace("\n", "\r\n"), "graph LR;A-->B;\n"]))
+@given(
+    st.data(),
+    st.sampled_from([START, LONG, "", "flowchart TD\nA-->B", START.replace("\n", "\r\n"), "graph LR;A-->B;\n"]),
+)
 def test_edits_give_what_a_cold_reading_gives(data: st.DataObject, start: str) -> None:
     document = Document(start)
     text = start

@@ -322,9 +322,9 @@ class _Inference:
         """Place the edges of what differs, and of those behind it as far as something changes; answers which did."""
         shape, old = after.shape, self.old.shape
         stale = read | ends[0]
-        if not self.cold and shape.order is not old.order and (shape.cycles or old.cycles or shape.wrong or old.wrong):
-            # Which sources are known when their target is placed depends on the order.
-            stale = set(shape.order)
+        if not self.cold and shape.order is not old.order:
+            # Which sources are known when their target is placed depends on the order here, and nowhere else.
+            stale.update(shape.wrong, old.wrong, *shape.cycles, *old.cycles)
         stale.difference_update(self.gone)
         order, places = shape.order, shape.places
         records, facts, placements, language = self.records, self.facts, self.placements, self.language

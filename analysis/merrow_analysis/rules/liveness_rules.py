@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import islice
 
 from merrow_analysis.diagnostics import Cause, Diagnostic, Related, Severity
@@ -60,10 +61,13 @@ def check_liveness(context: GraphContext) -> Iterator[Diagnostic]:
         return
     combinations = graph.combinations
     undecided = combinations.undecided
-    before = [
-        (reach(graph.shape.before, [index]), cause)
-        for index, cause in islice(told_dead_ends(context).items(), _MOST_DEAD_ENDS)
-    ]
+
+    @cache
+    def before() -> list[tuple[bytearray, Cause]]:
+        """What comes before each of the dead ends."""
+        ends = islice(told_dead_ends(context).items(), _MOST_DEAD_ENDS)
+        return [(reach(graph.shape.before, [index]), cause) for index, cause in ends]
+
     found: list[Diagnostic] = []
     if undecided is None:
         for index in graph.shape.by_rank(graph.marks.gathering):
@@ -99,7 +103,10 @@ def _has_voices(graph: TypedGraph, index: int) -> bool:
 
 
 def _node(
-    graph: TypedGraph, node: TypedNode, combinations: Combinations, before: Sequence[tuple[bytearray, Cause]]
+    graph: TypedGraph,
+    node: TypedNode,
+    combinations: Combinations,
+    before: Callable[[], Sequence[tuple[bytearray, Cause]]],
 ) -> Iterator[Diagnostic]:
     crowded = [found for port in node.placement.crowded if (found := _crowded(graph, node, port, combinations))]
     yield from crowded
@@ -107,7 +114,7 @@ def _node(
         ensemble = _ensemble(node, combinations)
         voices = {edge.source.index for edge in node.sources(node.spec.inputs[0].name)}
         if ensemble is not None and not crowded:
-            awaited = [cause for earlier, cause in before if not earlier[node.index]] if len(voices) == 1 else []
+            awaited = [cause for earlier, cause in before() if not earlier[node.index]] if len(voices) == 1 else []
             yield replace(ensemble, because=tuple(awaited)) if awaited else ensemble
 
 

@@ -120,6 +120,8 @@ def _misplaced_edges(graph: TypedGraph) -> Iterator[Diagnostic]:
 def _wrong_edges(graph: TypedGraph) -> list[EdgeRecord]:
     """Edges where none may be, in the order of the text."""
     shape, core = graph.shape, graph.core
+    if not shape.wrong:
+        return []
     inputs, outputs = set(shape.inputs), set(shape.outputs)
     found = (
         edge
