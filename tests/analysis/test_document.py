@@ -28,8 +28,8 @@ flowchart TD
   -->|more| D{ok?}
   D -- yes --> E;F;
 """
-LONG = START + START.partition("flowchart TD\n")[2] * 8
-"""So long that the lexer does not get all of it where an edit is read again."""
+LONG = "flowchart TD\n" + "  A --> B & C\n  %% a comment\n\n  class A cls\n" * 25
+"""So long that the lexer does not get all of it where an edit is read again, and nothing in it ends an open quote or bracket."""
 
 PIECES = [
     *(
