@@ -127,3 +127,11 @@ def test_edits_give_what_a_cold_reading_gives(data: st.DataObject, start: str) -
         document.edit(edit)
         assert document.text == text
         assert picture(document.diagram) == picture(parse_diagram(text))
+
+
+def test_a_description_that_ends_far_below_is_read_to_its_end() -> None:
+    document = Document(LONG + "}\nC --> D\n")
+    document.edit(TextEdit(Range(Position(3, 0), Position(3, 0)), "accDescr {\n"))
+    cold = parse_diagram(document.text)
+    assert picture(document.diagram) == picture(cold)
+    assert len(cold.blocks) < 10
