@@ -323,8 +323,14 @@ class _Inference:
         shape, old = after.shape, self.old.shape
         stale = read | ends[0]
         if not self.cold and shape.order is not old.order:
-            # Which sources are known when their target is placed depends on the order here, and nowhere else.
-            stale.update(shape.wrong, old.wrong, *shape.cycles, *old.cycles)
+            # Only here may a source that was known when its target was placed not be so now, or the other way round.
+            now, then = shape.places, old.places
+            turned = shape.wrong.union(old.wrong, *shape.cycles, *old.cycles).difference(stale)
+            stale.update(
+                node
+                for node in turned
+                if any((now[one] < now[node]) != (then[one] < then[node]) for one in shape.before[node])
+            )
         stale.difference_update(self.gone)
         order, places = shape.order, shape.places
         records, facts, placements, language = self.records, self.facts, self.placements, self.language

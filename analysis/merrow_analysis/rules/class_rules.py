@@ -115,24 +115,27 @@ def _suits(near: str, name: str, graph: TypedGraph) -> bool:
 def _on_nothing(flow: Flow) -> Iterator[Diagnostic]:
     edge_ids: set[str] | None = None
     ghosts = 0
-    known, here = flow.chart.nodes, flow.here
-    early = {
-        name
-        for name, statements in flow.scenery.assigned.items()
-        if name not in known or here(known[name].mentions[0].block).line > here(statements[0][1]).line
-    }
+    known, moved = flow.chart.nodes, flow.moved
+    early: set[str] = set()
+    for named, statements in flow.scenery.assigned.items():
+        given = statements[0][1]
+        if named in known:
+            first = known[named].mentions[0].block
+            if moved.get(first, first).line <= moved.get(given, given).line:
+                continue
+        early.add(named)
     for assign, block in flow.class_assigns if early else ():
         for name in assign.ids:
             if name.text not in early:
                 continue
             if name.text in known:
-                first = flow.nodes[name.text].mentions[0]
-                if first.block.line > block.line:
+                mention = flow.nodes[name.text].mentions[0]
+                if mention.block.line > block.line:
                     message = (
                         f"Class `{assign.class_name.text}` is given to {name.text} before {name.text} is mentioned, "
                         "and Mermaid forgets it; move this line below the node."
                     )
-                    related = [Related(first.range, f"{name.text} is first mentioned here")]
+                    related = [Related(mention.range, f"{name.text} is first mentioned here")]
                     yield report(CLASS_ON_NOTHING, block.range(name.span), message, related=related)
                 continue
             if name.text in flow.groups:

@@ -49,6 +49,8 @@ class Diagram:
     line_count: int = 0
     far: list[Block] = field(default_factory=list)
     """The blocks whose reading depends on lines after them."""
+    quotes: bool = False
+    """Whether there is a quote behind an equals sign, as in the attributes of a tag."""
     whole: bool = False
     """Whether an edit needs the file read anew: there are directives or tags, which may change lines far away."""
     moved: dict[Block, Block] = field(default_factory=dict)
@@ -74,8 +76,12 @@ def parse_lines(lines: list[str], text: str | None = None) -> Diagram:
     return _FileParser(lines, text).parse()
 
 
-def parse_body(lines: list[str], before: list[Block], line: int, stop: Callable[[int], bool]) -> tuple[Diagram, int]:
+def parse_body(
+    lines: list[str], before: list[Block], line: int, stop: Callable[[int], bool], *, quotes: bool
+) -> tuple[Diagram, int]:
     """Read on from ``line``, which begins a block after those in ``before``, until ``stop`` says so at a block's end.
+
+    ``quotes`` is that of the diagram (`Diagram.quotes`).
 
     The answer is a diagram of which only ``blocks`` (those of ``before`` that still hold, and the new ones), ``far`` (of the new
     ones) and ``whole`` are set, and the line where reading stopped. For `Document`, which keeps the blocks around an edit.
@@ -84,7 +90,7 @@ def parse_body(lines: list[str], before: list[Block], line: int, stop: Callable[
     # Nearly all statements end soon: the lexer gets some lines, and all the rest only where it looks beyond them.
     for last in (_window_end(lines, line), len(lines)):
         parser = _FileParser(lines, None, first, last)
-        parser.diagram.blocks = before.copy()
+        parser.diagram.blocks, parser.diagram.quotes = before.copy(), quotes
         reached = parser.body(line, stop)
         if parser.diagram.whole or not parser.ran_out:
             break
@@ -144,12 +150,12 @@ class _FileParser:
     def reduction(self) -> Reduction:
         if self._reduction is None:
             part = self.lines[self.first : self.last]
-            whole = self.text if len(part) == len(self.lines) else "".join(self.lines)
             self._reduction = reduce_text(self.text, begins=not self.first)
             self._starts = list(accumulate(map(len, part), initial=0))
             self._starts.pop()
-            self._budget = 16 * len(whole) + 100_000
-            self.diagram.whole = bool(self._reduction.directives) or ('="' in whole and "<" in whole)
+            self._budget = 16 * len(self.text) + 100_000
+            tags = self.diagram.quotes and any("<" in line for line in self.lines)
+            self.diagram.whole = bool(self._reduction.directives) or tags
         return self._reduction
 
     @property
@@ -177,6 +183,7 @@ class _FileParser:
 
     def parse(self) -> Diagram:
         diagram = self.diagram
+        diagram.quotes = '="' in self.text
         line = self._front_matter()
         line = self._directives_and_comments(line)
         kind = self._kind(line)
