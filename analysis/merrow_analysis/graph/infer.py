@@ -329,7 +329,8 @@ class _Inference:
             stale.update(
                 node
                 for node in turned
-                if any((now[one] < now[node]) != (then[one] < then[node]) for one in shape.before[node])
+                for one in shape.before[node]
+                if (now[one] < now[node]) != (then[one] < then[node])
             )
         stale.difference_update(self.gone)
         order, places = shape.order, shape.places

@@ -63,6 +63,7 @@ class _Ordering:
     def run(self) -> Ordered:
         draft, ranks, heap = self.draft, self.shape.ranks, self.heap
         base, places, begin = draft.order, draft.places, draft.begin
+        came, queued, waiting, sources = self.came, self.queued, self.waiting, self.shape.sources
         spans = self._spans()
         scanned, most, last = begin, -inf, begin - 1
         here = begin
@@ -71,9 +72,14 @@ class _Ordering:
             while scanned < len(base) and (scanned < draft.until or not heap or heap[0][0] > most):
                 node = base[scanned]
                 scanned += 1
-                if node not in draft.born:
-                    most = max(most, ranks[node])
-                if node not in self.queued and node not in self.waiting and self._is_ready(node):
+                if ranks[node] > most and node not in draft.born:
+                    most = ranks[node]
+                if node in queued or node in waiting:
+                    continue
+                for source in sources(node):
+                    if places[source] >= begin and source not in came:
+                        break
+                else:
                     self._queue(node)
             if heap:
                 node = heappop(heap)[1]
@@ -94,14 +100,6 @@ class _Ordering:
         """Where the knots of the draft begin and end in it."""
         left = ([place for node in knot if (place := self.draft.places[node]) >= 0] for knot in self.draft.cycles)
         return [(min(knot), max(knot) + 1) for knot in left if knot]
-
-    def _is_ready(self, node: int) -> bool:
-        """Whether all sources of a node came."""
-        places, begin, came = self.draft.places, self.draft.begin, self.came
-        for source in self.shape.sources(node):  # noqa: SIM110 - of most nodes the first one did not come
-            if places[source] >= begin and source not in came:
-                return False
-        return True
 
     def _missing(self, node: int) -> int:
         """How many sources of a node have not come yet."""

@@ -57,13 +57,14 @@ def components(successors: Neighbours, nodes: Iterable[int]) -> Iterator[list[in
                     is_open.add(target)
                     work.append((target, iter(successors[target])))
                     break
-                if target in is_open:
-                    low[node] = min(low[node], number[target])
+                if target in is_open and number[target] < low[node]:
+                    low[node] = number[target]
             else:
                 work.pop()
                 if work:
                     parent = work[-1][0]
-                    low[parent] = min(low[parent], low[node])
+                    if low[node] < low[parent]:
+                        low[parent] = low[node]
                 if low[node] == number[node]:
                     component = [open_nodes.pop()]
                     while component[-1] != node:

@@ -56,7 +56,7 @@ def check_liveness(context: GraphContext) -> Iterator[Diagnostic]:
     graph = context.graph
     if any(case is None for node in graph.decisions if node.cases is not None for case in node.cases.of_edge):
         return
-    if any(graph.resolutions[index].plain is not None for cycle in graph.cycles for index in cycle):
+    if not all(map(graph.marks.plain.isdisjoint, graph.cycles)):
         # Of a drawing with an arrow back nothing more is to be said before it has a loop.
         return
     combinations = graph.combinations

@@ -183,7 +183,7 @@ def _cycles(graph: TypedGraph) -> Iterator[Diagnostic]:
             f" ({more} more nodes are tied into it)" if more > 1 else " (one more node is tied into it)" if more else ""
         )
         message = f"{path} is a circle{knot}: each waits for the other, so none can run. Remove one of these edges."
-        if any(graph.resolutions[index].plain is not None for index in circle):
+        if not graph.marks.plain.isdisjoint(circle):
             message = (
                 f"{path} is a circle{knot}: an arrow back needs a loop, and without one each waits for the other, so "
                 "none can run. Remove one of these edges."
