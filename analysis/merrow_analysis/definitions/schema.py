@@ -188,59 +188,8 @@ LOOP_KEYS: Mapping[str, Fragment] = {
         "minimum": 1,
         "maximum": MOST_TURNS,
         "default": 3,
-        "description": "How many turns there are at most.",
+        "description": "How many turns at most.",
     },
-    "until": {
-        "type": "string",
-        "minLength": 1,
-        "description": "Ends the Loop where it holds: an expression over outputs in it, such as REVIEW.result.",
-    },
-    "best": {
-        "type": "string",
-        "minLength": 1,
-        "description": "Where the turns run out, that of the best score counts: a Number in it, such as JUDGE.score.",
-    },
-    "budget": _BUDGET,
-    "on_error": {
-        "enum": ["fail", "skip"],
-        "default": "fail",
-        "description": "When the Loop fails: the run fails, or its nodes are skipped.",
-    },
-}
-"""Keys of a Loop."""
-
-MAP_KEYS: Mapping[str, Fragment] = {
-    **SUBGRAPH_KEYS,
-    "parallel": {
-        "type": "integer",
-        "minimum": 1,
-        "maximum": MOST_PARALLEL,
-        "description": "How many items run at once; the endpoint's limit where none is said.",
-    },
-    "max": {
-        "type": "integer",
-        "minimum": 1,
-        "maximum": MOST_ITEMS,
-        "default": 100,
-        "description": "How many items there may be; with more the Map fails.",
-    },
-    "min": {
-        "type": "integer",
-        "minimum": 0,
-        "maximum": MOST_ITEMS,
-        "default": 1,
-        "description": "How many results there must be; with fewer the Map fails.",
-    },
-    "on_error": {
-        "enum": ["fail", "skip", "default"],
-        "default": "fail",
-        "description": "When an item fails: the run fails, the item is left out, or a node's `default` is its output.",
-    },
-}
-"""Keys of a Map."""
-
-LOOP_KEYS: Mapping[str, Fragment] = {
-    "max": {"type": "integer", "minimum": 1, "default": 3, "description": "How many turns at most."},
     "until": {
         "type": "string",
         "minLength": 1,
@@ -253,16 +202,7 @@ LOOP_KEYS: Mapping[str, Fragment] = {
         "description": "A Number such as `JUDGE.score`: where the turns run out, the edges out carry the values of the turn with"
         " the highest one.",
     },
-    "budget": {
-        "type": "object",
-        "properties": {
-            "usd": {"type": "number", "minimum": 0, "description": "US dollars."},
-            "tokens": {"type": "integer", "minimum": 0, "description": "Tokens, in and out."},
-            "seconds": {"type": "number", "minimum": 0, "description": "Seconds."},
-        },
-        "additionalProperties": False,
-        "description": "Beyond it no further turn begins; the turns count as run out.",
-    },
+    "budget": _BUDGET,
     "on_error": {
         "enum": ["fail", "skip"],
         "default": "fail",
@@ -272,20 +212,24 @@ LOOP_KEYS: Mapping[str, Fragment] = {
 """Keys of a Loop, in its title or its metadata."""
 
 MAP_KEYS: Mapping[str, Fragment] = {
+    **SUBGRAPH_KEYS,
     "parallel": {
         "type": "integer",
         "minimum": 1,
+        "maximum": MOST_PARALLEL,
         "description": "How many items run at once; the limit of the endpoint where none is said.",
     },
     "max": {
         "type": "integer",
         "minimum": 1,
+        "maximum": MOST_ITEMS,
         "default": 100,
         "description": "How many items at most; a longer list fails.",
     },
     "min": {
         "type": "integer",
         "minimum": 0,
+        "maximum": MOST_ITEMS,
         "default": 1,
         "description": "How many results at least; fewer fail.",
     },
