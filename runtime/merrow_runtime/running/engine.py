@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from merrow_analysis.graph.nodes import TypedNode
@@ -20,6 +20,7 @@ from merrow_runtime.program.definitions import Step, Steps
 from merrow_runtime.running.executions import Executions
 from merrow_runtime.running.loop_budgets import LoopBudgets
 from merrow_runtime.running.scheduler import Finished
+from merrow_runtime.running.single import Anew
 from merrow_runtime.store.contract import NodeRecord
 from merrow_runtime.usage import NOTHING
 from merrow_runtime.values import Outputs
@@ -38,14 +39,14 @@ def seed_of(visit: Visit, key: str, ordinal: str) -> str:
 class Engine:
     """The work of one run. ``executions`` are those that it may reuse from an earlier one.
 
-    ``anew`` are the indices of nodes that are run past earlier results and past the cache; ``said_on_error`` is what the
-    workflow says of nodes that fail.
+    ``anew`` are the visits that are made past earlier results and past the cache, each by its node's index; ``said_on_error`` is
+    what the workflow says of nodes that fail.
     """
 
     steps: Steps
     effects: Effects
     executions: Executions
-    anew: Collection[int] = frozenset()
+    anew: Anew = field(default_factory=Anew)
     said_on_error: str = "fail"
     budgets: LoopBudgets = field(default_factory=LoopBudgets)
 
@@ -54,22 +55,26 @@ class Engine:
         node, visit, inputs = start.node, start.visit, start.inputs
         step = self.steps[node.index]
         account = self.effects.account.of(visit)
-        past_cache = node.index in self.anew
+        past_cache = self.anew.covers(node.index, visit)
         kind, amount = step.memory.kind, step.memory.amount
         memory = [] if kind == "none" else remembered(kind, amount, entries())
         key = step.key(inputs, memory)
         seed = seed_of(visit, key, start.ordinal)
-        earlier = None if past_cache else self.executions.take(visit, key, self._is_usable)
+        # A recording is made of calls, and so these are gone through one by one.
+        own = None if self.effects.recorder else self.executions.done(visit, key, self._is_usable)
+        earlier = own if own is not None or past_cache else self.executions.take(visit, key, self._is_usable)
         if earlier is not None:
             sources = tuple(earlier.sources)
             account.answered.update(dict.fromkeys(sources))
+            if own is not None:
+                account.count_known(own.usage)
             if kind == "summary":
                 memory = [Remembered(**entry) for entry in earlier.memory]
             return Finished(
                 dict(earlier.outputs or {}),
                 key,
-                NOTHING,
-                reused=True,
+                NOTHING if own is None else own.usage,
+                reused=own is None,
                 memory=tuple(memory),
                 sources=sources,
                 why_no_call=earlier.why_no_call,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from merrow_runtime.program.definitions import Step
 from merrow_runtime.store.contract import NodeRecord
@@ -22,10 +22,16 @@ class Executions:
         records: Iterable[NodeRecord] = (),
         steps: Mapping[int, Step] | None = None,
         taken: Iterable[NodeRecord] = (),
+        done: Iterable[NodeRecord] = (),
     ) -> None:
-        """``records`` are those of the run that results are taken from, ``steps`` those of the run that takes them, and
-        ``taken`` what that has taken already, before it was resumed.
+        """``records`` are those of the run that results are taken from, ``steps`` those of the run that takes them,
+        ``taken`` what that has taken already, before it was resumed, and ``done`` what it had finished itself until then.
         """
+        self._done = {
+            (record.key, record.visit): record
+            for record in done
+            if record.status == "finished" and record.key is not None and record.outputs is not None
+        }
         self._steps = {} if steps is None else steps
         self._own: dict[tuple[str, Visit], NodeRecord] = {}
         self._free: dict[str, list[NodeRecord]] = {}
@@ -47,6 +53,13 @@ class Executions:
                     free.remove(found)
             self._own[place] = record
 
+    def done(self, visit: Visit, key: str, usable: Callable[[NodeRecord], bool]) -> NodeRecord | None:
+        """The execution with which the run itself finished a visit, before it was resumed; None where none is ``usable``."""
+        if not self._done:
+            return None
+        own = self._done.get((key, visit))
+        return own if own is not None and usable(own) else None
+
     def take(self, visit: Visit, key: str, usable: Callable[[NodeRecord], bool]) -> NodeRecord | None:
         """The execution with this key for a visit, which no other visit gets from now on; None where none is ``usable``."""
         own = self._own.get((key, visit))
@@ -58,20 +71,25 @@ class Executions:
             free.remove(found)
         return found
 
-    def answered_by_others(self, endpoint: str, anew: Collection[int]) -> list[tuple[str, str]]:
-        """The visits with results that may be taken and that another endpoint gave, each with that endpoint; ``anew`` are the
-        indices of nodes that take none.
+    def answered_by_others(self, endpoint: str, anew: Callable[[int, Visit], bool]) -> list[tuple[str, str]]:
+        """The visits with results that may be taken and that another endpoint gave, each with that endpoint; ``anew`` says of a
+        visit, of the node with an index, that it takes none.
         """
         if not self._own and not self._free:
             return []
+        own: dict[str, list[NodeRecord]] = {}
+        for record in self._own.values():
+            own.setdefault(record.node, []).append(record)
+        free: dict[str, list[NodeRecord]] = {}
+        for several in self._free.values():
+            for record in several:
+                if record.definition is not None:
+                    free.setdefault(text_of(record.definition), []).append(record)
         found: list[tuple[str, str]] = []
-        free = [record for several in self._free.values() for record in several if record.definition is not None]
         for index, step in self._steps.items():
-            if index in anew:
-                continue
-            own = [record for record in self._own.values() if record.node == step.definition.id]
-            for record in [*own, *(record for record in free if _is_of(record, step))]:
-                found += [(record.visit.name, one.endpoint) for one in record.sources if one.endpoint != endpoint]
+            for record in (*own.get(step.definition.id, ()), *free.get(text_of(step.shown), ())):
+                if not anew(index, record.visit):
+                    found += [(record.visit.name, one.endpoint) for one in record.sources if one.endpoint != endpoint]
         return list(dict.fromkeys(found))
 
 
