@@ -22,17 +22,21 @@ class Executions:
         records: Iterable[NodeRecord] = (),
         steps: Mapping[int, Step] | None = None,
         taken: Iterable[NodeRecord] = (),
+        inside: Iterable[Step] = (),
     ) -> None:
         """``records`` are those of the run that results are taken from, ``steps`` those of the run that takes them, and
-        ``taken`` what that has taken already, before it was resumed.
+        ``taken`` what that has taken already, before it was resumed; ``inside`` are the steps of the files that it calls.
         """
         self._steps = {} if steps is None else steps
         self._own: dict[tuple[str, Visit], NodeRecord] = {}
         self._free: dict[str, list[NodeRecord]] = {}
-        now = {step.definition.id: step for step in self._steps.values()}
+        self._inside = list(inside)
+        now: dict[str, list[Step]] = {}
+        for one in (*self._steps.values(), *self._inside):
+            now.setdefault(one.definition.id, []).append(one)
         for record in _in_order(records):
-            step = now.get(record.node)
-            if step is not None and (record.definition is None or _is_of(record, step)):
+            steps_now = now.get(record.node, [])
+            if steps_now and (record.definition is None or any(_is_of(record, step) for step in steps_now)):
                 self._own[record.key or "", record.visit] = record
             else:
                 self._free.setdefault(record.key or "", []).append(record)
@@ -66,9 +70,7 @@ class Executions:
             return []
         found: list[tuple[str, str]] = []
         free = [record for several in self._free.values() for record in several if record.definition is not None]
-        for index, step in self._steps.items():
-            if index in anew:
-                continue
+        for step in (*(step for index, step in self._steps.items() if index not in anew), *self._inside):
             own = [record for record in self._own.values() if record.node == step.definition.id]
             for record in [*own, *(record for record in free if _is_of(record, step))]:
                 found += [(record.visit.name, one.endpoint) for one in record.sources if one.endpoint != endpoint]
