@@ -50,12 +50,12 @@ class NodeTools:
         account: NodeAccount,
         sample: int,
         seed: str,
-        run_file: RunFile,
         *,
         past_cache: bool = False,
+        run_file: RunFile | None = None,
     ) -> None:
         """``seed`` is what shuffles of the visit are seeded with, together with the run's seed and the sample; ``run_file`` runs
-        the file that a Call names.
+        the file that a Call names, None at other nodes.
         """
         self._run_file = run_file
         self._effects = effects
@@ -118,6 +118,7 @@ class NodeTools:
 
     async def run_file(self, inputs: Mapping[str, Value]) -> Outputs:
         """See `merrow_runtime.operators.base.Tools.run_file`."""
+        assert self._run_file is not None  # noqa: S101 (only a Call asks for this)
         return await self._run_file(inputs)
 
     async def evaluate(self, step: str, code: str, call: str = "solve") -> SandboxResult:

@@ -45,10 +45,10 @@ DEPTH = 3
 class Engine:
     """The work of one run. ``executions`` are those that it may take over from an earlier one.
 
-    ``workflow`` is what it runs, the whole or a called file, and ``watch`` is told of its nodes. ``anew`` are the indices of nodes
-    that are run past earlier results and past the cache. ``parallel`` is how many items of a Map are under way at once where it
-    doesn't say, ``default_model`` that of the user's settings; ``around`` are the Calls in which it runs, outermost first, each by the
-    place of its file and its node.
+    ``workflow`` is what it runs, the whole or a called file, and ``watch`` is told of its nodes. ``anew`` are the indices of
+    nodes that are run past earlier results and past the cache. ``parallel`` is how many items of a Map are under way at once
+    where it doesn't say, ``default_model`` that of the user's settings. ``around`` are the Calls in which it runs, outermost
+    first, each by the place of its file and its node.
     """
 
     workflow: Workflow
@@ -93,7 +93,7 @@ class Engine:
             )
 
         def tools(sample: int) -> NodeTools:
-            return NodeTools(self.effects, step, account, sample, seed, run_file, past_cache=past_cache)
+            return NodeTools(self.effects, step, account, sample, seed, past_cache=past_cache, run_file=run_file)
 
         async def run_file(values: Mapping[str, Value]) -> Outputs:
             return await self._run_file(start, step, values)
