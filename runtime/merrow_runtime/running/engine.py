@@ -76,17 +76,21 @@ class Engine:
         memory = [] if kind == "none" else remembered(kind, amount, entries())
         key = step.key(inputs, memory)
         seed = seed_of(visit, key, start.ordinal)
-        earlier = None if past_cache else self.executions.take(visit, key, self._is_usable)
+        # A recording is made of calls, and so these are gone through one by one.
+        own = None if self.effects.recorder else self.executions.done(visit, key, self._is_usable)
+        earlier = own if own is not None or past_cache else self.executions.take(visit, key, self._is_usable)
         if earlier is not None:
             sources = tuple(earlier.sources)
             account.answered.update(dict.fromkeys(sources))
+            if own is not None:
+                account.count_known(own.usage)
             if kind == "summary":
                 memory = [Remembered(**entry) for entry in earlier.memory]
             return Finished(
                 dict(earlier.outputs or {}),
                 key,
-                NOTHING,
-                reused=True,
+                NOTHING if own is None else own.usage,
+                reused=own is None,
                 memory=tuple(memory),
                 sources=sources,
                 why_no_call=earlier.why_no_call,

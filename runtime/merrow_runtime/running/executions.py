@@ -22,11 +22,18 @@ class Executions:
         records: Iterable[NodeRecord] = (),
         steps: Mapping[int, Step] | None = None,
         taken: Iterable[NodeRecord] = (),
+        done: Iterable[NodeRecord] = (),
         inside: Iterable[Step] = (),
     ) -> None:
-        """``records`` are those of the run that results are taken from, ``steps`` those of the run that takes them, and
-        ``taken`` what that has taken already, before it was resumed; ``inside`` are the steps of the files that it calls.
+        """``records`` are those of the run that results are taken from, ``steps`` those of the run that takes them, ``taken``
+        what that has taken already, before it was resumed, and ``done`` what it had finished itself until then. ``inside`` are
+        the steps of the files that it calls.
         """
+        self._done = {
+            (record.key, record.visit): record
+            for record in done
+            if record.status == "finished" and record.key is not None and record.outputs is not None
+        }
         self._steps = {} if steps is None else steps
         self._own: dict[tuple[str, Visit], NodeRecord] = {}
         self._free: dict[str, list[NodeRecord]] = {}
@@ -50,6 +57,13 @@ class Executions:
                 if found is not None:
                     free.remove(found)
             self._own[place] = record
+
+    def done(self, visit: Visit, key: str, usable: Callable[[NodeRecord], bool]) -> NodeRecord | None:
+        """The execution with which the run itself finished a visit, before it was resumed; None where none is ``usable``."""
+        if not self._done:
+            return None
+        own = self._done.get((key, visit))
+        return own if own is not None and usable(own) else None
 
     def take(self, visit: Visit, key: str, usable: Callable[[NodeRecord], bool]) -> NodeRecord | None:
         """The execution with this key for a visit, which nobody else gets from now on; None where none is ``usable``."""

@@ -61,12 +61,13 @@ class Job:
         inputs: Mapping[str, Value],
         resources: Resources,
         earlier: Sequence[NodeRecord],
-        taken: Sequence[NodeRecord] = (),
+        own: Sequence[NodeRecord] = (),
         notices: Sequence[str] = (),
     ) -> None:
-        """``earlier`` are results of the run that this one takes over from, ``taken`` those that it has taken already;
-        ``notices`` are for the user to read when the run begins.
+        """``earlier`` are results of the run that this one takes over from, ``own`` those that it has itself, taken over or made
+        before it was resumed; ``notices`` are for the user to read when the run begins.
         """
+        taken = [node for node in own if node.status == "reused"]
         self.workflow = workflow
         self.options = options
         self.resources = resources
@@ -78,7 +79,7 @@ class Job:
         before = {node.node: node for node in (*earlier, *taken) if not node.path}
         self.only = None if options.only is None else single_inputs(graph, self.steps, options, before)
         self.inputs = {} if self.only is not None else read_inputs(graph, inputs)
-        self.executions = Executions() if self.only is not None else Executions(earlier, self.steps, taken, inside)
+        self.executions = Executions() if self.only is not None else Executions(earlier, self.steps, taken, own, inside)
         self.anew = (
             frozenset() if options.from_node is None else behind(graph, node_named(graph, options.from_node).index)
         )
