@@ -276,11 +276,14 @@ class CalledFiles:
             return _Outline(problem=str(problem))
         if len(text) > LARGEST_TEXT:
             return _Outline(problem=f"{name} can't be called: it has more than {LARGEST_TEXT:,} characters; split it.")
-
-        def made(files: Provider) -> _Outline:
-            return _outline_of(name, text, files, self.config)
-
-        return _MEMORY.remembered("outline", name, text, self.config, Beside(self.reads, name), made)
+        return _MEMORY.remembered(
+            "outline",
+            name,
+            text,
+            self.config,
+            Beside(self.reads, name),
+            lambda files: _outline_of(name, text, files, self.config),
+        )
 
     def _reached(self, name: str) -> frozenset[str]:
         """The files that calls lead to from a file; more than `MOST_FILES` of very many."""

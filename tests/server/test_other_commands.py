@@ -85,6 +85,68 @@ def test_the_graph_has_operators_ports_and_types(capsys: Capture) -> None:
     )
 
 
+BOXES = """flowchart TD
+    PROBLEM([Problem]):::Interface
+    RETURN([Result]):::Interface
+    PLAN@{ op: Custom, returns: 'list[Text]' }
+    subgraph PARTS["Map (max: 5)"]
+        PART["Custom<br/>"]
+        subgraph TRIES[A few tries]
+            TRY["Custom<br/>"]
+            REVIEW["Review<br/>"]
+        end
+    end
+    class TRIES LoopOp
+    SUM["Custom<br/>"]
+    PROBLEM --> PLAN
+    PLAN -->|each| PART
+    PART --> TRY
+    TRY -->|solution| REVIEW
+    PROBLEM -->|problem| REVIEW
+    REVIEW -->|again:feedback:input| TRY
+    TRY --> SUM
+    REVIEW -->|feedback:input| SUM
+    SUM --> RETURN
+"""
+
+
+def test_the_graph_has_loops_and_maps_with_what_crosses_them(capsys: Capture) -> None:
+    write("boxes.mmd", BOXES)
+    graph = in_process(capsys, "graph", "boxes.mmd").json
+    assert graph["schema"] == 2
+    boxes = [
+        {key: box[key] for key in ("id", "operator", "parent", "parameters", "nodes")} for box in graph["composites"]
+    ]
+    assert boxes == [
+        {"id": "PARTS", "operator": "Map", "parent": None, "parameters": {"max": 5}, "nodes": ["PART"]},
+        {"id": "TRIES", "operator": "Loop", "parent": "PARTS", "parameters": {}, "nodes": ["TRY", "REVIEW"]},
+    ]
+    assert graph["composites"][1]["range"]["start"] == {"line": 6, "character": 17}
+    nodes = {node["id"]: node for node in graph["nodes"]}
+    assert (nodes["TRY"]["composite"], nodes["PART"]["composite"], nodes["SUM"]["composite"]) == (
+        "TRIES",
+        "PARTS",
+        None,
+    )
+    edges = {(edge["source"], edge["target"]): edge for edge in graph["edges"]}
+    each = edges["PLAN", "PART"]
+    assert (each["word"], each["lowered"], each["type"], each["entered"]) == ("each", "PARTS", "Text", ["PARTS"])
+    out = edges["TRY", "SUM"]
+    assert (out["word"], out["raised"], out["type"], out["left"]) == (None, 1, "list[Text]", ["TRIES", "PARTS"])
+    again = edges["REVIEW", "TRY"]
+    assert (again["word"], again["port"], again["left"], again["entered"]) == ("again", "input", [], [])
+    assert graph["edges"].index(again) == 5
+    port = next(port for port in nodes["TRY"]["inputs"] if port["name"] == "input")
+    assert (port["edges"], port["again"]) == ([2], [5])
+    assert graph["order"].index("TRY") < graph["order"].index("REVIEW")
+    assert graph["cycles"] == []
+    text = in_process(capsys, "graph", "--format", "text", "boxes.mmd").out
+    assert "PARTS: Map (max: 5) of PART, TRIES\n" in text
+    assert "  <- REVIEW again.feedback -> input: Feedback\n" in text
+    assert in_process(capsys, "metrics", "--format", "json", "boxes.mmd").json["calls"] == {"least": 5, "most": 37}
+    assert "\ncalls: 5 to 37\n" in in_process(capsys, "metrics", "boxes.mmd").out
+
+
 def test_the_graph_of_a_block_has_places_of_the_markdown_file(capsys: Capture) -> None:
     write("doc.md", markdown(GOOD, ONE_VOICE))
     graph = in_process(capsys, "graph", "doc.md#1").json

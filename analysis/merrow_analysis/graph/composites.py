@@ -7,8 +7,8 @@ the class ``LoopOp`` or ``MapOp``, or by metadata below its ``end`` (``REFINE@{ 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
 from merrow_analysis.definitions.metadata import parse_metadata
@@ -110,6 +110,17 @@ class Composites:
             known = self._borders[begin, end] = Border(scope, left, entered[::-1])
         return known
 
+    def changed(self, removed: Collection[str], added: Mapping[str, str]) -> Composites:
+        """These composites without some nodes, and with new ones: ``added`` has the innermost composite of each."""
+        gone = {node for node in removed if node in self.inside}
+        if not gone and not added:
+            return self
+        inside = {node: box for node, box in self.inside.items() if node not in gone} | dict(added)
+        members: dict[str, list[str]] = {name: [] for name in self.boxes}
+        for node, box in inside.items():
+            members[box].append(node)
+        return Composites({box.id: replace(box, nodes=tuple(members[box.id])) for box in self}, inside)
+
     def maps(self, boxes: tuple[str, ...]) -> list[str]:
         """Those of some composites that are Maps."""
         return [box for box in boxes if self.boxes[box].kind == "map"]
@@ -145,15 +156,22 @@ def read_composites(subgraphs: Mapping[str, Subgraph]) -> Composites:
 
 def kind_of(group: Subgraph) -> CompositeKind | None:
     """What a subgraph is; None for one that only groups. Metadata goes before classes, and these before the title."""
+    said = kinds_said(group)
+    return said[0][1] if said else None
+
+
+def kinds_said(group: Subgraph) -> list[tuple[Literal["metadata", "class", "title"], CompositeKind]]:
+    """What the metadata, the classes and the title of a subgraph say that it is, in the order in which they count."""
+    said: list[tuple[Literal["metadata", "class", "title"], CompositeKind]] = []
     for metadata, _ in reversed(group.metadata):
         op = parse_metadata(metadata.body).values.get("op")
         if isinstance(op, str) and op.strip() in _KINDS:
-            return _KINDS[op.strip()]
-    for use in reversed(group.classes):
-        if use.name.text in _CLASSES:
-            return _CLASSES[use.name.text]
+            said.append(("metadata", _KINDS[op.strip()]))
+    said += [("class", _CLASSES[use.name.text]) for use in reversed(group.classes) if use.name.text in _CLASSES]
     match = _TITLE.match(group.title)
-    return None if match is None else _KINDS[match[1]]
+    if match is not None:
+        said.append(("title", _KINDS[match[1]]))
+    return said
 
 
 def parameters_of(group: Subgraph) -> dict[str, Parameter]:

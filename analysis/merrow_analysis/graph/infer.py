@@ -6,7 +6,6 @@ A cold reading is a delta on the graph without nodes.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from heapq import heapify, heappop, heappush
 
 from merrow_analysis.definitions.callees import Callees
@@ -50,7 +49,7 @@ def infer(graph: Graph, delta: Delta, chart: Chart | None = None, composites: Co
     reading = _reading(chart, graph.settings, graph.language)
     composites = _kept(graph.composites, chart) if composites is None else composites
     # What is a beginning or an end of a drawing depends on all of it.
-    cold = reading != graph.reading or reading.drawn or _differ(graph.composites, composites, graph.chart)
+    cold = reading != graph.reading or reading.drawn or _differ(graph.composites, composites, graph.chart, chart)
     if cold or holes > len(chart.nodes) + _MOST_HOLES:
         return read_graph(chart, graph.settings, graph.language, composites, graph.language.callees)
     return _Inference(graph, delta, chart, reading, composites).graph()
@@ -58,24 +57,18 @@ def infer(graph: Graph, delta: Delta, chart: Chart | None = None, composites: Co
 
 def _kept(composites: Composites, chart: Chart) -> Composites:
     """Composites without the nodes that a chart has no more."""
-    gone = [node for node in composites.inside if node not in chart.nodes]
-    if not gone:
-        return composites
-    boxes = {
-        box.id: replace(box, nodes=tuple([node for node in box.nodes if node in chart.nodes])) for box in composites
-    }
-    return Composites(boxes, {node: box for node, box in composites.inside.items() if node in chart.nodes})
+    return composites.changed([node for node in composites.inside if node not in chart.nodes], {})
 
 
-def _differ(before: Composites, now: Composites, chart: Chart) -> bool:
-    """Whether anything is said otherwise of the nodes of a chart: what crosses a border depends on both its ends."""
+def _differ(before: Composites, now: Composites, old: Chart, chart: Chart) -> bool:
+    """Whether anything is said otherwise of the nodes that both charts have: what crosses a border depends on both its ends."""
     if before is now:
         return False
     if before.boxes.keys() != now.boxes.keys():
         return True
     if any((box.kind, box.parent) != (now.boxes[box.id].kind, now.boxes[box.id].parent) for box in before):
         return True
-    return any(before.inside.get(node) != now.inside.get(node) for node in chart.nodes)
+    return any(before.inside.get(node) != now.inside.get(node) for node in old.nodes if node in chart.nodes)
 
 
 def read_graph(
@@ -417,9 +410,16 @@ class _Inference:
         """Place the edges of what differs, and of those behind it as far as something changes; answers which did."""
         shape, old = after.shape, self.old.shape
         stale = read | ends[0]
-        if not self.cold and shape.order is not old.order and (shape.cycles or old.cycles or shape.wrong or old.wrong):
-            # Which sources are known when their target is placed depends on the order.
-            stale = set(shape.order)
+        if not self.cold and shape.order is not old.order:
+            # Only here may a source that was known when its target was placed not be so now, or the other way round.
+            now, then = shape.places, old.places
+            turned = shape.wrong.union(old.wrong, *shape.cycles, *old.cycles).difference(stale)
+            stale.update(
+                node
+                for node in turned
+                for one in shape.before[node]
+                if (now[one] < now[node]) != (then[one] < then[node])
+            )
         stale.difference_update(self.gone)
         order, places = shape.order, shape.places
         records, facts, placements, language = self.records, self.facts, self.placements, self.language
@@ -454,7 +454,7 @@ class _Inference:
                 return tuple(
                     (
                         after.text_of(edge),
-                        carried(placements[handles[edge.source]].signature, levels(after, edge))
+                        carried(placements[handles[edge.source]].signature, levels(after, edge), self.language.types)
                         if places[handles[edge.source]] < own_place
                         else UNKNOWN,
                     )

@@ -189,6 +189,9 @@ def metrics_text(analysis: Analysis) -> Markup:
             lines.append((f"{name}: ", Code(f"{value:g}" if isinstance(value, int) else f"{value:.2f}")))
     if measures.critical_path:
         lines.append(("longest path: ", Code(" -> ".join(measures.critical_path))))
+    if figures.calls is not None:
+        least, most = figures.calls.least, figures.calls.most
+        lines.append(("calls in a run: ", Code(str(most) if least == most else f"{least} to {most}")))
     if figures.promises:
         lines.append(("promised types: ", Code(str(figures.promises))))
     text.items(lines)

@@ -64,8 +64,8 @@ class Job:
         own: Sequence[NodeRecord] = (),
         notices: Sequence[str] = (),
     ) -> None:
-        """``earlier`` are results of the run that this one takes over from, ``own`` those that it has itself, taken over or made
-        before it was resumed; ``notices`` are for the user to read when the run begins.
+        """``earlier`` are results of the run that this one reuses, ``own`` those that it has itself, reused or made before it
+        was resumed; ``notices`` are for the user to read when the run begins.
         """
         taken = [node for node in own if node.status == "reused"]
         self.workflow = workflow
@@ -112,8 +112,8 @@ class Job:
         return self.executions.answered_by_others(self.endpoint, self.anew)
 
     def check_reuse(self, run: str, others: Sequence[tuple[str, str]]) -> None:
-        """Raise `ForeignResults` where ``run`` has results of others that would be used, and nobody has decided; where it
-        was decided to make them again, tell it.
+        """Raise `ForeignResults` where ``run`` has results of others that would be used, and the user has not decided;
+        where the user decided to make them again, report that.
         """
         if not others or self.options.reuse == "any":
             return
