@@ -95,6 +95,12 @@ class Step:
         return hashlib.sha256(self.digest + "".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
 
+def depth_of(step: Step) -> int:
+    """How many calls of a node may run inside each other."""
+    said = step.definition.parameters.get("depth")
+    return int(said) if isinstance(said, (int, float)) else 3
+
+
 class Steps(dict[int, Step]):
     """The steps of all nodes with an operator, by index. It is not changed any more."""
 

@@ -16,7 +16,7 @@ from merrow_runtime.operators.memory import recall, remembered
 from merrow_runtime.operators.outputs import check_outputs
 from merrow_runtime.operators.shapes import is_of
 from merrow_runtime.program.decision import holds, score
-from merrow_runtime.program.definitions import Step, Steps, make_steps
+from merrow_runtime.program.definitions import Step, Steps, depth_of, make_steps
 from merrow_runtime.program.inputs import read_inputs
 from merrow_runtime.running.executions import Executions
 from merrow_runtime.running.loop_budgets import LoopBudgets
@@ -35,10 +35,6 @@ def seed_of(visit: Visit, key: str, ordinal: str) -> str:
     shuffled alike.
     """
     return visit.node if not visit.path and not visit.redo else f"{key}:{ordinal}"
-
-
-DEPTH = 3
-"""How many calls of one node may run inside each other where it doesn't say."""
 
 
 @dataclass(slots=True, eq=False)
@@ -121,12 +117,12 @@ class Engine:
         """Run the file that a Call names, in a frame of its own: what reaches its outputs. Raises `RunFailure`."""
         called, name, visit = step.called, step.definition.id, start.visit
         assert called is not None  # noqa: S101 (only a Call asks for this)
-        own, depth = (self.workflow.place, name), step.definition.parameters.get("depth", DEPTH)
-        if isinstance(depth, (int, float)) and self.around.count(own) >= depth:
+        own, depth = (self.workflow.place, name), depth_of(step)
+        if self.around.count(own) >= depth:
             raise NodeFailure.of(
                 name,
-                f"{called.name} is running {int(depth)} times inside itself already, which is the node's `depth`; end the calls "
-                "earlier, or raise it.",
+                f"its calls of {called.name} are nested {depth} deep already, which is its `depth`; have a Decision end them earlier,"
+                " or raise `depth`.",
             )
         steps = make_steps(called, self.effects.options, self.default_model)
         engine = replace(

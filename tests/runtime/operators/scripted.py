@@ -101,6 +101,7 @@ class ScriptedTools:
         return answers[number]
 
     async def run_file(self, inputs: Mapping[str, Value]) -> Outputs:
+        assert inputs
         return {}
 
     async def evaluate(self, step: str, code: str, call: str = "solve") -> SandboxResult:
