@@ -121,8 +121,8 @@ class Engine:
         if self.around.count(own) >= depth:
             raise NodeFailure.of(
                 name,
-                f"its calls of {called.name} are nested {depth} deep already, which is its `depth`; have a Decision end them earlier,"
-                " or raise `depth`.",
+                f"its calls of {called.name} are nested {depth} deep already, which is its `depth`; have a Decision end them"
+                " earlier, or raise `depth`.",
             )
         steps = make_steps(called, self.effects.options, self.default_model)
         engine = replace(
