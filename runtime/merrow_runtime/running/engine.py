@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from merrow_analysis.graph.nodes import TypedNode
@@ -21,6 +21,7 @@ from merrow_runtime.program.inputs import read_inputs
 from merrow_runtime.running.executions import Executions
 from merrow_runtime.running.loop_budgets import LoopBudgets
 from merrow_runtime.running.scheduler import Finished, Scheduler
+from merrow_runtime.running.single import Anew
 from merrow_runtime.running.watch import Watch
 from merrow_runtime.store.contract import NodeRecord
 from merrow_runtime.usage import NOTHING
@@ -41,10 +42,10 @@ def seed_of(visit: Visit, key: str, ordinal: str) -> str:
 class Engine:
     """The work of one run. ``executions`` are those that it may reuse from an earlier one.
 
-    ``workflow`` is what it runs, the whole or a called file, and ``watch`` is told of its nodes. ``anew`` are the indices of
-    nodes that are run past earlier results and past the cache. ``parallel`` is how many items of a Map are under way at once
-    where it doesn't say, ``default_model`` that of the user's settings. ``around`` are the Calls in which it runs, outermost
-    first, each by the place of its file and its node.
+    ``workflow`` is what it runs, the whole or a called file, and ``watch`` is told of its nodes. ``anew`` are the visits that are
+    made past earlier results and past the cache, each by its node's index. ``parallel`` is how many items of a Map are under way
+    at once where it doesn't say, ``default_model`` that of the user's settings. ``around`` are the Calls in which it runs,
+    outermost first, each by the place of its file and its node.
     """
 
     workflow: Workflow
@@ -52,7 +53,7 @@ class Engine:
     effects: Effects
     executions: Executions
     watch: Watch
-    anew: Collection[int] = frozenset()
+    anew: Anew = field(default_factory=Anew)
     parallel: int = 1
     default_model: str | None = None
     budgets: LoopBudgets = field(default_factory=LoopBudgets)
@@ -67,7 +68,7 @@ class Engine:
         node, visit, inputs = start.node, start.visit, start.inputs
         step = self.steps[node.index]
         account = self.effects.account.of(visit)
-        past_cache = node.index in self.anew
+        past_cache = self.anew.covers(node.index, visit)
         kind, amount = step.memory.kind, step.memory.amount
         memory = [] if kind == "none" else remembered(kind, amount, entries())
         key = step.key(inputs, memory)
@@ -130,7 +131,7 @@ class Engine:
             workflow=called,
             steps=steps,
             watch=self.watch.inside(steps),
-            anew=steps.keys() if start.node.index in self.anew else frozenset(),
+            anew=Anew(frozenset(steps)) if self.anew.covers(start.node.index, visit) else Anew(),
             around=(*self.around, own),
         )
         try:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from merrow_runtime.program.definitions import Step
 from merrow_runtime.store.contract import NodeRecord
 from merrow_runtime.store.rows import text_of
-from merrow_runtime.visit import Visit
+from merrow_runtime.visit import Visit, read_segment
 
 
 class Executions:
@@ -76,19 +76,42 @@ class Executions:
             free.remove(found)
         return found
 
-    def answered_by_others(self, endpoint: str, anew: Collection[int]) -> list[tuple[str, str]]:
-        """The visits with results that may be taken and that another endpoint gave, each with that endpoint; ``anew`` are the
-        indices of nodes that take none.
+    def answered_by_others(self, endpoint: str, anew: Callable[[int, Visit], bool]) -> list[tuple[str, str]]:
+        """The visits with results that may be taken and that another endpoint gave, each with that endpoint; ``anew`` says of a
+        visit, of the node with an index, that it takes none.
         """
         if not self._own and not self._free:
             return []
+        own: dict[str, list[NodeRecord]] = {}
+        for record in self._own.values():
+            own.setdefault(record.node, []).append(record)
+        free: dict[str, list[NodeRecord]] = {}
+        for several in self._free.values():
+            for record in several:
+                if record.definition is not None:
+                    free.setdefault(text_of(record.definition), []).append(record)
         found: list[tuple[str, str]] = []
-        free = [record for several in self._free.values() for record in several if record.definition is not None]
-        for step in (*(step for index, step in self._steps.items() if index not in anew), *self._inside):
-            own = [record for record in self._own.values() if record.node == step.definition.id]
-            for record in [*own, *(record for record in free if _is_of(record, step))]:
-                found += [(record.visit.name, one.endpoint) for one in record.sources if one.endpoint != endpoint]
+        for index, step in self._steps.items():
+            for record in (*own.get(step.definition.id, ()), *free.get(text_of(step.shown), ())):
+                if not anew(index, record.visit):
+                    found += [(record.visit.name, one.endpoint) for one in record.sources if one.endpoint != endpoint]
+        calls = {step.definition.id: index for index, step in self._steps.items() if step.called is not None}
+        for step in self._inside:
+            for record in (*own.get(step.definition.id, ()), *free.get(text_of(step.shown), ())):
+                call = _call_around(record.path, calls)
+                if call is None or not anew(calls[call.node], call):
+                    found += [(record.visit.name, one.endpoint) for one in record.sources if one.endpoint != endpoint]
         return list(dict.fromkeys(found))
+
+
+def _call_around(path: str, calls: Collection[str]) -> Visit | None:
+    """The visit of the outermost Call in which a frame is; ``calls`` are the ids of the workflow's own."""
+    parts = path.split("/") if path else []
+    for number, part in enumerate(parts):
+        node, redo, _, index = read_segment(part)
+        if node in calls and index is None:
+            return Visit(node, "/".join(parts[:number]), redo)
+    return None
 
 
 def _in_order(records: Iterable[NodeRecord]) -> list[NodeRecord]:

@@ -11,6 +11,7 @@ from math import inf, prod
 from typing import Any
 
 from merrow_analysis.definitions.types import Type
+from merrow_analysis.graph.composites import loop_settings, map_settings
 from merrow_analysis.graph.conditions import ALWAYS
 from merrow_analysis.graph.decisions import KIND
 from merrow_analysis.graph.live_state import live_state
@@ -61,8 +62,9 @@ class Bounds:
 class PlannedNode:
     """A node in the order of the run. ``runs`` is False for one that only some cases of Decisions reach.
 
-    ``questions`` are all that it asks or may ask, as they would be sent; ``samples`` is how often it does. Of a Call,
-    ``inside`` are the nodes of its file, and ``costs`` what that may use.
+    ``questions`` are all that it asks or may ask, as they would be sent; ``samples`` is how often it does. ``times`` bounds how
+    often it runs, in turns and for items of all composites around it; None for a node in none. Of a Call, ``inside`` are the
+    nodes of its file, and ``costs`` what that may use.
     """
 
     node: str
@@ -71,6 +73,7 @@ class PlannedNode:
     runs: bool
     questions: tuple[Planned, ...] = ()
     samples: int = 1
+    times: Bounds | None = None
     inside: tuple[PlannedNode, ...] = ()
     costs: _Cost | None = None
 
@@ -83,6 +86,7 @@ class PlannedNode:
             "model": self.model,
             "runs": "always" if self.runs else "by choice",
             "samples": self.samples,
+            **({} if self.times is None else {"times": self.times.to_json()}),
             "questions": [
                 {
                     "step": question.step,
@@ -97,9 +101,10 @@ class PlannedNode:
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """What a run would do. ``calls``, ``tokens`` and ``cost_usd`` are bounds over all choices of Decisions and all
-    repair loops; a question whose answer can't be used may be asked up to twice more, which they don't count. Tokens and
-    cost are estimates, for what is not known yet has no length; the cost's most is None where a price is unknown.
+    """What a run would do, with one turn of each Loop and one item of each Map. ``calls``, ``tokens`` and ``cost_usd`` are
+    bounds over all choices of Decisions, all turns and items and all repair loops; a question whose answer can't be used may be
+    asked up to twice more, which they don't count. Tokens and cost are estimates, for what is not known yet has no length; the
+    cost's most is None where a price is unknown.
     """
 
     workflow: str
@@ -119,6 +124,25 @@ class Forecast:
             "tokens": self.tokens.to_json(),
             "cost_usd": self.cost_usd.to_json(),
         }
+
+
+ONCE = Bounds(1, 1)
+
+
+def times_of(graph: TypedGraph, node: str) -> Bounds | None:
+    """How often a node in composites runs: the products of their turns and items; None outside of any."""
+    around = graph.composites.around(node)
+    if not around:
+        return None
+    least = most = 1
+    for name in around:
+        box = graph.composites.boxes[name]
+        if box.kind == "map":
+            items = map_settings(box)
+            least, most = least * items.least, most * items.most
+        elif any(edge.border.scope == name for edge in graph.again):
+            most *= loop_settings(box).most
+    return Bounds(least, most)
 
 
 def dry_run(
@@ -180,7 +204,7 @@ class _Forecaster:
         self.steps = steps
         self._unfolding, self._around = unfolding, around
         self._called: dict[int, tuple[tuple[PlannedNode, ...], _Cost]] = {}
-        self._frontier = Frontier(self.graph)
+        self._frontier = Frontier(self.graph, once=True)
         self._inputs = read_inputs(self.graph, self._with_placeholders(inputs))
         self._questions: dict[int, tuple[Planned, ...]] = {}
 
@@ -197,12 +221,13 @@ class _Forecaster:
         runs = self.graph.combinations.runs(node) == ALWAYS
         step = self.steps.get(node.index)
         if step is None:
-            return PlannedNode(node.id, node.operator or "", None, runs)
+            return PlannedNode(node.id, node.operator or "", None, runs, times=times_of(self.graph, node.id))
         definition, questions = step.definition, self._questions.get(node.index, ())
+        times = times_of(self.graph, node.id)
         if step.called is not None:
             inside, costs = self._called.get(node.index, ((), _FREE))
-            return PlannedNode(node.id, definition.operator, None, runs, inside=inside, costs=costs)
-        return PlannedNode(node.id, definition.operator, definition.model, runs, questions, step.samples or 1)
+            return PlannedNode(node.id, definition.operator, None, runs, times=times, inside=inside, costs=costs)
+        return PlannedNode(node.id, definition.operator, definition.model, runs, questions, step.samples or 1, times)
 
     def _call(self, step: Step, called: Workflow, inputs: Inputs) -> tuple[tuple[PlannedNode, ...], _Cost]:
         """The nodes of a called file, and what it may use. Those of a file that is running already are only counted."""
@@ -231,7 +256,7 @@ class _Forecaster:
         if step is not None:
             if step.called is not None:
                 self._called[node.index] = self._call(step, step.called, inputs)
-            self._questions[node.index] = tuple(self._asked(node, step, inputs))
+            self._questions[node.index] = tuple(self._asked(start, step, inputs))
             if node.asks:
                 return Chose(visit, None)
             outputs = {port: placeholder(shape, f"{node.id}.{port}") for port, shape in step.shapes.items()}
@@ -264,13 +289,14 @@ class _Forecaster:
     def _placeholder(self, type_: Type, origin: str) -> Value:
         return placeholder(shape_of(type_, *meanings_of([type_], self.graph.types)), origin)
 
-    def _asked(self, node: TypedNode, step: Step, inputs: Inputs) -> Iterator[Planned]:
+    def _asked(self, start: Start, step: Step, inputs: Inputs) -> Iterator[Planned]:
+        node, path = start.node, start.visit.path
         memory: list[Remembered] = []
         if step.memory.kind != "none":
             # What a Decision keeps away by one of its cases isn't among the inputs then, and what it skips isn't remembered:
             # whether there is anything to sum up is open.
             is_open = step.memory.kind == "summary" and bool(self.graph.decisions)
-            entries = self._frontier.remembered(node, {} if is_open else inputs)
+            entries = self._frontier.remembered(node, {} if is_open else inputs, path)
             memory = remembered(step.memory.kind, step.memory.amount, entries)
             if memory and step.memory.kind == "summary":
                 yield summary_question(memory).planned(least=0 if is_open else 1)
@@ -286,8 +312,15 @@ def _costs(graph: TypedGraph, steps: Mapping[int, Step], nodes: Sequence[Planned
         if node.questions or node.costs is not None
     }
     ways = list(_ways(graph, nodes))
-    least = [min(sum(costs[name].least[i] for name in way if name in costs) for way, _ in ways) for i in range(3)]
-    most = [max(sum(costs[name].most[i] for name in way if name in costs) for _, way in ways) for i in range(3)]
+    times = {node.node: ONCE if node.times is None else node.times for node in nodes}
+    least = [
+        min(sum(costs[name].least[i] * times[name].least for name in way if name in costs) for way, _ in ways)
+        for i in range(3)
+    ]
+    most = [
+        max(sum(costs[name].most[i] * (times[name].most or 0) for name in way if name in costs) for _, way in ways)
+        for i in range(3)
+    ]
     priced = all(cost.priced for cost in costs.values())
     return _Cost((least[0], least[1], least[2]), (most[0], most[1], most[2]), priced)
 
@@ -339,8 +372,10 @@ def _cost(node: PlannedNode, steps: Mapping[int, Step], graph: TypedGraph, endpo
 
 
 def _ways(graph: TypedGraph, nodes: Sequence[PlannedNode]) -> Iterator[tuple[list[str], list[str]]]:
-    """For each way through the Decisions the nodes that run, twice; or once those of all ways, and those of any."""
-    decisions = [node for node in graph.decisions if node.cases is not None]
+    """For each way through the Decisions outside of composites the nodes that run in any case, and those that may run; or once
+    those of all ways, and those of any.
+    """
+    decisions = [node for node in graph.decisions if node.cases is not None and node.id not in graph.composites.inside]
     if prod(len(node.cases.keys) for node in decisions if node.cases is not None) > _MOST_COMBINATIONS:
         yield [node.node for node in nodes if node.runs], [node.node for node in nodes]
         return
@@ -348,5 +383,8 @@ def _ways(graph: TypedGraph, nodes: Sequence[PlannedNode]) -> Iterator[tuple[lis
     for choice in product(*ranges):
         chosen = {node.id: case for node, case in zip(decisions, choice, strict=True)}
         state = live_state(graph, chosen)
-        running = [node.node for node in nodes if state.runs(graph.by_id[node.node])]
-        yield running, running
+        truths = {node.node: state.runs(graph.by_id[node.node]) for node in nodes}
+        yield (
+            [name for name, runs in truths.items() if runs],
+            [name for name, runs in truths.items() if runs is not False],
+        )

@@ -23,9 +23,9 @@ from merrow_runtime.provenance import REPLAY_ORIGIN, ForeignResults, listed, nam
 from merrow_runtime.running.engine import Engine
 from merrow_runtime.running.executions import Executions
 from merrow_runtime.running.resources import Resources
-from merrow_runtime.running.run import Execution, Run
+from merrow_runtime.running.run import Execution, Run, with_members
 from merrow_runtime.running.scheduler import Scheduler
-from merrow_runtime.running.single import node_named, single_inputs
+from merrow_runtime.running.single import Anew, single_inputs, visit_named
 from merrow_runtime.running.watch import NodeRecords, Watch
 from merrow_runtime.store.contract import NodeRecord, RunJournal, RunRecord
 from merrow_runtime.store.recording import Recorder, Replay
@@ -76,13 +76,12 @@ class Job:
         self.by_place = {one.place: make_steps(one, options, self.chosen.model) for one in workflow.reached()}
         self.steps = self.by_place[workflow.place]
         inside = [step for place, steps in self.by_place.items() if place for step in steps.values()]
-        before = {node.node: node for node in (*earlier, *taken) if not node.path}
+        before = with_members({node.visit.name: node for node in (*earlier, *taken)})
         self.only = None if options.only is None else single_inputs(graph, self.steps, options, before)
         self.inputs = {} if self.only is not None else read_inputs(graph, inputs)
         self.executions = Executions() if self.only is not None else Executions(earlier, self.steps, taken, own, inside)
-        self.anew = (
-            frozenset() if options.from_node is None else behind(graph, node_named(graph, options.from_node).index)
-        )
+        start = None if options.from_node is None else visit_named(graph, options.from_node)
+        self.anew = Anew() if start is None else Anew(behind(graph, graph.by_id[start.node].index), start)
         self.replay = None if options.replay is None else Replay.read(options.replay)
         self.notices = [*notices, *self._inputs_of_others(before)]
         self.limits = limits_of(workflow, options)
@@ -109,7 +108,7 @@ class Job:
 
     def answered_by_others(self) -> list[tuple[str, str]]:
         """The nodes whose results would be reused and are of another endpoint, each with that endpoint."""
-        return self.executions.answered_by_others(self.endpoint, self.anew)
+        return self.executions.answered_by_others(self.endpoint, self.anew.covers)
 
     def check_reuse(self, run: str, others: Sequence[tuple[str, str]]) -> None:
         """Raise `ForeignResults` where ``run`` has results of others that would be used, and the user has not decided;

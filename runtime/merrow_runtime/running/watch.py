@@ -118,7 +118,7 @@ class Watch:
                 None if failed is None else str(failed),
                 case,
                 self._definition(node),
-                _references(inputs),
+                _references(inputs, visit.path),
                 [{"node": entry.node, "title": entry.title, "text": entry.text} for entry in done.memory],
                 done.sources,
                 done.why_no_call,
@@ -168,7 +168,7 @@ class Watch:
                 str(failure),
                 None,
                 self._definition(node),
-                _references(inputs),
+                _references(inputs, visit.path),
                 sources=account.sources,
                 path=visit.path,
                 redo=visit.redo,
@@ -203,13 +203,17 @@ def _micro(seconds: float) -> float:
     return int(seconds * 1e6) / 1e6
 
 
-def _references(inputs: Inputs) -> dict[str, list[dict[str, Any]]]:
-    """Where a node's inputs came from: the values are in the records of the nodes that gave them."""
-    return {port: [_reference(given) for given in values] for port, values in inputs.items()}
+def _references(inputs: Inputs, path: str) -> dict[str, list[dict[str, Any]]]:
+    """Where the inputs of a node in a frame came from: the values stand in the records of the nodes that gave them, but for items
+    of a list, and lists of what items gave.
+    """
+    return {port: [_reference(given, path) for given in values] for port, values in inputs.items()}
 
 
-def _reference(given: Given) -> dict[str, Any]:
+def _reference(given: Given, path: str) -> dict[str, Any]:
     shown: dict[str, Any] = {"node": given.node, "output": given.output, "type": given.type}
-    if not given.node:
+    if not given.node or given.path is None:
         shown["value"] = given.value
+    elif given.path != path:
+        shown["path"] = given.path
     return shown
