@@ -249,7 +249,9 @@ class MapRun(_Composed):
         for source, depth in self.box.exits:
             if source.feed.case is None and source.feed.over is None:
                 defaults = self.around.shared.defaults(source.handle)
-                value = part_of(defaults[source.output or next(iter(defaults))], source.keys if source.each is None else ())
+                value = part_of(
+                    defaults[source.output or next(iter(defaults))], source.keys if source.each is None else ()
+                )
                 for _ in range(depth):
                     value = [value]
                 found.append((source.number, [value]))
