@@ -15,7 +15,18 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
 
-from merrow_analysis.definitions.types import ANY, BOOL, CODE, ENTRY_POINT, JSON, NUMBER, Type, is_variable, item_of
+from merrow_analysis.definitions.types import (
+    ANY,
+    BOOL,
+    BUILT_IN,
+    CODE,
+    ENTRY_POINT,
+    JSON,
+    NUMBER,
+    Type,
+    is_variable,
+    item_of,
+)
 from merrow_analysis.graph.decisions import FALSY, KIND, TRUTHY
 from merrow_runtime.errors import AnswerFailure
 from merrow_runtime.operators.python_code import read_code
@@ -81,13 +92,15 @@ def _shape(
         return Shape("list", type_, item=_shape(item, kinds, words, records, unions))
     if type_ in words:
         return Shape("words", type_, tuple(words[type_]))
-    if type_ in records:
-        fields = records[type_].items()
-        return Shape("record", type_, parts=tuple((n, _shape(t, kinds, words, records, unions)) for n, t in fields))
-    if type_ in unions:
-        return Shape(
-            "union", type_, parts=tuple((kind, _shape(kind, kinds, words, records, unions)) for kind in unions[type_])
+    parts: Mapping[str, Type] | None = records.get(type_)
+    if parts is None and type_ in unions:
+        parts = {kind: kind for kind in unions[type_]}
+    if parts is not None:
+        shapes = (
+            (name, _built_in(part) if part in BUILT_IN else _shape(part, kinds, words, records, unions))
+            for name, part in parts.items()
         )
+        return Shape("record" if type_ in records else "union", type_, parts=tuple(shapes))
     if is_variable(type_):
         return Shape("any", type_)
     return Shape(_KINDS.get(kinds.get(type_, type_), "text"), type_)
