@@ -113,6 +113,11 @@ class TypedNode:
         return self.resolution.kind
 
     @property
+    def is_promise(self) -> bool:
+        """Whether its author signs for the type of its answer. A Pass needs no trust: what it returns was checked before."""
+        return self.spec is not None and not self.spec.is_pass and self.resolution.declared is not None
+
+    @property
     def spec(self) -> OperatorSpec | None:
         """The operator; None for input, output and unknown nodes."""
         return self.resolution.spec
@@ -362,7 +367,7 @@ class TypedGraph:
     @property
     def promises(self) -> list[TypedNode]:
         """Nodes whose author signs for their answer's type with ``returns:``."""
-        return [node for node in self.nodes if node.kind == "operator" and node.resolution.declared is not None]
+        return [node for node in self.nodes if node.is_promise]
 
     @property
     def combinations(self) -> Combinations:
