@@ -42,6 +42,8 @@ _NUMBER = re.compile(r"[+-]?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+)?(?:[eE][+-]?\d{
 _DECORATION = " \t\r\n\"'`*_.()[]"
 _LONGEST_NUMBER = 400
 _SHOWN = 60
+_MOST_NAMED = 8
+"""Fields of a record that a message names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +250,10 @@ class FieldFailure(AnswerFailure):
 def _unfit(value: Value, shape: Shape) -> AnswerFailure:
     wanted = phrase(shape)
     if shape.kind in ("record", "union"):
-        return AnswerFailure(f"{shown(value)} is not a {shape.type}.", advice=f"Give {wanted}.")
+        keys = [KIND, VALUE] if shape.kind == "union" else [name for name, _ in shape.parts]
+        named = ", ".join(f"`{key}`" for key in keys[:_MOST_NAMED]) + (", ..." if len(keys) > _MOST_NAMED else "")
+        message = f"{shown(value)} is not a {shape.type}, which is a JSON object with {named}."
+        return AnswerFailure(message, advice=f"Give {wanted}.")
     return AnswerFailure(f"{shown(value)} is not {wanted}.", advice=f"Give {wanted}.")
 
 
