@@ -169,6 +169,11 @@ class TypedNode:
         return self.resolution.kind
 
     @property
+    def is_promise(self) -> bool:
+        """Whether its author signs for the type of its answer. A Pass needs no trust: what it returns was checked before."""
+        return self.spec is not None and not self.spec.is_pass and self.resolution.declared is not None
+
+    @property
     def spec(self) -> OperatorSpec | None:
         """The operator; None for input, output and unknown nodes."""
         return self.resolution.spec
@@ -499,7 +504,7 @@ class TypedGraph:
     @property
     def promises(self) -> list[TypedNode]:
         """Nodes whose author vouches for their answer's type with ``returns:``."""
-        return [node for node in self.nodes if node.kind == "operator" and node.resolution.declared is not None]
+        return [node for node in self.nodes if node.is_promise]
 
     @property
     def combinations(self) -> Combinations:

@@ -282,10 +282,11 @@ class _Placer:
                 if bools[0] != source.outputs[0] and not labelled:
                     self._feed(edge, name, self.ports["value"], given)
                 return
-        self._feed(edge, name, self.ports["when"], given)
+        known = source.known and not (given is not None and self.types.is_broken(given))
+        self._feed(edge, name, self.ports["when"], given if known else None)
         if given is not None and self._is_union_alone(given):
             self._feed(edge, name, self.ports["value"], given)
-        if not source.known and not any(label.port == "value" for label in self.labels):
+        if not known and not any(label.port == "value" for label in self.labels):
             # It may well have a Bool to decide and a value to carry; what isn't known is not reported.
             self._feed(edge, None, self.ports["value"], None)
 
@@ -489,6 +490,9 @@ class _Placer:
         if found is not None:
             self._hidden(edge, source, label.output)
             return found
+        default = source.outputs[0][1] if source.outputs else None
+        if default is not None and self.types.is_broken(default):
+            return label.output, None
         head, dot, last = label.output.rpartition(".")
         whole = self._output_named(source, head) if dot else None
         if whole is not None and whole[1] is not None:

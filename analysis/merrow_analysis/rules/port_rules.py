@@ -318,7 +318,13 @@ def _remedy(source: TypedNode, wanted: Type | None) -> str:
 
 def _promise(source: TypedNode, wanted: Type | None, before: str) -> str:
     """That the author may vouch for the type, where the source is a node that says what its answer is."""
-    if source.spec is None or source.spec.bulk is None or source.spec.is_ensemble or source.resolution.samples:
+    if (
+        source.spec is None
+        or source.spec.bulk is None
+        or source.spec.computes
+        or source.spec.is_ensemble
+        or source.resolution.samples
+    ):
         return ""
     verb = "if it restates the task, " if wanted == PROBLEM else ""
     return f"{before}{verb}write `returns: {wanted}` at {source.id}"
