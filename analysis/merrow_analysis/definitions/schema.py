@@ -159,7 +159,10 @@ SUBGRAPH_KEYS: Mapping[str, Fragment] = {
 }
 """Keys of a subgraph's metadata (``votes@{ view: collapsed }``): all of them Mermaid's."""
 
+_BOX_OP: Fragment = {"enum": ["Loop", "Map"], "description": "Makes the subgraph a Loop or a Map."}
+
 LOOP_KEYS: Mapping[str, Fragment] = {
+    "op": _BOX_OP,
     "max": {"type": "integer", "minimum": 1, "default": 3, "description": "How many turns at most."},
     "until": {
         "type": "string",
@@ -192,6 +195,7 @@ LOOP_KEYS: Mapping[str, Fragment] = {
 """Keys of a Loop, in its title or its metadata."""
 
 MAP_KEYS: Mapping[str, Fragment] = {
+    "op": _BOX_OP,
     "parallel": {
         "type": "integer",
         "minimum": 1,

@@ -179,7 +179,9 @@ class Nest:
             if made is None:
                 return None
             name, (leave, stay), carried = made
-            inner.links.append(f"{name} -->|{stay}:again:input| {head}" if self.chance(80) else f"{name} -->|{stay}:again| {head}")
+            inner.links.append(
+                f"{name} -->|{stay}:again:input| {head}" if self.chance(80) else f"{name} -->|{stay}:again| {head}"
+            )
             given = self.random.choice([value for value in here if value.type == carried.type] or [carried])
             over = tuple((source, f"{before}:over" if before else "over") for source, before in given.edges)
             inner.ways.append((name, leave))
