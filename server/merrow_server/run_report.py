@@ -9,6 +9,7 @@ from typing import Any
 from merrow_runtime.provenance import OFFLINE_ORIGIN, answered_by, plain
 from merrow_runtime.store.contract import CallRecord, NodeRecord, RunRecord
 from merrow_runtime.store.database import Store
+from merrow_runtime.values import output_at
 from merrow_runtime.visit import Visit
 
 
@@ -130,7 +131,11 @@ def _given(reference: Mapping[str, Any], node: NodeRecord, ended: Mapping[str, N
     if "value" in reference or giver is None or giver.outputs is None:
         return dict(reference)
     name = reference.get("output") or next(iter(giver.outputs), "")
-    return {**reference, "value": giver.outputs.get(name)}
+    try:
+        value = output_at(giver.outputs, name)
+    except LookupError:
+        value = None
+    return {**reference, "value": value}
 
 
 def _call(call: CallRecord) -> dict[str, Any]:

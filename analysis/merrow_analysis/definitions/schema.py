@@ -93,6 +93,12 @@ OPERATOR_KEYS: Mapping[str, Fragment] = {
         "minLength": 1,
         "description": "What a model is asked that chooses the case; it sees all that arrives at `input`.",
     },
+    "by": {
+        "type": "string",
+        "minLength": 1,
+        "description": "The field of a record by which the best is selected: a Number, the highest one first.",
+    },
+    "keep": {"type": "integer", "minimum": 1, "default": 1, "description": "How many items are selected at most."},
     "tests": {
         "anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}],
         "description": "Visible tests, in place of those that arrive by an edge.",
@@ -155,15 +161,35 @@ EDGE_KEYS: Mapping[str, Fragment] = {
 """Keys of an edge's metadata (``e1@{ animate: true }``): all of them Mermaid's."""
 
 SUBGRAPH_KEYS: Mapping[str, Fragment] = {
+    "op": {"enum": ["Loop", "Map"], "description": "What the subgraph is: its nodes run in turns, or once an item."},
     "view": {"enum": ["collapsed"], "description": "Mermaid: draws the subgraph as one box."},
 }
-"""Keys of a subgraph's metadata (``votes@{ view: collapsed }``): all of them Mermaid's."""
+"""Keys of any subgraph's metadata (``votes@{ view: collapsed }``), below its ``end``."""
 
-_BOX_OP: Fragment = {"enum": ["Loop", "Map"], "description": "Makes the subgraph a Loop or a Map."}
+_BUDGET: Fragment = {
+    "type": "object",
+    "description": "What a run, or a Loop, may cost at most; it ends when one of these is used up.",
+    "properties": {
+        "usd": {"type": "number", "exclusiveMinimum": 0, "description": "US dollars."},
+        "tokens": {"type": "integer", "minimum": 1, "description": "Tokens, of questions and answers."},
+        "seconds": {"type": "number", "exclusiveMinimum": 0, "description": "Seconds from start to end."},
+    },
+    "additionalProperties": False,
+}
+
+MOST_TURNS = 1_000
+MOST_ITEMS = 10_000
+MOST_PARALLEL = 1_000
 
 LOOP_KEYS: Mapping[str, Fragment] = {
-    "op": _BOX_OP,
-    "max": {"type": "integer", "minimum": 1, "default": 3, "description": "How many turns at most."},
+    **SUBGRAPH_KEYS,
+    "max": {
+        "type": "integer",
+        "minimum": 1,
+        "maximum": MOST_TURNS,
+        "default": 3,
+        "description": "How many turns at most.",
+    },
     "until": {
         "type": "string",
         "minLength": 1,
@@ -176,16 +202,7 @@ LOOP_KEYS: Mapping[str, Fragment] = {
         "description": "A Number such as `JUDGE.score`: where the turns run out, the edges out carry the values of the turn with"
         " the highest one.",
     },
-    "budget": {
-        "type": "object",
-        "properties": {
-            "usd": {"type": "number", "minimum": 0, "description": "US dollars."},
-            "tokens": {"type": "integer", "minimum": 0, "description": "Tokens, in and out."},
-            "seconds": {"type": "number", "minimum": 0, "description": "Seconds."},
-        },
-        "additionalProperties": False,
-        "description": "Beyond it no further turn begins; the turns count as run out.",
-    },
+    "budget": _BUDGET,
     "on_error": {
         "enum": ["fail", "skip"],
         "default": "fail",
@@ -195,21 +212,24 @@ LOOP_KEYS: Mapping[str, Fragment] = {
 """Keys of a Loop, in its title or its metadata."""
 
 MAP_KEYS: Mapping[str, Fragment] = {
-    "op": _BOX_OP,
+    **SUBGRAPH_KEYS,
     "parallel": {
         "type": "integer",
         "minimum": 1,
+        "maximum": MOST_PARALLEL,
         "description": "How many items run at once; the limit of the endpoint where none is said.",
     },
     "max": {
         "type": "integer",
         "minimum": 1,
+        "maximum": MOST_ITEMS,
         "default": 100,
         "description": "How many items at most; a longer list fails.",
     },
     "min": {
         "type": "integer",
         "minimum": 0,
+        "maximum": MOST_ITEMS,
         "default": 1,
         "description": "How many results at least; fewer fail.",
     },
@@ -260,27 +280,20 @@ OPERATORS: Fragment = {
 }
 TYPES: Fragment = {
     "type": "object",
-    "description": "Types of this workflow: `Draft: Text` is a kind of Text, `Route: [math, code]` a choice of words.",
+    "description": "Types of this workflow: `Draft: Text` is a kind of Text, `Route: [math, code]` a choice of words, "
+    "`Task: {title: Text, size: Number}` a record, `Step: Query | Answer` a union.",
     "additionalProperties": {
         "anyOf": [
             {"type": "string", "minLength": 1},
             {"type": "array", "items": {"type": ["string", "number"]}, "minItems": 1},
+            {"type": "object", "additionalProperties": {"type": "string", "minLength": 1}},
         ]
     },
 }
 
 WORKFLOW_KEYS: Mapping[str, Fragment] = {
     **CALL_KEYS,
-    "budget": {
-        "type": "object",
-        "description": "What a run may cost at most; it ends when one of these is used up.",
-        "properties": {
-            "usd": {"type": "number", "exclusiveMinimum": 0, "description": "US dollars."},
-            "tokens": {"type": "integer", "minimum": 1, "description": "Tokens, of questions and answers."},
-            "seconds": {"type": "number", "exclusiveMinimum": 0, "description": "Seconds from start to end."},
-        },
-        "additionalProperties": False,
-    },
+    "budget": _BUDGET,
     "inputs": {**_NAMES, "description": "The ids of the input nodes, in place of PROBLEM and ENTRY_POINT."},
     "outputs": {**_NAMES, "description": "The ids of the output nodes, in place of RETURN."},
     "types": TYPES,
@@ -320,7 +333,7 @@ _PARTS: Mapping[str, Fragment] = {
     "front-matter": FRONT_MATTER,
     "node": {"type": "object", "properties": {**MERMAID_NODE_KEYS, **NODE_KEYS, **OPERATOR_KEYS, **INTERFACE_KEYS}},
     "edge": {"type": "object", "properties": EDGE_KEYS},
-    "subgraph": {"type": "object", "properties": SUBGRAPH_KEYS},
+    "subgraph": {"type": "object", "properties": {**MAP_KEYS, **LOOP_KEYS, "on_error": MAP_KEYS["on_error"]}},
     "library": {
         "type": "object",
         "properties": {"types": TYPES, "operators": OPERATORS},

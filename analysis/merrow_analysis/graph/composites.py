@@ -156,15 +156,22 @@ def read_composites(subgraphs: Mapping[str, Subgraph]) -> Composites:
 
 def kind_of(group: Subgraph) -> CompositeKind | None:
     """What a subgraph is; None for one that only groups. Metadata goes before classes, and these before the title."""
+    said = kinds_said(group)
+    return said[0][1] if said else None
+
+
+def kinds_said(group: Subgraph) -> list[tuple[Literal["metadata", "class", "title"], CompositeKind]]:
+    """What the metadata, the classes and the title of a subgraph say that it is, in the order in which they count."""
+    said: list[tuple[Literal["metadata", "class", "title"], CompositeKind]] = []
     for metadata, _ in reversed(group.metadata):
         op = parse_metadata(metadata.body).values.get("op")
         if isinstance(op, str) and op.strip() in _KINDS:
-            return _KINDS[op.strip()]
-    for use in reversed(group.classes):
-        if use.name.text in _CLASSES:
-            return _CLASSES[use.name.text]
+            said.append(("metadata", _KINDS[op.strip()]))
+    said += [("class", _CLASSES[use.name.text]) for use in reversed(group.classes) if use.name.text in _CLASSES]
     match = _TITLE.match(group.title)
-    return None if match is None else _KINDS[match[1]]
+    if match is not None:
+        said.append(("title", _KINDS[match[1]]))
+    return said
 
 
 def parameters_of(group: Subgraph) -> dict[str, Parameter]:

@@ -2,7 +2,7 @@
 
 A `Flow` belongs to one version of a text and is never changed. It is a thin view of records that versions share
 (`merrow_analysis.graph.records`): the objects for nodes and edges are made when they are first asked for, and each of them is
-one and the same object however often it is asked for.
+the same object however often it is asked for.
 """
 
 from __future__ import annotations
@@ -184,7 +184,11 @@ class ClassDefUse:
 
 @dataclass(slots=True)
 class Subgraph:
-    """A subgraph; ``nodes`` are the ids directly or indirectly first claimed by it, in Mermaid's order."""
+    """A subgraph; ``nodes`` are the ids directly or indirectly first claimed by it, in Mermaid's order.
+
+    ``label`` is its title where it is written, ``end`` the block of its ``end``. ``refused`` are nodes that stand in it alone
+    or are declared there, and that a subgraph above has claimed.
+    """
 
     id: str
     title: str
@@ -195,6 +199,17 @@ class Subgraph:
     parent: str | None = None
     metadata: list[tuple[Metadata, Block]] = field(default_factory=list)
     classes: list[ClassUse] = field(default_factory=list)
+    label: Label | None = None
+    end: Block | None = None
+    refused: tuple[str, ...] = ()
+
+    @property
+    def range(self) -> Range:
+        """Where its id is, else its title, else the beginning of its line."""
+        if self.name is not None:
+            return self.block.range(self.name.span)
+        start = len(self.block.text) - len(self.block.text.lstrip())
+        return self.block.range((start, start) if self.label is None else self.label.span)
 
 
 @dataclass(slots=True)
@@ -260,7 +275,7 @@ class _Nodes(Mapping[str, FlowNode]):
 
 
 NO_BLOCK = Block(0, "", (), 0)
-"""What stands for the last block of a flowchart without any."""
+"""Takes the place of the last block in a flowchart without any."""
 
 
 class Flow:
@@ -356,6 +371,7 @@ def _placed(subgraph: Subgraph, here: Callable[[Block], Block]) -> Subgraph:
     return replace(
         subgraph,
         block=here(subgraph.block),
+        end=None if subgraph.end is None else here(subgraph.end),
         metadata=[(metadata, here(block)) for metadata, block in subgraph.metadata],
         classes=[replace(use, block=here(use.block)) for use in subgraph.classes],
     )

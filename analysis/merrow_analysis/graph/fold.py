@@ -32,13 +32,14 @@ def fold(blocks: Iterable[Block], moved: Mapping[Block, Block] | None = None) ->
 
 
 class _OpenSubgraph:
-    """A subgraph being read: its members in order of mention."""
+    """A subgraph being read: its members in order of mention; ``own`` are those that stand alone or are declared in it."""
 
-    __slots__ = ("block", "direction", "members", "start")
+    __slots__ = ("block", "direction", "members", "own", "start")
 
     def __init__(self, start: SubgraphStart, block: Block) -> None:
         self.start, self.block = start, block
         self.members: dict[str, None] = {}
+        self.own: dict[str, None] = {}
         self.direction: str | None = None
 
 
@@ -71,7 +72,7 @@ class _Folder:
                     self.open.append(_OpenSubgraph(statement, block))
                 elif isinstance(statement, SubgraphEnd):
                     if self.open:
-                        self._close()
+                        self._close(block)
                 elif isinstance(statement, Direction):
                     if self.open:
                         self.open[-1].direction = statement.value
@@ -84,10 +85,12 @@ class _Folder:
     def _chain(self, chain: Chain, block: Block) -> None:
         if self.open:
             # Mermaid lists the members of a subgraph from the last group of a chain to the first.
-            members = self.open[-1].members
+            members, own = self.open[-1].members, self.open[-1].own
             for group in reversed(chain.groups):
                 for vertex in group:
                     members.setdefault(vertex.name.text)
+                    if vertex.shape is not None or not chain.arrows:
+                        own.setdefault(vertex.name.text)
         groups = chain.groups
         if not chain.arrows and self.scenery.subgraphs:
             groups = (tuple([vertex for vertex in groups[0] if not self._is_of_subgraph(vertex, block)]),)
@@ -194,7 +197,7 @@ class _Folder:
             if subgraph is not None:
                 subgraph.classes.append(ClassUse(statement.class_name, block, statement))
 
-    def _close(self) -> None:
+    def _close(self, end: Block | None = None) -> None:
         done = self.open.pop()
         start = done.start
         identifier = start.id.text if start.id is not None else f"subGraph{self.closed}"
@@ -202,13 +205,24 @@ class _Folder:
         title = start.title.text.strip() if start.title is not None else ""
         claimed = self.claimed
         members = [node for node in done.members if node not in claimed and node != identifier]
+        refused = tuple([node for node in done.own if node in claimed])
         claimed.update(members)
         subgraphs = self.scenery.subgraphs
         existing = subgraphs.get(identifier)
         if existing is not None:
             existing.nodes.extend(members)
         else:
-            subgraphs[identifier] = Subgraph(identifier, title, members, done.direction, done.block, start.id)
+            subgraphs[identifier] = Subgraph(
+                identifier,
+                title,
+                members,
+                done.direction,
+                done.block,
+                start.id,
+                label=start.title,
+                end=end,
+                refused=refused,
+            )
         for member in members:
             inner = subgraphs.get(member)
             if inner is not None and inner.parent is None:

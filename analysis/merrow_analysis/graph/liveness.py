@@ -172,7 +172,7 @@ class Liveness(Generic[Truth]):
         return truth
 
     def settle(self, node: LiveNode) -> None:
-        """Say whether ``node`` runs, once that is said of all that it waits for."""
+        """Say whether ``node`` runs, once that is known of all that it waits for."""
         algebra = self.algebra
         truth = algebra.always
         for feeds in node.required:
@@ -291,16 +291,15 @@ class AllCases:
         del node
         return runs
 
-    def failing(self, condition: Condition) -> dict[int, int] | None:
-        """Cases by Decision index under which ``condition`` does not hold, or None where it always does."""
+    def failing(self, condition: Condition) -> dict[int | str, int] | None:
+        """Cases by Decision index under which ``condition`` does not hold, or None where it always does. By the id of a Loop with
+        ``until`` 0 where that holds, else 1.
+        """
         return self._named(self.store.counterexample(condition))
 
-    def holding(self, condition: Condition) -> dict[int, int] | None:
-        """Cases by Decision index under which ``condition`` holds, or None where it never does."""
+    def holding(self, condition: Condition) -> dict[int | str, int] | None:
+        """Cases under which ``condition`` holds, as `failing` gives them, or None where it never does."""
         return self._named(self.store.example(condition))
 
-    def _named(self, choices: dict[int, int] | None) -> dict[int, int] | None:
-        if choices is None:
-            return None
-        named = ((self.decisions[number], case) for number, case in choices.items())
-        return {index: case for index, case in named if isinstance(index, int)}
+    def _named(self, choices: dict[int, int] | None) -> dict[int | str, int] | None:
+        return None if choices is None else {self.decisions[number]: case for number, case in choices.items()}

@@ -14,7 +14,7 @@ DEFAULT_FAILURE_PROBABILITY = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Metrics:
-    """``graph`` measures all nodes and edges, ``workflow`` the subtasks alone: all nodes that are no inputs or outputs.
+    """``graph`` measures all nodes and edges, ``workflow`` the subtasks alone: all nodes that are neither inputs nor outputs.
 
     ``promises`` is the number of nodes whose author signs for a type by ``returns:``, ``calls`` how many calls a run makes. These
     and ``workflow`` are None for a flowchart that is no workflow. Edges that run back in a Loop or a Map (``again``) are not
@@ -36,7 +36,7 @@ class Metrics:
 
 
 def metrics(graph: TypedGraph | Flow, failure_probability: float = DEFAULT_FAILURE_PROBABILITY) -> Metrics:
-    """Measure a workflow, or a flowchart that is none. Invisible links carry nothing and don't count.
+    """Measure a workflow, or a flowchart that is not one. Invisible links carry nothing and don't count.
 
     What was measured is kept with the graph until it changes. Raises ValueError where ``failure_probability`` is not
     between 0 and 1.

@@ -25,7 +25,7 @@ def fed_at_once(node: TypedNode, port: str, combinations: Combinations) -> tuple
 
 
 def voices_alone(node: TypedNode, port: str, combinations: Combinations) -> list[TypedNode] | None:
-    """The sources of an ensemble's ``port``, no two of which are there together; None where two are, where one brings a
+    """The sources of an ensemble's ``port``, no two of which are present together; None where two are, where one brings a
     list, or where an edge into the node isn't understood. Raises `TooManyCombinationsError`.
     """
     if any(finding.kind in ("unknown-port", "ambiguous") for finding in node.placement.findings):
@@ -42,7 +42,7 @@ def voices_alone(node: TypedNode, port: str, combinations: Combinations) -> list
             voice = (edge.source, passed)
             first = first or voice
             if voice != first and combinations.together(conditions[first], brings):
-                # The commonest case: there is no need to look at all the others.
+                # The most common case: there is no need to look at all the others.
                 return None
             conditions[voice] = combinations.either(conditions.get(voice, NEVER), brings)
     so_far: Condition = NEVER

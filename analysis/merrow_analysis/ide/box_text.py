@@ -13,13 +13,19 @@ from merrow_analysis.ide import describe
 from merrow_analysis.ide.markup import Code, Inline, Markup
 
 _MOST_EDGES = 8
+KEYS_BY_OPERATOR: Mapping[str, Mapping[str, Fragment]] = {"Loop": LOOP_KEYS, "Map": MAP_KEYS}
+"""The parameters of Loops and Maps, in their titles (but for those of any subgraph) and in metadata."""
+
+
+def title_keys(operator: str) -> dict[str, Fragment]:
+    """The parameters that may stand in the title of a Loop or a Map; none for another word."""
+    keys = KEYS_BY_OPERATOR.get(operator, {})
+    return {key: fragment for key, fragment in keys.items() if key not in SUBGRAPH_KEYS}
 
 
 def keys_of(box: Composite | None) -> Mapping[str, Fragment]:
     """The parameters of a Loop or a Map."""
-    if box is None:
-        return {}
-    return LOOP_KEYS if box.kind == "loop" else MAP_KEYS
+    return {} if box is None else title_keys(box.operator)
 
 
 def drawing_keys(analysis: Analysis, name: str, op: str = "") -> Mapping[str, Fragment] | None:
@@ -30,15 +36,13 @@ def drawing_keys(analysis: Analysis, name: str, op: str = "") -> Mapping[str, Fr
     flow, typed = analysis.flow, analysis.typed
     if name in flow.subgraphs:
         kind = op.strip() or (typed.composites.boxes[name].operator if typed and name in typed.composites.boxes else "")
-        own = {"Loop": LOOP_KEYS, "Map": MAP_KEYS}.get(kind, {"op": LOOP_KEYS["op"]})
-        return {**own, **SUBGRAPH_KEYS}
+        return KEYS_BY_OPERATOR.get(kind, SUBGRAPH_KEYS)
     return EDGE_KEYS if name in flow.edge_ids and name not in flow.nodes else None
 
 
 def drawing_fragment(operator: str, key: str) -> Fragment | None:
     """What is known of a key in the metadata of an edge or a subgraph, or in the title of a Loop or a Map."""
-    own = {"Loop": LOOP_KEYS, "Map": MAP_KEYS}.get(operator, {"op": LOOP_KEYS["op"]})
-    return own.get(key) or SUBGRAPH_KEYS.get(key) or EDGE_KEYS.get(key)
+    return KEYS_BY_OPERATOR.get(operator, SUBGRAPH_KEYS).get(key) or EDGE_KEYS.get(key)
 
 
 WORD_TEXTS: Mapping[str, Markup] = {
@@ -153,7 +157,7 @@ def _parameters(box: Composite) -> Markup:
     keys = keys_of(box)
     for key, fragment in keys.items():
         said = box.parameters.get(key)
-        if key == "op" or (said is None and "default" not in fragment):
+        if said is None and "default" not in fragment:
             continue
         value = describe.literal(fragment["default"] if said is None else said.value)
         how = " (default)" if said is None else ""

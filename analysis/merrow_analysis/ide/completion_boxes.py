@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from merrow_analysis.definitions.schema import LOOP_KEYS, MAP_KEYS, Fragment
 from merrow_analysis.definitions.types import BOOL, NUMBER, item_of, list_of
 from merrow_analysis.graph.composites import Border, Composites
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.graph.words import AGAIN, EACH, FIRST, OVER, Word, entered_map
+from merrow_analysis.ide.box_text import KEYS_BY_OPERATOR, title_keys
 from merrow_analysis.ide.fitting import Value, upstream
 from merrow_analysis.ide.items import Items
 from merrow_analysis.ide.label_place import LabelPlace, label_place
@@ -17,7 +17,6 @@ from merrow_analysis.ide.place import InStatement
 from merrow_analysis.ide.schema_walk import words_at
 from merrow_analysis.places.box_places import EXPRESSIONS
 
-KEYS_BY_OPERATOR: Mapping[str, Mapping[str, Fragment]] = {"Loop": LOOP_KEYS, "Map": MAP_KEYS}
 _EXPRESSION_WORD = re.compile(r"[\w.]*\Z")
 _BOXES = (
     ("Loop", "Loop (max: ${1:3})", "its nodes run in turns"),
@@ -115,10 +114,10 @@ def title_items(items: Items, place: InStatement) -> None:
             items.add(name, "operator", items.range(length), text=f"{name} ()", snippet=snippet, detail=detail)
         return
     operator = operator_of_title(items, place.typed.node, here.operator)
-    keys = KEYS_BY_OPERATOR.get(operator, {})
+    keys = title_keys(operator)
     if here.kind == "key":
         for name, fragment in keys.items():
-            if name != "op" and name not in here.keys:
+            if name not in here.keys:
                 items.add(
                     name,
                     "key",

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping
 from merrow_analysis.check import Analysis
 from merrow_analysis.definitions.operators import INTERFACE_CLASS, OperatorSpec
 from merrow_analysis.definitions.schema import INTERFACE_KEYS, MERMAID_NODE_KEYS, NODE_KEYS, Fragment
+from merrow_analysis.definitions.types import NUMBER
 from merrow_analysis.graph.nodes import TypedNode
-from merrow_analysis.ide.box_text import drawing_keys
-from merrow_analysis.ide.completion_boxes import KEYS_BY_OPERATOR, box_values, operator_of_title
+from merrow_analysis.ide.box_text import KEYS_BY_OPERATOR, drawing_keys
+from merrow_analysis.ide.completion_boxes import box_values, operator_of_title
 from merrow_analysis.ide.completion_front import add_types
 from merrow_analysis.ide.describe import KEYS
 from merrow_analysis.ide.items import Items
@@ -68,7 +69,14 @@ def label_items(items: Items, place: InStatement) -> None:
         keys = parameter_keys(spec, node)
         _keys(items, {key: keys[key] for key in keys if key != "op"}, here.keys, length, spec)
     elif here.kind == "value":
-        _values(items, (here.key,), length, in_label=True)
+        _values(items, (here.key,), length, node, in_label=True)
+
+
+def _numbers(node: TypedNode) -> list[str]:
+    """The fields by which a Select can order its items."""
+    item = node.own_outputs.get("best") if node.spec is not None and node.spec.is_select else None
+    fields = None if item is None else node.types.fields_of(item)
+    return [name for name, type_ in (fields or {}).items() if node.types.fits(type_, NUMBER)]
 
 
 def _operators(items: Items, length: int) -> None:
@@ -98,7 +106,7 @@ def metadata_items(items: Items, place: InStatement) -> None:
             items.add(word, "value", items.range(length))
         return
     if not here.is_key:
-        _values(items, here.path, length)
+        _values(items, here.path, length, typed_node(items.analysis, name))
         return
     if here.path:
         _keys(items, keys_at({"properties": KEYS}, here.path), here.values, length, None)
@@ -137,7 +145,9 @@ def _keys(
         )
 
 
-def _values(items: Items, path: tuple[str, ...], length: int, *, in_label: bool = False) -> None:
+def _values(
+    items: Items, path: tuple[str, ...], length: int, node: TypedNode | None, *, in_label: bool = False
+) -> None:
     place = items.range(length)
     analysis = items.analysis
     key = path[-1] if path else ""
@@ -148,6 +158,9 @@ def _values(items: Items, path: tuple[str, ...], length: int, *, in_label: bool 
         return
     if key in ("returns", "type"):
         add_types(items, length)
+    elif key == "by" and node is not None:
+        for name in _numbers(node):
+            items.add(name, "value", place, detail="field")
     elif key == "op":
         _operators(items, length)
         items.add(INTERFACE_CLASS, "operator", place, rank=1, detail="an input or output of the workflow")

@@ -22,6 +22,9 @@ from merrow_analysis.ide.markup import Code, Inline, Markup, shortened
 from merrow_analysis.rules.pages import page_text
 from merrow_analysis.rules.registry import Rule
 
+_MOST_FIELDS = 20
+"""Fields of a record, or kinds of a union, that a hover lists."""
+
 KEYS: Mapping[str, Fragment] = {**MERMAID_NODE_KEYS, **NODE_KEYS, **OPERATOR_KEYS, **INTERFACE_KEYS}
 """Every key of a node's label or metadata, with its fragment of the schema."""
 
@@ -98,6 +101,16 @@ def type_name(types: TypeTable, name: str) -> Markup:
     words = types.words.get(name)
     if words:
         text.say("Its values: ", *[piece for word in words for piece in (", ", Code(word))][1:], ".")
+    fields = types.fields_of(name)
+    if fields:
+        text.say("A record. Its fields are further outputs of what gives one:")
+        shown = list(fields.items())[:_MOST_FIELDS]
+        more = [(f"{len(fields) - len(shown)} more",)] if len(fields) > len(shown) else []
+        text.items([*((Code(f"{field}: {type_}"),) for field, type_ in shown), *more])
+    kinds = types.kinds_of(name)
+    if kinds:
+        text.say("A union; a Decision on it has a case for each kind, which carries the value of that kind:")
+        text.items([(Code(kind),) for kind in kinds[:_MOST_FIELDS]])
     return text
 
 
@@ -170,7 +183,9 @@ def _page_prose(body: str) -> Inline:
 def signature_of(node: TypedNode) -> str:
     """The signature of a node with the types worked out for it."""
     inputs = ", ".join(port_text(port) for port in node.input_ports)
-    outputs = ", ".join(f"{name}: {type_ or '?'}" for name, type_ in node.outputs.items())
+    given = [f"{name}: {type_ or '?'}" for name, type_ in node.outputs.items()]
+    most = len(node.own_outputs) + _MOST_FIELDS if node.cases is None else len(given)
+    outputs = ", ".join([*given[:most], "..."] if len(given) > most else given)
     return f"{node.operator or node.id}({inputs}) -> {outputs or '()'}"
 
 

@@ -149,11 +149,17 @@ def _meanings(analysis: Analysis, nodes: tuple[str, ...]) -> list[object]:
     if analysis.typed is None or not nodes:
         return []
     handles, resolutions = analysis.typed.core.handles, analysis.typed.resolutions
+    placements = analysis.typed.placements
     found: list[object] = []
     for name in nodes:
         handle = handles.get(name)
         resolution = None if handle is None else resolutions[handle]
-        found.append(None if resolution is None else (resolution.kind, resolution.spec))
+        if handle is None or resolution is None:
+            found.append(None)
+        elif placements[handle].decided_by == "kinds":
+            found.append((resolution.kind, resolution.spec, placements[handle].when))
+        else:
+            found.append((resolution.kind, resolution.spec))
     return found
 
 

@@ -9,8 +9,7 @@ from merrow_analysis.check import Analysis
 from merrow_analysis.definitions.operators import OperatorSpec
 from merrow_analysis.definitions.schema import Fragment
 from merrow_analysis.ide import describe
-from merrow_analysis.ide.box_text import drawing_keys
-from merrow_analysis.ide.completion_boxes import KEYS_BY_OPERATOR
+from merrow_analysis.ide.box_text import KEYS_BY_OPERATOR, drawing_keys, title_keys
 from merrow_analysis.ide.completion_keys import operator_of, parameter_keys, typed_node
 from merrow_analysis.ide.label_place import label_place
 from merrow_analysis.ide.markup import Markup
@@ -79,8 +78,7 @@ def _title_help(analysis: Analysis, name: str, text: str) -> SignatureHelp | Non
     operator = here.operator if here.operator in KEYS_BY_OPERATOR or box is None else box.operator
     if operator not in KEYS_BY_OPERATOR or here.kind == "operator" or (here.kind == "text" and not here.key):
         return None
-    keys = {key: part for key, part in KEYS_BY_OPERATOR[operator].items() if key != "op"}
-    return _help(None, keys, here.key or text[here.start :], name=f"{operator} ")
+    return _help(None, title_keys(operator), here.key or text[here.start :], name=f"{operator} ")
 
 
 def _help(spec: OperatorSpec | None, keys: Mapping[str, Fragment], key: str, *, name: str = "node") -> SignatureHelp:

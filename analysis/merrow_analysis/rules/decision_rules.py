@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from merrow_analysis.definitions.types import BOOL
 from merrow_analysis.diagnostics import Diagnostic, Fix, Severity
@@ -20,6 +21,7 @@ from merrow_analysis.rules.reporting import (
     parameter_range,
     report,
 )
+from merrow_analysis.rules.word_rules import misplaced_causes
 from merrow_analysis.suggest import Guesses
 
 _FAMILY = Family[GraphContext](Scope.EDGE, Flags.QUICK_LOOK)
@@ -67,8 +69,11 @@ def check_decisions(context: GraphContext) -> Iterator[Diagnostic]:
                 yield report(UNUSED_INPUT, label_range(edge), message)
         if node.ways:
             guesses = Guesses()
-            for problem in node.cases.problems:
-                yield _TELL[problem.kind](graph, node, problem, guesses)
+            if node.cases.problems:
+                causes = misplaced_causes(graph)
+                because = tuple([causes[edge.record] for edge in node.ways if edge.record in causes])
+                for problem in node.cases.problems:
+                    yield replace(_TELL[problem.kind](graph, node, problem, guesses), because=because)
 
 
 def _unknown_name(node: TypedNode, names: tuple[str, ...]) -> Diagnostic:
@@ -100,7 +105,8 @@ def _unknown_case(graph: TypedGraph, node: TypedNode, problem: CaseProblem, gues
     else:
         known = [*problem.words, ELSE]
         what = f"decides on a {node.placement.when}"
-        hint = f"its words are {listed(problem.words, most=10)}."
+        named = "kinds" if node.placement.decided_by == "kinds" else "words"
+        hint = f"its {named} are {listed(problem.words, most=10)}."
     near = guesses.closest(case, known)
     fixes: list[Fix] = []
     if near is not None:
@@ -116,6 +122,8 @@ def _unknown_case(graph: TypedGraph, node: TypedNode, problem: CaseProblem, gues
 def _with_case(edge: TypedEdge, case: str) -> str:
     label = edge.placed.label
     rest = "after" if label.after else label.port
+    if label.output:
+        return f"{case}:{label.output}:{rest or ''}"
     return f"{case}:{rest}" if rest else case
 
 

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import islice
 
-from merrow_analysis.diagnostics import Cause, Diagnostic, Related, Severity
+from merrow_analysis.diagnostics import Cause, Diagnostic, Fix, Related, Severity
+from merrow_analysis.edits.labels import between_bars
+from merrow_analysis.edits.lines import indentation, insert_lines_after
 from merrow_analysis.graph.conditions import NEVER, TooManyCombinationsError
 from merrow_analysis.graph.liveness import Chosen, spread
-from merrow_analysis.graph.nodes import TypedGraph, TypedNode
+from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.graph.plan import Combinations
 from merrow_analysis.graph.reach import reach
 from merrow_analysis.graph.together import fed_at_once, voices_alone
+from merrow_analysis.graph.words import OVER
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.path_rules import told_dead_ends
 from merrow_analysis.rules.registry import Family, Flags, Scope
-from merrow_analysis.rules.reporting import listed, named, report
+from merrow_analysis.rules.reporting import fix, listed, named, report
+from merrow_analysis.rules.word_rules import misplaced_causes
+from merrow_analysis.text import TextEdit
 
 _FAMILY = Family[GraphContext](Scope.GRAPH, Flags.QUICK_LOOK)
 ENSEMBLE_NEEDS_TWO_SOURCES = _FAMILY.rule(
@@ -34,6 +40,7 @@ OUTPUT_LEFT_EMPTY = _FAMILY.rule(
     "output-left-empty",
     "Some combination of cases leaves an output without a value.",
     Severity.ERROR,
+    fix="sometimes",
     flags=Flags.NEEDS_WHOLE,
 )
 NEVER_RUNS = _FAMILY.rule(
@@ -55,15 +62,18 @@ def check_liveness(context: GraphContext) -> Iterator[Diagnostic]:
     graph = context.graph
     if any(case is None for node in graph.decisions if node.cases is not None for case in node.cases.of_edge):
         return
-    if any(graph.resolutions[index].plain is not None for cycle in graph.cycles for index in cycle):
+    if not all(map(graph.marks.plain.isdisjoint, graph.cycles)):
         # Of a drawing with an arrow back nothing more is to be said before it has a loop.
         return
     combinations = graph.combinations
     undecided = combinations.undecided
-    before = [
-        (reach(graph.shape.before, [index]), cause)
-        for index, cause in islice(told_dead_ends(context).items(), _MOST_DEAD_ENDS)
-    ]
+
+    @cache
+    def before() -> list[tuple[bytearray, Cause]]:
+        """What comes before each of the dead ends."""
+        ends = islice(told_dead_ends(context).items(), _MOST_DEAD_ENDS)
+        return [(reach(graph.shape.before, [index]), cause) for index, cause in ends]
+
     found: list[Diagnostic] = []
     if undecided is None:
         for index in graph.shape.by_rank(graph.marks.gathering):
@@ -99,7 +109,10 @@ def _has_voices(graph: TypedGraph, index: int) -> bool:
 
 
 def _node(
-    graph: TypedGraph, node: TypedNode, combinations: Combinations, before: Sequence[tuple[bytearray, Cause]]
+    graph: TypedGraph,
+    node: TypedNode,
+    combinations: Combinations,
+    before: Callable[[], Sequence[tuple[bytearray, Cause]]],
 ) -> Iterator[Diagnostic]:
     crowded = [found for port in node.placement.crowded if (found := _crowded(graph, node, port, combinations))]
     yield from crowded
@@ -107,7 +120,7 @@ def _node(
         ensemble = _ensemble(node, combinations)
         voices = {edge.source.index for edge in node.sources(node.spec.inputs[0].name)}
         if ensemble is not None and not crowded:
-            awaited = [cause for earlier, cause in before if not earlier[node.index]] if len(voices) == 1 else []
+            awaited = [cause for earlier, cause in before() if not earlier[node.index]] if len(voices) == 1 else []
             yield replace(ensemble, because=tuple(awaited)) if awaited else ensemble
 
 
@@ -129,7 +142,9 @@ def _crowded(graph: TypedGraph, node: TypedNode, port: str, combinations: Combin
         remedy = "lead them into one box that joins them, or let the cases of a diamond keep them apart."
     message = f"Port `{port}` of {named(node)} takes one value, but {sources} feed it at once{when}; {remedy}"
     related = [Related(other.flow.range, f"`{port}` is fed here already")]
-    return report(PORT_FED_TWICE, edge.flow.range, message, related=related)
+    causes = misplaced_causes(graph)
+    because = [causes[one.record] for one in (other, edge) if one.record in causes]
+    return report(PORT_FED_TWICE, edge.flow.range, message, related=related, because=because)
 
 
 def _ensemble(node: TypedNode, combinations: Combinations) -> Diagnostic | None:
@@ -201,27 +216,82 @@ def _left_empty(
     graph: TypedGraph,
     node: TypedNode,
     combinations: Combinations,
-    choices: Mapping[int, int],
+    choices: Mapping[int | str, int],
     because: Iterable[Cause],
 ) -> Diagnostic:
-    message = (
-        f"{node.id} stays empty{_choices(graph, combinations, choices, ' when ')}; lead that case to {node.id} as well."
-    )
+    chosen = {index: case for index, case in choices.items() if isinstance(index, int)}
     related = [
         Related(edge.flow.range, f"{graph.node(index).id} chooses `{edge.case_label}` here")
-        for index, case in choices.items()
+        for index, case in chosen.items()
         for edge in graph.node(index).ways
         if edge.case == case
     ]
-    return report(OUTPUT_LEFT_EMPTY, node.flow.range, message, related=related[:5], because=because)
+    loop = _run_out(graph, node, combinations, choices)
+    if loop is None:
+        when = _choices(graph, combinations, choices, " when ")
+        message = f"{node.id} stays empty{when}; lead that case to {node.id} as well."
+        return report(OUTPUT_LEFT_EMPTY, node.flow.range, message, related=related[:5], because=because)
+    again, target = _back_of(graph, loop, chosen), _way_out(graph, loop, node)
+    source = again.source.id if again is not None else "X"
+    label = "over" if again is None or again.case_label is None else f"{again.case_label}:over"
+    message = (
+        f"{node.id} stays empty when the turns of {loop} run out; lead what is to count then out of {loop} as well, such as "
+        f"`{source} -->|{label}| {target.id}`."
+    )
+    fixes: list[Fix] = []
+    if again is not None and target.kind == "output" and again.source.cases is not None:
+        line = f"{source} -->|{between_bars(label)}| {target.id}"
+        fixes = [fix(f"Lead {source} to {target.id} when the turns run out", [_below(graph, again, line)], safe=False)]
+    return report(OUTPUT_LEFT_EMPTY, node.flow.range, message, related=related[:5], fixes=fixes, because=because)
 
 
-def _choices(graph: TypedGraph, combinations: Combinations, choices: Mapping[int, int], before: str) -> str:
+def _below(graph: TypedGraph, edge: TypedEdge, line: str) -> TextEdit:
+    """A line below all boxes: an edge out of a Loop that is written in there would pull its target inside."""
+    return insert_lines_after(graph.flow.last_block, [indentation(edge.flow.block) + line])
+
+
+def _run_out(
+    graph: TypedGraph, node: TypedNode, combinations: Combinations, choices: Mapping[int | str, int]
+) -> str | None:
+    """The Loop whose turns must have run out where a node stays empty: it would go on, and something in it leads to the node."""
+    if not combinations.loops:
+        return None
+    live = spread(combinations.plan, _algebra(choices), combinations.loops)
+    before = reach(graph.shape.before, [node.index])
+    for box in graph.composites:
+        loop = combinations.loops.get(box.id)
+        if loop is None or live.more(loop) is not True:
+            continue
+        if any(before[feed.source] for feed in loop.leads_out):
+            return box.id
+    return None
+
+
+def _algebra(choices: Mapping[int | str, int]) -> Chosen:
+    algebra = Chosen({index: case for index, case in choices.items() if isinstance(index, int)})
+    algebra.untils = {loop: case == 0 for loop, case in choices.items() if isinstance(loop, str)}
+    return algebra
+
+
+def _back_of(graph: TypedGraph, loop: str, chosen: Mapping[int, int]) -> TypedEdge | None:
+    """The case edge on which another turn of a Loop would begin, else another ``again`` edge of it."""
+    own = [edge for edge in graph.again if edge.border.scope == loop]
+    cases = [edge for edge in own if edge.case is not None and chosen.get(edge.source.index) == edge.case]
+    return next(iter(cases or [edge for edge in own if edge.case is None]), None)
+
+
+def _way_out(graph: TypedGraph, loop: str, node: TypedNode) -> TypedNode:
+    """Where the case leads that ends a Loop."""
+    ways = (edge for edge in graph.edges if edge.case is not None and loop in edge.left and edge.word != OVER)
+    return next((edge.target for edge in ways), node)
+
+
+def _choices(graph: TypedGraph, combinations: Combinations, choices: Mapping[int | str, int], before: str) -> str:
     """The combination in words: `` when CHECK chooses `Failed` and GATE chooses `no```; of Decisions that run only."""
-    live = spread(combinations.plan, Chosen(choices), combinations.loops)
+    live = spread(combinations.plan, _algebra(choices), combinations.loops)
     place = {node.index: number for number, node in enumerate(combinations.plan)}
     parts = []
-    for index in sorted(choices, key=place.__getitem__):
+    for index in sorted((index for index in choices if isinstance(index, int)), key=place.__getitem__):
         cases = graph.node(index).cases
         if live.runs.get(index) is not False and cases is not None:
             parts.append(f"{graph.node(index).id} chooses `{cases.labels[choices[index]]}`")

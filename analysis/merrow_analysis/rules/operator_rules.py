@@ -14,6 +14,7 @@ from merrow_analysis.edits.renaming import rename_class
 from merrow_analysis.graph.flow import Flow, FlowNode
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.graph.resolve import Claim, NodeProblem
+from merrow_analysis.rules.box_moves import is_metadata_alone, to_inside
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.registry import Family, Flags, Scope
 from merrow_analysis.rules.reporting import (
@@ -84,7 +85,7 @@ def check_operators(context: GraphContext) -> Iterator[Diagnostic]:
             if problem.kind == "variant":
                 yield from _spelling(node, problem.claims[0], graph, spelled)
             elif problem.kind in ("unknown", "none"):
-                if node.id not in stand_ins:
+                if node.id not in stand_ins and not is_metadata_alone(node, graph.flow):
                     yield from _unknown(node, problem, graph, unknown)
             elif problem.kind == "disagreement":
                 yield _disagreement(node, problem)
@@ -233,7 +234,7 @@ def _unknown(
     names = ", ".join(graph.operators.names())
     if node.id in graph.flow.groups:
         message = f"{node.id} is a subgraph, which takes no part in the workflow itself; connect the nodes inside it."
-        yield report(UNKNOWN_OPERATOR, node.flow.range, message)
+        yield report(UNKNOWN_OPERATOR, node.flow.range, message, fixes=to_inside(node, graph))
         return
     if problem.kind == "none":
         message = (

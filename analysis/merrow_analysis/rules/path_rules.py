@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from merrow_analysis.definitions.operators import InputPort
 from merrow_analysis.diagnostics import Cause, Diagnostic, Fix, Related, Severity
 from merrow_analysis.edits.renaming import rename_node
+from merrow_analysis.graph.box_expressions import read_nodes
 from merrow_analysis.graph.drawing import PROBLEM_ID, RETURN_ID
+from merrow_analysis.graph.flow import FlowEdge
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
-from merrow_analysis.graph.reach import shortest_cycle
+from merrow_analysis.graph.reach import reach, shortest_cycle
 from merrow_analysis.graph.records import EdgeRecord
 from merrow_analysis.rules.context import GraphContext
+from merrow_analysis.rules.loop_fixes import loop_around
 from merrow_analysis.rules.registry import Family, Flags, Scope
 from merrow_analysis.rules.reporting import continued, fix, listed, report
 from merrow_analysis.rules.rims import Rims
+from merrow_analysis.rules.word_rules import misplaced_causes
 
 _FAMILY = Family[GraphContext](Scope.GRAPH, Flags.QUICK_LOOK)
 MISSING_INPUT_OR_OUTPUT = _FAMILY.rule(
@@ -58,8 +62,9 @@ REPEATED_EDGE = _FAMILY.rule(
 def check_paths(context: GraphContext) -> Iterator[Diagnostic]:
     """Findings about the shape of the graph."""
     yield from _missing_rims(context)
-    yield from _misplaced_edges(context.graph)
-    yield from _cycles(context.graph)
+    causes = misplaced_causes(context.graph) if context.graph.cycles or context.graph.shape.wrong else {}
+    yield from _misplaced_edges(context.graph, causes)
+    yield from _cycles(context.graph, causes)
     yield from _off_path(context.graph, context.rims)
 
 
@@ -83,7 +88,7 @@ def _missing_rims(context: GraphContext) -> Iterator[Diagnostic]:
         yield report(MISSING_INPUT_OR_OUTPUT, place, message, fixes=fixes)
 
 
-def _misplaced_edges(graph: TypedGraph) -> Iterator[Diagnostic]:
+def _misplaced_edges(graph: TypedGraph, causes: Mapping[EdgeRecord, Cause]) -> Iterator[Diagnostic]:
     """Edges where none may be: to the same node, into inputs, out of outputs, and ones that repeat another."""
     shape = graph.shape
     inputs = set(shape.inputs)
@@ -104,7 +109,9 @@ def _misplaced_edges(graph: TypedGraph) -> Iterator[Diagnostic]:
             yield report(rule, unfinished.place, message, fixes=unfinished.fixes)
         elif source_id == target_id:
             message = f"The edge from {source_id} to itself can never be followed; remove it or name another node."
-            yield report(SELF_LOOP, edge.range, message)
+            fixes = loop_around(graph, [graph.core.handles[source_id]])
+            because = [causes[record]] if record in causes else []
+            yield report(SELF_LOOP, edge.range, message, fixes=fixes, because=because)
         elif into_input:
             message = f"{target_id} is an input and takes no edges, but {source_id} leads into it; turn the edge round."
             yield report(EDGE_INTO_INPUT, edge.range, message)
@@ -120,6 +127,8 @@ def _misplaced_edges(graph: TypedGraph) -> Iterator[Diagnostic]:
 def _wrong_edges(graph: TypedGraph) -> list[EdgeRecord]:
     """Edges where none may be, in the order of the text."""
     shape, core = graph.shape, graph.core
+    if not shape.wrong:
+        return []
     inputs, outputs = set(shape.inputs), set(shape.outputs)
     found = (
         edge
@@ -164,7 +173,7 @@ _LONGEST_CIRCLE = 8
 _MOST_RELATED = 100
 
 
-def _cycles(graph: TypedGraph) -> Iterator[Diagnostic]:
+def _cycles(graph: TypedGraph, causes: Mapping[EdgeRecord, Cause]) -> Iterator[Diagnostic]:
     """One finding for each knot of nodes that wait for each other, with the edges of one circle through it."""
     if not graph.cycles:
         return
@@ -180,30 +189,34 @@ def _cycles(graph: TypedGraph) -> Iterator[Diagnostic]:
             f" ({more} more nodes are tied into it)" if more > 1 else " (one more node is tied into it)" if more else ""
         )
         message = f"{path} is a circle{knot}: each waits for the other, so none can run. Remove one of these edges."
-        if any(graph.resolutions[index].plain is not None for index in circle):
+        if not graph.marks.plain.isdisjoint(circle):
             message = (
                 f"{path} is a circle{knot}: an arrow back needs a loop, and without one each waits for the other, so "
                 "none can run. Remove one of these edges."
             )
-        last = max(edges, key=lambda edge: edge.flow.index)
+        last = max(edges, key=lambda edge: edge.index)
         fixes: list[Fix] = []
         for edge in edges:
-            unfinished = continued(edge.flow)
+            unfinished = continued(edge)
             if unfinished is not None:
                 last, fixes = edge, unfinished.fixes
                 message = (
                     f"{unfinished.why}, which makes {path} a cycle{knot}; write its target after it, or remove it."
                 )
+        inside = {graph.node(index).id for index in component}
+        because = [cause for edge, cause in causes.items() if edge.source in inside and edge.target in inside]
+        fixes = fixes or loop_around(graph, component)
         others = [edge for edge in edges if edge is not last][:_MOST_RELATED]
-        related = [Related(edge.flow.range, f"{edge.source.id} leads to {edge.target.id}") for edge in others]
-        yield report(CYCLE, last.flow.range, message, related=related, fixes=fixes)
+        related = [Related(edge.range, f"{edge.record.source} leads to {edge.record.target}") for edge in others]
+        yield report(CYCLE, last.range, message, related=related, fixes=fixes, because=because)
 
 
-def _edges_along(graph: TypedGraph, circle: Sequence[int]) -> list[TypedEdge]:
-    found: list[TypedEdge] = []
-    for index, following in zip(circle, (*circle[1:], circle[0]), strict=True):
-        found.append(next(edge for edge in graph.node(index).outgoing if edge.target.index == following))
-    return found
+def _edges_along(graph: TypedGraph, circle: Sequence[int]) -> list[FlowEdge]:
+    ids = [graph.node(index).id for index in circle]
+    return [
+        next(graph.flow.edge(record) for record in graph.core.out_of(source) if record.target == target)
+        for source, target in zip(ids, (*ids[1:], ids[0]), strict=True)
+    ]
 
 
 def _off_path(graph: TypedGraph, rims: Rims) -> Iterator[Diagnostic]:
@@ -213,6 +226,11 @@ def _off_path(graph: TypedGraph, rims: Rims) -> Iterator[Diagnostic]:
     unreached = (
         [index for index in shape.by_rank(shape.roots) if index not in starts and index not in ends] if starts else []
     )
+    if unreached and graph.again:
+        # What comes again comes from an input as well.
+        following = _with_again(graph, graph.shape.following, back=False)
+        seen = reach(following, starts)
+        unreached = [index for index in unreached if not seen[index]]
     stuck = _dead_ends(graph, rims)
     idle = [index for index in starts if not shape.following[index]] if ends else []
     unfed = _unfed(graph, rims)
@@ -220,6 +238,17 @@ def _off_path(graph: TypedGraph, rims: Rims) -> Iterator[Diagnostic]:
         yield from _broken_beginnings(graph, [graph.node(i) for i in unreached], [graph.node(i) for i in idle])
     if stuck or unfed:
         yield from _broken_ends([graph.node(i) for i in stuck], [graph.node(i) for i in unfed])
+
+
+def _with_again(graph: TypedGraph, rows: Sequence[list[int]], *, back: bool) -> list[list[int]]:
+    """Neighbours of nodes, those over ``again`` edges too; with ``back`` those before them."""
+    found = list(rows)
+    for edge in graph.again:
+        one, other = edge.source.index, edge.target.index
+        if back:
+            one, other = other, one
+        found[one] = [*found[one], other]
+    return found
 
 
 def told_dead_ends(context: GraphContext) -> dict[int, Cause]:
@@ -246,15 +275,32 @@ def _unfed_result(unfed: list[TypedNode]) -> TypedNode | None:
 def _dead_ends(graph: TypedGraph, rims: Rims) -> list[int]:
     shape, starts, ends = graph.shape, set(rims.starts), set(rims.ends)
     stuck = [index for index in shape.by_rank(shape.sinks) if index not in ends and index not in starts] if ends else []
+    if stuck and graph.composites:
+        stuck = _unread(graph, stuck, rims)
     if stuck and starts:
         known: dict[int, bool] = {}
         stuck = [index for index in stuck if shape.is_reached(starts, index, known)]
     return stuck
 
 
+def _unread(graph: TypedGraph, stuck: list[int], rims: Rims) -> list[int]:
+    """Those of some nodes whose values no later turn brings to an output, and no ``until`` or ``best`` reads."""
+    read = {
+        name
+        for box in graph.composites
+        for key in ("until", "best")
+        if key in box.parameters
+        for name in read_nodes(box.parameters[key].value)
+    }
+    seen = reach(_with_again(graph, graph.shape.before, back=True), rims.ends)
+    reading = {graph.core.handles[name] for name in read if name in graph.core.handles}
+    return [index for index in stuck if not seen[index] and index not in reading]
+
+
 def _broken_beginnings(graph: TypedGraph, unreached: list[TypedNode], idle: list[TypedNode]) -> Iterator[Diagnostic]:
-    lonely = [node for node in unreached if not node.outgoing]
-    roots = [node for node in unreached if node.outgoing]
+    following = graph.shape.following
+    lonely = [node for node in unreached if not (following[node.index] or node.again_out)]
+    roots = [node for node in unreached if following[node.index] or node.again_out]
     for node in lonely:
         message = f"{node.id} has no edges, so it takes no part in the workflow; connect it or remove it."
         yield report(OFF_PATH, node.flow.range, message)
@@ -265,8 +311,8 @@ def _broken_beginnings(graph: TypedGraph, unreached: list[TypedNode], idle: list
         related = [Related(node.flow.range, f"nothing leads to {node.id}") for node in roots]
         yield report(OFF_PATH, idle[0].flow.range, message, related=related)
         return
+    source = idle[0].id if idle else next((entry.id for entry in graph.inputs), PROBLEM_ID)
     for node in roots:
-        source = idle[0].id if idle else next((entry.id for entry in graph.inputs), PROBLEM_ID)
         message = (
             f"Nothing leads to {node.id} from an input, so it never gets anything to work on; draw an edge into it, "
             f"such as `{_arrow(source, node)}`, or remove it."

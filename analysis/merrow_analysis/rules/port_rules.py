@@ -7,12 +7,14 @@ from collections.abc import Callable, Iterator
 from merrow_analysis.definitions.types import CODE, ENTRY_POINT, PROBLEM, TEXT, Type
 from merrow_analysis.diagnostics import Cause, Diagnostic, Fix, Related, Severity
 from merrow_analysis.edits.labels import write_label
+from merrow_analysis.edits.parameters import Moved, rewrite
 from merrow_analysis.graph.drawing import ENTRY_POINT_ID, PROBLEM_ID
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.graph.placement import Finding
 from merrow_analysis.graph.ports import is_odd_result
 from merrow_analysis.rules.context import GraphContext
-from merrow_analysis.rules.parameter_rules import CONFLICT
+from merrow_analysis.rules.misplaced import word_of
+from merrow_analysis.rules.parameter_findings import CONFLICT
 from merrow_analysis.rules.path_rules import MISSING_INPUT_OR_OUTPUT, OFF_PATH
 from merrow_analysis.rules.registry import Family, Flags, Scope
 from merrow_analysis.rules.reporting import (
@@ -26,6 +28,7 @@ from merrow_analysis.rules.reporting import (
     parameter_range,
     report,
 )
+from merrow_analysis.suggest import closest
 
 _MOST_PORTS = 30
 """Ports of a node among which one is looked for that fits a value."""
@@ -75,6 +78,16 @@ PORT_SPELLING = _FAMILY.rule(
 ODD_RESULT = _FAMILY.rule(
     "MW209", "odd-result", "An output of the workflow receives a verdict or feedback, no result.", Severity.WARNING
 )
+HIDDEN_FIELD = _FAMILY.rule(
+    "MW224",
+    "hidden-field",
+    "An edge names an output that hides a field of the same name.",
+    Severity.WARNING,
+    fix="sometimes",
+)
+NO_ORDER = _FAMILY.rule(
+    "MW228", "no-order", "A Select has no number to order its items by.", Severity.ERROR, fix="sometimes"
+)
 CASE_WITHOUT_VALUE = _FAMILY.rule(
     "MW215",
     "case-without-value",
@@ -99,9 +112,19 @@ def check_ports(context: GraphContext) -> Iterator[Diagnostic]:
             if finding.kind == "given-twice":
                 yield _given_twice(node, finding.port or "")
                 continue
-            tell = _TELL.get(finding.kind)
-            if tell is not None and finding.edge is not None:
-                yield tell(graph, node, node.incoming[finding.edge], finding)
+            if finding.kind == "no-order":
+                yield _no_order(node, finding)
+                continue
+            if finding.edge is not None:
+                told = tell_of_edge(graph, node, node.incoming[finding.edge], finding)
+                if told is not None:
+                    yield told
+
+
+def tell_of_edge(graph: TypedGraph, node: TypedNode, edge: TypedEdge, finding: Finding) -> Diagnostic | None:
+    """What there is to say of an edge; None where that is said elsewhere, as of a word of composites that is out of place."""
+    tell = _TELL.get(finding.kind)
+    return None if tell is None or word_of(finding) is not None else tell(graph, node, edge, finding)
 
 
 def _lacking(context: GraphContext) -> dict[Type, Cause]:
@@ -142,7 +165,7 @@ def _labelled(edge: TypedEdge, port: str, output: str | None = None) -> str:
     """The label that sends this edge to ``port``, keeping what its label says besides."""
     label = edge.placed.label
     if edge.source.kind == "decision":
-        return f"{label.case}:{port}"
+        return f"{label.case}:{label.output}:{port}" if label.output else f"{label.case}:{port}"
     start = label.output if output is None else output
     return f"{start}:{port}" if start else port
 
@@ -228,6 +251,15 @@ def _missing_input(node: TypedNode, finding: Finding, graph: TypedGraph, because
     port, wanted = finding.port or "", finding.wanted or TEXT
     carrying = [edge for edge in node.incoming if edge.order_only and edge.source.placement.signature.has_value]
     case_edge = next((edge for edge in carrying if not edge.placed.label.after), None)
+    again = next((edge for edge in node.again_in if any(feed.port == port for feed in edge.feeds)), None)
+    if again is not None:
+        message = (
+            f"Only `again` from {again.source.id} feeds port `{port}` ({wanted}) of {named(node)}, and it brings nothing in "
+            f"the first turn; draw an edge into it from outside as well, such as `{_giver(graph, node, wanted)} -->|{port}| "
+            f"{node.id}`."
+        )
+        related = [Related(again.flow.range, f"`{port}` is fed here in later turns")]
+        return report(MISSING_REQUIRED_INPUT, node.flow.range, message, because=because, related=related)
     if case_edge is not None:
         how = f"{case_edge.source.id} carries a value: write `{case_edge.case_label}:{port}` on its edge."
     else:
@@ -313,6 +345,36 @@ def _port_spelling(graph: TypedGraph, node: TypedNode, edge: TypedEdge, finding:
     return report(PORT_SPELLING, label_range(edge), message[0].upper() + message[1:], fixes=fixes)
 
 
+def _hidden_field(graph: TypedGraph, node: TypedNode, edge: TypedEdge, finding: Finding) -> Diagnostic:
+    del node
+    name, label = finding.names[0], edge.placed.label
+    field = f"{finding.port}.{name}"
+    message = (
+        f"`{name}` is an output of {named(edge.source)}, and {finding.given} has a field `{name}`; this edge brings the "
+        f"output. Write `{field}` if you mean the field."
+    )
+    fixes = _rewritten(graph, edge, f"{field}:{label.port or ''}", safe=False)
+    return report(HIDDEN_FIELD, label_range(edge), message, fixes=fixes)
+
+
+def _no_order(node: TypedNode, finding: Finding) -> Diagnostic:
+    by, item, numbers = finding.port, finding.given, finding.names
+    fields = listed([f"`{name}`" for name in numbers], "or", most=8)
+    hint = f"write `by:` with {fields}." if numbers else "give it Numbers, or records that have a field of type Number."
+    if by is None:
+        message = f"{named(node)} can't tell which {item} is the best; {hint}"
+        place = node.flow.range
+    else:
+        what = "has no such field" if finding.wanted is None else f"has {finding.wanted} there, which is not a Number"
+        message = f"{named(node)} orders by `{by}`, but {item} {what}; {hint}"
+        place = parameter_range(node, "by")
+    near = numbers[0] if len(numbers) == 1 else closest(by or "", numbers)
+    edits = None if near is None else rewrite(node, Moved(frozenset({"by"}), {"by": near}))
+    return report(
+        NO_ORDER, place, message, fixes=[] if edits is None else [fix(f"Write by: {near}", edits, safe=False)]
+    )
+
+
 def _odd_result(graph: TypedGraph, node: TypedNode, edge: TypedEdge, finding: Finding) -> Diagnostic:
     output = finding.names[0]
     what = f"`{output}` of {edge.source.id} ({finding.given})" if output else f"{finding.given} from {edge.source.id}"
@@ -343,5 +405,6 @@ _TELL: dict[str, Callable[[TypedGraph, TypedNode, TypedEdge, Finding], Diagnosti
     "mismatch": _mismatch,
     "port-variant": _port_spelling,
     "odd-result": _odd_result,
+    "hidden-field": _hidden_field,
     "no-value": _no_value,
 }

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
-from merrow_analysis.definitions.types import Type, TypeTable, is_variable, item_of
+from merrow_analysis.definitions.types import BUILT_IN, Type, TypeTable, innermost, is_variable, item_of
 from merrow_analysis.graph.conditions import ALWAYS
 from merrow_analysis.graph.frames import unit_order
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
@@ -173,17 +173,27 @@ def matches(upper: Cut, lower: Cut) -> Match:
 
 
 def same_type(first: Type, here: TypeTable, second: Type, there: TypeTable) -> bool:
-    """Whether a type of one workflow is the same as one of another: its name, what it is a kind of, and its words."""
+    """Whether a type of one workflow is the same as one of another: its name, what it is a kind of, its words, and all that its
+    values hold.
+    """
     if first != second:
         return False
-    inner = first
-    while (item := item_of(inner)) is not None:
-        inner = item
-    return _meaning(inner, here) == _meaning(inner, there)
+    inner = innermost(first)
+    return inner in BUILT_IN or _meaning(inner, here) == _meaning(inner, there)
 
 
-def _meaning(type_: Type, table: TypeTable) -> list[tuple[Type, tuple[str, ...] | None]]:
-    return [(name, table.words.get(name)) for name in _kinds(type_, table)]
+def _meaning(type_: Type, table: TypeTable) -> dict[Type, tuple[object, ...]]:
+    """What a type and those in its values mean, by name."""
+    found: dict[Type, tuple[object, ...]] = {}
+    waiting = [type_]
+    while waiting:
+        name = waiting.pop()
+        if name in found or name in BUILT_IN:
+            continue
+        fields, kinds = table.records.get(name), table.unions.get(name)
+        found[name] = (table.parents.get(name), table.words.get(name), fields, kinds)
+        waiting += [*_kinds(name, table), *map(innermost, (fields or {}).values()), *(kinds or ())]
+    return found
 
 
 def _kinds(type_: Type, table: TypeTable) -> list[Type]:

@@ -80,6 +80,7 @@ class NodeTools:
         try:
             node = self._step.definition
             sent = tuple(messages)
+            failure: AnswerFailure | None = None
             for attempt in range(ATTEMPTS):
                 request = ModelRequest(
                     node.model,
@@ -90,7 +91,12 @@ class NodeTools:
                     schema,
                     self._step.timeout,
                 )
-                reply, value, failure = await self._answer(self._key(step, attempt), request, read)
+                try:
+                    reply, value, failure = await self._answer(self._key(step, attempt), request, read)
+                except ReplayMiss as miss:
+                    if failure is None:
+                        raise
+                    raise ReplayMiss(f"{miss} The answer that it has can't be used: {failure}", node=node.id) from None
                 if failure is None:
                     return value[0]
                 if attempt + 1 == ATTEMPTS:

@@ -1,4 +1,4 @@
-"""The frontier of a run: a fold over what comes of its visits."""
+"""The frontier of a run: a fold over the outcomes of its visits."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ class Frontier:
     # Revisions
 
     def replace(self, graph: TypedGraph, before: Keys, after: Keys) -> list[Consequence]:
-        """Go on with another graph; what follows from that.
+        """Continue with another graph; what follows from that.
 
         All is worked out anew on it, and a node that becomes ready takes the visit of its id that has the same key, with
         its outcome or still on its way; only where there is none it starts, with the next ``redo``. So what a revision does

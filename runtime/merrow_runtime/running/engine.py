@@ -1,4 +1,4 @@
-"""What the scheduler asks about single nodes: operators run, memory gathered, samples, results of other runs taken over."""
+"""What the scheduler asks about single nodes: operators run, memory gathered, samples, results of other runs reused."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def seed_of(visit: Visit, key: str, ordinal: str) -> str:
 
 @dataclass(slots=True, eq=False)
 class Engine:
-    """The work of one run. ``executions`` are those that it may take over from an earlier one.
+    """The work of one run. ``executions`` are those that it may reuse from an earlier one.
 
     ``anew`` are the indices of nodes that are run past earlier results and past the cache; ``said_on_error`` is what the
     workflow says of nodes that fail.
@@ -94,7 +94,7 @@ class Engine:
         )
 
     def _is_usable(self, earlier: NodeRecord) -> bool:
-        """Whether the run may take over a result, by who gave it."""
+        """Whether the run may reuse a result, by who gave it."""
         effects = self.effects
         return effects.reuses_any or all(source.endpoint == effects.endpoint for source in earlier.sources)
 
@@ -161,7 +161,7 @@ class Engine:
         self, step: Step, count: int, inputs: Inputs, memory: list[Remembered], tools: Callable[[int], NodeTools]
     ) -> Outputs:
         """``count`` results at once, in lists. Of samples that fail, ``on_error`` says whether the node fails with the
-        first, goes on with those that are there (skip), or has the default in their place.
+        first, continues with those that are there (skip), or has the default in their place.
         """
         results: list[Outputs | RunFailure | None] = [None] * count
         failures: list[RunFailure] = []
@@ -170,7 +170,7 @@ class Engine:
             try:
                 results[sample] = await self._once(step, inputs, memory, sample, tools(sample))
             except RunFailure as failure:
-                # The others come to their end all the same: what they ask is paid, and kept for a resume.
+                # The others still run to their end: what they ask is paid, and kept for a resume.
                 results[sample] = failure
                 failures.append(failure)
 

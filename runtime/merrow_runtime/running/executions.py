@@ -1,4 +1,4 @@
-"""Finished visits of earlier runs, found again by what they were: by key, whatever their nodes are called now."""
+"""Finished visits of earlier runs, found by key, whatever their nodes are called now."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from merrow_runtime.visit import Visit
 
 
 class Executions:
-    """The executions that one run may take over, each once.
+    """The executions that one run may reuse, each once.
 
-    An execution belongs to the visit that made it while the node of that id is defined as it was; all others go to whoever
-    has their key, in the order in which they began.
+    An execution belongs to the visit that made it while the node of that id is defined as it was; all others go to the
+    visits with their key, in the order in which they began.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class Executions:
             self._own[place] = record
 
     def take(self, visit: Visit, key: str, usable: Callable[[NodeRecord], bool]) -> NodeRecord | None:
-        """The execution with this key for a visit, which nobody else gets from now on; None where none is ``usable``."""
+        """The execution with this key for a visit, which no other visit gets from now on; None where none is ``usable``."""
         own = self._own.get((key, visit))
         if own is not None and usable(own):
             return own
@@ -87,5 +87,5 @@ def _is_of(record: NodeRecord, step: Step) -> bool:
 
 
 def _same(one: NodeRecord, other: NodeRecord) -> bool:
-    """Whether two records of a key are of the same result, or of results that nobody can tell apart."""
+    """Whether two records of a key are of the same result, or of results that can't be told apart."""
     return one.outputs == other.outputs and tuple(one.sources) == tuple(other.sources)

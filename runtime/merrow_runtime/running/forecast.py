@@ -12,6 +12,7 @@ from typing import Any
 
 from merrow_analysis.definitions.types import Type
 from merrow_analysis.graph.conditions import ALWAYS
+from merrow_analysis.graph.decisions import KIND
 from merrow_analysis.graph.live_state import live_state
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.graph.ports import INPUT_OUTPUT
@@ -19,23 +20,23 @@ from merrow_runtime.frontier import Chose, Frontier, Gave, Inputs, Outcome, Star
 from merrow_runtime.models.endpoint import Endpoint
 from merrow_runtime.models.prices import Price, price_at
 from merrow_runtime.models.tokens import estimate_call, prompt_tokens
-from merrow_runtime.operators.base import Remembered, Task
+from merrow_runtime.operators.base import Given, Remembered, Task
 from merrow_runtime.operators.memory import remembered, summary_of, summary_question
 from merrow_runtime.operators.questions import Planned
 from merrow_runtime.operators.registry import operator_for
 from merrow_runtime.operators.shapes import placeholder, shape_of
 from merrow_runtime.options import RunOptions
-from merrow_runtime.program.definitions import Step, kinds_and_words, make_steps
+from merrow_runtime.program.definitions import Step, make_steps, meanings_of
 from merrow_runtime.program.inputs import read_inputs, type_of_input
 from merrow_runtime.program.loading import load
 from merrow_runtime.requests import ModelRequest
 from merrow_runtime.running.resources import Chosen, choose
 from merrow_runtime.usage import Usage
-from merrow_runtime.values import Value
+from merrow_runtime.values import VALUE, Value
 from merrow_runtime.workflow import Workflow
 
 _MOST_COMBINATIONS = 2_000
-"""Combinations of cases that are looked at one by one; for more the bounds are wider, but bounds all the same."""
+"""Combinations of cases that are looked at one by one; for more the bounds are wider, but still hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +130,7 @@ def dry_run(
 
 
 class _Forecaster:
-    """Runs the workflow in thought: with placeholders for values, and Decisions that leave all their cases open."""
+    """Runs the workflow without calls: with placeholders for values, and Decisions that leave all their cases open."""
 
     def __init__(self, workflow: Workflow, steps: Mapping[int, Step], inputs: dict[str, Value]) -> None:
         self.graph = workflow.graph
@@ -170,10 +171,19 @@ class _Forecaster:
                 outputs = {port: [value] * step.samples for port, value in outputs.items()}
             return Gave(visit, outputs)
         if node.kind == "decision":
-            return Chose(visit, None, inputs.get("value", ())[:1])
+            return Chose(visit, None, self._carried(node, inputs.get("value", ())[:1]))
         if node.kind == "input":
             return Gave(visit, {INPUT_OUTPUT: self._inputs[node.id]})
         return Gave(visit, {"result": next((values[0].value for values in inputs.values()), None)})
+
+    def _carried(self, node: TypedNode, value: Sequence[Given]) -> Sequence[Given]:
+        """The value of a Decision; of a union, a placeholder of each kind, since the cases are all left open."""
+        kinds = [kind for _, kind in node.placement.signature.kinds]
+        return [
+            Given(one.node, one.output, one.type, {KIND: kind, VALUE: self._placeholder(kind, one.node)}, one.title)
+            for one in value
+            for kind in kinds
+        ] or value
 
     def _with_placeholders(self, inputs: dict[str, Value]) -> dict[str, Value]:
         given = {name.casefold() for name in inputs}
@@ -184,7 +194,7 @@ class _Forecaster:
         return inputs
 
     def _placeholder(self, type_: Type, origin: str) -> Value:
-        return placeholder(shape_of(type_, *kinds_and_words([type_], self.graph.types)), origin)
+        return placeholder(shape_of(type_, *meanings_of([type_], self.graph.types)), origin)
 
     def _asked(self, node: TypedNode, step: Step, inputs: Inputs) -> Iterator[Planned]:
         memory: list[Remembered] = []

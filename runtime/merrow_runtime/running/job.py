@@ -64,7 +64,7 @@ class Job:
         taken: Sequence[NodeRecord] = (),
         notices: Sequence[str] = (),
     ) -> None:
-        """``earlier`` are results of the run that this one takes over from, ``taken`` those that it has taken already;
+        """``earlier`` are results of the run that this one reuses, ``taken`` those that it has taken already;
         ``notices`` are for the user to read when the run begins.
         """
         self.workflow = workflow
@@ -107,8 +107,8 @@ class Job:
         return self.executions.answered_by_others(self.endpoint, self.anew)
 
     def check_reuse(self, run: str, others: Sequence[tuple[str, str]]) -> None:
-        """Raise `ForeignResults` where ``run`` has results of others that would be used, and nobody has decided; where it
-        was decided to make them again, tell it.
+        """Raise `ForeignResults` where ``run`` has results of others that would be used, and the user has not decided;
+        where the user decided to make them again, report that.
         """
         if not others or self.options.reuse == "any":
             return

@@ -1,4 +1,4 @@
-"""A run that finished, told again from the journal: nothing is called, and nothing in its record changes."""
+"""A run that finished, reported again from the journal: nothing is called, and nothing in its record changes."""
 
 from __future__ import annotations
 

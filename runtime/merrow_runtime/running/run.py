@@ -74,7 +74,7 @@ def broken(failure: RunFailure, spent: Usage = NOTHING) -> dict[str, Any]:
 
 
 class Run:
-    """A run that goes on. Made by `merrow_runtime.start` and `merrow_runtime.resume`."""
+    """A run in progress. Made by `merrow_runtime.start` and `merrow_runtime.resume`."""
 
     def __init__(self, run: str, workflow: str, telling: Telling) -> None:
         self.id = run
@@ -98,9 +98,9 @@ class Run:
         return await asyncio.shield(self._task)
 
     def cancel(self) -> None:
-        """Stop the run: calls on their way are cancelled, what is finished is kept."""
+        """Stop the run: calls in flight are cancelled, what is finished is kept."""
         if self._task is not None and not self._cancelled:
-            # A turn later: a task that is cancelled before its first step never tells how it ended.
+            # A turn later: a task that is cancelled before its first step never reports how it ended.
             self._task.get_loop().call_soon(self._cancel)
         self._cancelled = True
 
@@ -109,7 +109,7 @@ class Run:
             self._task.cancel()
 
     def end(self) -> None:
-        """From now on it only remains to tell how it ended, which nothing cancels."""
+        """From now on all that remains is to report how it ended, which nothing cancels."""
         self._ended = True
 
     def begin(self, work: Coroutine[Any, Any, RunResult]) -> None:
@@ -119,7 +119,7 @@ class Run:
 
 @dataclass(slots=True, eq=False)
 class Execution:
-    """What carries a run out, to its end. ``seconds`` is when the time that the budget allows is over."""
+    """What carries a run out, to its end. ``seconds`` is when the time that the budget allows is up."""
 
     run: Run
     scheduler: Scheduler
@@ -131,7 +131,7 @@ class Execution:
     _ended_by: list[RunFailure | None] = field(default_factory=list)
 
     async def work(self, definitions: str, begun: Mapping[str, Any]) -> RunResult:
-        """Tell with ``begun`` that the run begins, run to the end, whatever it is, journal it, and tell how it ended."""
+        """Report with ``begun`` that the run begins, run to the end, whatever it is, journal it, and report how it ended."""
         started = time.monotonic()
         try:
             await self.effects.journal.record_definitions(definitions)
@@ -140,9 +140,9 @@ class Execution:
             self.run.end()
             result = await self._settled(status, failure, started)
         except Exception as fault:
-            # A fault in Merrow: whoever listens must hear of the end all the same.
+            # A fault in Merrow: readers of the events must still learn of the end.
             internal = InternalFailure(f"internal error, {type(fault).__name__}: {fault}")
-            with contextlib.suppress(Exception):  # What is to be told is the first fault.
+            with contextlib.suppress(Exception):  # The first fault is the one to report.
                 await self.watch.settle()
                 await self.effects.journal.close()
             self.telling.end("run_failed", broken(internal, self.effects.account.spent))
@@ -154,7 +154,7 @@ class Execution:
             await self.resources.close(self.telling, whole=self.telling.is_whole)
 
     async def _ended(self) -> tuple[RunStatus, RunFailure | None]:
-        """Run until nothing is left to run, time is over, or somebody cancels; how it ended."""
+        """Run until nothing is left to run, time is up, or the run is cancelled; how it ended."""
         loop = asyncio.get_running_loop()
         main = asyncio.current_task()
         assert main is not None  # noqa: S101 (this is a coroutine of a task)
@@ -182,7 +182,7 @@ class Execution:
         self._end(main, None)
 
     def _end(self, main: asyncio.Task[Any], why: RunFailure | None) -> None:
-        if not self._ended_by and not main.cancelling():  # else somebody was earlier
+        if not self._ended_by and not main.cancelling():  # else something else ended it before
             self._ended_by.append(why)
             main.cancel()
 

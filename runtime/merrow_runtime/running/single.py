@@ -1,4 +1,4 @@
-"""What a node that is run by itself is given: inputs that are set or taken from an earlier run."""
+"""What a node that is run on its own is given: inputs that are set or taken from an earlier run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from merrow_runtime.options import RunOptions
 from merrow_runtime.program.definitions import Step
 from merrow_runtime.program.inputs import typed_value
 from merrow_runtime.store.contract import NodeRecord
-from merrow_runtime.values import Value
+from merrow_runtime.values import Value, output_at
 
 
 def node_named(graph: TypedGraph, name: str) -> TypedNode:
@@ -93,11 +93,12 @@ def _value(reference: Mapping[str, Value], earlier: Mapping[str, NodeRecord]) ->
         return reference["value"]
     giver = earlier.get(str(reference["node"]))
     outputs = None if giver is None else giver.outputs
-    name = reference["output"]
-    if outputs is None or name not in outputs:
-        raise UsageFailure(f"The earlier run has no value of {reference['node']} any more; set it with --set.")
-    value: Value = outputs[str(name)]
-    return value
+    try:
+        return output_at(outputs or {}, str(reference["output"]))
+    except LookupError:
+        raise UsageFailure(
+            f"The earlier run has no value of {reference['node']} any more; set it with --set."
+        ) from None
 
 
 def _title(reference: Mapping[str, Value], earlier: Mapping[str, NodeRecord]) -> str:

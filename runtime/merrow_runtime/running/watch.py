@@ -1,4 +1,4 @@
-"""How nodes go: journalled, and told as events."""
+"""What happens to nodes: journalled, and reported as events."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ BATCH = 250
 """Records of nodes that are written together at most."""
 
 _BATCH_DELAY = 0.25
-"""Seconds that the record of a node may wait for others, and for a quieter moment: what counts is journalled by its calls."""
+"""Seconds that the record of a node may wait for others, and for a quieter moment: what matters is journalled with its calls."""
 
 
 class Watch:
-    """Journals how nodes end, and tells it. ``nodes`` has how they ended so far, by the name of the visit.
+    """Journals how nodes end, and reports it. ``nodes`` has how they ended so far, by the name of the visit.
 
-    A node follows from its calls, and these were committed before it ended: so its end is told at once, when its own record
+    A node follows from its calls, and these were committed before it ended: so its end is reported at once, while its own record
     is on its way to the journal. What waits for `settle` is written without holding anything up.
     """
 
@@ -186,7 +186,7 @@ def _micro(seconds: float) -> float:
 
 
 def _references(inputs: Inputs) -> dict[str, list[dict[str, Any]]]:
-    """Where a node's inputs came from: the values stand in the records of the nodes that gave them."""
+    """Where a node's inputs came from: the values are in the records of the nodes that gave them."""
     return {port: [_reference(given) for given in values] for port, values in inputs.items()}
 
 

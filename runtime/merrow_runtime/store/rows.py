@@ -16,10 +16,10 @@ from merrow_runtime.usage import Usage
 from merrow_runtime.values import number_text
 
 RUN_COLUMNS = "id, workflow, status, started, ended, seconds, usage, sources, error, parent, failure, snapshot, outputs"
-"""Of a run; to be read, followed by the text of its workflow's snapshot where that stands apart."""
+"""Of a run; to be read, followed by the text of its workflow's snapshot where that is kept apart."""
 
 UNKNOWN = Source(UNKNOWN_ORIGIN, "")
-"""Who answered, where an older version did not note it."""
+"""Who answered, where an older version did not record it."""
 
 _HASH_BYTES = 16
 
@@ -66,7 +66,7 @@ def run_of(row: Sequence[Any]) -> RunRecord:
     identity, workflow, status, started, ended, seconds, usage, sources, error, parent = told
     with _reading():
         kept = _object(snapshot)
-        if seconds is None:  # before version 3: from its begin to its end
+        if seconds is None:  # before version 3: from its beginning to its end
             seconds = 0.0 if ended is None else max(0.0, ended - started)
         return RunRecord(
             identity,
@@ -251,7 +251,7 @@ def usage_of(text: str) -> Usage:
 
 
 def usage_or_unknown(text: str) -> Usage:
-    """The same; of a damaged column it is one call of unknown cost, so that nothing paid is taken for free."""
+    """The same; of a damaged column it is one call of unknown cost, so that nothing paid for is counted as free."""
     try:
         return usage_of(text)
     except Damaged:

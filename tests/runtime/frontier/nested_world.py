@@ -24,7 +24,7 @@ from merrow_runtime.frontier import (
     Start,
 )
 from merrow_runtime.operators.shapes import Shape, is_of, shape_of
-from merrow_runtime.program.definitions import kinds_and_words
+from merrow_runtime.program.definitions import meanings_of
 from merrow_runtime.values import Outputs, Value
 
 
@@ -124,7 +124,7 @@ class NestedRun:
         )
 
     def shape(self, type_: str) -> Shape:
-        return shape_of(type_, *kinds_and_words([type_], self.graph.types))
+        return shape_of(type_, *meanings_of([type_], self.graph.types))
 
     def check(self, node: TypedNode, inputs: Inputs) -> None:
         """All that a node must be given is there, once where it takes one value, and of its type."""

@@ -1,0 +1,214 @@
+"""What edges with a word of composites bring: to ports in later turns, and items of lists."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations as pairs
+
+from merrow_analysis.definitions.types import Type, item_of, list_of
+from merrow_analysis.diagnostics import Diagnostic, Related, Severity
+from merrow_analysis.graph.conditions import NEVER, TooManyCombinationsError
+from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
+from merrow_analysis.graph.plan import Combinations
+from merrow_analysis.graph.ports import takes_again
+from merrow_analysis.graph.words import AGAIN, EACH, FIRST
+from merrow_analysis.rules.context import GraphContext
+from merrow_analysis.rules.liveness_rules import ENSEMBLE_NEEDS_TWO_SOURCES, PORT_FED_TWICE
+from merrow_analysis.rules.port_rules import MISSING_REQUIRED_INPUT, TYPE_MISMATCH, tell_of_edge
+from merrow_analysis.rules.registry import Family, Flags, Scope
+from merrow_analysis.rules.reporting import label_range, listed, named, report
+from merrow_analysis.rules.word_rules import without_word
+
+_FAMILY = Family[GraphContext](Scope.GRAPH, Flags.PORTS | Flags.QUICK_LOOK)
+TWO_LISTS = _FAMILY.rule(
+    "MW222",
+    "two-lists",
+    "The `each` edges of a Map take different lists apart, which may differ in length.",
+    Severity.ERROR,
+)
+
+
+@_FAMILY.checked_by
+def check_turns(context: GraphContext) -> Iterator[Diagnostic]:
+    """Findings about edges with a word."""
+    graph = context.graph
+    if not graph.core.words:
+        return
+    for name, edges in graph.lists.items():
+        yield from _two_lists(name, edges)
+    targets: dict[str, TypedNode] = {}
+    for edge in graph.again:
+        targets[edge.target.id] = edge.target
+        yield from _again(graph, edge)
+    for record, said in graph.core.words.items():
+        edge = graph.edge(record)
+        if said.word == EACH:
+            yield from _no_list(edge)
+        elif said.word == FIRST and edge.target.spec is not None and edge.target.spec.is_ensemble:
+            message = (
+                f"`first` would leave {named(edge.target)} without this voice in later turns, and an ensemble needs all of "
+                "its sources; remove `first`."
+            )
+            yield report(ENSEMBLE_NEEDS_TWO_SOURCES, label_range(edge), message, fixes=without_word(graph, edge))
+    for node in targets.values():
+        yield from _first_turn(graph, node)
+        try:
+            yield from _fed_twice(node, graph.combinations)
+        except TooManyCombinationsError:
+            return
+
+
+def _two_lists(box: str, edges: list[TypedEdge]) -> Iterator[Diagnostic]:
+    first = edges[0]
+    for edge in edges:
+        several = len({feed.passed for feed in edge.feeds}) > 1
+        same = edge.source is first.source and (edge.output == first.output or edge.source.kind == "decision")
+        if same and not several:
+            continue
+        one, other = _list_of(first), _list_of(edge)
+        message = (
+            f"`each` takes {other} apart for the items of {box}, but {one} as well, and the two may differ in length; "
+            f"bring one of them whole, or join them in one list before {box}."
+        )
+        if several:
+            message = (
+                f"{edge.source.id} passes several lists on, and `each` can't take them apart for the items of {box} "
+                "together; bring one list."
+            )
+        related = [] if edge is first else [Related(first.flow.range, f"{one} is taken apart here")]
+        yield report(TWO_LISTS, label_range(edge), message, related=related)
+        return
+
+
+def _list_of(edge: TypedEdge) -> str:
+    output = edge.output
+    return f"`{output}` of {edge.source.id}" if output else f"what {edge.source.id} gives"
+
+
+def _no_list(edge: TypedEdge) -> Iterator[Diagnostic]:
+    """An `each` edge that brings something else than a list."""
+    signature = edge.source.placement.signature
+    output = edge.placed.label.output
+    given: Type | None
+    if signature.decision:
+        given = signature.value
+    else:
+        outputs = dict(signature.outputs)
+        given = outputs.get(output) if output is not None else next(iter(outputs.values()), None)
+    if given is None:
+        return
+    for _ in range(edge.raised):
+        given = list_of(given)
+    if item_of(given) is not None:
+        return
+    message = f"`each` takes a list apart, but {edge.source.id} gives {given}, which is not a list"
+    spec = edge.source.spec
+    if spec is not None and spec.bulk is not None and not spec.is_ensemble and edge.source.kind == "operator":
+        message += f"; write `returns: '{list_of(given)}'` at {edge.source.id}, or remove `each`."
+    else:
+        message += "; connect a node that gives a list."
+    yield report(TYPE_MISMATCH, label_range(edge), message)
+
+
+def _again(graph: TypedGraph, edge: TypedEdge) -> Iterator[Diagnostic]:
+    """What is wrong with where an `again` edge goes, and with the type of what it brings."""
+    found = False
+    for finding in graph.again_placement(edge.record).findings:
+        if finding.edge is not None:
+            one = tell_of_edge(graph, edge.target, edge, finding)
+            if one is not None:
+                found = True
+                yield one
+    if found or edge.target.kind not in ("operator", "decision"):
+        return
+    node = edge.target
+    for feed in edge.feeds:
+        wanted = takes_again(graph.core.facts[node.index].facts, node.placement, feed, graph.types)
+        if wanted is not None:
+            message = (
+                f"`again` brings {feed.type} to port `{feed.port}` of {named(node)}, which is {wanted} in the first turn; "
+                f"connect a node that gives {wanted}."
+            )
+            yield report(TYPE_MISMATCH, label_range(edge), message)
+            return
+
+
+def _first_turn(graph: TypedGraph, node: TypedNode) -> Iterator[Diagnostic]:
+    """Ports that nothing feeds in the first turn."""
+    fed = {feed.port: edge for edge in node.again_in for feed in edge.feeds}
+    if not node.incoming:
+        for port in node.placement.required:
+            if port in fed:
+                yield _only_again(node, port, fed[port])
+        return
+    live = graph.combinations.live
+    if node.kind != "decision" or node.asks or "value" not in fed or live is None:
+        return
+    algebra = live.algebra
+    values, runs = live.values.get(node.index), live.runs.get(node.index)
+    if values is None or runs is None:
+        return
+    try:
+        open_turns = algebra.both(runs, algebra.negated(values))
+    except TooManyCombinationsError:
+        return
+    if open_turns != NEVER:
+        yield _only_again(node, "value", fed["value"])
+
+
+def _only_again(node: TypedNode, port: str, edge: TypedEdge) -> Diagnostic:
+    message = (
+        f"Port `{port}` of {named(node)} has nothing in the first turn, for `again` from {edge.source.id} brings a value only "
+        f"in later ones; draw an edge that feeds it whenever {node.id} runs."
+    )
+    related = [Related(edge.flow.range, f"`{port}` is fed here in later turns")]
+    return report(MISSING_REQUIRED_INPUT, node.flow.range, message, related=related)
+
+
+def _fed_twice(node: TypedNode, combinations: Combinations) -> Iterator[Diagnostic]:
+    """Ports for one value that two edges bring a newer value to."""
+    many = {port.name: port.many for port in node.input_ports}
+    by_port: dict[str, list[TypedEdge]] = {}
+    for edge in node.again_in:
+        for feed in edge.feeds:
+            if not many.get(feed.port, node.kind == "decision" and feed.port not in ("when", "value")):
+                by_port.setdefault(feed.port, []).append(edge)
+    for port, again in by_port.items():
+        pair = _rivals(node, port, again, combinations)
+        if pair is None:
+            continue
+        other, edge = pair
+        if other.word == AGAIN:
+            what = f"both {listed(dict.fromkeys((other.source.id, edge.source.id)))} bring it a value for the next turn"
+            if other.source is edge.source:
+                what = f"two `again` edges from {edge.source.id} bring it a value for the next turn"
+        else:
+            what = f"{other.source.id} feeds it in each turn, and `again` from {edge.source.id} too"
+        message = (
+            f"Port `{port}` of {named(node)} takes one value, but {what}; keep one, or join them in a node before it."
+        )
+        related = [Related(other.flow.range, f"`{port}` is fed here already")]
+        yield report(PORT_FED_TWICE, edge.flow.range, message, related=related)
+
+
+def _rivals(
+    node: TypedNode, port: str, again: list[TypedEdge], combinations: Combinations
+) -> tuple[TypedEdge, TypedEdge] | None:
+    """Two edges that bring a value to a port in the same turn."""
+    for edge in again:
+        scope = edge.border.scope
+        for other in node.sources(port):
+            if scope is not None and scope in _around(other):
+                return other, edge
+    for other, edge in pairs(again, 2):
+        if other.border.scope != edge.border.scope:
+            continue
+        if combinations.together(combinations.brings(other, port), combinations.brings(edge, port)):
+            return other, edge
+    return None
+
+
+def _around(edge: TypedEdge) -> tuple[str, ...]:
+    """The composites that hold both ends of an edge."""
+    scope = edge.border.scope
+    return () if scope is None else edge.composites.chain(scope)

@@ -1,0 +1,307 @@
+"""Loops and Maps as they are drawn: what crosses their borders, what lies in them, what they lack."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from merrow_analysis.diagnostics import Diagnostic, Fix, Related, Severity
+from merrow_analysis.edits.labels import write_label
+from merrow_analysis.edits.lines import indentation, insert_lines_after
+from merrow_analysis.graph.composites import Composite
+from merrow_analysis.graph.conditions import NEVER, TooManyCombinationsError
+from merrow_analysis.graph.flow import Subgraph
+from merrow_analysis.graph.frames import Unit, unit_edges
+from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
+from merrow_analysis.graph.plan import order_of
+from merrow_analysis.graph.reach import components, shortest_cycle
+from merrow_analysis.graph.words import EACH, OVER
+from merrow_analysis.rules.box_moves import is_metadata_alone, moved_below
+from merrow_analysis.rules.context import GraphContext
+from merrow_analysis.rules.loop_fixes import with_word
+from merrow_analysis.rules.registry import Family, Flags, Scope
+from merrow_analysis.rules.reporting import edges_of_arrow, fix, label_range, listed, report
+from merrow_analysis.rules.word_rules import without_word
+from merrow_analysis.syntax.tree import Block
+
+_FAMILY = Family[GraphContext](Scope.GRAPH, Flags.QUICK_LOOK)
+LEAVES_AND_COMES_BACK = _FAMILY.rule(
+    "MW119",
+    "path-comes-back",
+    "A path leaves a Loop or Map and comes back into it.",
+    Severity.ERROR,
+    fix="sometimes",
+    flags=Flags.PATHS,
+)
+END_INSIDE = _FAMILY.rule(
+    "MW120",
+    "end-inside",
+    "An input or output of the workflow lies in a Loop or Map.",
+    Severity.ERROR,
+    fix="sometimes",
+    flags=Flags.PATHS,
+)
+MAP_WITHOUT_EACH = _FAMILY.rule(
+    "MW121",
+    "map-without-each",
+    "No edge into a Map says `each`, so it has no items.",
+    Severity.ERROR,
+    fix="sometimes",
+    flags=Flags.NEEDS_WHOLE | Flags.PATHS,
+)
+METADATA_ABOVE_END = _FAMILY.rule(
+    "MW122",
+    "metadata-above-end",
+    "The metadata of a subgraph stands above its `end`, where it is not read.",
+    Severity.WARNING,
+    fix="sometimes",
+)
+IDLE_LOOP = _FAMILY.rule(
+    "MW124",
+    "idle-loop",
+    "No `again` edge of a Loop brings a value, so it has one turn or repeats itself.",
+    Severity.WARNING,
+    flags=Flags.NEEDS_WHOLE,
+)
+NEVER_OVER = _FAMILY.rule(
+    "MW125",
+    "never-over",
+    "An `over` edge is never taken, for its Loop never runs out of turns.",
+    Severity.WARNING,
+    fix="sometimes",
+    flags=Flags.NEEDS_WHOLE,
+)
+BROKEN_BOX = _FAMILY.rule(
+    "MW126",
+    "broken-box",
+    "A Loop or Map has no id, has no nodes, or shares a node with another subgraph.",
+    Severity.ERROR,
+    flags=Flags.NEEDS_WHOLE,
+)
+
+
+@_FAMILY.checked_by
+def check_boxes(context: GraphContext) -> Iterator[Diagnostic]:
+    """Findings about composites."""
+    graph = context.graph
+    yield from _above_end(graph)
+    if not graph.composites:
+        return
+    groups = graph.flow.subgraphs
+    for box in graph.composites:
+        yield from _broken(graph, box, groups)
+    for name in graph.composites.inside:
+        node = graph.by_id.get(name)
+        if node is not None and node.kind in ("input", "output") and not node.implied:
+            yield _end_inside(graph, node, groups)
+    yield from _coming_back(graph, groups)
+    for box in graph.composites:
+        if box.nodes or graph.composites.members(box.id):
+            if box.kind == "map":
+                yield from _without_each(graph, box, groups)
+            else:
+                yield from _idle(graph, box, groups)
+    for edge in graph.edges:
+        if edge.word == OVER:
+            yield from _never_over(graph, edge)
+
+
+def _above_end(graph: TypedGraph) -> Iterator[Diagnostic]:
+    for name, group in graph.flow.groups.items():
+        if name not in graph.flow.chart.nodes:
+            continue
+        node = graph.by_id[name]
+        if not is_metadata_alone(node, graph.flow):
+            continue
+        for metadata, block in node.flow.metadata:
+            message = (
+                f"This metadata of {name} stands above its `end`, so Mermaid makes a node of it and {name} does not have "
+                "it; move the line below `end`."
+            )
+            fixes = moved_below(group, block, f"Move it below the end of {name}")
+            yield report(METADATA_ABOVE_END, block.range(metadata.span), message, fixes=fixes)
+
+
+def _broken(graph: TypedGraph, box: Composite, groups: dict[str, Subgraph]) -> Iterator[Diagnostic]:
+    group = groups[box.id]
+    if group.name is None:
+        message = (
+            f"This {box.operator} has no id, by which its turns are known; write one before its title, such as "
+            f'`subgraph STEPS["{group.title}"]`.'
+        )
+        yield report(BROKEN_BOX, group.range, message)
+    members = graph.composites.members(box.id)
+    if not any(name in graph.flow.chart.nodes for name in members):
+        message = f"The {box.operator} {box.id} has no nodes, so it does nothing; put nodes into it or remove it."
+        yield report(BROKEN_BOX, group.range, message)
+    for name in group.refused:
+        owner = next((other for other in groups.values() if name in other.nodes), None)
+        if owner is None or _is_around(groups, box.id, owner.id) or graph.by_id.get(name) is None:
+            continue
+        message = (
+            f"{name} lies in {owner.id}, the first subgraph that mentions it, and so not in {box.id} as well; mention it "
+            "in one of the two."
+        )
+        related = [Related(group.range, f"{box.id} mentions {name} too")]
+        yield report(BROKEN_BOX, graph.by_id[name].flow.range, message, related=related)
+
+
+def _is_around(groups: dict[str, Subgraph], outer: str, inner: str) -> bool:
+    seen: set[str] = set()
+    at: str | None = inner
+    while at is not None and at not in seen and at in groups:
+        if at == outer:
+            return True
+        seen.add(at)
+        at = groups[at].parent
+    return False
+
+
+def _end_inside(graph: TypedGraph, node: TypedNode, groups: dict[str, Subgraph]) -> Diagnostic:
+    owner = next((group for group in groups.values() if node.id in group.nodes), None)
+    box = graph.composites.boxes[graph.composites.inside[node.id]]
+    side = "an input" if node.kind == "input" else "an output"
+    inner = owner if owner is not None else groups[box.id]
+    last = inner.end.line if inner.end is not None else None
+    within = [
+        mention
+        for mention in node.flow.mentions
+        if mention.block.line > inner.block.line and (last is None or mention.block.line < last)
+    ]
+    place = within[0].range if within else node.flow.range
+    declared = within and any(mention.vertex.shape is not None for mention in within)
+    why = (
+        f"it is declared in {inner.id}"
+        if declared
+        else f"Mermaid puts a node into the first subgraph that mentions it, and {inner.id} does so here"
+    )
+    message = (
+        f"{node.id} is {side} of the workflow but lies in the {box.operator} {box.id}: {why}. Write this line below the "
+        f"`end` of {box.id}."
+    )
+    fixes: list[Fix] = []
+    if len({mention.block for mention in within}) == 1 and groups[box.id].end is not None:
+        fixes = _moved_out(graph, within[0].block, inner, groups[box.id])
+    return report(END_INSIDE, place, message, fixes=fixes)
+
+
+def _moved_out(graph: TypedGraph, block: Block, inner: Subgraph, box: Subgraph) -> list[Fix]:
+    """Move a line below the box where every other node that it names is mentioned in there elsewhere."""
+    end = inner.end.line if inner.end is not None else block.line
+    for name in inner.nodes:
+        node = graph.flow.nodes.get(name)
+        if node is None or graph.by_id[name].kind in ("input", "output"):
+            continue
+        lines = {mention.block.line for mention in node.mentions if inner.block.line < mention.block.line < end}
+        if lines == {block.line}:
+            return []
+    return moved_below(box, block, f"Move the line below the end of {box.id}")
+
+
+def _coming_back(graph: TypedGraph, groups: dict[str, Subgraph]) -> Iterator[Diagnostic]:
+    """One finding for each knot of composites and nodes around them that wait for each other."""
+    knotted = {index for cycle in graph.cycles for index in cycle}
+    for row in unit_edges(graph.core).values():
+        units = list(row)
+        if not any(isinstance(unit, str) for unit in units):
+            continue
+        numbers = {unit: number for number, unit in enumerate(units)}
+        following = [[numbers[target] for target in row[unit]] for unit in units]
+        for component in components(following, range(len(units))):
+            boxed = [number for number in component if isinstance(units[number], str)]
+            if len(component) < 2 or not boxed:
+                continue
+            members = [index for number in component for index in _handles(graph, units[number])]
+            if knotted.intersection(members):
+                continue
+            first = boxed[0]
+            circle = shortest_cycle(following, [first, *(number for number in component if number != first)])
+            yield _comes_back(graph, str(units[first]), [units[number] for number in circle[1:]], groups)
+
+
+def _handles(graph: TypedGraph, unit: Unit) -> list[int]:
+    if isinstance(unit, int):
+        return [unit]
+    return [graph.core.handles[name] for name in graph.composites.members(unit) if name in graph.core.handles]
+
+
+def _comes_back(graph: TypedGraph, box: str, between: list[Unit], groups: dict[str, Subgraph]) -> Diagnostic:
+    inside = set(graph.composites.members(box))
+    first, last = (set(_handles(graph, unit)) for unit in (between[0], between[-1]))
+    out = next(e for e in graph.edges if e.source.id in inside and e.target.index in first)
+    back = next(e for e in graph.edges if e.source.index in last and e.target.id in inside)
+    names = [unit if isinstance(unit, str) else graph.node(unit).id for unit in between]
+    nodes = [graph.node(unit) for unit in between if isinstance(unit, int)]
+    place = nodes[0].flow.range if nodes else groups[names[0]].range
+    message = (
+        f"A path leaves {box} at {out.source.id} and comes back at {back.target.id} by {listed(names)}, but {box} begins "
+        f"only when all that enters it is there; move {listed(names)} into {box}."
+    )
+    related = [
+        Related(out.flow.range, f"it leaves {box} here"),
+        Related(back.flow.range, f"it comes back into {box} here"),
+    ]
+    fixes: list[Fix] = []
+    claimed = {name for group in groups.values() for name in group.nodes}
+    if len(nodes) == len(between) and not claimed.intersection(names) and not any(n.kind == "input" for n in nodes):
+        start = groups[box].block
+        lines = [f"{indentation(start)}    {name}" for name in names]
+        fixes = [fix(f"Move {listed(names)} into {box}", [insert_lines_after(start, lines)], safe=False)]
+    return report(LEAVES_AND_COMES_BACK, place, message, related=related, fixes=fixes)
+
+
+def _without_each(graph: TypedGraph, box: Composite, groups: dict[str, Subgraph]) -> Iterator[Diagnostic]:
+    if graph.lists.get(box.id):
+        return
+    entering = [edge for edge in graph.edges if box.id in edge.entered and edge.word is None]
+    lists = [edge for edge in entering if any((feed.type or "").startswith("list[") for feed in edge.feeds)]
+    message = f"No edge into the Map {box.id} says `each`, so it has no items; "
+    fixes: list[Fix] = []
+    innermost = [edge for edge in lists if graph.composites.around(edge.target.id)[0] == box.id]
+    if len(innermost) == 1:
+        edge = innermost[0]
+        label = with_word(edge, EACH)
+        message += f"write `{label}` on the edge from {edge.source.id}, which brings a list."
+        if len(edges_of_arrow(edge, graph)) == 1 and not edge.implied:
+            fixes = [fix(f"Write |{label}|", [write_label(edge, label)], safe=False)]
+    else:
+        member = next(iter(box.nodes), "X")
+        message += f"write `each` on the edge that brings the list, such as `LIST -->|each| {member}`."
+    yield report(MAP_WITHOUT_EACH, groups[box.id].range, message, fixes=fixes)
+
+
+def _idle(graph: TypedGraph, box: Composite, groups: dict[str, Subgraph]) -> Iterator[Diagnostic]:
+    own = [edge for edge in graph.again if edge.border.scope == box.id]
+    if any(not edge.order_only for edge in own):
+        return
+    if own:
+        message = (
+            f"The `again` edges of {box.id} bring no value, so each turn is given what the first was, and repeats it at "
+            "temperature 0; let one of them feed a port."
+        )
+        related = [Related(edge.flow.range, "it brings no value") for edge in own[:5]]
+        yield report(IDLE_LOOP, groups[box.id].range, message, related=related)
+        return
+    message = (
+        f"The Loop {box.id} has no `again` edge, so it has one turn; write `again` on the edge that begins the next one, "
+        "or remove the box."
+    )
+    yield report(IDLE_LOOP, groups[box.id].range, message)
+
+
+def _never_over(graph: TypedGraph, edge: TypedEdge) -> Iterator[Diagnostic]:
+    combinations = graph.combinations
+    box = edge.left[0]
+    loop = combinations.loops.get(box)
+    if loop is None or not loop.again or combinations.live is None:
+        return
+    try:
+        taken = combinations.live.taken(order_of(edge))
+    except TooManyCombinationsError:
+        return
+    if taken != NEVER or combinations.runs(edge.source) == NEVER:
+        return
+    message = (
+        f"This `over` edge is never taken: {edge.source.id} runs in no turn of {box} after which another one would follow; "
+        "remove it."
+    )
+    yield report(NEVER_OVER, label_range(edge), message, fixes=without_word(graph, edge))

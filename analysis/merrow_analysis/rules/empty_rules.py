@@ -1,0 +1,160 @@
+"""Lists that may be empty, where something needs an item."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from merrow_analysis.diagnostics import Diagnostic, Related, Severity
+from merrow_analysis.graph.conditions import NEVER, TooManyCombinationsError
+from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
+from merrow_analysis.graph.placement import PortFeed
+from merrow_analysis.graph.plan import feed_of, passes
+from merrow_analysis.graph.skipping import failing_away
+from merrow_analysis.graph.words import OVER
+from merrow_analysis.rules.context import TextContext
+from merrow_analysis.rules.registry import Family, Scope
+from merrow_analysis.rules.reporting import label_range, named, report
+
+# It needs liveness, and `on_error` of nodes as well.
+_FAMILY = Family[TextContext](Scope.TEXT)
+EMPTY_LIST = _FAMILY.rule(
+    "MW223",
+    "empty-list",
+    "A list that leaves a Map may be empty, but what it is brought to needs an item.",
+    Severity.ERROR,
+)
+
+
+@_FAMILY.checked_by
+def check_empty_lists(context: TextContext) -> Iterator[Diagnostic]:
+    """Findings about lists from Maps, one for each edge that brings one where an item is needed."""
+    graph = context.graph
+    if graph is None or not any(box.kind == "map" for box in graph.composites):
+        return
+    try:
+        reasons = _Reasons(graph, context.settings.on_error)
+    except TooManyCombinationsError:
+        return
+    for edge in graph.edges:
+        reason = reasons.by_edge.get(edge)
+        if reason is None:
+            continue
+        box = edge.lowered
+        related = [Related(graph.flow.groups[reason.box].range, f"the items of {reason.box}")]
+        if box is not None and reasons.least(box) > 0:
+            message = (
+                f"The list that {edge.source.id} gives may be empty, for {reason.why}, but the Map {box} fails without "
+                f"an item; write `min: 0` at {box}, or see to it that there is an item."
+            )
+            yield report(EMPTY_LIST, label_range(edge), message, related=related)
+        elif box is None and _gathers(edge) and not _has_other_voice(graph, edge, reasons):
+            message = (
+                f"The list that {edge.source.id} gives may be empty, for {reason.why}, but {named(edge.target)} fails "
+                f"without an item; feed `{edge.port}` from a node that always runs as well."
+            )
+            yield report(EMPTY_LIST, label_range(edge), message, related=related)
+
+
+def _gathers(edge: TypedEdge) -> bool:
+    """Whether an edge feeds the port of an ensemble or a Select that needs an item."""
+    spec = edge.target.spec
+    if spec is None or not (spec.is_ensemble or spec.name == "Select"):
+        return False
+    return any(feed.port == spec.inputs[0].name for feed in edge.feeds)
+
+
+def _has_other_voice(graph: TypedGraph, edge: TypedEdge, reasons: _Reasons) -> bool:
+    """Whether something else feeds the same port whenever the node runs."""
+    port = edge.port or ""
+    others = [other for other in edge.target.sources(port) if other not in reasons.by_edge]
+    live = graph.combinations.live
+    if live is None or not others:
+        return bool(others)
+    try:
+        fed = live.algebra.never
+        for other in others:
+            fed = live.algebra.either(fed, graph.combinations.brings(other, port))
+        return live.algebra.both(graph.combinations.runs(edge.target), live.algebra.negated(fed)) == NEVER
+    except TooManyCombinationsError:
+        return True
+
+
+class _Reason:
+    """Why a list may be empty, as part of a sentence, and the Map whose items may give nothing."""
+
+    __slots__ = ("box", "why")
+
+    def __init__(self, box: str, why: str) -> None:
+        self.box, self.why = box, why
+
+
+class _Reasons:
+    """Why what edges bring may be an empty list. Making it raises `TooManyCombinationsError`."""
+
+    def __init__(self, graph: TypedGraph, usual: str | None) -> None:
+        self._graph = graph
+        self._away = {
+            box.id: failing_away(graph, graph.composites.members(box.id), usual)
+            for box in graph.composites
+            if box.kind == "map"
+        }
+        self.by_edge: dict[TypedEdge, _Reason] = {}
+        for index in graph.order:
+            node = graph.node(index)
+            for edge in node.outgoing:
+                reason = self._leaving(edge) if edge.out_of is not None else self._handed_on(node, edge)
+                if reason is not None:
+                    self.by_edge[edge] = reason
+
+    def least(self, box: str) -> float:
+        """How many results a Map needs."""
+        said = self._graph.composites.boxes[box].parameters.get("min")
+        return said.value if said is not None and isinstance(said.value, (int, float)) else 1
+
+    def _leaving(self, edge: TypedEdge) -> _Reason | None:
+        """Why the list that leaves a Map on this edge may be empty."""
+        maps = self._graph.composites.maps(edge.left)
+        for box in maps:
+            if self.least(box) <= 0:
+                return _Reason(box, f"`min` of {box} is 0")
+            cause = self._away[box].get(edge.source.id)
+            if cause is not None:
+                return _Reason(box, f"{cause} is skipped where it fails (`on_error: skip`)")
+        live = self._graph.combinations.live
+        if live is None:
+            return None
+        algebra = live.algebra
+        for feed in edge.feeds:
+            known = feed_of(edge, feed)
+            there, some = live.alive(replace(known, out_of=None)), live.alive(known)
+            if algebra.both(some, algebra.negated(there)) == NEVER:
+                continue
+            source = edge.source
+            if edge.word == OVER:
+                return _Reason(maps[-1], f"no turns of {edge.left[0]} may run out")
+            if source.kind == "decision":
+                return _Reason(maps[-1], f"{source.id} may choose `{edge.case_label}` for no item")
+            return _Reason(maps[-1], f"{source.id} may run for no item")
+        return None
+
+    def _handed_on(self, node: TypedNode, edge: TypedEdge) -> _Reason | None:
+        """Why a list that a node only hands on may be empty."""
+        if not self.by_edge:
+            return None
+        for feed in edge.feeds:
+            for source in _sources(node, feed):
+                if source in self.by_edge and source.lowered is None:
+                    return self.by_edge[source]
+        return None
+
+
+def _sources(node: TypedNode, feed: PortFeed) -> list[TypedEdge]:
+    """The edges whose value a node hands on as it is."""
+    if node.kind == "decision":
+        if feed.passed is not None:
+            return [edge for number, (edge, _) in enumerate(passes(node)) if number == feed.passed]  # type: ignore[misc]
+        return node.sources("value")
+    if node.spec is None or node.spec.name != "Pass":
+        return []
+    return [edge for edge in node.incoming if edge.feeds]

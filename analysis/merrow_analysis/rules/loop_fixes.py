@@ -1,0 +1,82 @@
+"""Fixes that draw a Loop: a box around a cycle, and the word ``again`` on its arrows back."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from merrow_analysis.diagnostics import Fix
+from merrow_analysis.edits.labels import write_label
+from merrow_analysis.edits.lines import indentation, insert_lines_after
+from merrow_analysis.graph.knots import Knot, read_knot
+from merrow_analysis.graph.nodes import TypedEdge, TypedGraph
+from merrow_analysis.graph.records import EdgeRecord
+from merrow_analysis.graph.words import AGAIN
+from merrow_analysis.rules.reporting import edges_of_arrow, fix, listed
+from merrow_analysis.text import TextEdit
+
+_MOST_BOXED = 100
+"""Nodes of a cycle around which a box is offered."""
+
+
+def with_word(edge: TypedEdge, word: str) -> str:
+    """The label of an edge with a word of composites."""
+    label = edge.placed.label
+    case = label.case
+    if case is not None:
+        rest = "after" if label.after else label.port
+        return ":".join(part for part in (case, word, rest) if part)
+    if label.words is not None:
+        return f"{word}:{edge.port}" if edge.port is not None else word
+    text = edge.flow.arrow.label
+    return word if text is None else f"{word}:{text.text.strip()}"
+
+
+def loop_around(graph: TypedGraph, component: Sequence[int], marked: Collection[EdgeRecord] = ()) -> list[Fix]:
+    """The fix that makes a Loop of nodes that wait for each other, where it is clear which edges lead back.
+
+    ``marked`` are those of its edges that say ``again`` already. Where all its nodes lie in a composite, ``again`` is enough.
+    """
+    if len(component) > _MOST_BOXED:
+        return []
+    knot = read_knot(graph.core, component, marked)
+    if knot is None:
+        return []
+    edits = _words(graph, knot, marked)
+    if edits is None:
+        return []
+    inside = {graph.composites.inside.get(name) for name in knot.nodes}
+    if None not in inside and len(inside) == 1:
+        return [fix("Mark the edge back with again", edits, safe=False)] if edits else []
+    box = _box(graph, knot)
+    return [] if box is None else [fix(f"Draw a Loop around {listed(knot.nodes)}", [*edits, box], safe=False)]
+
+
+def _words(graph: TypedGraph, knot: Knot, marked: Collection[EdgeRecord]) -> list[TextEdit] | None:
+    edits: list[TextEdit] = []
+    for record in knot.back:
+        if record in marked:
+            continue
+        edge = graph.edge(record)
+        if len(edges_of_arrow(edge, graph)) > 1 or edge.implied:
+            return None
+        edits.append(write_label(edge, with_word(edge, AGAIN)))
+    return edits
+
+
+def _box(graph: TypedGraph, knot: Knot) -> TextEdit | None:
+    """Lines at the end of the file that put the nodes into a Loop; None where a subgraph has one of them already."""
+    flow = graph.flow
+    claimed = {node for group in flow.subgraphs.values() for node in group.nodes}
+    if not claimed.isdisjoint(knot.nodes):
+        return None
+    name = next(
+        name for number in range(1, 1000) if (name := f"LOOP{number if number > 1 else ''}") not in _taken(graph)
+    )
+    first = flow.nodes[knot.nodes[0]].mentions[0].block
+    indent = indentation(first)
+    lines = [f'subgraph {name}["Loop (max: 3)"]', *(f"    {node}" for node in knot.nodes), "end"]
+    return insert_lines_after(flow.last_block, [indent + line for line in lines])
+
+
+def _taken(graph: TypedGraph) -> set[str]:
+    return {*graph.flow.chart.nodes, *graph.flow.groups, *graph.flow.scenery.edge_ids}

@@ -1,0 +1,69 @@
+"""Words of composites (``again``, ``over``, ``each``, ``first``) on edges where they mean nothing, and that name nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from merrow_analysis.graph.nodes import TypedEdge, TypedGraph
+from merrow_analysis.graph.placement import Finding
+from merrow_analysis.graph.words import AGAIN, EACH, FIRST, OVER
+
+WORDS = frozenset({AGAIN, EACH, FIRST, OVER})
+
+
+class Misplaced(NamedTuple):
+    """A word on an edge where it is none."""
+
+    edge: TypedEdge
+    word: str
+
+
+def find_misplaced(graph: TypedGraph) -> list[Misplaced]:
+    """All words that are out of place, in the order of the text."""
+    found = [*_as_names(graph), *_on_cycles(graph), *_as_cases(graph)]
+    found = list({one.edge.record: one for one in found}.values()) if len(found) > 1 else found
+    return sorted(found, key=lambda one: one.edge.flow.index) if len(found) > 1 else found
+
+
+def word_of(finding: Finding) -> str | None:
+    """The word that was taken for a port or output which doesn't exist; None for any other finding."""
+    if finding.kind not in ("unknown-port", "unknown-output") or not finding.names:
+        return None
+    word = finding.names[0].partition(":")[0].strip()
+    return word if word in WORDS else None
+
+
+def _as_names(graph: TypedGraph) -> Iterator[Misplaced]:
+    """Words that were taken for ports or outputs, and that are none."""
+    for index in graph.marks.found:
+        node = graph.node(index)
+        for finding in node.placement.findings:
+            word = word_of(finding)
+            if word is not None and finding.edge is not None:
+                yield Misplaced(node.incoming[finding.edge], word)
+
+
+def _on_cycles(graph: TypedGraph) -> Iterator[Misplaced]:
+    """Words on cycles, where a source that comes later counts as unknown, so that nothing is found about its outputs."""
+    for component in graph.cycles:
+        for node in map(graph.node, component):
+            for edge in node.incoming:
+                label = edge.placed.label
+                word = (label.output or label.port or "").partition(":")[0].strip()
+                if word not in WORDS or edge.source.kind != "operator":
+                    continue
+                if word not in (edge.source.outputs if label.output else {port.name for port in node.input_ports}):
+                    yield Misplaced(edge, word)
+
+
+def _as_cases(graph: TypedGraph) -> Iterator[Misplaced]:
+    """Words that became part of a case."""
+    for node in graph.decisions:
+        for edge in node.ways:
+            case = edge.case_label
+            if case is None or ":" not in case or edge.word is not None:
+                continue
+            word = next((part for part in map(str.strip, case.split(":")[1:]) if part in WORDS), None)
+            if word is not None:
+                yield Misplaced(edge, word)

@@ -1,0 +1,123 @@
+"""Words on edges at composites: ``again``, ``over``, ``each`` and ``first`` where they mean nothing, or nothing good."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from merrow_analysis.diagnostics import Cause, Diagnostic, Fix, Severity
+from merrow_analysis.edits.labels import write_label
+from merrow_analysis.graph.nodes import TypedEdge, TypedGraph
+from merrow_analysis.graph.records import EdgeRecord
+from merrow_analysis.graph.words import AGAIN, EACH, FIRST, OVER
+from merrow_analysis.rules.context import GraphContext
+from merrow_analysis.rules.loop_fixes import loop_around
+from merrow_analysis.rules.misplaced import Misplaced, find_misplaced
+from merrow_analysis.rules.registry import Family, Flags, Scope
+from merrow_analysis.rules.reporting import edges_of_arrow, fix, label_range, named, report
+from merrow_analysis.text import TextEdit
+
+_FAMILY = Family[GraphContext](Scope.GRAPH, Flags.QUICK_LOOK)
+MISPLACED_WORD = _FAMILY.rule(
+    "MW118",
+    "misplaced-word",
+    "An edge says `again`, `over`, `each` or `first` where no Loop or Map gives that a meaning.",
+    Severity.ERROR,
+    fix="sometimes",
+    flags=Flags.NEEDS_WHOLE | Flags.PATHS,
+)
+
+
+@_FAMILY.checked_by
+def check_words(context: GraphContext) -> Iterator[Diagnostic]:
+    """Findings about words on edges."""
+    graph = context.graph
+    misplaced = find_misplaced(graph)
+    for one in misplaced:
+        yield report(MISPLACED_WORD, label_range(one.edge), _why(graph, one), fixes=_repairs(graph, one, misplaced))
+    for record, said in graph.core.words.items():
+        if said.word != FIRST:
+            continue
+        edge = graph.edge(record)
+        again = {feed.port for other in edge.target.again_in for feed in other.feeds}
+        if edge.feeds and again.isdisjoint(feed.port for feed in edge.feeds):
+            message = (
+                f"`first` gives way to what `again` brings, but no `again` edge leads to port `{edge.port}` of "
+                f"{named(edge.target)}; remove `first`."
+            )
+            yield report(MISPLACED_WORD, label_range(edge), message, fixes=without_word(graph, edge))
+
+
+def misplaced_causes(graph: TypedGraph) -> dict[EdgeRecord, Cause]:
+    """The edges with a word that is out of place, and where that is reported."""
+    return {one.edge.record: Cause(MISPLACED_WORD.code, label_range(one.edge)) for one in find_misplaced(graph)}
+
+
+def without_word(graph: TypedGraph, edge: TypedEdge) -> list[Fix]:
+    """The fix that takes the word off an edge."""
+    said, label = graph.core.words.get(edge.record), edge.flow.arrow.label
+    if said is None or label is None or len(edges_of_arrow(edge, graph)) > 1:
+        return []
+    if said.text is None:
+        end = label.span[1] + 1
+        block = edge.flow.block
+        if block.text[label.span[0] - 1 : label.span[0]] != "|" or block.text[label.span[1] : end] != "|":
+            return []
+        # The bars go with what is between them.
+        return [fix(f"Remove {said.word}", [TextEdit(block.range((label.span[0] - 1, end)), "")], safe=False)]
+    return [fix(f"Remove {said.word}", [write_label(edge, said.text)], safe=False)]
+
+
+def _why(graph: TypedGraph, one: Misplaced) -> str:
+    """What is missing for a word to have its meaning."""
+    edge, boxes = one.edge, graph.composites
+    source, target, border = edge.source.id, edge.target.id, edge.border
+    left = boxes.boxes[border.left[0]] if border.left else None
+    entered = boxes.boxes[border.entered[-1]] if border.entered else None
+    if one.word == AGAIN:
+        if left is not None:
+            return (
+                f"`again` brings a value to the next turn of {left.id}, but this edge leads out of it to {target}; "
+                f"move {target} into {left.id}, or remove `again`."
+            )
+        if entered is not None:
+            return (
+                f"`again` brings a value to the next turn of {entered.id}, but {source} lies outside of it; move "
+                f"{source} into {entered.id}, or remove `again`."
+            )
+        both = source if source == target else f"{source} and {target}"
+        lie = "lies" if source == target else "lie"
+        return (
+            f"`again` brings a value to the next turn of a Loop or Map, but {both} {lie} in none; draw a Loop around "
+            "the nodes that are to run again."
+        )
+    if one.word == OVER:
+        if left is not None:
+            return (
+                f"`over` marks an edge out of a Loop whose turns have run out, but {source} lies in the Map {left.id}; "
+                "lead it from a node that lies directly in the Loop."
+            )
+        around = boxes.around(source)
+        where = f"this edge stays in {around[0]}" if around else f"{source} lies in no Loop"
+        return f"`over` marks an edge out of a Loop whose turns have run out, but {where}; remove `over`."
+    if one.word == EACH:
+        where = f"{target} lies in no Map that this edge enters"
+        return f"`each` takes a list apart for the items of a Map, but {where}; draw a Map around {target}."
+    if entered is None:
+        return "`first` marks an edge into a Loop or Map, but this edge enters none; remove `first`."
+    return (
+        f"`first` gives way to what `again` brings, but no `again` edge leads to {target}; draw one in {entered.id}, or "
+        "remove `first`."
+    )
+
+
+def _repairs(graph: TypedGraph, one: Misplaced, misplaced: list[Misplaced]) -> list[Fix]:
+    if one.word != AGAIN or one.edge.left or one.edge.entered:
+        return []
+    handles = {one.edge.source.index, one.edge.target.index}
+    component = next((cycle for cycle in graph.cycles if handles <= set(cycle)), None)
+    if component is None and len(handles) == 1:
+        component = list(handles)
+    if component is None:
+        return []
+    marked = {other.edge.record for other in misplaced if other.word == AGAIN}
+    return loop_around(graph, component, marked)
