@@ -50,7 +50,7 @@ def infer(graph: Graph, delta: Delta, chart: Chart | None = None, composites: Co
     reading = _reading(chart, graph.settings, graph.language)
     composites = _kept(graph.composites, chart) if composites is None else composites
     # What is a beginning or an end of a drawing depends on all of it.
-    cold = reading != graph.reading or reading.drawn or _differ(graph.composites, composites, graph.chart)
+    cold = reading != graph.reading or reading.drawn or _differ(graph.composites, composites, graph.chart, chart)
     if cold or holes > len(chart.nodes) + _MOST_HOLES:
         return read_graph(chart, graph.settings, graph.language, composites, graph.language.callees)
     return _Inference(graph, delta, chart, reading, composites).graph()
@@ -67,15 +67,15 @@ def _kept(composites: Composites, chart: Chart) -> Composites:
     return Composites(boxes, {node: box for node, box in composites.inside.items() if node in chart.nodes})
 
 
-def _differ(before: Composites, now: Composites, chart: Chart) -> bool:
-    """Whether anything is said otherwise of the nodes of a chart: what crosses a border depends on both its ends."""
+def _differ(before: Composites, now: Composites, old: Chart, chart: Chart) -> bool:
+    """Whether anything is said otherwise of the nodes that both charts have: what crosses a border depends on both its ends."""
     if before is now:
         return False
     if before.boxes.keys() != now.boxes.keys():
         return True
     if any((box.kind, box.parent) != (now.boxes[box.id].kind, now.boxes[box.id].parent) for box in before):
         return True
-    return any(before.inside.get(node) != now.inside.get(node) for node in chart.nodes)
+    return any(before.inside.get(node) != now.inside.get(node) for node in old.nodes if node in chart.nodes)
 
 
 def read_graph(

@@ -14,7 +14,7 @@ from merrow_analysis.graph.frames import Unit, unit_edges
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph
 from merrow_analysis.graph.plan import order_of
 from merrow_analysis.graph.reach import components, shortest_cycle
-from merrow_analysis.graph.words import EACH, OVER
+from merrow_analysis.graph.words import EACH
 from merrow_analysis.rules.box_kinds import box_kinds
 from merrow_analysis.rules.box_moves import is_metadata_alone, moved_below
 from merrow_analysis.rules.context import GraphContext
@@ -82,15 +82,17 @@ def check_boxes(context: GraphContext) -> Iterator[Diagnostic]:
     for box in graph.composites:
         yield from _broken(graph, box, groups)
     yield from _coming_back(graph, groups)
+    again: dict[str | None, list[TypedEdge]] = {}
+    for edge in graph.again:
+        again.setdefault(edge.border.scope, []).append(edge)
     for box in graph.composites:
         if box.nodes or graph.composites.members(box.id):
             if box.kind == "map":
                 yield from _without_each(graph, box, groups)
             else:
-                yield from _idle(graph, box, groups)
-    for edge in graph.edges:
-        if edge.word == OVER:
-            yield from _never_over(graph, edge)
+                yield from _idle(box, again.get(box.id, []), groups)
+    for edge in graph.over:
+        yield from _never_over(graph, edge)
 
 
 def _above_end(graph: TypedGraph) -> Iterator[Diagnostic]:
@@ -218,8 +220,7 @@ def _without_each(graph: TypedGraph, box: Composite, groups: dict[str, Subgraph]
     yield report(MAP_WITHOUT_EACH, groups[box.id].range, message, fixes=fixes, because=because)
 
 
-def _idle(graph: TypedGraph, box: Composite, groups: dict[str, Subgraph]) -> Iterator[Diagnostic]:
-    own = [edge for edge in graph.again if edge.border.scope == box.id]
+def _idle(box: Composite, own: list[TypedEdge], groups: dict[str, Subgraph]) -> Iterator[Diagnostic]:
     if any(not edge.order_only for edge in own):
         return
     if own:
