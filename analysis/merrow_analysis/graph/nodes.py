@@ -30,7 +30,7 @@ from merrow_analysis.graph.plan import Combinations, combinations, combinations_
 from merrow_analysis.graph.records import EdgeRecord
 from merrow_analysis.graph.resolve import NodeKind, Resolution
 from merrow_analysis.graph.shape import Shape
-from merrow_analysis.graph.words import EACH, Word, entered_map
+from merrow_analysis.graph.words import AGAIN, EACH, OVER, Word, entered_map
 
 _UNSET = object()
 
@@ -485,9 +485,16 @@ class TypedGraph:
     @cached_property
     def again(self) -> list[TypedEdge]:
         """The ``again`` edges, in the order of the text."""
-        if not self.core.words:
-            return []
-        return [self.edge(record) for record in self.core.chart.edges if self.core.runs_again(record)]
+        return self._with_word(AGAIN)
+
+    @cached_property
+    def over(self) -> list[TypedEdge]:
+        """The ``over`` edges, in the order of the text."""
+        return self._with_word(OVER)
+
+    def _with_word(self, word: Word) -> list[TypedEdge]:
+        found = [record for record, said in self.core.words.items() if said.word == word]
+        return [self.edge(record) for record in sorted(found, key=self.core.chart.numbers.__getitem__)]
 
     @cached_property
     def by_id(self) -> Mapping[str, TypedNode]:
