@@ -224,7 +224,9 @@ class _Finder(ast.NodeVisitor):
             self.visit(node.value)
 
     def visit_Delete(self, node: ast.Delete) -> None:
-        self._replace(node, "pass", "deleted statement")
+        # That a name is done with only documents.
+        if not all(isinstance(target, ast.Name) for target in node.targets):
+            self._replace(node, "pass", "deleted statement")
 
     def visit_Continue(self, node: ast.Continue) -> None:
         self._replace(node, "pass", "deleted statement")
