@@ -20,7 +20,7 @@ _FOLDERS = {
     "optimizer/merrow_optimizer/mutations": "tests/optimizer",
 }
 # Tests of other folders, and whose modules they go through as well: plain flowcharts from the text to the end of a run,
-# the mutations, which are written as edits, and the command line.
+# the mutations, which are written as edits, and the command line. The first ones are quick and notice most.
 _ALSO = {
     "tests/plain": ("analysis", "runtime"),
     "tests/optimizer": ("analysis/merrow_analysis/edits",),
@@ -52,7 +52,8 @@ class Selection:
 
     def naming(self, path: str) -> list[str]:
         """Tests that import the module or are called like it; where none does, those that are called like its folder, or
-        else stand in it. Smallest first."""
+        else stand in it. Smallest first.
+        """
         module, words = _module(path), _words(PurePosixPath(path).stem)
         found = [
             test for test, imported in self._tests.items() if module in imported or (words and words <= _words(test))
@@ -75,7 +76,7 @@ class Selection:
             if path.startswith(sources):
                 far += [test for test in self._tests if PurePosixPath(test).parent == PurePosixPath(folder)]
         tests = [test for test in (*self._in_order(near), *self._in_order(far)) if test not in done]
-        return sorted(tests, key=lambda test: not words & _words(test))
+        return sorted(tests, key=lambda test: (not words & _words(test), not test.startswith("tests/plain/")))
 
     def _beside(self, path: str) -> list[str]:
         """The tests in the folder that belongs to the module's."""
