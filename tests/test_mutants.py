@@ -29,6 +29,8 @@ def f(ä: int = 3, *rest: "Literal[5]") -> int:
     log("é" + "x", f"{ä + 1}")
     assert ä == 7
     del log
+    if rest:
+        return False
     return [one for one in rest if one][1:]
 '''
 BREAKS = {
@@ -48,6 +50,7 @@ BREAKS = {
     "return min(ä, 3)",
     "return min(ä, 1)",
     "pass",
+    "return True",
     'log(f"{ä + 1}", "é" + "x")',
     "return [one for one in rest if True][1:]",
     "return [one for one in rest if one][2:]",
