@@ -39,3 +39,17 @@ async def test_what_is_remembered_stands_under_the_name_of_its_node() -> None:
     await merrow_runtime.run(flow, {"problem": "what?"}, endpoint=endpoint, store=MemoryStore())
     last = "\n".join(message.content for message in endpoint.seen[-1].messages)
     assert re.findall(r"Earlier result: (.+)", last) == ["PROBLEM", "planner", "AnswerGenerate"]
+
+
+@pytest.mark.parametrize("length", [1, 79, 80, 81, 300])
+async def test_a_long_name_is_cut_to_a_line_and_a_short_one_is_not(length: int) -> None:
+    role = ("critic " * 50)[: length - 1] + "x"
+    flow = workflow(
+        f'A["Custom<br/>(role: {role})"]', 'J@{op: Custom, prompt: "join"}', "PROBLEM --> A & J", "A --> J --> RETURN"
+    )
+    endpoint = FakeEndpoint(answered)
+    await merrow_runtime.run(flow, {"problem": "what?"}, endpoint=endpoint, store=MemoryStore())
+    last = "\n".join(message.content for message in endpoint.seen[-1].messages)
+    (heading,) = (line for line in re.findall(r"(Input \d of 2: .+)", last) if "PROBLEM" not in line)
+    whole = f"{heading.partition(':')[0]}: {role}"
+    assert heading == (whole if len(whole) <= 80 else whole[:79] + "…")
