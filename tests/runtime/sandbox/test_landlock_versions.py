@@ -30,7 +30,7 @@ class Kernel:
             return os.open(os.devnull, os.O_RDONLY)
         if number == lock._ADD_RULE:
             rights, folder = struct.unpack("<Qi", bytes(arguments[2]))  # type: ignore[call-overload]
-            self.rules[os.readlink(f"/proc/self/fd/{folder}")] = rights
+            self.rules[str(Path(f"/proc/self/fd/{folder}").readlink())] = rights
             return 0
         assert number == lock._RESTRICT_SELF
         self.restricted = True
