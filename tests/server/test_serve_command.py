@@ -60,3 +60,14 @@ def test_the_exit_code_says_whether_the_client_asked_for_the_end() -> None:
             check=False,
         )
         assert (done.returncode, done.stderr) == (code, b"")
+
+
+def test_the_log_says_that_the_clients_process_is_gone() -> None:
+    with (
+        subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as parent,
+        Wire("--log-file", "a.log") as wire,
+    ):
+        wire.initialize(parent.pid)
+        parent.communicate(b"\n")
+        assert wire.exit_code() == 1
+    assert "The client's process is gone." in Path("a.log").read_text("utf-8")
