@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from merrow_runtime.program.definitions import Step
 from merrow_runtime.store.contract import NodeRecord
 from merrow_runtime.store.rows import text_of
-from merrow_runtime.visit import Visit
+from merrow_runtime.visit import Visit, read_segment
 
 
 class Executions:
@@ -23,9 +23,11 @@ class Executions:
         steps: Mapping[int, Step] | None = None,
         taken: Iterable[NodeRecord] = (),
         done: Iterable[NodeRecord] = (),
+        inside: Iterable[Step] = (),
     ) -> None:
-        """``records`` are those of the run that results are taken from, ``steps`` those of the run that takes them,
-        ``taken`` what that has taken already, before it was resumed, and ``done`` what it had finished itself until then.
+        """``records`` are those of the run that results are taken from, ``steps`` those of the run that takes them, ``taken``
+        what that has taken already, before it was resumed, and ``done`` what it had finished itself until then. ``inside`` are
+        the steps of the files that it calls.
         """
         self._done = {
             (record.key, record.visit): record
@@ -35,10 +37,13 @@ class Executions:
         self._steps = {} if steps is None else steps
         self._own: dict[tuple[str, Visit], NodeRecord] = {}
         self._free: dict[str, list[NodeRecord]] = {}
-        now = {step.definition.id: step for step in self._steps.values()}
+        self._inside = list(inside)
+        now: dict[str, list[Step]] = {}
+        for one in (*self._steps.values(), *self._inside):
+            now.setdefault(one.definition.id, []).append(one)
         for record in _in_order(records):
-            step = now.get(record.node)
-            if step is not None and (record.definition is None or _is_of(record, step)):
+            steps_now = now.get(record.node, [])
+            if steps_now and (record.definition is None or any(_is_of(record, step) for step in steps_now)):
                 self._own[record.key or "", record.visit] = record
             else:
                 self._free.setdefault(record.key or "", []).append(record)
@@ -90,7 +95,23 @@ class Executions:
             for record in (*own.get(step.definition.id, ()), *free.get(text_of(step.shown), ())):
                 if not anew(index, record.visit):
                     found += [(record.visit.name, one.endpoint) for one in record.sources if one.endpoint != endpoint]
+        calls = {step.definition.id: index for index, step in self._steps.items() if step.called is not None}
+        for step in self._inside:
+            for record in (*own.get(step.definition.id, ()), *free.get(text_of(step.shown), ())):
+                call = _call_around(record.path, calls)
+                if call is None or not anew(calls[call.node], call):
+                    found += [(record.visit.name, one.endpoint) for one in record.sources if one.endpoint != endpoint]
         return list(dict.fromkeys(found))
+
+
+def _call_around(path: str, calls: Collection[str]) -> Visit | None:
+    """The visit of the outermost Call in which a frame is; ``calls`` are the ids of the workflow's own."""
+    parts = path.split("/") if path else []
+    for number, part in enumerate(parts):
+        node, redo, _, index = read_segment(part)
+        if node in calls and index is None:
+            return Visit(node, "/".join(parts[:number]), redo)
+    return None
 
 
 def _in_order(records: Iterable[NodeRecord]) -> list[NodeRecord]:

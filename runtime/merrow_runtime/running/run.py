@@ -68,7 +68,8 @@ def with_members(visits: Mapping[str, NodeRecord]) -> dict[str, NodeRecord]:
     """How nodes ended by the names of their visits, and of those inside Loops and Maps the last visit by their id, too."""
     nodes = dict(visits)
     for record in visits.values():
-        if record.path and record.node not in visits:
+        # Only turns and items have a number: a called file has nodes of its own, maybe with the same ids.
+        if record.path and record.node not in visits and all(part.endswith("]") for part in record.path.split("/")):
             nodes[record.node] = record
     return nodes
 

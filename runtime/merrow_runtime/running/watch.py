@@ -26,26 +26,75 @@ _BATCH_DELAY = 0.25
 """Seconds that the record of a node may wait for others, and for a quieter moment: what matters is journalled with its calls."""
 
 
-class Watch:
-    """Journals how nodes end, and reports it. ``nodes`` has how they ended so far, by the name of the visit.
+class NodeRecords:
+    """How the visits of one run ended, on their way to the journal. ``nodes`` has them so far, by the name of the visit.
 
-    A node follows from its calls, and these were committed before it ended: so its end is reported at once, while its own record
-    is on its way to the journal. What waits for `settle` is written without holding anything up.
+    What waits for `settle` is written without holding anything up.
     """
 
-    def __init__(
-        self, telling: Telling, journal: RunJournal, account: Account, steps: Steps, nodes: dict[str, NodeRecord]
-    ) -> None:
+    def __init__(self, telling: Telling, journal: RunJournal, nodes: dict[str, NodeRecord]) -> None:
         self._telling = telling
         self._journal = journal
-        self._account = account
-        self._steps = steps
         self._nodes = nodes
         self._waiting: list[NodeRecord] = []
         self._timer: asyncio.TimerHandle | None = None
         self._writing: set[asyncio.Future[None]] = set()
+
+    async def settle(self) -> None:
+        """Wait until all is in the journal. What it refused waits there for the next commit, which fails for the same reason."""
+        self._write()
+        if self._writing:
+            await asyncio.gather(*self._writing, return_exceptions=True)
+
+    def keep(self, record: NodeRecord) -> None:
+        """Tell how a visit ended, and have it written."""
+        self._nodes[record.visit.name] = record
+        self._waiting.append(record)
+        self._telling.ended(record)
+        if len(self._waiting) >= BATCH:
+            self._write()
+        elif self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(_BATCH_DELAY, self._write)
+
+    def _write(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        records, self._waiting = self._waiting, []
+        if not records:
+            return
+        writing = asyncio.ensure_future(self._journal.record_nodes(records))
+        self._writing.add(writing)
+        last = records[-1].number
+        if writing.done():
+            self._written(writing, last)
+        else:
+            writing.add_done_callback(lambda done: self._written(done, last))
+
+    def _written(self, writing: asyncio.Future[None], last: int) -> None:
+        self._writing.discard(writing)
+        if not writing.cancelled() and writing.exception() is None:
+            self._telling.committed(last)
+
+
+class Watch:
+    """Journals how the nodes of a graph end, and tells it.
+
+    A node follows from its calls, and these were committed before it ended: so its end is reported at once, while its own record
+    is on its way to the journal.
+    """
+
+    def __init__(self, telling: Telling, records: NodeRecords, account: Account, steps: Steps) -> None:
+        self._telling = telling
+        self._records = records
+        self._account = account
+        self._steps = steps
         self._failed: dict[Visit, RunFailure] = {}
         self._ended_by: dict[int, tuple[RunFailure, RunFailure]] = {}
+
+    def inside(self, steps: Steps) -> Watch:
+        """A watch of a file that a node calls."""
+        return Watch(self._telling, self._records, self._account, steps)
 
     def started(self, node: TypedNode, visit: Visit, inputs: Inputs) -> None:
         """See `merrow_runtime.running.scheduler.Watcher`."""
@@ -57,7 +106,7 @@ class Watch:
     ) -> None:
         """See `merrow_runtime.running.scheduler.Watcher`."""
         failed = self._failed.get(visit) if self._failed else None
-        self._keep(
+        self._records.keep(
             NodeRecord(
                 node.id,
                 "reused" if done.reused else "finished",
@@ -83,7 +132,7 @@ class Watch:
     def skipped(self, node: TypedNode, visit: Visit, reason: str) -> None:
         """See `merrow_runtime.running.scheduler.Watcher`."""
         now = _micro(time.time())
-        self._keep(
+        self._records.keep(
             NodeRecord(
                 node.id,
                 "skipped",
@@ -107,7 +156,7 @@ class Watch:
         met = self._failed[visit] = failure.at(visit.node, visit.path)
         if goes_on == "fail":
             self._ended_by.setdefault(id(failure), (failure, met))
-        self._keep(
+        self._records.keep(
             NodeRecord(
                 node.id,
                 "failed",
@@ -141,43 +190,12 @@ class Watch:
         """See `merrow_runtime.running.scheduler.Watcher`."""
         self._telling.closed(one.composite, one.path, one.number, one.most, one.failure)
 
-    async def settle(self) -> None:
-        """Wait until all is in the journal. What it refused waits there for the next commit, which fails for the same reason."""
-        self._write()
-        if self._writing:
-            await asyncio.gather(*self._writing, return_exceptions=True)
-
     def _definition(self, node: TypedNode) -> Mapping[str, Any] | None:
         return self._steps[node.index].shown if node.kind == "operator" or node.asks else None
 
-    def _keep(self, record: NodeRecord) -> None:
-        self._nodes[record.visit.name] = record
-        self._waiting.append(record)
-        self._telling.ended(record)
-        if len(self._waiting) >= BATCH:
-            self._write()
-        elif self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(_BATCH_DELAY, self._write)
-
-    def _write(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        records, self._waiting = self._waiting, []
-        if not records:
-            return
-        writing = asyncio.ensure_future(self._journal.record_nodes(records))
-        self._writing.add(writing)
-        last = records[-1].number
-        if writing.done():
-            self._written(writing, last)
-        else:
-            writing.add_done_callback(lambda done: self._written(done, last))
-
-    def _written(self, writing: asyncio.Future[None], last: int) -> None:
-        self._writing.discard(writing)
-        if not writing.cancelled() and writing.exception() is None:
-            self._telling.committed(last)
+    async def settle(self) -> None:
+        """See `NodeRecords.settle`."""
+        await self._records.settle()
 
 
 def _micro(seconds: float) -> float:
