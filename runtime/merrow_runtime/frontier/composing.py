@@ -94,14 +94,15 @@ class LoopRun(_Composed):
 
     def _next(self, again: Mapping[tuple[int, str], Sequence[Back]], consequences: list[Consequence]) -> Frame:
         number = self._turns.begin()
-        consequences.append(Opens(self.box.composite, self.around.path, number, self._most))
+        if not self.around.stopped:
+            consequences.append(Opens(self.box.composite, self.around.path, number, self._most))
         frame = self._frame(number, again, number)
         frame.begin(consequences)
         return frame
 
     def _go_on(self, frame: Frame | None, consequences: list[Consequence]) -> None:
         """See to turns that are over, until one is not, or none follows."""
-        while frame is not None and frame.is_over and not self.around.stopped:
+        while frame is not None and frame.is_over:
             frame.close()
             if frame.failure is not None:
                 self._fail(frame, frame.failure, consequences)
@@ -112,9 +113,10 @@ class LoopRun(_Composed):
                 known = None if shared.once else shared.early_judged.pop(frame.path, None)
                 if known is None and not shared.once:
                     shared.judging[frame.path] = self
-                    consequences.append(
-                        Judge(self.box.composite, settings, self.around.path, frame.path, frame.number, _outputs(frame))
+                    turn = Judge(
+                        self.box.composite, settings, self.around.path, frame.path, frame.number, _outputs(frame)
                     )
+                    consequences += [] if self.around.stopped else [turn]
                     return
                 told = known or told
             frame = self._after(frame, told, consequences)
@@ -211,8 +213,9 @@ class MapRun(_Composed):
 
     def _go_on(self, consequences: list[Consequence], *, over: bool) -> None:
         """Begin as many items as may be under way; end where all have."""
-        while not over and not self.around.stopped and (number := self._items.begin()) is not None:
-            consequences.append(Opens(self.box.composite, self.around.path, number, self._items.count))
+        while not over and (number := self._items.begin()) is not None:
+            if not self.around.stopped:
+                consequences.append(Opens(self.box.composite, self.around.path, number, self._items.count))
             frame = self._frame(number, self._again, self._ordinals[number - 1])
             frame.begin(consequences)
             if frame.is_over:

@@ -396,9 +396,9 @@ class Frame:
             self._skip_box(box, consequences)
             return
         self.standing[name] = "open"
-        if not self.stopped:
-            run = self.runs[name] = self.shared.compose(self, box)
-            run.begin(consequences)
+        # After a failure, too: what had begun by then counts, whatever is told first.
+        run = self.runs[name] = self.shared.compose(self, box)
+        run.begin(consequences)
 
     def _skip_box(self, box: Box, consequences: list[Consequence]) -> None:
         """Nothing inside a composite runs."""
