@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from merrow_analysis.graph.composites import LoopSettings, MapSettings
 from merrow_analysis.graph.live_state import live_state
 from merrow_runtime.errors import NodeFailure, RunFailure
-from merrow_runtime.frontier.frame import NOTHING_BACK, Back, Frame, Running
+from merrow_runtime.frontier.frame import NOTHING_BACK, Frame, Running
+from merrow_runtime.frontier.inflow import Back
 from merrow_runtime.frontier.items import Items
 from merrow_runtime.frontier.layout import Box
 from merrow_runtime.frontier.outcomes import Closes, Consequence, Judge, Judged, Opens
@@ -34,7 +35,7 @@ class _Composed:
             self._redo = shared.begun.get(box.id, 0)
             shared.begun[box.id] = self._redo + 1
 
-    def _frame(self, number: int, again: Mapping[tuple[int, str], Sequence[Back]], ordinal: int) -> Frame:
+    def _frame(self, number: int, again: Mapping[tuple[int, str], Sequence[Back[Frame]]], ordinal: int) -> Frame:
         around = self.around
         own = segment(self.box.id, self._redo, index=number)
         path = f"{around.path}/{own}" if around.path else own
@@ -53,9 +54,9 @@ class _Composed:
     def counted(self) -> Iterable[Frame]:
         raise NotImplementedError
 
-    def _carried(self, frame: Frame) -> dict[tuple[int, str], Sequence[Back]]:
+    def _carried(self, frame: Frame) -> dict[tuple[int, str], Sequence[Back[Frame]]]:
         """What `again` edges bring to the turn, or the item, after a frame."""
-        carried: dict[tuple[int, str], Sequence[Back]] = {}
+        carried: dict[tuple[int, str], Sequence[Back[Frame]]] = {}
         for handle, port, many, sources in self.box.again:
             brought = [Back(source, frame, given) for source in sources if (given := frame.brought(source))]
             # A port for one value keeps the newest; one for several has what came in the turn before.
@@ -92,7 +93,7 @@ class LoopRun(_Composed):
         """Go on with what was said of the newest turn."""
         self._go_on(self._after(self.frames[-1], told, consequences), consequences)
 
-    def _next(self, again: Mapping[tuple[int, str], Sequence[Back]], consequences: list[Consequence]) -> Frame:
+    def _next(self, again: Mapping[tuple[int, str], Sequence[Back[Frame]]], consequences: list[Consequence]) -> Frame:
         number = self._turns.begin()
         if not self.around.stopped:
             consequences.append(Opens(self.box.composite, self.around.path, number, self._most))
@@ -183,7 +184,7 @@ class MapRun(_Composed):
         self._items = Items(0, 1)
         self._ordinals: list[int] = []
         self._kept: list[Frame] = []
-        self._again: Mapping[tuple[int, str], Sequence[Back]] = NOTHING_BACK
+        self._again: Mapping[tuple[int, str], Sequence[Back[Frame]]] = NOTHING_BACK
 
     def begin(self, consequences: list[Consequence]) -> None:
         """See `merrow_runtime.frontier.frame.Running`."""
