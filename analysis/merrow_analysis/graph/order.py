@@ -89,6 +89,8 @@ class _Ordering:
                 knot = self._knot()
                 self._come_together(knot)
                 last = max(last, *map(places.__getitem__, knot))
+            else:
+                break
             here = begin + len(self.found)
             if last + 1 == here >= draft.until and not any(start < here < end for start, end in spans):
                 break
