@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tests.runtime.engine.fakes import flowchart
 from tests.server.lsp.editor import MODERN, Editor
+from tests.server.lsp.wire import Wire, message
 
 SIMPLE = flowchart('A@{op: Custom, prompt: "think"}', "PROBLEM --> A --> RETURN")
 CALLS = flowchart('C@{op: Call, workflow: "./f.mmd"}', "PROBLEM -->|PROBLEM| C -->|RETURN:result| RETURN")
@@ -78,3 +79,18 @@ def test_ports_of_the_file_are_completed(open_editor: Callable[..., Editor], tmp
     answer = editor.request("textDocument/completion", editor.at(uri, "|P|", 2))
     items = answer["items"] if isinstance(answer, dict) else answer
     assert {"PROBLEM", "LEVEL"} <= {item["label"] for item in items}
+
+
+def test_a_server_in_a_process_of_its_own_notices_a_changed_file(tmp_path: Path) -> None:
+    main, called = tmp_path / "main.mmd", tmp_path / "f.mmd"
+    called.write_text(SIMPLE)
+    with Wire() as wire:
+        wire.initialize()
+        item = {"uri": main.as_uri(), "languageId": "mermaid", "version": 1, "text": CALLS}
+        wire.send(message("textDocument/didOpen", {"textDocument": item}))
+        told = wire.notification("textDocument/publishDiagnostics")
+        assert "MW227" not in {one["code"] for one in told["diagnostics"]}
+        called.write_text(SIMPLE.replace("Custom", "Custm"))
+        wire.send(message("workspace/didChangeWatchedFiles", {"changes": [{"uri": called.as_uri(), "type": 2}]}))
+        told = wire.notification("textDocument/publishDiagnostics")
+        assert "MW227" in {one["code"] for one in told["diagnostics"]}
