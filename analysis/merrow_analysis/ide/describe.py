@@ -9,17 +9,14 @@ from merrow_analysis.check import Analysis
 from merrow_analysis.definitions.operators import INTERFACE_CLASS, InputPort, OperatorSpec
 from merrow_analysis.definitions.prompts import Prompt
 from merrow_analysis.definitions.schema import (
-    EDGE_KEYS,
     INTERFACE_KEYS,
     MERMAID_NODE_KEYS,
     NODE_KEYS,
     OPERATOR_KEYS,
-    SUBGRAPH_KEYS,
     Fragment,
 )
 from merrow_analysis.definitions.types import ANY, TypeTable
 from merrow_analysis.definitions.validation import shown, wanted
-from merrow_analysis.graph.flow import Flow
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_analysis.ide.markup import Code, Inline, Markup, shortened
 from merrow_analysis.rules.pages import page_text
@@ -153,19 +150,6 @@ def called_file(node: TypedNode) -> Markup:
     titled = "" if callee.title is None else f": {callee.title}"
     text.say("It runs ", Code(callee.path), f"{titled}.")
     return text if callee.problem is None else text.say(callee.problem)
-
-
-def drawing_keys(flow: Flow, name: str) -> Mapping[str, Fragment] | None:
-    """The keys of the metadata of an edge or subgraph, all of them Mermaid's; None where ``name`` is neither's id."""
-    if name in flow.subgraphs:
-        return SUBGRAPH_KEYS
-    return EDGE_KEYS if name in flow.edge_ids and name not in flow.nodes else None
-
-
-def drawing_key(name: str) -> Markup | None:
-    """A key of the metadata of an edge or subgraph."""
-    fragment = EDGE_KEYS.get(name) or SUBGRAPH_KEYS.get(name)
-    return None if fragment is None else key(name, fragment)
 
 
 def prompt(found: Prompt, uses: int | None = None) -> Markup:
