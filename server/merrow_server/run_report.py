@@ -46,6 +46,8 @@ def run_report(store: Store, run: str, node: str | None = None) -> dict[str, Any
     if known and node not in known:
         node = known[-1]
     for call in store.calls(record.id, node, damaged.append):
+        if call.kind == "budget":
+            continue  # No node's: that a Loop had used up what it may use.
         calls.setdefault(call.key.visit.name, []).append(call)
     lost = [one for one in store.lost(record.id) if node in (None, one[0])]
     visits = {name: own[0].key.visit for name, own in calls.items()} | {name: one.visit for name, one in ended.items()}
@@ -138,10 +140,10 @@ def _failed(node: NodeRecord) -> dict[str, str]:
 
 
 def _given(reference: Mapping[str, Any], node: NodeRecord, ended: Mapping[str, NodeRecord]) -> dict[str, Any]:
-    """Where an input of ``node`` came from, with its value: the journal keeps it once, with the node of the same frame that
-    gave it.
+    """Where an input of ``node`` came from, with its value: the journal keeps it once, with the node that gave it, in the same
+    frame where it doesn't say another.
     """
-    giver = ended.get(Visit(reference["node"], node.path).name)
+    giver = ended.get(Visit(reference["node"], reference.get("path", node.path)).name)
     if "value" in reference or giver is None or giver.outputs is None:
         return dict(reference)
     name = reference.get("output") or next(iter(giver.outputs), "")

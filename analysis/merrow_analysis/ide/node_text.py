@@ -40,7 +40,7 @@ def node_text(analysis: Analysis, node: TypedNode) -> Markup:
     text.join(_prompt(analysis, node) if node.kind != "decision" else Markup())
     text.join(_asked(analysis, node))
     declared = node.resolution.declared
-    if declared is not None and node.kind == "operator":
+    if node.is_promise:
         text.say("Its author promises by ", Code("returns"), " that it answers with ", Code(declared), ".")
     return text.join(_edges("In", [*node.incoming, *node.again_in])).join(_edges("Out", node.ways))
 
