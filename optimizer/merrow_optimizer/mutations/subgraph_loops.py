@@ -18,16 +18,20 @@ from merrow_optimizer.mutations.subject import Subject
 
 def loop_proposals(subject: Subject) -> Iterator[Proposal]:
     """One turn more and one less for each Loop, and each one without an ``over`` edge taken back to its nodes."""
-    edges = subject.typed.edges
     for box in subject.typed.composites:
-        if box.kind != "loop" or subject.flow.subgraphs[box.id].name is None:
-            continue
-        most = count_of(box, "max")
-        for turns in (most + 1, most - 1):
-            if 1 <= turns <= MOST_TURNS:
-                yield partial(with_turns, subject, box, turns)
-        if not any(edge.word == OVER and edge.left[0] == box.id for edge in edges):
-            yield partial(unwrap, subject, box)
+        yield from proposals_for(subject, box)
+
+
+def proposals_for(subject: Subject, box: Composite) -> Iterator[Proposal]:
+    """What can be done to one box; nothing to a Map, and to a Loop that has no id."""
+    if box.kind != "loop" or subject.flow.subgraphs[box.id].name is None:
+        return
+    most = count_of(box, "max")
+    for turns in (most + 1, most - 1):
+        if 1 <= turns <= MOST_TURNS:
+            yield partial(with_turns, subject, box, turns)
+    if not any(edge.word == OVER and edge.left[0] == box.id for edge in subject.typed.edges):
+        yield partial(unwrap, subject, box)
 
 
 def with_turns(subject: Subject, box: Composite, turns: int) -> Mutation:
