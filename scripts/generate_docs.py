@@ -1,4 +1,4 @@
-"""Write the documentation that the code knows best: docs/rules.md, docs/settings.md and docs/operators.md.
+"""Write the documentation that the code knows best: rules, settings, operators, and the gallery of patterns.
 
 python scripts/generate_docs.py            write what has changed
 python scripts/generate_docs.py --check    say what is out of date, and fail if anything is
@@ -13,6 +13,7 @@ from pathlib import Path
 from merrow_analysis.definitions.configuration import settings_table
 from merrow_analysis.definitions.operators import BUILT_IN_TABLE, InputPort, OperatorSpec
 from merrow_analysis.rules.registry import all_rules
+from merrow_server.templates import templates
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 GROUPS = {
@@ -65,6 +66,23 @@ def operators() -> str:
     return text
 
 
+def gallery() -> str:
+    """The known patterns with their drawings."""
+    text = "# Patterns of workflows\n\n" + NOTICE
+    text += "Each is a file in [examples/patterns](../examples/patterns); `merrow new NAME --template PATTERN`\nstarts from it.\n"
+    for template in templates().values():
+        text += f"\n## {template.name}\n\n**{template.title}.** {' '.join(template.sentences)}"
+        text += f" ({template.source})\n\n" if template.source else "\n\n"
+        text += f"```mermaid\n{_drawing(template.text)}```\n"
+    return text
+
+
+def _drawing(text: str) -> str:
+    """A workflow file without its front matter and comments."""
+    body = text.split("\n---\n", 1)[1]
+    return "".join(line for line in body.splitlines(keepends=True) if not line.startswith("%%"))
+
+
 def _input(port: InputPort, spec: OperatorSpec) -> str:
     name = f"**{port.name}**" if port.name == spec.bulk else port.name
     if not port.many:
@@ -76,7 +94,12 @@ def _input(port: InputPort, spec: OperatorSpec) -> str:
     return f"{name}{'*' if port.required else ''}: {port.type}{number}"
 
 
-PAGES: dict[str, Callable[[], str]] = {"rules.md": rules, "settings.md": settings, "operators.md": operators}
+PAGES: dict[str, Callable[[], str]] = {
+    "rules.md": rules,
+    "settings.md": settings,
+    "operators.md": operators,
+    "patterns-gallery.md": gallery,
+}
 
 
 def stale() -> list[str]:

@@ -277,7 +277,12 @@ class CalledFiles:
         if len(text) > LARGEST_TEXT:
             return _Outline(problem=f"{name} can't be called: it has more than {LARGEST_TEXT:,} characters; split it.")
         return _MEMORY.remembered(
-            "outline", name, text, self.config, Beside(self.reads, name), lambda files: _outline_of(name, text, files, self.config)
+            "outline",
+            name,
+            text,
+            self.config,
+            Beside(self.reads, name),
+            lambda files: _outline_of(name, text, files, self.config),
         )
 
     def _reached(self, name: str) -> frozenset[str]:
@@ -397,7 +402,9 @@ def _outline_of(name: str, text: str, files: Provider, config: Config) -> _Outli
     )
     outputs = tuple((node.id, node.resolution.declared) for node in graph.outputs)
     if not outputs:
-        return _Outline(problem=f"{name} can't be called: it has no output; give it a node RETURN with class Interface.")
+        return _Outline(
+            problem=f"{name} can't be called: it has no output; give it a node RETURN with class Interface."
+        )
     named = [*(port.type for port in inputs), *(type_ for _, type_ in outputs if type_ is not None)]
     title = graph.settings.document.values.get("title") if isinstance(graph.settings, type(NO_SETTINGS)) else None
     calls = [path for resolution in graph.resolutions if (path := called_path(resolution)) is not None]

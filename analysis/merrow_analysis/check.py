@@ -100,12 +100,11 @@ def analyse(
     """Check one diagram.
 
     ``path`` is the file's, relative to the configuration, for its per-path settings; ``provider`` hands out the files
-    that the workflow names; ``callees`` finds those that it calls, where the caller knows them already. With ``as_workflow`` any flowchart is read as a workflow, unless its front matter says
-    ``workflow: false``. Never raises; takes time linear in the text.
+    that the workflow names; ``callees`` finds those that it calls, where the caller knows them already. With
+    ``as_workflow`` any flowchart is read as a workflow, unless its front matter says ``workflow: false``. Never raises;
+    takes time linear in the text.
     """
-    analyser = Analyser(
-        text, path=path, provider=provider, config=config, as_workflow=as_workflow, callees=callees
-    )
+    analyser = Analyser(text, path=path, provider=provider, config=config, as_workflow=as_workflow, callees=callees)
     return analyser.analysis()
 
 

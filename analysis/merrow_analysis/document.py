@@ -103,7 +103,7 @@ class Document:
         while base > 0 and all(isinstance(statement, Comment) for statement in blocks[base].statements):
             base -= 1
         for window in (max(base, 0), 0):
-            partial, reached = parse_body(self.lines, blocks[window:start], line, met)
+            partial, reached = parse_body(self.lines, blocks[window:start], line, met, quotes=diagram.quotes)
             if partial.whole:
                 self._read_whole()
                 return

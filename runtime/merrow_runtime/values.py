@@ -1,13 +1,15 @@
 """The values that flow along edges while a workflow runs: plain JSON data, so that a journal can hold them.
 
 Text and its kinds (enumerations among them) are ``str``, Bool is ``bool``, Number is ``int`` or ``float``, Json is any
-JSON value and ``list[T]`` is a list. There is no other value.
+JSON value and ``list[T]`` is a list. A record is an object with its fields. A union is ``{"kind": ..., "value": ...}``: the
+name of the kind that it is, which nothing else tells for sure, and the value of that kind. There is no other value.
 """
 
 from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
 Value: TypeAlias = "str | bool | int | float | list[Value] | dict[str, Value] | None"
@@ -15,6 +17,27 @@ Value: TypeAlias = "str | bool | int | float | list[Value] | dict[str, Value] | 
 
 Outputs: TypeAlias = dict[str, Value]
 """What a node gave: its output ports, each with its value."""
+
+
+VALUE = "value"
+"""Where a union keeps the value of its kind, beside `merrow_analysis.graph.decisions.KIND`."""
+
+
+def part_of(value: Value, keys: Iterable[str]) -> Value:
+    """What a record has at the field, the field of that field and so on. Raises ``LookupError`` where it has none."""
+    for key in keys:
+        if not isinstance(value, dict):
+            raise KeyError(key)
+        value = value[key]
+    return value
+
+
+def output_at(outputs: Mapping[str, Value], name: str) -> Value:
+    """An output by its name, or a field in one (``response.place.city``). Raises ``LookupError`` where there is none."""
+    if name in outputs:
+        return outputs[name]
+    first, *keys = name.split(".")
+    return part_of(outputs[first], keys)
 
 
 def canonical(value: object) -> str:

@@ -28,6 +28,8 @@ flowchart TD
   -->|more| D{ok?}
   D -- yes --> E;F;
 """
+LONG = "flowchart TD\n" + "  A --> B & C\n  %% a comment\n\n  class A cls\n" * 25
+"""So long that the lexer does not get all of it where an edit is read again, and nothing in it ends an open quote or bracket."""
 
 PIECES = [
     *(
@@ -105,7 +107,10 @@ def edits(draw: st.DrawFn, count: int) -> list[tuple[float, float, str]]:
 
 
 @settings(max_examples=examples(400), deadline=None)
-@given(st.data(), st.sampled_from([START, "", "flowchart TD\nA-->B", START.replace("\n", "\r\n"), "graph LR;A-->B;\n"]))
+@given(
+    st.data(),
+    st.sampled_from([START, LONG, "", "flowchart TD\nA-->B", START.replace("\n", "\r\n"), "graph LR;A-->B;\n"]),
+)
 def test_edits_give_what_a_cold_reading_gives(data: st.DataObject, start: str) -> None:
     document = Document(start)
     text = start
@@ -122,3 +127,11 @@ def test_edits_give_what_a_cold_reading_gives(data: st.DataObject, start: str) -
         document.edit(edit)
         assert document.text == text
         assert picture(document.diagram) == picture(parse_diagram(text))
+
+
+def test_a_description_that_ends_far_below_is_read_to_its_end() -> None:
+    document = Document(LONG + "}\nC --> D\n")
+    document.edit(TextEdit(Range(Position(3, 0), Position(3, 0)), "accDescr {\n"))
+    cold = parse_diagram(document.text)
+    assert picture(document.diagram) == picture(cold)
+    assert len(cold.blocks) < 10

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from merrow_analysis.check import analyse
 from merrow_analysis.definitions.settings import read_settings
 from merrow_analysis.graph.fold import fold
 from merrow_analysis.graph.measures import MOST_NODES, Measures, measure
@@ -238,3 +239,62 @@ def test_a_workflow_is_measured_without_its_interface_and_with_it() -> None:
 def test_a_flowchart_that_is_no_workflow_has_a_graph_only() -> None:
     found = metrics(fold(parse_diagram("flowchart LR\nA --> B\n").blocks))
     assert (found.workflow, found.promises, found.graph.nodes) == (None, None, 2)
+
+
+BOXES = """flowchart TD
+    PROBLEM([Problem]):::Interface
+    RETURN([Result]):::Interface
+    PLAN@{ op: Custom, returns: 'list[Text]', samples: 2 }
+    subgraph PARTS["Map (min: 2, max: 5)"]
+        PART["Custom<br/>"]
+        subgraph TRIES["Loop ()"]
+            TRY["Custom<br/>"]
+            REVIEW["Review<br/>"]
+        end
+    end
+    SUM["Custom<br/>"]
+    PROBLEM --> PLAN
+    PLAN -->|each| PART
+    PART --> TRY
+    TRY -->|solution| REVIEW
+    PROBLEM -->|problem| REVIEW
+    REVIEW -->|again:feedback:input| TRY
+    TRY --> SUM
+    REVIEW -->|feedback:input| SUM
+    SUM --> RETURN
+"""
+
+
+def test_calls_are_products_of_the_bounds_of_loops_and_maps() -> None:
+    typed = analyse(BOXES).typed
+    assert typed is not None
+    found = metrics(typed)
+    # Two samples of PLAN; SUM; at least two items with one turn, at most five with three turns each.
+    assert found.as_json()["calls"] == {"least": 2 + 1 + 2 * (1 + 2), "most": 2 + 1 + 5 * (1 + 3 * 2)}
+    # The edge back is no part of what is measured.
+    assert found.workflow is not None
+    assert (found.workflow.edges, found.workflow.depth) == (5, 5)
+
+
+def test_what_a_decision_may_pass_by_is_not_among_the_least_calls() -> None:
+    typed = analyse(DECIDED).typed
+    assert typed is not None
+    assert metrics(typed).as_json()["calls"] == {"least": 2, "most": 3}
+
+
+DECIDED = """flowchart TD
+    PROBLEM([Problem]):::Interface
+    RETURN([Result]):::Interface
+    FIRST["Custom<br/>"]
+    REVIEW["Review<br/>"]
+    GOOD{Good?}:::DecisionOp
+    MORE["Custom<br/>"]
+    PROBLEM --> FIRST
+    PROBLEM -->|problem| REVIEW
+    FIRST -->|solution| REVIEW
+    FIRST -->|value| GOOD
+    REVIEW -->|result:when| GOOD
+    GOOD -->|no| MORE
+    GOOD -->|yes| RETURN
+    MORE --> RETURN
+"""

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from merrow_analysis.definitions.declared_types import declare_types
 from merrow_analysis.definitions.types import (
     BUILT_IN_TYPES,
     TypeExpressionError,
-    declare_types,
     item_of,
     list_of,
 )

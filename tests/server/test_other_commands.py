@@ -85,6 +85,68 @@ def test_the_graph_has_operators_ports_and_types(capsys: Capture) -> None:
     )
 
 
+BOXES = """flowchart TD
+    PROBLEM([Problem]):::Interface
+    RETURN([Result]):::Interface
+    PLAN@{ op: Custom, returns: 'list[Text]' }
+    subgraph PARTS["Map (max: 5)"]
+        PART["Custom<br/>"]
+        subgraph TRIES[A few tries]
+            TRY["Custom<br/>"]
+            REVIEW["Review<br/>"]
+        end
+    end
+    class TRIES LoopOp
+    SUM["Custom<br/>"]
+    PROBLEM --> PLAN
+    PLAN -->|each| PART
+    PART --> TRY
+    TRY -->|solution| REVIEW
+    PROBLEM -->|problem| REVIEW
+    REVIEW -->|again:feedback:input| TRY
+    TRY --> SUM
+    REVIEW -->|feedback:input| SUM
+    SUM --> RETURN
+"""
+
+
+def test_the_graph_has_loops_and_maps_with_what_crosses_them(capsys: Capture) -> None:
+    write("boxes.mmd", BOXES)
+    graph = in_process(capsys, "graph", "boxes.mmd").json
+    assert graph["schema"] == 2
+    boxes = [
+        {key: box[key] for key in ("id", "operator", "parent", "parameters", "nodes")} for box in graph["composites"]
+    ]
+    assert boxes == [
+        {"id": "PARTS", "operator": "Map", "parent": None, "parameters": {"max": 5}, "nodes": ["PART"]},
+        {"id": "TRIES", "operator": "Loop", "parent": "PARTS", "parameters": {}, "nodes": ["TRY", "REVIEW"]},
+    ]
+    assert graph["composites"][1]["range"]["start"] == {"line": 6, "character": 17}
+    nodes = {node["id"]: node for node in graph["nodes"]}
+    assert (nodes["TRY"]["composite"], nodes["PART"]["composite"], nodes["SUM"]["composite"]) == (
+        "TRIES",
+        "PARTS",
+        None,
+    )
+    edges = {(edge["source"], edge["target"]): edge for edge in graph["edges"]}
+    each = edges["PLAN", "PART"]
+    assert (each["word"], each["lowered"], each["type"], each["entered"]) == ("each", "PARTS", "Text", ["PARTS"])
+    out = edges["TRY", "SUM"]
+    assert (out["word"], out["raised"], out["type"], out["left"]) == (None, 1, "list[Text]", ["TRIES", "PARTS"])
+    again = edges["REVIEW", "TRY"]
+    assert (again["word"], again["port"], again["left"], again["entered"]) == ("again", "input", [], [])
+    assert graph["edges"].index(again) == 5
+    port = next(port for port in nodes["TRY"]["inputs"] if port["name"] == "input")
+    assert (port["edges"], port["again"]) == ([2], [5])
+    assert graph["order"].index("TRY") < graph["order"].index("REVIEW")
+    assert graph["cycles"] == []
+    text = in_process(capsys, "graph", "--format", "text", "boxes.mmd").out
+    assert "PARTS: Map (max: 5) of PART, TRIES\n" in text
+    assert "  <- REVIEW again.feedback -> input: Feedback\n" in text
+    assert in_process(capsys, "metrics", "--format", "json", "boxes.mmd").json["calls"] == {"least": 5, "most": 37}
+    assert "\ncalls: 5 to 37\n" in in_process(capsys, "metrics", "boxes.mmd").out
+
+
 def test_the_graph_of_a_block_has_places_of_the_markdown_file(capsys: Capture) -> None:
     write("doc.md", markdown(GOOD, ONE_VOICE))
     graph = in_process(capsys, "graph", "doc.md#1").json
@@ -150,6 +212,27 @@ def _read(terminal: int) -> bytes:
         return os.read(terminal, 65536)
     except OSError:
         return b""
+
+
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a terminal")
+@pytest.mark.parametrize(("count", "waits"), [(49, False), (50, True)])
+def test_a_person_who_waits_for_many_files_sees_how_far_it_is_and_the_output_is_the_same(
+    count: int, waits: bool
+) -> None:
+    for number in range(count):
+        write(f"flows/{number:02}.mmd", GOOD.replace("A -->", "B -->") if number % 7 == 0 else GOOD)
+    command = [sys.executable, "-m", "merrow_server", "check", "flows"]
+    alone = subprocess.run(command, capture_output=True, timeout=120, check=False)
+    reader, terminal = os.openpty()
+    environment = {**os.environ, "TERM": "xterm-256color"}
+    program = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=terminal, env=environment)
+    os.close(terminal)
+    shown = b"".join(iter(lambda: _read(reader), b""))
+    os.close(reader)
+    assert program.stdout is not None
+    assert program.stdout.read() == alone.stdout != b""
+    assert program.wait(60) == alone.returncode
+    assert (b"100%" in shown) == waits
 
 
 def test_no_file_of_the_current_folder_is_imported() -> None:

@@ -155,6 +155,7 @@ CASES: dict[str, list[Case]] = {
         case("mutate", "chain.mmd", "--apply", TEXT),
         case("mutate", TEXT, "--list"),
     ],
+    "new": [case("new", NAME), case("new", "--template", TEXT, "flow"), case("new", "--list", shows=False)],
     "parse": [case("parse", "--jsonl", stdin=f'{TEXT}\n{{"id": {PROMPT}, "text": {PROMPT}}}\n', shows=False)],
     "resume": [case("resume", TEXT), case("resume", "RUN", "--verbose")],
     "rules": [case("rules", shows=False), case("rules", TEXT)],

@@ -22,6 +22,7 @@ from merrow_analysis.definitions.types import (
     Type,
     TypeExpressionError,
     TypeTable,
+    innermost,
     item_of,
 )
 from merrow_analysis.suggest import closest
@@ -162,7 +163,7 @@ def _input_ports(
 def _output_ports(
     name: str, ports: object, inputs: tuple[InputPort, ...], types: TypeTable, problems: list[DefinitionProblem]
 ) -> tuple[OutputPort, ...]:
-    variables = {_innermost(port.type) for port in inputs}
+    variables = {innermost(port.type) for port in inputs}
     made: list[OutputPort] = []
     for port, written, _, meaning in _entries(name, "outputs", ports, problems):
         path = ("operators", name, "outputs", written)
@@ -170,18 +171,13 @@ def _output_ports(
         type_ = _port_type(name, port, text, types, path, problems)
         if type_ is None:
             continue
-        inner = _innermost(type_)
+        inner = innermost(type_)
         if inner not in types.parents and inner not in variables:
             message = f"Output `{port}` of operator `{name}` has type `{type_}`, but no input says what `{inner}` is."
             problems.append(DefinitionProblem(path, message))
             continue
         made.append(OutputPort(port, type_))
     return tuple(made)
-
-
-def _innermost(type_: Type) -> Type:
-    inner = item_of(type_)
-    return type_ if inner is None else _innermost(inner)
 
 
 def _port_type(
@@ -200,5 +196,5 @@ def _port_type(
     try:
         return types.parse(text, variables=True)
     except TypeExpressionError as error:
-        problems.append(DefinitionProblem(path, f"Port `{port}` of operator `{name}`: {error}"))
+        problems.append(DefinitionProblem(path, f"Port `{port}` of operator `{name}`: {error}", error.misspelled))
         return None

@@ -8,10 +8,10 @@ from functools import lru_cache
 from typing import Any
 
 from merrow_analysis.definitions.declared_operators import declare_operators
+from merrow_analysis.definitions.declared_types import declare_types
 from merrow_analysis.definitions.prompts import ResourceProblem
 from merrow_analysis.definitions.provider import Provider, ResourceError
 from merrow_analysis.definitions.settings import WorkflowSettings
-from merrow_analysis.definitions.types import declare_types
 from merrow_analysis.definitions.yaml_text import read_yaml
 
 

@@ -17,9 +17,11 @@ from merrow_analysis.definitions.types import (
     CODE,
     ENTRY_POINT,
     FEEDBACK,
+    NUMBER,
     PROBLEM,
     TEXT,
     Type,
+    TypeTable,
     item_of,
     list_of,
 )
@@ -61,7 +63,7 @@ class InputPort:
 
     ``many`` ports take any number of edges, others one at a time. A port of type ``list[T]`` takes many edges, each
     bringing a
-    ``T`` or a whole list. ``variants`` are other published spellings of the name.
+    ``T`` or a whole list; with ``flat`` lists in lists count as one. ``variants`` are other published spellings of the name.
     """
 
     name: str
@@ -69,6 +71,7 @@ class InputPort:
     required: bool = True
     many: bool = False
     variants: tuple[str, ...] = ()
+    flat: bool = False
 
     @property
     def item(self) -> Type:
@@ -93,7 +96,7 @@ class OperatorSpec:
     ``idle`` are keys that it may have as every node may, and that change nothing.
     ``literals`` are ports that a parameter of the same name may feed. ``sources`` is how many different nodes the
     first port needs (ensembles: two). ``prompt`` is the text of a user's operator. ``style`` is the published
-    drawing style.
+    drawing style. ``computes`` says that it asks no model.
     """
 
     name: str
@@ -111,6 +114,7 @@ class OperatorSpec:
     style: str = "fill:#e8e8e8,stroke:#777777,stroke-width:2px"
     class_spelling: str = ""
     built_in: bool = True
+    computes: bool = False
     ports: Mapping[str, InputPort] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -138,6 +142,14 @@ class OperatorSpec:
     def is_call(self) -> bool:
         """Whether it runs another file. Each file has a signature of its own; `CALL` has none."""
         return self.name == CALL.name and self.built_in
+
+    @property
+    def is_pass(self) -> bool:
+        return self is PASS
+
+    @property
+    def is_select(self) -> bool:
+        return self is SELECT
 
     @property
     def is_ensemble(self) -> bool:
@@ -174,6 +186,30 @@ DECISION = OperatorSpec(
     note="Chooses one of its outgoing edges by their labels; further named inputs are for `if:`. "
     "`ask:` has a model choose.",
     style=_style("ffffff", "444444", "stroke-width:1px,stroke-dasharray:2 2"),
+    computes=True,
+)
+
+PASS = OperatorSpec(
+    "Pass",
+    (InputPort("value", "T"),),
+    (OutputPort("value", "T"),),
+    bulk="value",
+    idle=_OF_MODEL_CALLS - {"returns", "samples"},
+    note="Hands on what it is given. With `returns:` and a record, each field is a port, and the record is the output.",
+    style=_style("f5f5f5", "777777"),
+    computes=True,
+)
+
+SELECT = OperatorSpec(
+    "Select",
+    (InputPort("items", list_of("T"), many=True, flat=True),),
+    (OutputPort("selected", list_of("T")), OutputPort("best", "T"), OutputPort("score", NUMBER)),
+    bulk="items",
+    parameters=frozenset({"by", "keep"}),
+    idle=_OF_MODEL_CALLS - {"samples"},
+    note="Selects the items with the highest numbers: of records by the field that `by:` names. `keep:` says how many.",
+    style=_style("f9e4b7", "b99b37"),
+    computes=True,
 )
 
 CALL = OperatorSpec(
@@ -287,6 +323,8 @@ BUILT_IN_OPERATORS: tuple[OperatorSpec, ...] = (
         style=_style("fff6c9", "a58c1a"),
     ),
     CALL,
+    PASS,
+    SELECT,
     DECISION,
 )
 
@@ -295,6 +333,15 @@ ASKED_ABOUT = InputPort("input", ANY, many=True)
 
 OUTPUT_PORT = InputPort("result", ANY)
 """The one port of an output node such as RETURN."""
+
+
+def ports_for(spec: OperatorSpec, declared: Type | None, types: TypeTable) -> tuple[InputPort, ...]:
+    """The inputs of an operator at a node that ``returns`` a type: a Pass of a record has a port for each field."""
+    fields = types.fields_of(declared) if spec.is_pass and declared is not None else None
+    if fields is None:
+        return spec.inputs
+    return tuple(InputPort(name, type_, many=item_of(type_) is not None) for name, type_ in fields.items())
+
 
 OPERATOR_VARIANTS = {"programop": "programmer", "program": "programmer", "decision": "decision"}
 """Published spellings of operators that differ in more than case (casefolded), as classes or ``op`` values."""

@@ -93,6 +93,12 @@ OPERATOR_KEYS: Mapping[str, Fragment] = {
         "minLength": 1,
         "description": "What a model is asked that chooses the case; it sees all that arrives at `input`.",
     },
+    "by": {
+        "type": "string",
+        "minLength": 1,
+        "description": "The field of a record by which the best is selected: a Number, the highest one first.",
+    },
+    "keep": {"type": "integer", "minimum": 1, "default": 1, "description": "How many items are selected at most."},
     "tests": {
         "anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}],
         "description": "Visible tests, in place of those that arrive by an edge.",
@@ -182,26 +188,28 @@ LOOP_KEYS: Mapping[str, Fragment] = {
         "minimum": 1,
         "maximum": MOST_TURNS,
         "default": 3,
-        "description": "How many turns there are at most.",
+        "description": "How many turns at most.",
     },
     "until": {
         "type": "string",
         "minLength": 1,
-        "description": "Ends the Loop where it holds: an expression over outputs in it, such as REVIEW.result.",
+        "description": "Ends the Loop after the turn in which it holds: an expression over outputs of nodes that run in"
+        " every turn, such as `REVIEW.result`.",
     },
     "best": {
         "type": "string",
         "minLength": 1,
-        "description": "Where the turns run out, that of the best score counts: a Number in it, such as JUDGE.score.",
+        "description": "A Number such as `JUDGE.score`: where the turns run out, the edges out carry the values of the turn with"
+        " the highest one.",
     },
     "budget": _BUDGET,
     "on_error": {
         "enum": ["fail", "skip"],
         "default": "fail",
-        "description": "When the Loop fails: the run fails, or its nodes are skipped.",
+        "description": "When a node in it fails: the run fails, or the Loop is skipped.",
     },
 }
-"""Keys of a Loop."""
+"""Keys of a Loop, in its title or its metadata."""
 
 MAP_KEYS: Mapping[str, Fragment] = {
     **SUBGRAPH_KEYS,
@@ -209,29 +217,30 @@ MAP_KEYS: Mapping[str, Fragment] = {
         "type": "integer",
         "minimum": 1,
         "maximum": MOST_PARALLEL,
-        "description": "How many items run at once; the endpoint's limit where none is said.",
+        "description": "How many items run at once; the limit of the endpoint where none is said.",
     },
     "max": {
         "type": "integer",
         "minimum": 1,
         "maximum": MOST_ITEMS,
         "default": 100,
-        "description": "How many items there may be; with more the Map fails.",
+        "description": "How many items at most; a longer list fails.",
     },
     "min": {
         "type": "integer",
         "minimum": 0,
         "maximum": MOST_ITEMS,
         "default": 1,
-        "description": "How many results there must be; with fewer the Map fails.",
+        "description": "How many results at least; fewer fail.",
     },
     "on_error": {
         "enum": ["fail", "skip", "default"],
         "default": "fail",
-        "description": "When an item fails: the run fails, the item is left out, or a node's `default` is its output.",
+        "description": "When an item fails: the run fails, the item is left out of all results, or the `default` of the node"
+        " takes its place.",
     },
 }
-"""Keys of a Map."""
+"""Keys of a Map, in its title or its metadata."""
 
 _NAMES: Fragment = {
     "anyOf": [{"type": "string", "minLength": 1}, {"type": "array", "items": {"type": "string", "minLength": 1}}]
@@ -271,11 +280,13 @@ OPERATORS: Fragment = {
 }
 TYPES: Fragment = {
     "type": "object",
-    "description": "Types of this workflow: `Draft: Text` is a kind of Text, `Route: [math, code]` a choice of words.",
+    "description": "Types of this workflow: `Draft: Text` is a kind of Text, `Route: [math, code]` a choice of words, "
+    "`Task: {title: Text, size: Number}` a record, `Step: Query | Answer` a union.",
     "additionalProperties": {
         "anyOf": [
             {"type": "string", "minLength": 1},
             {"type": "array", "items": {"type": ["string", "number"]}, "minItems": 1},
+            {"type": "object", "additionalProperties": {"type": "string", "minLength": 1}},
         ]
     },
 }

@@ -10,10 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from itertools import chain, islice
-from typing import Any
+from itertools import islice
 
-from merrow_analysis.suggest import Guesses, closest
+from merrow_analysis.suggest import closest
 
 Type = str
 """The canonical spelling of a type: a name, or ``list[...]`` around one."""
@@ -31,7 +30,7 @@ BOOL: Type = "Bool"
 NUMBER: Type = "Number"
 JSON: Type = "Json"
 
-_BUILT_IN: dict[str, Type | None] = {
+BUILT_IN: Mapping[str, Type | None] = {
     ANY: None,
     TEXT: ANY,
     BOOL: ANY,
@@ -45,16 +44,29 @@ _BUILT_IN: dict[str, Type | None] = {
     CODE: TEXT,
     ENTRY_POINT: TEXT,
 }
+"""The types of every workflow, each with the one that it is a kind of."""
 
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+TYPE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _VARIABLE = re.compile(r"[A-Z]")
 _DEEPEST_LIST = 8
 _MOST_LISTED = 20
 """Types that a message names."""
 
 
+@dataclass(frozen=True, slots=True)
+class Misspelled:
+    """A word in a definition, and the one that was probably meant."""
+
+    word: str
+    near: str
+
+
 class TypeExpressionError(ValueError):
     """A type expression that says nothing; the message is a sentence for the user."""
+
+    def __init__(self, message: str, misspelled: Misspelled | None = None) -> None:
+        super().__init__(message)
+        self.misspelled = misspelled
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +75,7 @@ class DefinitionProblem:
 
     path: tuple[str | int, ...]
     message: str
+    misspelled: Misspelled | None = None
 
 
 def list_of(item: Type) -> Type:
@@ -75,6 +88,13 @@ def item_of(type_: Type) -> Type | None:
     return type_[5:-1] if type_.startswith("list[") else None
 
 
+def innermost(type_: Type) -> Type:
+    """The type without the lists around it."""
+    while (item := item_of(type_)) is not None:
+        type_ = item
+    return type_
+
+
 def is_variable(type_: Type) -> bool:
     """Whether this is a type variable of an operator's signature: one capital letter."""
     return len(type_) == 1 and _VARIABLE.fullmatch(type_) is not None
@@ -82,10 +102,16 @@ def is_variable(type_: Type) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class TypeTable:
-    """All types of one workflow: the parent of each named one, and the words of each enumeration."""
+    """All types of one workflow: the parent of each named one, the words of each enumeration, the fields of each record
+    with their types, and the kinds of each union. Records and unions are kinds of Json; ``broken`` are those that are declared
+    wrongly, of which nothing is known.
+    """
 
-    parents: Mapping[str, Type | None] = field(default_factory=lambda: dict(_BUILT_IN))
+    parents: Mapping[str, Type | None] = field(default_factory=lambda: dict(BUILT_IN))
     words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    records: Mapping[str, Mapping[str, Type]] = field(default_factory=dict)
+    unions: Mapping[str, tuple[Type, ...]] = field(default_factory=dict)
+    broken: frozenset[str] = frozenset()
     _known: dict[tuple[Type, Type], int | None] = field(default_factory=dict, repr=False)
 
     def distance(self, given: Type, wanted: Type) -> int | None:
@@ -135,12 +161,13 @@ class TypeTable:
             raise TypeExpressionError("A type is missing: write one such as `Text`, `Code` or `list[Text]`.")
         if inner == "list":
             raise TypeExpressionError("`list` needs the type of its items: write `list[Text]`, for example.")
-        if not _NAME.fullmatch(inner):
+        if not TYPE_NAME.fullmatch(inner):
             raise TypeExpressionError(f"`{text.strip()}` is no type: write a name such as `Text`, or `list[Text]`.")
         if inner not in self.parents and not (variables and is_variable(inner)):
             near = closest(inner, self.parents)
             hint = f"did you mean `{near}`?" if near else f"{self._some()}."
-            raise TypeExpressionError(f"There is no type `{inner}`; {hint}")
+            misspelled = None if near is None else Misspelled(inner, near)
+            raise TypeExpressionError(f"There is no type `{inner}`; {hint}", misspelled)
         return "list[" * depth + inner + "]" * depth
 
     def _some(self) -> str:
@@ -151,12 +178,30 @@ class TypeTable:
 
     def words_of(self, type_: Type) -> tuple[str, ...] | None:
         """The words of an enumeration (or of a type made from one), or None for other types."""
-        for name in self._ancestors(type_):
-            if name in self.words:
-                return self.words[name]
-        return None
+        return next((self.words[name] for name in self.ancestors(type_) if name in self.words), None)
 
-    def _ancestors(self, type_: Type) -> list[Type]:
+    def fields_of(self, type_: Type) -> Mapping[str, Type] | None:
+        """The fields of a record (or of a kind of one) with their types, or None for other types."""
+        return next((self.records[name] for name in self.ancestors(type_) if name in self.records), None)
+
+    def kinds_of(self, type_: Type) -> tuple[Type, ...] | None:
+        """The kinds of a union (or of a type made from one), or None for other types."""
+        return next((self.unions[name] for name in self.ancestors(type_) if name in self.unions), None)
+
+    def is_broken(self, type_: Type) -> bool:
+        """Whether the fields or kinds of a type are not known, since it is declared wrongly."""
+        return bool(self.broken) and any(name in self.broken for name in self.ancestors(type_))
+
+    def field_at(self, type_: Type, path: str) -> Type | None:
+        """The type of a field, or of a field of a field (``place.city``); None where there is none."""
+        found: Type | None = type_
+        for name in path.split("."):
+            fields = None if found is None else self.fields_of(found)
+            found = None if fields is None else fields.get(name)
+        return found
+
+    def ancestors(self, type_: Type) -> list[Type]:
+        """A named type, what it is a kind of, and so on up to `ANY`."""
         chain: list[Type] = []
         current: Type | None = type_
         while current is not None:
@@ -170,7 +215,7 @@ class TypeTable:
             if wanted == ANY:
                 return 1
             return None if wanted_item is None else self.distance(given_item, wanted_item)
-        chain = self._ancestors(given)
+        chain = self.ancestors(given)
         return chain.index(wanted) if wanted in chain else None
 
     def _common_of_two(self, first: Type, second: Type) -> Type:
@@ -179,92 +224,9 @@ class TypeTable:
             return list_of(self._common_of_two(first_item, second_item))
         if first_item is not None or second_item is not None:
             return ANY
-        above = set(self._ancestors(first))
-        return next((name for name in self._ancestors(second) if name in above), ANY)
+        above = set(self.ancestors(first))
+        return next((name for name in self.ancestors(second) if name in above), ANY)
 
 
 BUILT_IN_TYPES = TypeTable()
 """The types of every workflow."""
-
-
-def declare_types(declared: Mapping[str, Any]) -> tuple[TypeTable, list[DefinitionProblem]]:
-    """Add a front matter's ``types:`` to the built-in ones.
-
-    ``Draft: Text`` makes a kind of Text, ``Route: [math, code, other]`` an enumeration, itself a kind of Text whose
-    values are those words. What is wrong is left out and told; a kind of a type that is left out counts as a kind
-    of Text.
-    """
-    if not declared:
-        return BUILT_IN_TYPES, []
-    parents: dict[str, Type | None] = dict(_BUILT_IN)
-    words: dict[str, tuple[str, ...]] = {}
-    problems: list[DefinitionProblem] = []
-    pending: dict[str, str] = {}
-    for name, meaning in declared.items():
-        message = _name_problem(name)
-        if message is None and isinstance(meaning, str):
-            pending[name] = meaning.strip()
-        elif message is None and isinstance(meaning, (list, tuple)):
-            message = _enumeration_problem(name, meaning)
-            if message is None:
-                words[name] = tuple(str(word).strip() for word in meaning)
-                parents[name] = TEXT
-        elif message is None:
-            message = f"Type `{name}` needs the type it is a kind of (`{name}: Text`) or a list of words."
-        if message is not None:
-            problems.append(DefinitionProblem(("types", name), message))
-    _add_kinds(pending, parents, problems)
-    return TypeTable(parents, words), problems
-
-
-def _name_problem(name: object) -> str | None:
-    if not isinstance(name, str) or not _NAME.fullmatch(name) or name == "list":
-        return f"`{name}` can't name a type: use letters, digits and `_`, starting with a letter."
-    if name in _BUILT_IN:
-        return f"`{name}` is a built-in type and can't be declared again; choose another name."
-    if is_variable(name):
-        return f"`{name}` can't name a type: single capital letters are type variables of operators."
-    return None
-
-
-def _enumeration_problem(name: str, meaning: list[Any] | tuple[Any, ...]) -> str | None:
-    if not meaning:
-        return f"Enumeration `{name}` has no words; list at least one."
-    seen: set[str] = set()
-    for word in meaning:
-        if isinstance(word, bool) or word is None or not isinstance(word, (str, int, float)):
-            return f"The words of enumeration `{name}` must be text; put `{str(word).lower()}` in quotes."
-        key = str(word).strip().casefold()
-        if not key or key in seen:
-            what = "an empty word" if not key else f"`{word}` twice (case doesn't count)"
-            return f"Enumeration `{name}` has {what}; every word must be different."
-        seen.add(key)
-    return None
-
-
-def _add_kinds(pending: dict[str, str], parents: dict[str, Type | None], problems: list[DefinitionProblem]) -> None:
-    """Give each type of ``pending`` its parent; a kind may be declared before what it is a kind of."""
-    guesses = Guesses()
-    for name in pending:
-        path: dict[str, None] = {}
-        current = name
-        while current in pending and current not in parents and current not in path:
-            path[current] = None
-            current = pending[current]
-        if current in path:
-            order = list(path)
-            text = " -> ".join([*order[order.index(current) :], current])
-            problems.append(DefinitionProblem(("types", name), f"Types can't be kinds of each other: {text}."))
-            parents[current] = TEXT
-        elif current not in parents:
-            near = guesses.closest(current, chain(parents, pending))
-            hint = f"did you mean `{near}`?" if near else "name a built-in type or one declared under `types:`."
-            if item_of(current) is not None:
-                hint = "a type is a kind of a named one, not of a list."
-            last = next(reversed(path))
-            message = f"Type `{last}` is declared as a kind of `{current}`, which is no type; {hint}"
-            problems.append(DefinitionProblem(("types", last), message))
-            parents[last] = TEXT
-        for made in reversed(path):
-            if made not in parents:
-                parents[made] = pending[made]

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 
 from merrow_analysis.edits.change import GraphChange, Link, NewNode, label_of
+from merrow_analysis.graph.composites import Composites
 from merrow_analysis.graph.flow import Flow
 from merrow_analysis.graph.infer import infer
 from merrow_analysis.graph.nodes import TypedGraph
@@ -18,8 +19,21 @@ _NOWHERE = (0, 0)
 def graph_after(change: GraphChange, typed: TypedGraph) -> TypedGraph:
     """The typed graph that follows from a change, worked out only where the change reaches."""
     flow = typed.flow
-    core = infer(typed.core, delta_of(change, flow.chart))
+    core = infer(typed.core, delta_of(change, flow.chart), composites=_composites(change, typed.composites))
     return typed.after(Flow(core.chart, flow.scenery, flow.moved, flow.last_block), core)
+
+
+def _composites(change: GraphChange, before: Composites) -> Composites:
+    """The Loops and Maps after a change: a new node is in that of the node that it is written beside."""
+    beside = {new.id: new.beside for new in change.added}
+    added: dict[str, str] = {}
+    for name in beside:
+        place = beside[name]
+        while place in beside:
+            place = beside[place]
+        if place in before.inside:
+            added[name] = before.inside[place]
+    return before.changed(change.removed, added)
 
 
 def delta_of(change: GraphChange, chart: Chart) -> Delta:

@@ -7,8 +7,8 @@ the class ``LoopOp`` or ``MapOp``, or by metadata below its ``end`` (``REFINE@{ 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
 from merrow_analysis.definitions.metadata import parse_metadata
@@ -115,6 +115,17 @@ class Composites:
             entered = into[: into.index(scope)] if scope is not None else into
             known = self._borders[begin, end] = Border(scope, left, entered[::-1])
         return known
+
+    def changed(self, removed: Collection[str], added: Mapping[str, str]) -> Composites:
+        """These composites without some nodes, and with new ones: ``added`` has the innermost composite of each."""
+        gone = {node for node in removed if node in self.inside}
+        if not gone and not added:
+            return self
+        inside = {node: box for node, box in self.inside.items() if node not in gone} | dict(added)
+        members: dict[str, list[str]] = {name: [] for name in self.boxes}
+        for node, box in inside.items():
+            members[box].append(node)
+        return Composites({box.id: replace(box, nodes=tuple(members[box.id])) for box in self}, inside)
 
     def maps(self, boxes: tuple[str, ...]) -> list[str]:
         """Those of some composites that are Maps."""

@@ -1,15 +1,15 @@
 """How a Decision chooses among the labels of its outgoing edges, and what is wrong with those labels.
 
 What decides is an ``if:`` expression's truth; else a Bool ``when``, against truthy and falsy labels; else the value
-of ``when`` against the labels, trimmed and regardless of case. ``else`` takes what no other case takes. A Decision that
-asks a model chooses by the model's answer.
+of ``when`` against the labels, trimmed and regardless of case; of a union, the name of its kind. ``else`` takes what no
+other case takes. A Decision that asks a model chooses by the model's answer.
 """
 
 from __future__ import annotations
 
 import ast
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Literal
@@ -19,14 +19,18 @@ from merrow_analysis.suggest import Guesses
 TRUTHY = frozenset({"yes", "true", "pass", "passed", "ok"})
 FALSY = frozenset({"no", "false", "fail", "failed"})
 ELSE = "else"
+KIND = "kind"
+"""What a value of a union says its kind by (`merrow_runtime.values`)."""
 
 FUNCTIONS = ("float", "int", "len", "str")
 """Functions that an ``if:`` expression may call."""
 
 _LONGEST_EXPRESSION = 2_000
 
-DecidedBy = Literal["truth", "words", "text", "model", "unknown"]
-"""A Bool or an expression; an enumeration; any other value; a model that is asked; something whose type isn't known."""
+DecidedBy = Literal["truth", "words", "kinds", "text", "model", "unknown"]
+"""A Bool or an expression; an enumeration; a union; any other value; a model that is asked; something whose type isn't
+known.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +66,8 @@ class Cases:
                 return self.keys.index(key)
             words = TRUTHY if value else FALSY
             return next((n for n, k in enumerate(self.keys) if k in words), self._otherwise())
+        if self.decided_by == "kinds" and isinstance(value, Mapping):
+            value = value.get(KIND)
         key = str(value).strip().casefold()
         return self.keys.index(key) if key in self.keys and key != ELSE else self._otherwise()
 
@@ -80,13 +86,14 @@ def case_key(label: str, decided_by: DecidedBy) -> str:
 @lru_cache(maxsize=4096)
 def read_cases(labels: tuple[str | None, ...], decided_by: DecidedBy, words: tuple[str, ...] = ()) -> Cases:
     """The cases of a Decision whose outgoing edges have these case labels; ``words`` are those of the enumeration
-    it reads.
+    it reads, or the kinds of the union.
     """
     numbers: dict[str, int] = {}
     first: list[str] = []
     of_edge: list[int | None] = []
     problems: list[CaseProblem] = []
-    takes = {"truth": ("true", "false"), "words": tuple(word.casefold() for word in words)}.get(decided_by)
+    folded = tuple(word.casefold() for word in words)
+    takes = {"truth": ("true", "false"), "words": folded, "kinds": folded}.get(decided_by)
     known = None if takes is None else frozenset(takes)
     for edge, label in enumerate(labels):
         if label is None and decided_by == "model" and labels.index(None) == edge:
@@ -100,7 +107,7 @@ def read_cases(labels: tuple[str | None, ...], decided_by: DecidedBy, words: tup
             numbers[key] = len(first)
             first.append(label)
             if known is not None and key not in known and key != ELSE:
-                problems.append(CaseProblem("unknown", edge, words if decided_by == "words" else ("yes", "no")))
+                problems.append(CaseProblem("unknown", edge, ("yes", "no") if decided_by == "truth" else words))
         of_edge.append(numbers[key])
     problems += _coverage(numbers, of_edge, takes, decided_by, words)
     return Cases(decided_by, tuple(numbers), tuple(first), tuple(of_edge), tuple(problems))
@@ -129,7 +136,7 @@ def _coverage(
         return [] if missing else [CaseProblem("covered", edge, words)]
     if not missing:
         return []
-    spelled = words if decided_by == "words" else ("yes", "no")
+    spelled = ("yes", "no") if decided_by == "truth" else words
     return [CaseProblem("uncovered", None, tuple(spelled[index] for index in missing))]
 
 

@@ -51,7 +51,7 @@ _DIAMONDS = frozenset({"diamond", "diam", "decision", "question"})
 
 
 def shape_of(record: NodeRecord) -> str | None:
-    """The shape that a node is drawn in: that of its metadata goes before its brackets'."""
+    """The shape that a node is drawn in: that of its metadata takes precedence over its brackets'."""
     for metadata, _ in reversed(record.metadata):
         shape = parse_metadata(metadata.body).values.get("shape")
         if isinstance(shape, str):
@@ -121,7 +121,7 @@ def ends_of(chart: Chart, table: OperatorTable, names: bool) -> Ends:
 
 
 def _has_operator(record: NodeRecord, table: OperatorTable, names: bool) -> bool:
-    """Whether something written at a node says that it is no plain step."""
+    """Whether something written at a node says that it is not a plain step."""
     if names_operator(record, table) or any(use.name.text.endswith("Op") for use in record.classes):
         return True
     return names and record.label is not None and table.named(parse_label(record.label.text).operator_word) is not None

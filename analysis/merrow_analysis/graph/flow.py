@@ -2,7 +2,7 @@
 
 A `Flow` belongs to one version of a text and is never changed. It is a thin view of records that versions share
 (`merrow_analysis.graph.records`): the objects for nodes and edges are made when they are first asked for, and each of them is
-one and the same object however often it is asked for.
+the same object however often it is asked for.
 """
 
 from __future__ import annotations
@@ -278,7 +278,7 @@ class _Nodes(Mapping[str, FlowNode]):
 
 
 NO_BLOCK = Block(0, "", (), 0)
-"""What stands for the last block of a flowchart without any."""
+"""Takes the place of the last block in a flowchart without any."""
 
 
 class Flow:

@@ -6,7 +6,6 @@ A cold reading is a delta on the graph without nodes.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from heapq import heapify, heappop, heappush
 
 from merrow_analysis.definitions.callees import Callees
@@ -58,13 +57,7 @@ def infer(graph: Graph, delta: Delta, chart: Chart | None = None, composites: Co
 
 def _kept(composites: Composites, chart: Chart) -> Composites:
     """Composites without the nodes that a chart has no more."""
-    gone = [node for node in composites.inside if node not in chart.nodes]
-    if not gone:
-        return composites
-    boxes = {
-        box.id: replace(box, nodes=tuple([node for node in box.nodes if node in chart.nodes])) for box in composites
-    }
-    return Composites(boxes, {node: box for node, box in composites.inside.items() if node in chart.nodes})
+    return composites.changed([node for node in composites.inside if node not in chart.nodes], {})
 
 
 def _differ(before: Composites, now: Composites, old: Chart, chart: Chart) -> bool:
@@ -417,9 +410,16 @@ class _Inference:
         """Place the edges of what differs, and of those behind it as far as something changes; answers which did."""
         shape, old = after.shape, self.old.shape
         stale = read | ends[0]
-        if not self.cold and shape.order is not old.order and (shape.cycles or old.cycles or shape.wrong or old.wrong):
-            # Which sources are known when their target is placed depends on the order.
-            stale = set(shape.order)
+        if not self.cold and shape.order is not old.order:
+            # Only here may a source that was known when its target was placed not be so now, or the other way round.
+            now, then = shape.places, old.places
+            turned = shape.wrong.union(old.wrong, *shape.cycles, *old.cycles).difference(stale)
+            stale.update(
+                node
+                for node in turned
+                for one in shape.before[node]
+                if (now[one] < now[node]) != (then[one] < then[node])
+            )
         stale.difference_update(self.gone)
         order, places = shape.order, shape.places
         records, facts, placements, language = self.records, self.facts, self.placements, self.language
@@ -454,7 +454,7 @@ class _Inference:
                 return tuple(
                     (
                         after.text_of(edge),
-                        carried(placements[handles[edge.source]].signature, levels(after, edge))
+                        carried(placements[handles[edge.source]].signature, levels(after, edge), self.language.types)
                         if places[handles[edge.source]] < own_place
                         else UNKNOWN,
                     )

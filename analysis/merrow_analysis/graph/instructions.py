@@ -38,7 +38,7 @@ def role_of(node: TypedNode) -> tuple[str, str] | None:
 
 
 def memory_of(node: TypedNode, settings: WorkflowSettings) -> Memory:
-    """What a node remembers: what is said of it, else what the workflow says; unsaid, a plain step remembers all."""
+    """What a node remembers: what its own settings say, else the workflow's; where neither says, a plain step remembers all."""
     said = node.resolution.parameters.get("memory")
     if said is not None and said.value is not None:
         return read_memory(said.value)

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple, Protocol
 
 from merrow_analysis.definitions.callees import Callees
 from merrow_analysis.definitions.declared_operators import declare_operators
+from merrow_analysis.definitions.declared_types import declare_types
 from merrow_analysis.definitions.operators import OperatorTable
-from merrow_analysis.definitions.types import TEXT, DefinitionProblem, Type, TypeTable, declare_types
+from merrow_analysis.definitions.types import TEXT, DefinitionProblem, Type, TypeTable
 from merrow_analysis.graph.placement import UNKNOWN, Facts, Placement, Signature
 from merrow_analysis.graph.ports import place
 from merrow_analysis.graph.resolve import Choice, NodeText, Resolution, Words, resolve
@@ -133,4 +134,5 @@ def facts_of(resolution: Resolution, default_type: Type | None = None) -> Facts:
         resolution.plain is not None,
         resolution.ask is not None,
         resolution.ways,
+        resolution.by,
     )

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from merrow_analysis.definitions.types import Type, item_of, list_of
+from merrow_analysis.definitions.types import Type, TypeTable, item_of, list_of
 from merrow_analysis.graph.model import Graph
 from merrow_analysis.graph.placement import Signature
+from merrow_analysis.graph.ports import with_fields
 from merrow_analysis.graph.records import EdgeRecord
 from merrow_analysis.graph.words import EACH
 
@@ -33,15 +34,17 @@ def levels(graph: Graph, edge: EdgeRecord) -> Levels:
     return Levels(raised, lowered) if raised or lowered else LEVEL
 
 
-def carried(signature: Signature, level: Levels) -> Signature:
-    """What a node gives, as it arrives over an edge."""
+def carried(signature: Signature, level: Levels, types: TypeTable) -> Signature:
+    """What a node gives, as it arrives over an edge. The items of a list of records have their fields."""
     if level is LEVEL:
         return signature
-    return signature._replace(
+    arriving = signature._replace(
         outputs=tuple([(name, _at(type_, level)) for name, type_ in signature.outputs]),
+        kinds=tuple([(name, at) for name, kind in signature.kinds if (at := _at(kind, level)) is not None]),
         value=_at(signature.value, level),
         passes=None if signature.passes is None else tuple([_at(type_, level) for type_ in signature.passes]),
     )
+    return with_fields(arriving, types) if level.lowered and not signature.fields else arriving
 
 
 def _at(type_: Type | None, level: Levels) -> Type | None:

@@ -13,8 +13,8 @@ from merrow_analysis.graph.plan import waiting_alone
 
 @dataclass(slots=True, eq=False)
 class LiveState:
-    """Where one run stands, given what its Decisions have chosen so far. It goes along with the run: a choice settles again
-    what lies behind it, as far as something changes, and nothing else.
+    """The state of one run, given what its Decisions have chosen so far. It follows the run: a choice settles again the nodes
+    behind it, as far as something changes, and nothing else.
     """
 
     graph: TypedGraph
@@ -33,7 +33,7 @@ class LiveState:
         return self._live.alive(feed)
 
     def choose(self, decision: int, case: int) -> list[int]:
-        """A Decision chose. The handles of the nodes for which it now is another thing whether they run, in their order."""
+        """A Decision chose. The handles of the nodes for which the answer whether they run has changed, in their order."""
         self._chosen[decision] = case
         return self._settle((self.graph.combinations.by_unit or self.graph.shape).following[decision])
 

@@ -172,7 +172,7 @@ class Liveness(Generic[Truth]):
         return truth
 
     def settle(self, node: LiveNode) -> None:
-        """Say whether ``node`` runs, once that is said of all that it waits for."""
+        """Say whether ``node`` runs, once that is known of all that it waits for."""
         algebra = self.algebra
         truth = algebra.always
         for feeds in node.required:

@@ -1,4 +1,4 @@
-"""Which nodes of a graph there may be something to say about, kept along from one graph to the next."""
+"""Which nodes of a graph may have findings, carried along from one graph to the next."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def marked(marks: Marks, graph: Graph, nodes: Collection[int]) -> Marks:
     if len(nodes) > len(graph.records) // 2:
         return _marked_cold(graph)
     kinds = [set(kind) for kind in marks]
-    found, problems, gathering, decisions, conflicts = kinds
+    found, problems, gathering, decisions, conflicts, plain = kinds
     for node in nodes:
         record, resolution, placement = graph.records[node], graph.resolutions[node], graph.placements[node]
         for numbers, holds in (
@@ -23,6 +23,7 @@ def marked(marks: Marks, graph: Graph, nodes: Collection[int]) -> Marks:
             (gathering, _gathers(resolution, placement)),
             (decisions, resolution.kind == "decision"),
             (conflicts, record is not None and len(record.mentions) > 1 and conflicting(record)),
+            (plain, resolution.plain is not None),
         ):
             if holds and record is not None:
                 numbers.add(node)
@@ -49,6 +50,7 @@ def _marked_cold(graph: Graph) -> Marks:
             for node, record in enumerate(graph.records)
             if record is not None and len(record.mentions) > 1 and conflicting(record)
         ),
+        frozenset(node for node, resolution in enumerate(resolutions) if resolution.plain is not None),
     )
 
 

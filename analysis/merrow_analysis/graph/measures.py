@@ -71,7 +71,7 @@ class Measures:
 def measure(nodes: Iterable[str], edges: Iterable[Edge], failure_probability: float = 0.1) -> Measures:
     """Measure a graph. Several edges from one node to another count once.
 
-    ``failure_probability`` is Flow's p_f, the same for every node. Raises ValueError where it is no probability and
+    ``failure_probability`` is Flow's p_f, the same for every node. Raises ValueError where it is not a probability and
     where an edge names a node that is not in ``nodes``.
     """
     if not 0 <= failure_probability <= 1:

@@ -1,4 +1,4 @@
-"""A label that stands in metadata: Mermaid shows it, so it is the node's label like one between brackets."""
+"""A label in metadata: Mermaid shows it, so it is the node's label like one between brackets."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def metadata_label(metadata: Metadata) -> Label | None:
     start, end = metadata.body_span
     quoted = f'"{text}"'
     if end - start != len(metadata.body):
-        pass  # Mermaid reads another text than the one that stands there: the whole of it is the place
+        pass  # Mermaid reads a text that differs from the written one: the whole of it is the place
     elif metadata.body.count(quoted) == 1:
         start += metadata.body.index(quoted) + 1  # the usual form, found without the reader of places
         end = start + len(text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from merrow_analysis.graph.call_bounds import CallBounds, call_bounds
 from merrow_analysis.graph.flow import Flow
 from merrow_analysis.graph.measures import Measures, measure
 from merrow_analysis.graph.nodes import TypedGraph
@@ -13,26 +14,29 @@ DEFAULT_FAILURE_PROBABILITY = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Metrics:
-    """``graph`` measures all nodes and edges, ``workflow`` the subtasks alone: all nodes that are no inputs or outputs.
+    """``graph`` measures all nodes and edges, ``workflow`` the subtasks alone: all nodes that are neither inputs nor outputs.
 
-    ``promises`` is the number of nodes whose author signs for a type by ``returns:``. It and ``workflow`` are None for
-    a flowchart that is no workflow.
+    ``promises`` is the number of nodes whose author signs for a type by ``returns:``, ``calls`` how many calls a run makes. These
+    and ``workflow`` are None for a flowchart that is no workflow. Edges that run back in a Loop or a Map (``again``) are not
+    among those measured.
     """
 
     graph: Measures
     workflow: Measures | None = None
     promises: int | None = None
+    calls: CallBounds | None = None
 
     def as_json(self) -> dict[str, object]:
         return {
             "workflow": None if self.workflow is None else self.workflow.as_json(),
             "graph": self.graph.as_json(),
             "promises": self.promises,
+            "calls": None if self.calls is None else self.calls.as_json(),
         }
 
 
 def metrics(graph: TypedGraph | Flow, failure_probability: float = DEFAULT_FAILURE_PROBABILITY) -> Metrics:
-    """Measure a workflow, or a flowchart that is none. Invisible links carry nothing and don't count.
+    """Measure a workflow, or a flowchart that is not one. Invisible links carry nothing and don't count.
 
     What was measured is kept with the graph until it changes. Raises ValueError where ``failure_probability`` is not
     between 0 and 1.
@@ -51,12 +55,14 @@ def _edges(flow: Flow) -> list[tuple[str, str]]:
 
 
 def _measured(graph: TypedGraph, failure_probability: float) -> Metrics:
-    flow, edges = graph.flow, _edges(graph.flow)
+    flow = graph.flow
+    edges = [(edge.source.id, edge.target.id) for edge in flow.edges if graph.core.is_flat(edge.record)]
     subtasks = {node.id for node in graph.nodes if node.kind not in ("input", "output")}
     among = [(source, target) for source, target in edges if source in subtasks and target in subtasks]
-    promises = sum(1 for node in graph.nodes if node.kind == "operator" and node.resolution.declared is not None)
+    promises = sum(1 for node in graph.nodes if node.is_promise)
     return Metrics(
         measure(flow.nodes, edges, failure_probability),
         measure((node for node in flow.nodes if node in subtasks), among, failure_probability),
         promises,
+        call_bounds(graph),
     )

@@ -27,7 +27,7 @@ class Marks(NamedTuple):
 
     ``found``: with findings about their edges; ``problems``: about what is written at them; ``gathering``: ensembles,
     and nodes with a port for one value that several edges feed; ``decisions``; ``conflicts``: with declarations that
-    contradict each other.
+    contradict each other; ``plain``: with no operator written at them.
     """
 
     found: frozenset[int] = frozenset()
@@ -35,6 +35,7 @@ class Marks(NamedTuple):
     gathering: frozenset[int] = frozenset()
     decisions: frozenset[int] = frozenset()
     conflicts: frozenset[int] = frozenset()
+    plain: frozenset[int] = frozenset()
 
 
 @dataclass(slots=True, eq=False)

@@ -1,7 +1,7 @@
 """The nodes and edges of a typed graph: what a flowchart means, as every other part of Merrow reads it.
 
 A `TypedGraph` joins a `Graph`, which knows no places, with the flowchart of one version of a text. Its objects for nodes and
-edges are made when they are first asked for, and each of them is one and the same object however often it is asked for.
+edges are made when they are first asked for, and each of them is the same object however often it is asked for.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from merrow_analysis.definitions.operators import (
     InputPort,
     OperatorSpec,
     OperatorTable,
+    ports_for,
 )
 from merrow_analysis.definitions.types import ANY, DefinitionProblem, Type, TypeTable
 from merrow_analysis.graph.composites import Border, Composites
@@ -73,7 +74,7 @@ class TypedNode:
 
     @property
     def implied(self) -> bool:
-        """Whether nothing is written of it: PROBLEM or RETURN of a drawing (`merrow_analysis.graph.drawing`)."""
+        """Whether it is not in the text: PROBLEM or RETURN of a drawing (`merrow_analysis.graph.drawing`)."""
         return self.id not in self._graph.flow.chart.nodes
 
     @property
@@ -145,6 +146,8 @@ class TypedNode:
                 words: Sequence[str] | None = None
                 if placement.decided_by == "words" and placement.when:
                     words = self._graph.types.words_of(placement.when)
+                elif placement.decided_by == "kinds" and placement.when:
+                    words = self._graph.types.kinds_of(placement.when)
                 labels = tuple(edge.placed.label.case for edge in self.ways)
                 self._cases = read_cases(labels, placement.decided_by, tuple(words or ()))
         return self._cases  # type: ignore[return-value]  # set above
@@ -164,6 +167,11 @@ class TypedNode:
     @property
     def kind(self) -> NodeKind:
         return self.resolution.kind
+
+    @property
+    def is_promise(self) -> bool:
+        """Whether its author signs for the type of its answer. A Pass needs no trust: what it returns was checked before."""
+        return self.spec is not None and not self.spec.is_pass and self.resolution.declared is not None
 
     @property
     def spec(self) -> OperatorSpec | None:
@@ -187,19 +195,34 @@ class TypedNode:
             return ()
         if self.asks:
             return (ASKED_ABOUT,)
+        if self.kind != "decision":
+            return ports_for(self.spec, self.resolution.declared, self._graph.types)
         ports = dict(self.spec.ports)
-        if self.kind == "decision":
-            for edge in self.incoming:
-                for feed in edge.feeds:
-                    ports.setdefault(feed.port, InputPort(feed.port, ANY))
+        for edge in self.incoming:
+            for feed in edge.feeds:
+                ports.setdefault(feed.port, InputPort(feed.port, ANY))
         return tuple(ports.values())
 
     @property
     def outputs(self) -> dict[str, Type | None]:
-        """Its outputs with their types (None: not known), default first; those of a Decision are its cases."""
+        """Its outputs with their types (None: not known), default first; those of a Decision are its cases. Of a record that
+        the first one is, the fields are outputs as well.
+        """
+        signature = self.placement.signature
         if self.cases is not None:
-            return dict.fromkeys(self.cases.labels, self.placement.signature.value)
-        return dict(self.placement.signature.outputs)
+            return {label: signature.kind_of(label) or signature.value for label in self.cases.labels}
+        return dict(signature.outputs)
+
+    @property
+    def types(self) -> TypeTable:
+        """All types of its workflow."""
+        return self._graph.types
+
+    @property
+    def own_outputs(self) -> dict[str, Type | None]:
+        """The outputs of its operator, or of an input, without the fields of records."""
+        signature = self.placement.signature
+        return dict(signature.outputs[: len(signature.outputs) - signature.fields])
 
     def sources(self, port: str) -> list[TypedEdge]:
         """The edges that feed a port, in prompt order."""
@@ -264,7 +287,7 @@ class TypedEdge:
 
     @property
     def implied(self) -> bool:
-        """Whether nothing is written of it: an edge from or to an implied PROBLEM or RETURN, or one into a drawing's step."""
+        """Whether it is not in the text: an edge from or to an implied PROBLEM or RETURN, or one into a drawing's step."""
         return self.record not in self._graph.flow.chart.numbers
 
     @property
@@ -300,7 +323,7 @@ class TypedEdge:
 
     @property
     def inferred(self) -> bool:
-        """Whether Merrow chose the port, as against a label that says it."""
+        """Whether Merrow chose the port, rather than a label."""
         return self.placed.inferred
 
     @property
@@ -357,7 +380,7 @@ class TypedGraph:
         self._made: dict[int, TypedNode] = {}
         self._edges_made: dict[EdgeRecord, TypedEdge] = {}
         self._combinations: Combinations | None = None
-        # What was worked out for an earlier graph, and the nodes at which this one differs from it.
+        # What was computed for an earlier graph, and the nodes at which this one differs from it.
         self._earlier: tuple[Combinations, frozenset[int]] | None = None
 
     def after(self, flow: Flow, core: Graph) -> TypedGraph:
@@ -419,7 +442,9 @@ class TypedGraph:
         facts, level = core.facts[core.handles[edge.target]], levels(core, edge)
         text, source = core.text_of(edge), core.placements[core.handles[edge.source]]
         return core.language.place(
-            facts, (facts.number, text, source.number, level), lambda: ((text, carried(source.signature, level)),)
+            facts,
+            (facts.number, text, source.number, level),
+            lambda: ((text, carried(source.signature, level, self.types)),),
         )
 
     def edges_into(self, node: TypedNode) -> list[TypedEdge]:
@@ -485,8 +510,8 @@ class TypedGraph:
 
     @property
     def promises(self) -> list[TypedNode]:
-        """Nodes whose author signs for their answer's type with ``returns:``."""
-        return [node for node in self.nodes if node.kind == "operator" and node.resolution.declared is not None]
+        """Nodes whose author vouches for their answer's type with ``returns:``."""
+        return [node for node in self.nodes if node.is_promise]
 
     @property
     def combinations(self) -> Combinations:
@@ -500,7 +525,7 @@ class TypedGraph:
         return self._combinations
 
     def forget_overflow(self) -> bool:
-        """Whether `combinations` became too many with those of earlier graphs kept along; they are worked out again then."""
+        """Whether `combinations` became too many with those of earlier graphs kept along; then they are computed again."""
         known = self._combinations
         if known is None or not known.overflowed:
             return False

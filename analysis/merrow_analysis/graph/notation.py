@@ -1,5 +1,5 @@
 """What edge labels say: ``port``, ``output:port``, ``output:``, and out of a Decision ``case``, ``case:port``,
-``case:after``.
+``case:after``; where the case carries a record, ``case:field:port`` and ``case:field:`` (`merrow_analysis.graph.ports`).
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ AFTER = "after"
 
 
 class EdgeLabel(NamedTuple):
-    """The parts of a label. None stands for what it doesn't say; ``case`` only out of a Decision, ``output`` only
-    elsewhere.
+    """The parts of a label. None stands for what it doesn't say; ``case`` only out of a Decision, where ``output``
+    is a field of what it carries.
 
     ``words`` is the whole label where it names no port of a plain step, and only tells people something.
     """

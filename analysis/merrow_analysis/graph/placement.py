@@ -18,7 +18,9 @@ class Signature(NamedTuple):
     """What a node gives: outputs with their types (None: not known), default first; or, for a Decision, its value.
 
     ``passes`` are the types of the values that an asking Decision passes on, each as it arrived; None for all other nodes.
-    ``plain`` says that no operator is written at the node.
+    ``plain`` says that no operator is written at the node. The last ``fields`` of the outputs are the fields of a record that
+    the first one is. ``kinds`` are those of the union that a Decision decides on and passes on: by casefolded name, what the
+    case of that name carries.
     """
 
     outputs: tuple[tuple[str, Type | None], ...] = ()
@@ -28,16 +30,24 @@ class Signature(NamedTuple):
     known: bool = True
     passes: tuple[Type | None, ...] | None = None
     plain: bool = False
+    fields: int = 0
+    kinds: tuple[tuple[str, Type], ...] = ()
+
+    def kind_of(self, case: str | None) -> Type | None:
+        """The kind that a case carries; None where it carries the value as it is."""
+        key = (case or "").strip().casefold()
+        return next((kind for name, kind in self.kinds if name == key), None)
 
 
 UNKNOWN = Signature(known=False)
-"""What can't be told of a node; nothing is said against its edges."""
+"""What isn't known of a node; nothing is reported against its edges."""
 
 
 class Facts(NamedTuple):
     """What `place` needs to know of a node itself. ``wanted`` is the type of an output node's port.
 
-    ``plain`` and ``asks`` are those of `Resolution`, ``ways`` the labels of the ways out of a plain diamond.
+    ``plain`` and ``asks`` are those of `Resolution`, ``ways`` the labels of the ways out of a plain diamond, ``by`` what a Select
+    orders by.
     """
 
     kind: NodeKind
@@ -51,11 +61,13 @@ class Facts(NamedTuple):
     plain: bool = False
     asks: bool = False
     ways: tuple[str | None, ...] = ()
+    by: str | None = None
 
 
 class PortFeed(NamedTuple):
     """One value on an edge: from an output (None for a Decision's value) into a port; the type is None if not known.
 
+    ``output`` may be a field of a record, ``advice``, or one in an output or a field, ``place.city``.
     ``passed`` is the number of the value, among those that arrived, where an asking Decision passes it on.
     """
 
@@ -87,6 +99,8 @@ FindingKind = Literal[
     "bad-expression",
     "given-twice",
     "unused-input",
+    "hidden-field",
+    "no-order",
 ]
 
 

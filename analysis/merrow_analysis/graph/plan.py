@@ -1,6 +1,6 @@
 """What a typed graph's nodes wait for, and what follows for every combination of cases.
 
-The plan is made together with the symbolic answer, for which edges count as the other branches of a merge depends
+The plan is made together with the symbolic answer, because which edges count as the other branches of a merge depends
 on which can be live together with a case (`LiveNode.others`).
 """
 
@@ -121,7 +121,7 @@ class Combinations:
 
     @property
     def overflowed(self) -> bool:
-        """Whether conditions became too many that might not be, were those of earlier graphs forgotten."""
+        """Whether conditions became too many, which they might not be without those of earlier graphs."""
         return self.reused and self.cases is not None and self.cases.store.left < 0
 
     def runs(self, node: PlanNode) -> Condition:
@@ -129,7 +129,7 @@ class Combinations:
 
     @property
     def crowded(self) -> bool:
-        """Whether so many conditions of other graphs are kept along that they are better worked out from nothing."""
+        """Whether so many conditions of other graphs are kept along that it is better to start from nothing."""
         return self.cases is not None and self.cases.store.left < LARGEST - _MOST_KEPT
 
     def brings(self, edge: PlanEdge, port: str) -> Condition:
@@ -334,7 +334,7 @@ _MOST_KEPT = LARGEST // 10
 def combinations_after(graph: PlanGraph, earlier: Combinations, touched: Collection[int]) -> Combinations | None:
     """The combinations of a graph that differs at ``touched`` nodes from the one that ``earlier`` are of, which stay as they are.
 
-    None where they must be worked out from nothing. The answer is that of `combinations`, which makes no condition that isn't
+    None where they must be computed from nothing. The answer is that of `combinations`, which makes no condition that isn't
     made here.
     """
     live, cases, shape = earlier.live, earlier.cases, graph.core.shape

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from merrow_analysis.definitions.operators import ASKED_ABOUT, OUTPUT_PORT, InputPort
+from merrow_analysis.definitions.operators import ASKED_ABOUT, OUTPUT_PORT, InputPort, ports_for
 from merrow_analysis.definitions.types import (
     ANY,
     BOOL,
     FEEDBACK,
+    NUMBER,
     PROBLEM,
     Type,
     TypeTable,
+    innermost,
     is_variable,
     item_of,
     list_of,
@@ -30,7 +32,7 @@ INPUT_OUTPUT = "value"
 """The name of the one output of an input node."""
 
 _FAR = 99
-"""Any type fits a type variable, but every named type is nearer."""
+"""Any type fits a type variable, but every named type is a closer match."""
 _MOST_MATCHED = 20
 """Edges that found no port for which the port that was probably meant is looked up by type."""
 
@@ -39,7 +41,7 @@ def place(facts: Facts, incoming: tuple[tuple[str | None, Signature], ...], type
     """Place the edges that enter a node and say what the node gives. Never raises."""
     if facts.kind == "input":
         outputs = ((INPUT_OUTPUT, None if facts.declared_badly else facts.declared or facts.default_type),)
-        return Placement(_unplaced(incoming), Signature(outputs), ())
+        return Placement(_unplaced(incoming), with_fields(Signature(outputs), types), ())
     if facts.kind == "unknown":
         return Placement(_unplaced(incoming), UNKNOWN, ())
     return _Placer(facts, incoming, types).placement()
@@ -67,6 +69,17 @@ def _unplaced(incoming: tuple[tuple[str | None, Signature], ...]) -> tuple[Place
     return tuple(PlacedEdge((), False, read_label(text, from_decision=sig.decision)) for text, sig in incoming)
 
 
+def with_fields(signature: Signature, types: TypeTable) -> Signature:
+    """The signature with the fields of a record that the default output is; an output of the same name stays what it is."""
+    default = signature.outputs[0][1] if signature.outputs else None
+    fields = None if default is None else types.fields_of(default)
+    if fields is None:
+        return signature
+    own = dict(signature.outputs)
+    more = tuple((name, type_) for name, type_ in fields.items() if name not in own)
+    return signature._replace(outputs=(*signature.outputs, *more), fields=len(more))
+
+
 def is_odd_result(type_: Type, types: TypeTable) -> bool:
     """Whether a value of this type is hardly what a workflow is for."""
     return any(types.fits(type_, odd) for odd in (BOOL, FEEDBACK))
@@ -92,8 +105,8 @@ class _Placer:
             self.ports = {port.name: port}
             self.bulk: str | None = port.name
         else:
-            self.ports = dict(facts.spec.ports)
-            self.bulk = facts.spec.bulk
+            self.ports = {port.name: port for port in ports_for(facts.spec, facts.declared, types)}
+            self.bulk = facts.spec.bulk if facts.spec.bulk in self.ports else None
         self.is_decision = facts.kind == "decision"
         self.asks = self.is_decision and facts.asks and not self._is_decided(incoming)
         if self.asks:
@@ -105,9 +118,7 @@ class _Placer:
         for edge in edges:
             if self.labels[edge].port is not None:
                 self._labelled(edge)
-        for edge in edges:
-            if self.labels[edge].port is None and not self.sources[edge].decision:
-                self._unlabelled(edge)
+        self._all_unlabelled([e for e in edges if self.labels[e].port is None and not self.sources[e].decision])
         for edge in edges:
             if self.labels[edge].port is None and self.sources[edge].decision:
                 self._case_edge(edge)
@@ -119,6 +130,7 @@ class _Placer:
         ]
         if self.facts.kind == "output":
             self._odd_results()
+        self._unordered()
         crowded = [
             name
             for name in {**self.by_plain, **self.by_case}
@@ -143,6 +155,8 @@ class _Placer:
     def _label(self, text: str | None, source: Signature) -> EdgeLabel:
         """The parts of a label. At plain steps one that names no port is words for people, or all of it is the case."""
         label = read_label(text, from_decision=source.decision)
+        if source.decision and source.has_value and source.passes is None:
+            label = self._with_field(label, source)
         if label.port is None and (label.output is None or source.decision):
             return label
         if label.port is not None and self._has_port(label.port):
@@ -151,10 +165,23 @@ class _Placer:
             whole = source.passes is not None or self.facts.plain
             return EdgeLabel(case=text.strip()) if whole and text is not None else label
         if label.port is None and label.output is not None:
-            known = any(name == label.output for name, _ in source.outputs)
+            known = self._output_named(source, label.output) is not None
             return label if known or not source.plain else EdgeLabel(words=text)
         words = self.facts.plain or (self.facts.kind == "output" and source.plain)
         return EdgeLabel(words=text) if words else label
+
+    def _with_field(self, label: EdgeLabel, source: Signature) -> EdgeLabel:
+        """A label out of a Decision that names a field of the record which its case carries."""
+        written = label.case or ""
+        if label.after or (label.port is None and not written.endswith(":")):
+            return label
+        case, _, field = (
+            part.strip() for part in written.removesuffix(":" if label.port is None else "").rpartition(":")
+        )
+        carried = source.kind_of(case) or source.value
+        if not case or carried is None or self.types.field_at(carried, field) is None:
+            return label
+        return EdgeLabel(field, label.port, case)
 
     def _has_port(self, name: str) -> bool:
         if self.facts.plain and self.is_decision and name in self.facts.spec.ports:  # type: ignore[union-attr]
@@ -163,7 +190,7 @@ class _Placer:
 
     def _is_decided(self, incoming: tuple[tuple[str | None, Signature], ...]) -> bool:
         """Whether something decides without a model: an expression, a Bool that arrives, or at a plain diamond an enumeration
-        whose words are its ways out.
+        or a union whose words or kinds are its ways out.
         """
         if self.facts.expression is not None:
             return True
@@ -174,8 +201,9 @@ class _Placer:
                 continue
             label = read_label(text, from_decision=False)
             outputs = dict(source.outputs)
-            if label.output in outputs:
-                given.append(outputs[label.output])
+            named = None if label.output is None else self._output_named(source, label.output)
+            if named is not None:
+                given.append(named[1])
                 continue
             bools = [type_ for type_ in outputs.values() if type_ is not None and self.types.fits(type_, BOOL)]
             given += bools[:1] if len(bools) == 1 else list(outputs.values())[:1]
@@ -183,7 +211,8 @@ class _Placer:
             return True
         if not self.facts.plain or None in given:
             return False
-        words = self.types.words_of(self.types.common(type_ for type_ in given if type_ is not None)) if given else None
+        common = self.types.common(type_ for type_ in given if type_ is not None)
+        words = self.types.words_of(common) or self.types.kinds_of(common)
         if words is None:
             return False
         ways = {ELSE if way is None else way.partition(":")[0].strip().casefold() for way in self.facts.ways}
@@ -220,6 +249,23 @@ class _Placer:
         else:
             self._feed(edge, output[0] if output else None, port, output[1] if output else None)
 
+    def _all_unlabelled(self, edges: Iterable[int]) -> None:
+        """Place edges from nodes that give what they are known to give, whose labels name no port."""
+        same_way = self.bulk is not None and (self.asks or not self.is_decision)
+        first: dict[tuple[EdgeLabel, int], int] = {}
+        for edge in edges:
+            # Many voices of an ensemble give the same: these edges go the way of the first of them.
+            kind = self.labels[edge], id(self.sources[edge])
+            if kind in first:
+                self.feeds[edge] = self.feeds[first[kind]]
+                for feed in self.feeds[edge]:
+                    self.by_plain[feed.port] += 1
+                continue
+            found = len(self.findings)
+            self._unlabelled(edge)
+            if same_way and len(self.findings) == found:
+                first[kind] = edge
+
     def _unlabelled(self, edge: int) -> None:
         output = self._output(edge)
         name, given = output if output is not None else (None, None)
@@ -251,10 +297,17 @@ class _Placer:
                 if bools[0] != source.outputs[0] and not labelled:
                     self._feed(edge, name, self.ports["value"], given)
                 return
-        self._feed(edge, name, self.ports["when"], given)
-        if not source.known and not any(label.port == "value" for label in self.labels):
-            # It may well have a Bool to decide and a value to carry; what isn't known is not held against it.
+        known = source.known and not (given is not None and self.types.is_broken(given))
+        self._feed(edge, name, self.ports["when"], given if known else None)
+        if given is not None and self._is_union_alone(given):
+            self._feed(edge, name, self.ports["value"], given)
+        if not known and not any(label.port == "value" for label in self.labels):
+            # It may well have a Bool to decide and a value to carry; what isn't known is not reported.
             self._feed(edge, None, self.ports["value"], None)
+
+    def _is_union_alone(self, given: Type) -> bool:
+        """Whether a value that decides is a union, to be passed on by its kind where no edge says what is."""
+        return self.types.kinds_of(given) is not None and not any(label.port == "value" for label in self.labels)
 
     def _by_type(self, edge: int, name: str | None, given: Type | None) -> None:
         """To the open port of the nearest type, with a word about it; a tie is for the author to settle."""
@@ -289,7 +342,7 @@ class _Placer:
         if self.labels[edge].after or not source.has_value:
             return
         if source.passes is None:
-            self._case_value(edge, source.value)
+            self._case_value(edge, self._carried(edge))
             return
         for number, passed in enumerate(source.passes):
             self._case_value(edge, passed, number)
@@ -310,7 +363,16 @@ class _Placer:
         fitting = [port for port in open_ports if value is None or self._steps(value, port) is not None]
         choice = [port for port in fitting if port.required] or fitting
         if len(choice) == 1:
-            self._feed(edge, None, choice[0], value, passed)
+            output = self.labels[edge].output
+            self._feed(edge, output, choice[0], value, passed)
+            if self.is_decision and choice[0].name == "when" and value is not None and self._is_union_alone(value):
+                self._feed(edge, output, self.ports["value"], value, passed)
+
+    def _carried(self, edge: int) -> Type | None:
+        """The type of what a case edge carries: the Decision's value, the kind that its case is for, or a field of it."""
+        source, label = self.sources[edge], self.labels[edge]
+        carried = source.kind_of(label.case) or source.value
+        return carried if label.output is None or carried is None else self.types.field_at(carried, label.output)
 
     # What a node gives
 
@@ -324,7 +386,7 @@ class _Placer:
             values = [feed.type for feeds in self.feeds for feed in feeds if feed.port == "value"]
             known = [type_ for type_ in values if type_ is not None]
             value = self.types.common(known) if known and len(known) == len(values) else None
-            return Signature((), True, bool(values), value)
+            return Signature((), True, bool(values), value, kinds=self._kinds(value))
         if self.spec is None:
             return UNKNOWN
         bound = variables(self.ports, self.feeds, self.types)
@@ -336,7 +398,38 @@ class _Placer:
             elif number == 0 and self.facts.declared is not None:
                 type_ = self.facts.declared
             outputs.append((port.name, list_of(type_) if self.facts.samples and type_ is not None else type_))
-        return Signature(tuple(outputs), plain=self.facts.plain)
+        return with_fields(Signature(tuple(outputs), plain=self.facts.plain), self.types)
+
+    def _kinds(self, value: Type | None) -> tuple[tuple[str, Type], ...]:
+        """The kinds of a union that this Decision passes on, where that same value decides."""
+        kinds = None if value is None or self.facts.expression is not None else self.types.kinds_of(value)
+        if kinds is None or self._arriving("when") != self._arriving("value"):
+            return ()
+        return tuple((kind.casefold(), kind) for kind in kinds)
+
+    def _arriving(self, port: str) -> list[tuple[int, str | None, int | None]]:
+        """What feeds a port: edges, with the output of each and the number of the value that it passes on."""
+        return [
+            (edge, feed.output, feed.passed)
+            for edge, feeds in enumerate(self.feeds)
+            for feed in feeds
+            if feed.port == port
+        ]
+
+    def _unordered(self) -> None:
+        """Tell of a Select whose items have no number to go by."""
+        item = (
+            variables(self.ports, self.feeds, self.types).get("T")
+            if self.spec is not None and self.spec.is_select
+            else None
+        )
+        if item is None:
+            return
+        by, fields = self.facts.by, self.types.fields_of(item) or {}
+        number = item if by is None else self.types.field_at(item, by)
+        if number is None or not self.types.fits(number, NUMBER):
+            numbers = tuple(name for name, type_ in fields.items() if self.types.fits(type_, NUMBER))
+            self.findings.append(Finding("no-order", None, by, item, number, numbers))
 
     def _when(self) -> Type | None:
         types = [feed.type for feeds in self.feeds for feed in feeds if feed.port == "when"]
@@ -352,6 +445,8 @@ class _Placer:
             return "unknown"
         if self.types.fits(when, BOOL):
             return "truth"
+        if self.types.kinds_of(when) is not None:
+            return "kinds"
         return "words" if self.types.words_of(when) is not None else "text"
 
     # Ports
@@ -376,7 +471,7 @@ class _Placer:
         return [name for name in expression.names if name in fed]
 
     def _missing(self, required: Iterable[str]) -> None:
-        """Tell of required ports without an edge, as far as edges that found no port could not be meant for them."""
+        """Report required ports without an edge, unless edges that found no port could be meant for them."""
         if not self.sources:
             return
         first = self.spec.through if self.spec is not None and self.spec.is_ensemble else None
@@ -398,22 +493,49 @@ class _Placer:
                     self.findings.append(Finding("odd-result", edge, feed.port, given, names=(feed.output or "",)))
 
     def _output(self, edge: int) -> tuple[str, Type | None] | None:
-        """The output that an edge starts at, told about where the source has none of that name."""
+        """The output that an edge starts at; reported where the source has none of that name."""
         label, source = self.labels[edge], self.sources[edge]
         if source.decision:
-            return None if not source.has_value else ("", source.value)
+            return None if not source.has_value else (label.output or "", self._carried(edge))
         if not source.known:
             return None
         if label.output is None:
             return source.outputs[0] if source.outputs else None
-        for output in source.outputs:
-            if output[0] == label.output:
-                return output
-        near = self.guesses.closest(label.output, (name for name, _ in source.outputs))
+        found = self._output_named(source, label.output)
+        if found is not None:
+            self._hidden(edge, source, label.output)
+            return found
+        default = source.outputs[0][1] if source.outputs else None
+        if default is not None and self.types.is_broken(default):
+            return label.output, None
+        head, dot, last = label.output.rpartition(".")
+        whole = self._output_named(source, head) if dot else None
+        if whole is not None and whole[1] is not None:
+            meant = self.guesses.closest(last, self.types.fields_of(whole[1]) or ())
+            near = None if meant is None else f"{head}.{meant}"
+        else:
+            near = self.guesses.closest(label.output, (name for name, _ in source.outputs))
         self.findings.append(
             Finding("unknown-output", edge, names=(label.output,) if near is None else (label.output, near))
         )
         return None
+
+    def _output_named(self, source: Signature, name: str) -> tuple[str, Type | None] | None:
+        """An output by its name, or a field in one: ``advice``, ``place.city``."""
+        first, dot, path = name.partition(".")
+        output = next((output for output in source.outputs if output[0] == first), None)
+        if not dot or output is None or output[1] is None:
+            return output
+        type_ = self.types.field_at(output[1], path)
+        return None if type_ is None else (name, type_)
+
+    def _hidden(self, edge: int, source: Signature, name: str) -> None:
+        """Tell of a field that an output of the same name hides."""
+        own = source.outputs[: len(source.outputs) - source.fields]
+        record = own[0][1]
+        fields = None if record is None else self.types.fields_of(record)
+        if fields is not None and name in fields and any(output == name for output, _ in own):
+            self.findings.append(Finding("hidden-field", edge, own[0][0], record, names=(name,)))
 
     def _feed(
         self, edge: int, output: str | None, port: InputPort, given: Type | None, passed: int | None = None
@@ -469,20 +591,21 @@ def variables(
 ) -> dict[Type, Type | None]:
     """What each type variable of an operator stands for at a node, by what feeds its ports."""
     seen: dict[Type, list[Type | None]] = {}
-    for feeds in fed:
-        for feed in feeds:
-            port = ports[feed.port]
-            given, wanted = feed.type, port.type
-            if given is not None and port.many and item_of(wanted) is not None and item_of(given) is None:
-                wanted = port.item
-            elif given is not None and port.many and item_of(wanted) is None and item_of(given) is not None:
-                given = item_of(given)
-            while given is not None and item_of(wanted) is not None:
-                given, wanted = item_of(given), item_of(wanted) or wanted
-            while item_of(wanted) is not None:
-                wanted = item_of(wanted) or wanted
-            if is_variable(wanted):
-                seen.setdefault(wanted, []).append(given)
+    for name, given in dict.fromkeys((feed.port, feed.type) for feeds in fed for feed in feeds):
+        port = ports[name]
+        wanted = port.type
+        if given is not None and port.many and item_of(wanted) is not None and item_of(given) is None:
+            wanted = port.item
+        elif given is not None and port.many and item_of(wanted) is None and item_of(given) is not None:
+            given = item_of(given)
+        if given is not None and port.flat:
+            given, wanted = innermost(given), innermost(wanted)
+        while given is not None and item_of(wanted) is not None:
+            given, wanted = item_of(given), item_of(wanted) or wanted
+        while item_of(wanted) is not None:
+            wanted = item_of(wanted) or wanted
+        if is_variable(wanted):
+            seen.setdefault(wanted, []).append(given)
     return {
         name: None if None in found else types.common(type_ for type_ in found if type_ is not None)
         for name, found in seen.items()

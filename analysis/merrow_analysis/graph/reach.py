@@ -4,7 +4,7 @@ recursion.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from heapq import heapify, heappop, heappush
 
 Neighbours = Sequence[Sequence[int]]
@@ -31,7 +31,7 @@ def topological_order(successors: Neighbours) -> list[int]:
     return order
 
 
-def components(successors: Neighbours, nodes: Iterable[int]) -> list[list[int]]:
+def components(successors: Neighbours, nodes: Iterable[int]) -> Iterator[list[int]]:
     """Strongly connected components among ``nodes``, successors first (Tarjan 1972, with a stack of its own)."""
     nodes = list(nodes)
     inside = set(nodes)
@@ -39,7 +39,6 @@ def components(successors: Neighbours, nodes: Iterable[int]) -> list[list[int]]:
     low: dict[int, int] = {}
     open_nodes: list[int] = []
     is_open: set[int] = set()
-    found: list[list[int]] = []
     for root in dict.fromkeys(nodes):
         if root in number:
             continue
@@ -58,20 +57,20 @@ def components(successors: Neighbours, nodes: Iterable[int]) -> list[list[int]]:
                     is_open.add(target)
                     work.append((target, iter(successors[target])))
                     break
-                if target in is_open:
-                    low[node] = min(low[node], number[target])
+                if target in is_open and number[target] < low[node]:
+                    low[node] = number[target]
             else:
                 work.pop()
                 if work:
                     parent = work[-1][0]
-                    low[parent] = min(low[parent], low[node])
+                    if low[node] < low[parent]:
+                        low[parent] = low[node]
                 if low[node] == number[node]:
                     component = [open_nodes.pop()]
                     while component[-1] != node:
                         component.append(open_nodes.pop())
                     is_open.difference_update(component)
-                    found.append(sorted(component))
-    return found
+                    yield sorted(component)
 
 
 def shortest_cycle(successors: Neighbours, component: Sequence[int]) -> list[int]:

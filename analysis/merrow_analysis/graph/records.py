@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import NamedTuple
 
 from merrow_analysis.syntax.tree import Arrow, Block, ClassAssign, Label, Metadata, Name, Vertex
@@ -63,7 +64,7 @@ Rows = dict[str, list[EdgeRecord]]
 
 
 class Splice(NamedTuple):
-    """Edges ``added`` in the place of ``removed`` ones that begin at number ``start``."""
+    """Edges ``added`` in place of ``removed`` ones, which start at number ``start``."""
 
     start: int
     removed: int
@@ -151,14 +152,29 @@ class Chart:
             nodes.update(delta.nodes)  # type: ignore[arg-type]  # none of them is None
             if len(nodes) == len(self.nodes):
                 return nodes
-        moved = delta.before
-        order = [name for name in self.nodes if name not in moved and delta.nodes.get(name, self) is not None]
-        waiting: dict[str | None, list[str]] = {}
+        nodes = self.nodes.copy()
+        waiting: dict[str | None, dict[str, NodeRecord]] = {}
         for name, record in delta.nodes.items():
-            if record is not None and (name in moved or name not in self.nodes):
-                waiting.setdefault(moved.get(name), []).append(name)
-        if waiting:
-            order = [part for name in order for part in (*waiting.pop(name, ()), name)]
-            order += [name for names in waiting.values() for name in names]
-        changed = delta.nodes
-        return {name: changed.get(name) or self.nodes[name] for name in order}
+            if record is None or name in delta.before:
+                nodes.pop(name, None)
+            if record is None:
+                continue
+            if name in nodes:
+                nodes[name] = record
+            else:
+                waiting.setdefault(delta.before.get(name), {})[name] = record
+        if not waiting:
+            return nodes
+        places: dict[str | None, int] = dict(zip(nodes, range(len(nodes)), strict=True))
+        left = iter(nodes.items())
+        taken = 0
+        after: dict[str, NodeRecord] = {}
+        for place, group in sorted(
+            ((places.get(follower, len(nodes)), group) for follower, group in waiting.items()),
+            key=lambda pair: pair[0],
+        ):
+            after.update(islice(left, place - taken))
+            after.update(group)
+            taken = place
+        after.update(left)
+        return after

@@ -1,6 +1,6 @@
-"""The flowchart after an edit, out of the one before: only what the edited statements name is read again.
+"""The flowchart after an edit, from the one before: only what the edited statements name is read again.
 
-Statements whose effect is local are taken: chains of nodes and arrows, class statements, styles, comments, and whatever can't be
+Statements whose effect is local are taken: chains of nodes and arrows, class statements, styles, comments, and what can't be
 read. Anything else (a subgraph, the header, ids of edges) is left to `fold`; the outcome is the same in either case.
 """
 
@@ -54,7 +54,7 @@ class Redrawn(NamedTuple):
     """A flowchart after an edit, and what differs.
 
     ``lines`` are those of the new statements. ``references_only`` says that the edited statements only name nodes that
-    are first mentioned elsewhere, so that nothing is written at nodes otherwise; ``nodes_only`` that they draw no edge.
+    are first mentioned elsewhere, so that what is written at nodes stays the same; ``nodes_only`` that they draw no edge.
     """
 
     flow: Flow
@@ -275,7 +275,7 @@ class _Redrawing:
             place = bisect_left(order, self._place(record.mentions[0]), key=self._first_place)
             follower = order[place] if place < len(order) else None
             nodes[record.id] = record
-            # Most often a node that is declared there is declared there still.
+            # Most often a node that was declared there still is.
             if (
                 len(placed) > 1
                 or record.id not in self.chart.nodes

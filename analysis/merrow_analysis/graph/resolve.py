@@ -18,7 +18,7 @@ from merrow_analysis.definitions.step_text import step_text, step_title
 from merrow_analysis.definitions.types import Type, TypeExpressionError, TypeTable
 
 Role = Literal["input", "output", "through"]
-"""What an Interface node is to the workflow; ``through`` for one with edges on both sides, which is none."""
+"""What an Interface node is to the workflow; ``through`` for one with edges on both sides, which is neither."""
 
 NodeKind = Literal["input", "output", "operator", "decision", "unknown"]
 Place = Literal["op", "class", "label"]
@@ -92,8 +92,9 @@ class Resolution:
     ``declared`` is the type that ``returns:`` (or ``type:``, at an Interface node) says; ``samples`` that outputs
     are lists.
     ``literals`` are the ports that parameters feed; ``expression`` is a Decision's ``if:``.
+    ``callee`` is the file that a Call runs.
     ``plain`` is the text of a node at which no operator is written, None for all others; ``ways`` are the labels on the ways
-    out of such a Decision. ``callee`` is the file that a Call runs. ``ask`` is what a Decision asks a model where nothing else decides.
+    out of such a Decision. ``ask`` is what a Decision asks a model where nothing else decides, ``by`` what a Select orders by.
     """
 
     kind: NodeKind
@@ -110,6 +111,7 @@ class Resolution:
     ways: tuple[str | None, ...] = ()
     ask: str | None = None
     callee: Callee | None = None
+    by: str | None = None
 
     @property
     def label_is_text(self) -> bool:
@@ -135,7 +137,7 @@ class Choice:
 
 
 class Words(NamedTuple):
-    """The words at a node that may name an operator: few nodes have ones of their own.
+    """The words at a node that may name an operator: few nodes have words of their own.
 
     ``text`` is what its label says to people, ``parameters`` that it has some; ``branches`` that it is a diamond with labelled
     ways out, ``names`` that a bare name counts (`Reading`).
@@ -314,7 +316,7 @@ def _label_claim(word: str, others: list[Claim], table: OperatorTable) -> Claim 
 
 
 _SHORTEST_NEARLY = 6
-"""Shorter words than this are taken for what they say: "Text" is no slip of "Test"."""
+"""Shorter words than this are taken literally: "Text" is not a slip of "Test"."""
 
 
 def _one_slip(first: str, second: str) -> bool:
@@ -385,11 +387,16 @@ def _with_parameters(
             ask=ask or plain,
         )
     declared = None
-    if "returns" in parameters:
+    if "returns" in parameters and "returns" not in spec.idle:
         found: list[NodeProblem] = []
         declared = _read_type("returns", parameters, types, found)
+        if declared is not None and spec.is_pass and types.fields_of(declared) is None:
+            message = f"`{declared}` is not a record; a Pass returns what it is given, or a record whose fields are its ports."
+            found.append(NodeProblem("bad-type", key="returns", message=message))
+            declared = None
         problems = (*problems, *found)
     samples = parameters.get("samples")
+    by = parameters.get("by") if spec.is_select else None
     return Resolution(
         "operator",
         spec,
@@ -401,6 +408,7 @@ def _with_parameters(
         frozenset(spec.literals & parameters.keys()) if spec.literals else _NO_LITERALS,
         label_parts=parts,
         plain=plain,
+        by=by.value.strip() or None if by is not None and isinstance(by.value, str) else None,
     )
 
 

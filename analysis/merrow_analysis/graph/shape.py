@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
-from heapq import heapify, heappop, heappush
+from dataclasses import dataclass
 from itertools import accumulate, compress
 from math import inf
-from operator import not_
+from operator import eq, sub
 
-from merrow_analysis.graph.reach import components
+from merrow_analysis.graph.order import Draft, ordered
 
 Row = list[int]
 Rows = Mapping[int, Row]
@@ -24,7 +23,8 @@ class Shape:
 
     ``ranks`` says in which order nodes are first mentioned (`NO_RANK`: there is no node with this handle). ``order`` has every
     node, sources first, ties by rank; edges inside one of the ``cycles``, into ``inputs``, out of ``outputs`` and from a
-    node to itself don't count for it. ``wrong`` are the nodes into which an edge of one of the last three kinds leads;
+    node to itself do not count for it (`merrow_analysis.graph.order`). ``wrong`` are the nodes into which an edge of one of the
+    last three kinds leads;
     ``roots`` have no edge in, ``sinks`` none out, ``repeated`` several from one source, ``wide`` several in and out.
     """
 
@@ -42,8 +42,10 @@ class Shape:
     wide: frozenset[int]
     _cuts: list[int] | None = None
     _places: list[int] | None = None
-    _passing: list[int] | None = None
-    _rims: frozenset[int] | None = field(default=None)
+    _inner: tuple[list[int], list[int]] | None = None
+    """For each node how many edges lead into it and out of it, of those between nodes other than inputs and outputs."""
+    _rims: frozenset[int] | None = None
+    _sides: tuple[frozenset[int], frozenset[int]] | None = None
 
     @property
     def count(self) -> int:
@@ -54,17 +56,21 @@ class Shape:
     def places(self) -> list[int]:
         """Each node's place in ``order``, by handle."""
         if self._places is None:
-            places = [-1] * len(self.ranks)
-            for place, node in enumerate(self.order):
-                places[node] = place
-            self._places = places
+            self._places = _placed(self.order, len(self.ranks))
         return self._places
+
+    @property
+    def _ends(self) -> tuple[frozenset[int], frozenset[int]]:
+        """Inputs, and outputs."""
+        if self._sides is None:
+            self._sides = frozenset(self.inputs), frozenset(self.outputs)
+        return self._sides
 
     @property
     def rims(self) -> frozenset[int]:
         """Inputs and outputs."""
         if self._rims is None:
-            self._rims = frozenset((*self.inputs, *self.outputs))
+            self._rims = frozenset().union(*self._ends)
         return self._rims
 
     def by_rank(self, nodes: Iterable[int]) -> list[int]:
@@ -95,30 +101,45 @@ class Shape:
             known.update(dict.fromkeys(seen, False))
         return found
 
+    def sources(self, node: int) -> Row:
+        """Where the edges into a node begin that count for the order."""
+        if node not in self.wrong:
+            return self.before[node]
+        inputs, outputs = self._ends
+        if node in inputs:
+            return []
+        return [source for source in self.before[node] if source != node and source not in outputs]
+
+    def targets(self, node: int) -> Collection[int]:
+        """Where the edges out of a node lead that count for the order, each target once."""
+        row = self.following[node]
+        if self.wrong and row:
+            inputs, outputs = self._ends
+            return set() if node in outputs else {target for target in row if target != node and target not in inputs}
+        return row if len(row) < 2 else set(row)
+
     @property
     def cuts(self) -> list[int]:
-        """Nodes other than inputs and outputs that no path passes by, in topological order.
+        """Nodes other than inputs and outputs that no path passes by, in topological order. Linear.
 
-        Linear: each edge between such nodes is counted over the places in the order that it spans.
+        Nothing passes a node by where all edges that lead on from it or from nodes before it begin at itself.
         """
         if self._cuts is None:
-            if self._passing is None:
-                self._passing = [0] * (len(self.order) + 1)
-                rims = self.rims
-                edges = ((s, t) for s in self.order if s not in rims for t in self.following[s])
-                self._count_passing(self._passing, edges, 1)
-            clear = map(not_, accumulate(self._passing))
+            if self._inner is None:
+                self._inner = [0] * len(self.before), [0] * len(self.before)
+                self._count_inner(self._inner, self.order)
+            into, out = self._inner
+            leaving = list(map(out.__getitem__, self.order))
+            open_edges = accumulate(map(sub, leaving, map(into.__getitem__, self.order)))
             rims = self.rims
-            self._cuts = [node for node in compress(self.order, clear) if node not in rims]
+            self._cuts = [node for node in compress(self.order, map(eq, open_edges, leaving)) if node not in rims]
         return self._cuts
 
-    def _count_passing(self, passing: list[int], edges: Iterable[tuple[int, int]], by: int) -> None:
-        """Count ``edges`` where they begin and where they cease to pass over places in the order."""
-        rims, place = self.rims, self.places
-        for source, target in edges:
-            if source not in rims and target not in rims and place[target] - place[source] > 1:
-                passing[place[source] + 1] += by
-                passing[place[target]] -= by
+    def _count_inner(self, inner: tuple[list[int], list[int]], nodes: Iterable[int]) -> None:
+        rims = self.rims
+        for counts, rows in zip(inner, (self.before, self.following), strict=True):
+            for node in nodes:
+                counts[node] = 0 if node in rims else sum([other not in rims and other != node for other in rows[node]])
 
     def changed(
         self,
@@ -158,27 +179,34 @@ class Shape:
             self.wide,
         )
         touched = {*following, *before, *born}
-        if rims_hold:
-            shape._rims = self._rims
-            shape._note(touched, gone)
-        else:
+        if not rims_hold or reordered:
             shape._note(range(len(ranks)), ())
-        order = self._order_after(shape, born, gone, before) if rims_hold and not reordered else None
-        if order is None:
-            shape._sort()
+            shape._order(None)
             return shape
-        shape.order = order
-        if order is self.order:
+        shape._rims, shape._sides = self._rims, self._sides
+        shape._note(touched, gone)
+        if self._inner is not None:
+            into, out = self._inner
+            shape._inner = [*into, *[0] * missing], [*out, *[0] * missing]
+            shape._count_inner(shape._inner, (*touched, *gone))
+        if len(born) > 1:
+            shape._order(None)
+        elif (draft := self._draft(shape, born, gone, before)) is not None:
+            shape._order(draft)
+        else:
             shape._places = self._places
-            if self._passing is not None:
-                passing = self._passing.copy()
-                shape._count_passing(passing, self._edges_into(before), -1)
-                shape._count_passing(passing, shape._edges_into(before), 1)
-                shape._passing = passing
         return shape
 
-    def _edges_into(self, nodes: Iterable[int]) -> Iterable[tuple[int, int]]:
-        return ((source, node) for node in nodes for source in self.before[node])
+    def _order(self, draft: Draft | None) -> None:
+        """Set the order: that of a draft brought up to date, or one out of nothing."""
+        if draft is None:
+            nodes = [node for node, rank in enumerate(self.ranks) if rank != NO_RANK]
+            draft = Draft(nodes, _placed(nodes, len(self.ranks)), 0, len(nodes))
+        order = draft.order
+        if draft.begin < draft.until or draft.cycles:
+            order, self.cycles = ordered(self, draft)
+        same = order == draft.order
+        self.order, self._places = (draft.order, draft.places) if same else (order, None)
 
     def _note(self, nodes: Iterable[int], gone: Iterable[int]) -> None:
         """Bring the sets of nodes of a kind up to date where ``nodes`` have other rows."""
@@ -216,98 +244,62 @@ class Shape:
             if kind != getattr(self, name):
                 setattr(self, name, frozenset(kind))
 
-    def _order_after(
-        self, shape: Shape, born: Collection[int], gone: Collection[int], before: Rows
-    ) -> list[int] | None:
-        """The order of ``shape``, worked out from this one's; None where it must be sorted.
+    def _draft(self, shape: Shape, born: Collection[int], gone: Collection[int], before: Rows) -> Draft | None:
+        """What to make the order of ``shape`` of, in which at most one node was ``born``; None where it is this one's.
 
-        It is the first of all orders that put sources before targets. A new edge that goes along with it only forbids
-        other orders. Where an edge is gone its target may come earlier: not before the last of its sources that stay, and from
-        there on only if its rank is smaller than that of a node which came before it so far. A new node comes behind the
-        last of its sources, before the first node of a greater rank.
+        Where an edge is gone its target may come earlier: not before the last of its sources that stay, and from there on only
+        if its rank is smaller than that of a node which came before it so far, or nodes wait for each other. Where an edge came
+        from a node that is later in the order, its target comes later. A new node comes behind the last of its sources, before
+        the first node of a greater rank.
         """
-        if self.cycles or len(born) > 1:
-            return None
-        inputs, outputs, ranks = set(shape.inputs), set(shape.outputs), shape.ranks
-        order = self.order
-        if gone:
+        ranks = shape.ranks
+        order, places = self.order, self.places
+        begin, until = len(order), 0
+        if gone or born:
+            lost = [places[node] for node in gone]
+            until = max(lost, default=0) if self.cycles else 0
             order = [node for node in order if node not in gone] if len(gone) > 1 else order.copy()
             if len(gone) == 1:
-                order.remove(next(iter(gone)))
-        places = self.places if order is self.order else None
-        for node in born:
-            sources = [source for source in shape.before[node] if source not in outputs and source != node]
-            if node in inputs:
-                sources = []
-            at = max(map(order.index, sources), default=-1) + 1
-            rank = ranks[node]
-            while at < len(order) and ranks[order[at]] < rank:
-                at += 1
-            if order is self.order:
-                order = order.copy()
-            order.insert(at, node)
-            places = None
-        if places is None:
-            places = [-1] * len(ranks)
-            for place, node in enumerate(order):
-                places[node] = place
-            shape._places = places
-        for target, row in before.items():
-            if target in inputs or target in born or places[target] < 0:
-                continue
-            old, new = set(self.before[target]), set(row)
+                del order[lost[0]]
+            for node in born:
+                at = max((places[source] for source in shape.sources(node)), default=-1) + 1
+                at -= sum(place < at for place in lost)
+                while not self.cycles and at < len(order) and ranks[order[at]] < ranks[node]:
+                    at += 1
+                order.insert(at, node)
+                begin, until = at, max(until, at) + 1
+            places = _placed(order, len(ranks))
+        for target in before:
             own_place = places[target]
-            if any(places[source] > own_place for source in new - old if source not in outputs):
-                return self._unsorted(shape)
-            if old <= new:
+            if target in born or own_place < 0:
                 continue
-            staying = (places[source] for source in new if source not in outputs and source != target)
-            rank = ranks[target]
-            if any(ranks[node] > rank for node in order[max(staying, default=-1) + 1 : own_place]):
-                return self._unsorted(shape)
-        return order
+            old, new = set(self.sources(target)), set(shape.sources(target))
+            if old == new:
+                continue
+            if any(places[source] > own_place for source in new):
+                first = own_place
+            else:
+                first = max(map(places.__getitem__, new), default=-1) + 1
+                while not self.cycles and first < own_place and ranks[order[first]] < ranks[target]:
+                    first += 1
+                if first == own_place and not self.cycles:
+                    continue
+            begin, until = min(begin, first), max(until, own_place + 1)
+        if order is self.order and not until:
+            return None
+        if self.cycles:
+            # Which knot comes first may hang on all that comes later.
+            first = min(self.places[node] for knot in self.cycles for node in knot)
+            begin = min(begin, max(first - len(gone), 0))
+        return Draft(order, places, min(begin, until), min(until, len(order)), tuple(born), self.cycles)
 
-    @staticmethod
-    def _unsorted(shape: Shape) -> None:
-        shape._places = None
 
-    def _sort(self) -> None:
-        """Work the order out from nothing (Kahn 1962, with a heap of ranks)."""
-        ranks, following = self.ranks, self.following
-        no_entry, no_exit = set(self.inputs), set(self.outputs)
-        nodes = [node for node, rank in enumerate(ranks) if rank != NO_RANK]
-        counted = following
-        if self.wrong:
-            counted = following.copy()
-            for node in {source for target in self.wrong for source in self.before[target]}:
-                counted[node] = (
-                    [] if node in no_exit else [one for one in following[node] if one not in no_entry and one != node]
-                )
-        waiting = [0] * len(ranks)
-        for row in counted:
-            for target in row:
-                waiting[target] += 1
-        by_rank = {ranks[node]: node for node in nodes}
-        ready = [ranks[node] for node in nodes if not waiting[node]]
-        heapify(ready)
-        order: list[int] = []
-        while ready:
-            node = by_rank[heappop(ready)]
-            order.append(node)
-            for target in counted[node]:
-                waiting[target] -= 1
-                if not waiting[target]:
-                    heappush(ready, ranks[target])
-        self.cycles = []
-        if len(order) < len(nodes):
-            ordered = set(order)
-            rest = components(counted, self.by_rank(node for node in nodes if node not in ordered))
-            rest = [self.by_rank(component) for component in rest]
-            self.cycles = [component for component in rest if len(component) > 1]
-            for component in reversed(rest):
-                order += component
-        self.order = order
-        self._places = self._passing = self._cuts = None
+def _placed(order: list[int], count: int) -> list[int]:
+    """The places of nodes in an order, by handle; -1 for other handles."""
+    places = [-1] * count
+    for place, node in enumerate(order):
+        places[node] = place
+    return places
 
 
 EMPTY_SHAPE = Shape([], [], [], [], [], [], [], frozenset(), frozenset(), frozenset(), frozenset(), frozenset())

@@ -25,15 +25,18 @@ def fed_at_once(node: TypedNode, port: str, combinations: Combinations) -> tuple
 
 
 def voices_alone(node: TypedNode, port: str, combinations: Combinations) -> list[TypedNode] | None:
-    """The sources of an ensemble's ``port``, no two of which are there together; None where two are, where one brings a
+    """The sources of an ensemble's ``port``, no two of which are present together; None where two are, where one brings a
     list, or where an edge into the node isn't understood. Raises `TooManyCombinationsError`.
     """
     if any(finding.kind in ("unknown-port", "ambiguous") for finding in node.placement.findings):
         return None
     conditions: dict[tuple[TypedNode, int | None], Condition] = {}
     first: tuple[TypedNode, int | None] | None = None
-    for edge in node.sources(port):
-        type_ = next(feed.type for feed in edge.feeds if feed.port == port)
+    for edge in node.incoming:
+        fed = next((feed for feed in edge.feeds if feed.port == port), None)
+        if fed is None:
+            continue
+        type_ = fed.type
         if type_ is not None and type_.startswith("list["):
             return None
         if type_ is None and "samples" in edge.source.resolution.parameters:
@@ -42,7 +45,7 @@ def voices_alone(node: TypedNode, port: str, combinations: Combinations) -> list
             voice = (edge.source, passed)
             first = first or voice
             if voice != first and combinations.together(conditions[first], brings):
-                # The commonest case: there is no need to look at all the others.
+                # The most common case: there is no need to look at all the others.
                 return None
             conditions[voice] = combinations.either(conditions.get(voice, NEVER), brings)
     so_far: Condition = NEVER

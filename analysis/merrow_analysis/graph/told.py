@@ -9,7 +9,7 @@ from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 
 def plain_nodes(graph: TypedGraph) -> list[TypedNode]:
     """The nodes at which no operator is written, in the order of the text."""
-    return [graph.node(handle) for handle in graph.ranked if graph.resolutions[handle].plain is not None]
+    return graph.at(graph.marks.plain)
 
 
 def reading(graph: TypedGraph, says_memory: bool) -> str:

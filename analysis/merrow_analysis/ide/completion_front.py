@@ -25,7 +25,7 @@ def front_matter_items(items: Items, place: InFrontMatter) -> None:
     if here.is_key:
         _keys(items, place, here, length)
     elif not word.startswith(("|", ">")):
-        _values(items, here, length)
+        _values(items, here, word)
 
 
 def _keys(items: Items, place: InFrontMatter, here: YamlPlace, length: int) -> None:
@@ -76,15 +76,16 @@ def _is_mermaids(fragment: Fragment) -> bool:
     return str(fragment.get("description", "")).startswith("Mermaid")
 
 
-def _values(items: Items, here: YamlPlace, length: int) -> None:
+def _values(items: Items, here: YamlPlace, word: str) -> None:
+    length = len(word)
     place = items.range(length)
-    for word in words_at(FRONT_MATTER, here.path):
-        items.add(word, "value", place)
+    for known in words_at(FRONT_MATTER, here.path):
+        items.add(known, "value", place)
     inner = here.path[1:]
     if here.path[:1] != ("workflow",) or not inner:
         return
     if wants_type(inner):
-        add_types(items, length, rank=1)
+        add_types(items, length if inner[0] != "types" else len(word.rpartition("|")[2].lstrip()), rank=1)
     elif inner[0] in ("inputs", "outputs"):
         taken = items.analysis.settings.inputs if inner[0] == "inputs" else items.analysis.settings.outputs
         for node in items.analysis.flow.nodes.values():
@@ -101,7 +102,7 @@ def _values(items: Items, here: YamlPlace, length: int) -> None:
 def wants_type(path: tuple[str, ...]) -> bool:
     """Whether the value at a path below ``workflow:`` is a type."""
     if path[0] == "types":
-        return len(path) == 2
+        return len(path) in (2, 3)
     if path[0] != "operators" or len(path) < 4 or path[2] not in ("inputs", "outputs"):
         return False
     return len(path) == 4 or path[4:] == ("type",)

@@ -7,9 +7,12 @@ from collections.abc import Iterable, Mapping
 from merrow_analysis.check import Analysis
 from merrow_analysis.definitions.operators import INTERFACE_CLASS, OperatorSpec
 from merrow_analysis.definitions.schema import INTERFACE_KEYS, MERMAID_NODE_KEYS, NODE_KEYS, Fragment
+from merrow_analysis.definitions.types import NUMBER
 from merrow_analysis.graph.nodes import TypedNode
+from merrow_analysis.ide.box_text import KEYS_BY_OPERATOR, drawing_keys
+from merrow_analysis.ide.completion_boxes import box_values, operator_of_title
 from merrow_analysis.ide.completion_front import add_types
-from merrow_analysis.ide.describe import KEYS, drawing_keys
+from merrow_analysis.ide.describe import KEYS
 from merrow_analysis.ide.items import Items
 from merrow_analysis.ide.label_place import label_place
 from merrow_analysis.ide.metadata_place import metadata_place
@@ -66,7 +69,14 @@ def label_items(items: Items, place: InStatement) -> None:
         keys = parameter_keys(spec, node)
         _keys(items, {key: keys[key] for key in keys if key != "op"}, here.keys, length, spec)
     elif here.kind == "value":
-        _values(items, (here.key,), length, in_label=True)
+        _values(items, (here.key,), length, node, in_label=True)
+
+
+def _numbers(node: TypedNode) -> list[str]:
+    """The fields by which a Select can order its items."""
+    item = node.own_outputs.get("best") if node.spec is not None and node.spec.is_select else None
+    fields = None if item is None else node.types.fields_of(item)
+    return [name for name, type_ in (fields or {}).items() if node.types.fits(type_, NUMBER)]
 
 
 def _operators(items: Items, length: int) -> None:
@@ -84,15 +94,19 @@ def metadata_items(items: Items, place: InStatement) -> None:
         return
     name = place.typed.node
     length = here.length
-    drawing = drawing_keys(items.analysis.flow, name)
+    drawing = drawing_keys(items.analysis, name, here.values.get("op", ""))
     if drawing is not None:
+        operator = operator_of_title(items, name, here.values.get("op", ""))
         if here.is_key and not here.path:
-            _keys(items, drawing, here.values, length, None, subject="drawing-key")
+            _keys(items, drawing, here.values, length, None, subject=("drawing-key", operator))
+        elif not here.is_key and operator and here.path[-1] in KEYS_BY_OPERATOR[operator]:
+            box_values(items, items.analysis.typed, name, operator, here.path[-1], length)
+            return
         for word in () if here.is_key else words_at({"properties": drawing}, here.path):
             items.add(word, "value", items.range(length))
         return
     if not here.is_key:
-        _values(items, here.path, length)
+        _values(items, here.path, length, typed_node(items.analysis, name))
         return
     if here.path:
         _keys(items, keys_at({"properties": KEYS}, here.path), here.values, length, None)
@@ -111,7 +125,7 @@ def _keys(
     spec: OperatorSpec | None,
     *,
     rank: int = 1,
-    subject: str = "key",
+    subject: tuple[str, ...] = ("key",),
 ) -> None:
     taken = set(present)
     place = items.range(length)
@@ -127,11 +141,13 @@ def _keys(
             rank=0 if name in own else rank,
             text=name if followed else f"{name}: ",
             detail=str(fragment.get("description", "")),
-            subject=(subject, name),
+            subject=(*subject, name),
         )
 
 
-def _values(items: Items, path: tuple[str, ...], length: int, *, in_label: bool = False) -> None:
+def _values(
+    items: Items, path: tuple[str, ...], length: int, node: TypedNode | None, *, in_label: bool = False
+) -> None:
     place = items.range(length)
     analysis = items.analysis
     key = path[-1] if path else ""
@@ -142,6 +158,9 @@ def _values(items: Items, path: tuple[str, ...], length: int, *, in_label: bool 
         return
     if key in ("returns", "type"):
         add_types(items, length)
+    elif key == "by" and node is not None:
+        for name in _numbers(node):
+            items.add(name, "value", place, detail="field")
     elif key == "op":
         _operators(items, length)
         items.add(INTERFACE_CLASS, "operator", place, rank=1, detail="an input or output of the workflow")

@@ -9,21 +9,21 @@ from merrow_analysis.check import Analysis
 from merrow_analysis.definitions.operators import INTERFACE_CLASS, InputPort, OperatorSpec
 from merrow_analysis.definitions.prompts import Prompt
 from merrow_analysis.definitions.schema import (
-    EDGE_KEYS,
     INTERFACE_KEYS,
     MERMAID_NODE_KEYS,
     NODE_KEYS,
     OPERATOR_KEYS,
-    SUBGRAPH_KEYS,
     Fragment,
 )
 from merrow_analysis.definitions.types import ANY, TypeTable
 from merrow_analysis.definitions.validation import shown, wanted
-from merrow_analysis.graph.flow import Flow
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_analysis.ide.markup import Code, Inline, Markup, shortened
 from merrow_analysis.rules.pages import page_text
 from merrow_analysis.rules.registry import Rule
+
+_MOST_FIELDS = 20
+"""Fields of a record, or kinds of a union, that a hover lists."""
 
 KEYS: Mapping[str, Fragment] = {**MERMAID_NODE_KEYS, **NODE_KEYS, **OPERATOR_KEYS, **INTERFACE_KEYS}
 """Every key of a node's label or metadata, with its fragment of the schema."""
@@ -101,6 +101,16 @@ def type_name(types: TypeTable, name: str) -> Markup:
     words = types.words.get(name)
     if words:
         text.say("Its values: ", *[piece for word in words for piece in (", ", Code(word))][1:], ".")
+    fields = types.fields_of(name)
+    if fields:
+        text.say("A record. Its fields are further outputs of what gives one:")
+        shown = list(fields.items())[:_MOST_FIELDS]
+        more = [(f"{len(fields) - len(shown)} more",)] if len(fields) > len(shown) else []
+        text.items([*((Code(f"{field}: {type_}"),) for field, type_ in shown), *more])
+    kinds = types.kinds_of(name)
+    if kinds:
+        text.say("A union; a Decision on it has a case for each kind, which carries the value of that kind:")
+        text.items([(Code(kind),) for kind in kinds[:_MOST_FIELDS]])
     return text
 
 
@@ -124,19 +134,6 @@ def parameter(name: str, node: TypedNode | None = None) -> Markup | None:
     """A key of a node's label or metadata; ``default`` and ``op`` mean the same everywhere. None for an unknown key."""
     fragment = INTERFACE_KEYS.get(name) if node is not None and node.kind in ("input", "output") else None
     fragment = fragment or KEYS.get(name)
-    return None if fragment is None else key(name, fragment)
-
-
-def drawing_keys(flow: Flow, name: str) -> Mapping[str, Fragment] | None:
-    """The keys of the metadata of an edge or subgraph, all of them Mermaid's; None where ``name`` is neither's id."""
-    if name in flow.subgraphs:
-        return SUBGRAPH_KEYS
-    return EDGE_KEYS if name in flow.edge_ids and name not in flow.nodes else None
-
-
-def drawing_key(name: str) -> Markup | None:
-    """A key of the metadata of an edge or subgraph."""
-    fragment = EDGE_KEYS.get(name) or SUBGRAPH_KEYS.get(name)
     return None if fragment is None else key(name, fragment)
 
 
@@ -186,7 +183,9 @@ def _page_prose(body: str) -> Inline:
 def signature_of(node: TypedNode) -> str:
     """The signature of a node with the types worked out for it."""
     inputs = ", ".join(port_text(port) for port in node.input_ports)
-    outputs = ", ".join(f"{name}: {type_ or '?'}" for name, type_ in node.outputs.items())
+    given = [f"{name}: {type_ or '?'}" for name, type_ in node.outputs.items()]
+    most = len(node.own_outputs) + _MOST_FIELDS if node.cases is None else len(given)
+    outputs = ", ".join([*given[:most], "..."] if len(given) > most else given)
     return f"{node.operator or node.id}({inputs}) -> {outputs or '()'}"
 
 

@@ -28,6 +28,16 @@ def values_of(node: TypedNode) -> list[Value]:
     return [Value(name, type_) for name, type_ in signature.outputs]
 
 
+def value_at(node: TypedNode, name: str) -> Value | None:
+    """An output of a node by its name, or a field in one, ``place.city``; None where it has none."""
+    first, dot, path = name.partition(".")
+    value = next((value for value in values_of(node) if value.output == first), None)
+    if not dot or value is None or value.type is None:
+        return value
+    type_ = node.types.field_at(value.type, path)
+    return None if type_ is None else Value(name, type_)
+
+
 def steps(given: Type | None, port: InputPort, types: TypeTable) -> int | None:
     """How far a type is from what one edge into a port brings; None where it doesn't fit. What isn't known may fit."""
     if given is None:

@@ -50,6 +50,10 @@ class _FrontNames:
                 yield from self._key("type", name, "declaration", "types", name)
             if isinstance(meaning, str):
                 yield from self._types("types", name)
+            elif isinstance(meaning, Mapping):
+                for field, text in meaning.items():
+                    if isinstance(text, str):
+                        yield from self._types("types", name, field)
         for name, body in own.operators.items():
             spec = self.typed.operators.named(str(name))
             if spec is not None and not spec.built_in:

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from merrow_analysis.check import Analysis
 from merrow_analysis.definitions.metadata import parse_metadata
 from merrow_analysis.definitions.parameters import parse_label
+from merrow_analysis.graph.nodes import TypedGraph
+from merrow_analysis.places.box_places import EXPRESSIONS, nodes_named, title_parameters
 from merrow_analysis.places.front_names import front_matter_names, scalar_span, type_names
 from merrow_analysis.places.names import Kind, Occurrence, Role, Symbol, symbol
 from merrow_analysis.places.node_places import source_span
@@ -49,11 +51,12 @@ _STATEMENTS_WITH_NAMES = (Chain, ClassAssign, ClassDef, Style, Click, SubgraphSt
 def occurrences_of(analysis: Analysis, wanted: Symbol) -> list[Occurrence]:
     """Every place of one thing, in the order of the text."""
     name = wanted.name
-    any_case = wanted.kind in ("prompt", "operator")
+    any_case = wanted.kind in ("prompt", "operator", "type")
+    folded = name.casefold()
     found: list[Occurrence] = []
     for block in analysis.diagram.blocks:
         text = block.text
-        if name in text or (any_case and name in text.casefold()):
+        if name in text or (any_case and folded in text.casefold()):
             found += [place for place in occurrences_in(analysis, block) if place.symbol == wanted]
     return found
 
@@ -105,6 +108,11 @@ class _Names:
             if statement.id is not None:
                 named = symbol("subgraph", statement.id.text)
                 yield Occurrence(named, "declaration", self.block, statement.id.span, statement.span)
+            if statement.title is not None and self.typed is not None and self.typed.composites:
+                for parameter, (_, end) in title_parameters(self.block, statement.title):
+                    if parameter.key in EXPRESSIONS:
+                        start = end - (parameter.value_span[1] - parameter.value_span[0])
+                        yield from self._expression((start, end))
         elif isinstance(statement, Broken):
             yield from self._guessed(statement)
         elif self.typed is not None:
@@ -134,6 +142,25 @@ class _Names:
             if arrow.edge_id is not None:
                 named = symbol("edge", arrow.edge_id.text)
                 yield Occurrence(named, "declaration", self.block, arrow.edge_id.span, arrow.span)
+        for group, arrow in zip(chain.groups, chain.arrows, strict=False):
+            if arrow.label is not None and self.typed is not None:
+                yield from self._case(self.typed, group[-1].name.text, arrow.label)
+
+    def _case(self, typed: TypedGraph, source: str, label: Label) -> Iterator[Occurrence]:
+        """The kind of a union that a case of a Decision is for."""
+        handle = typed.core.handles.get(source)
+        placement = None if handle is None else typed.placements[handle]
+        if placement is None or placement.decided_by != "kinds" or placement.when is None:
+            return
+        at = self.block.text.find(label.text, *label.span)
+        case = label.text.partition(":")[0]
+        word = case.strip()
+        kinds = typed.types.kinds_of(placement.when) or ()
+        kind = next((kind for kind in kinds if kind.casefold() == word.casefold()), None)
+        if kind is not None and at >= 0:
+            start = at + len(case) - len(case.lstrip())
+            span = (start, start + len(word))
+            yield Occurrence(symbol("type", kind), "reference", self.block, span, span)
 
     def _vertex(self, vertex: Vertex) -> Iterator[Occurrence]:
         name, metadata = vertex.name, vertex.metadata
@@ -142,6 +169,11 @@ class _Names:
         yield self._id(name, "declaration" if declares else "reference", whole)
         for class_name in vertex.classes:
             yield self._class(class_name, "reference", class_name.span)
+        if metadata is not None and name.text in self.flow.subgraphs:
+            document = parse_metadata(metadata.body)
+            for key in EXPRESSIONS:
+                if isinstance(document.values.get(key), str):
+                    yield from self._expression(source_span(metadata, self.block, document.value_span(key)))
         if self.typed is None or name.text not in self.flow.nodes:
             return
         if vertex.label is not None:
@@ -152,6 +184,12 @@ class _Names:
                 if key in _NAMING_KEYS and isinstance(value, str):
                     place = source_span(metadata, self.block, parse_metadata(metadata.body).value_span(key))
                     yield from self._value(name.text, key, value, scalar_span(self.block.text, place))
+
+    def _expression(self, place: Span) -> Iterator[Occurrence]:
+        """The nodes that the ``until`` or ``best`` of a Loop names."""
+        for name, span in nodes_named(self.block.text, place):
+            if name in self.flow.nodes:
+                yield Occurrence(symbol("node", name), "reference", self.block, span, span)
 
     def _label(self, node: str, label: Label) -> Iterator[Occurrence]:
         if self.typed is not None and self.typed.by_id[node].resolution.label_is_text:

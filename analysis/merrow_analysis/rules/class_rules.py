@@ -62,11 +62,12 @@ def check_classes(context: GraphContext) -> Iterator[Diagnostic]:
         if not _is_reported(name, graph):
             yield _undefined(name, used[name], graph, guess=number < _MOST_GUESSES)
     yield from _on_nothing(flow)
-    assigned = {assign.class_name.text for assign, _ in flow.class_assigns}
-    for name, definitions in flow.class_defs.items():
-        if name not in used and name not in assigned and name != _EVERYWHERE:
+    unused = [name for name in flow.class_defs if name not in used and name != _EVERYWHERE]
+    assigned = {assign.class_name.text for assign, _ in flow.scenery.class_assigns} if unused else ()
+    for name in unused:
+        if name not in assigned:
             message = f"Class `{name}` is defined, but nothing has it."
-            yield report(UNUSED_CLASS, definitions[-1].range, message, tags=(Tag.UNNECESSARY,))
+            yield report(UNUSED_CLASS, flow.class_defs[name][-1].range, message, tags=(Tag.UNNECESSARY,))
 
 
 def _is_reported(name: str, graph: TypedGraph) -> bool:
@@ -116,19 +117,27 @@ def _suits(near: str, name: str, graph: TypedGraph) -> bool:
 def _on_nothing(flow: Flow) -> Iterator[Diagnostic]:
     edge_ids: set[str] | None = None
     ghosts = 0
-    known = flow.chart.nodes
-    for assign, block in flow.class_assigns:
-        line = block.line
+    known, moved = flow.chart.nodes, flow.moved
+    early: set[str] = set()
+    for named, statements in flow.scenery.assigned.items():
+        given = statements[0][1]
+        if named in known:
+            first = known[named].mentions[0].block
+            if moved.get(first, first).line <= moved.get(given, given).line:
+                continue
+        early.add(named)
+    for assign, block in flow.class_assigns if early else ():
         for name in assign.ids:
-            node = known.get(name.text)
-            if node is not None:
-                if flow.here(node.mentions[0].block).line > line:
-                    first = flow.nodes[name.text].mentions[0]
+            if name.text not in early:
+                continue
+            if name.text in known:
+                mention = flow.nodes[name.text].mentions[0]
+                if mention.block.line > block.line:
                     message = (
                         f"Class `{assign.class_name.text}` is given to {name.text} before {name.text} is mentioned, "
                         "and Mermaid forgets it; move this line below the node."
                     )
-                    related = [Related(first.range, f"{name.text} is first mentioned here")]
+                    related = [Related(mention.range, f"{name.text} is first mentioned here")]
                     yield report(CLASS_ON_NOTHING, block.range(name.span), message, related=related)
                 continue
             if name.text in flow.groups:

@@ -14,7 +14,7 @@ from merrow_analysis.graph.nodes import TypedGraph
 from merrow_analysis.rules.registry import Flags, Scope, checks_of
 from merrow_analysis.rules.rims import Rims, find_rims
 from merrow_analysis.syntax.parser import Diagram
-from merrow_analysis.syntax.tree import Block, FrontMatter, Header
+from merrow_analysis.syntax.tree import Block, FrontMatter, Header, Span
 from merrow_analysis.text import Position, Range
 
 _TOP = Range(Position(0, 0), Position(0, 0))
@@ -101,6 +101,16 @@ class GraphContext:
         if isinstance(path[-1], int):
             start, end = value
         return block.range((start + shift, end + shift))
+
+    def value_of(self, path: tuple[str | int, ...]) -> tuple[Block, Span] | None:
+        """The block of the front matter, and where in it the value at ``path`` below ``workflow`` stands."""
+        places = self._document.places("workflow", *path)
+        if self.front is None or places is None:
+            return None
+        statement, block = self.front
+        shift = statement.body_span[0]
+        _, (start, end) = places
+        return block, (start + shift, end + shift)
 
     @property
     def _document(self) -> FrontMatterDoc:

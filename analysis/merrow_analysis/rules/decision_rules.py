@@ -106,7 +106,8 @@ def _unknown_case(graph: TypedGraph, node: TypedNode, problem: CaseProblem, gues
     else:
         known = [*problem.words, ELSE]
         what = f"decides on a {node.placement.when}"
-        hint = f"its words are {listed(problem.words, most=10)}."
+        named = "kinds" if node.placement.decided_by == "kinds" else "words"
+        hint = f"its {named} are {listed(problem.words, most=10)}."
     near = guesses.closest(case, known)
     fixes: list[Fix] = []
     if near is not None:
@@ -121,7 +122,10 @@ def _unknown_case(graph: TypedGraph, node: TypedNode, problem: CaseProblem, gues
 
 def _with_case(edge: TypedEdge, case: str) -> str:
     label = edge.placed.label
-    return spelled(case, edge.word, "after" if label.after else label.port)
+    rest = "after" if label.after else label.port
+    if label.output:
+        return f"{spelled(case, edge.word, label.output)}:{rest or ''}"
+    return spelled(case, edge.word, rest)
 
 
 def _uncovered(graph: TypedGraph, node: TypedNode, problem: CaseProblem, guesses: Guesses) -> Diagnostic:

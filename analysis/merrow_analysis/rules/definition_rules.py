@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
-from merrow_analysis.diagnostics import Diagnostic, Severity, Tag
+from merrow_analysis.definitions.types import DefinitionProblem
+from merrow_analysis.diagnostics import Diagnostic, Fix, Severity, Tag
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.registry import Family, Flags, Scope
-from merrow_analysis.rules.reporting import report
-from merrow_analysis.text import Range
+from merrow_analysis.rules.reporting import fix, report
+from merrow_analysis.text import Range, TextEdit
 
 _FAMILY = Family[GraphContext](Scope.NODE, Flags.QUICK_LOOK)
 TYPE_DEFINITION = _FAMILY.rule(
-    "MW220", "type-definition", "A type in the front matter is declared wrongly.", Severity.ERROR
+    "MW220", "type-definition", "A type in the front matter is declared wrongly.", Severity.ERROR, fix="sometimes"
 )
 OPERATOR_DEFINITION = _FAMILY.rule(
-    "MW221", "operator-definition", "An operator in the front matter is declared wrongly.", Severity.ERROR
+    "MW221",
+    "operator-definition",
+    "An operator in the front matter is declared wrongly.",
+    Severity.ERROR,
+    fix="sometimes",
 )
 UNUSED_OPERATOR = _FAMILY.rule(
     "MW403",
@@ -32,7 +38,8 @@ def check_definitions(context: GraphContext) -> Iterator[Diagnostic]:
     graph = context.graph
     for problem in graph.problems:
         rule = TYPE_DEFINITION if problem.path[0] == "types" else OPERATOR_DEFINITION
-        yield report(rule, _nearest_place(problem.path, context) or context.top, problem.message)
+        where = _nearest_place(problem.path, context) or context.top
+        yield report(rule, where, problem.message, fixes=_respelled(problem, context))
     if all(spec.built_in for spec in graph.operators.specs.values()):
         return
     used = {node.spec.name for node in graph.nodes if node.spec is not None and not node.spec.built_in}
@@ -44,6 +51,21 @@ def check_definitions(context: GraphContext) -> Iterator[Diagnostic]:
         if place is not None:
             message = f"Operator `{spec.name}` is declared, but no node uses it."
             yield report(UNUSED_OPERATOR, place, message, tags=(Tag.UNNECESSARY,))
+
+
+def _respelled(problem: DefinitionProblem, context: GraphContext) -> tuple[Fix, ...]:
+    """A fix that writes the name that was probably meant, where the definition has the misspelled one once."""
+    misspelled = problem.misspelled
+    found = context.value_of(problem.path) if misspelled is not None else None
+    if misspelled is None or found is None:
+        return ()
+    block, (start, end) = found
+    places = list(re.finditer(rf"(?<![\w-]){re.escape(misspelled.word)}(?![\w-])", block.text[start:end]))
+    if len(places) != 1:
+        return ()
+    first, last = places[0].span()
+    edit = TextEdit(block.range((start + first, start + last)), misspelled.near)
+    return (fix(f"Write {misspelled.near}", [edit], safe=False),)
 
 
 def _nearest_place(path: tuple[str | int, ...], context: GraphContext) -> Range | None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import islice
 
 from merrow_analysis.diagnostics import Cause, Diagnostic, Fix, Related, Severity
@@ -62,15 +63,18 @@ def check_liveness(context: GraphContext) -> Iterator[Diagnostic]:
     graph = context.graph
     if any(case is None for node in graph.decisions if node.cases is not None for case in node.cases.of_edge):
         return
-    if any(graph.resolutions[index].plain is not None for cycle in graph.cycles for index in cycle):
+    if not all(map(graph.marks.plain.isdisjoint, graph.cycles)):
         # Of a drawing with an arrow back nothing more is to be said before it has a loop.
         return
     combinations = graph.combinations
     undecided = combinations.undecided
-    before = [
-        (reach(graph.shape.before, [index]), cause)
-        for index, cause in islice(told_dead_ends(context).items(), _MOST_DEAD_ENDS)
-    ]
+
+    @cache
+    def before() -> list[tuple[bytearray, Cause]]:
+        """What comes before each of the dead ends."""
+        ends = islice(told_dead_ends(context).items(), _MOST_DEAD_ENDS)
+        return [(reach(graph.shape.before, [index]), cause) for index, cause in ends]
+
     found: list[Diagnostic] = []
     if undecided is None:
         for index in graph.shape.by_rank(graph.marks.gathering):
@@ -106,7 +110,10 @@ def _has_voices(graph: TypedGraph, index: int) -> bool:
 
 
 def _node(
-    graph: TypedGraph, node: TypedNode, combinations: Combinations, before: Sequence[tuple[bytearray, Cause]]
+    graph: TypedGraph,
+    node: TypedNode,
+    combinations: Combinations,
+    before: Callable[[], Sequence[tuple[bytearray, Cause]]],
 ) -> Iterator[Diagnostic]:
     crowded = [found for port in node.placement.crowded if (found := _crowded(graph, node, port, combinations))]
     yield from crowded
@@ -114,7 +121,7 @@ def _node(
         ensemble = _ensemble(node, combinations)
         voices = {edge.source.index for edge in node.sources(node.spec.inputs[0].name)}
         if ensemble is not None and not crowded:
-            awaited = [cause for earlier, cause in before if not earlier[node.index]] if len(voices) == 1 else []
+            awaited = [cause for earlier, cause in before() if not earlier[node.index]] if len(voices) == 1 else []
             yield replace(ensemble, because=tuple(awaited)) if awaited else ensemble
 
 

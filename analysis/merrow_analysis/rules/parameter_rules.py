@@ -95,7 +95,7 @@ def _idle(resolution: Resolution) -> Iterator[Finding]:
     for key, parameter in resolution.parameters.items() if spec is not None and spec.idle else ():
         if spec is None or key not in spec.idle or (resolution.ask is not None and key not in IDLE_WHERE_ASKED):
             continue
-        why = "asks no model" if spec.is_decision else "says itself how the model is to answer"
+        why = "asks no model" if spec.computes else "says itself how the model is to answer"
         why = why if resolution.ask is None else "asks what its `ask` or its text says, once"
         message = f"`{key}` changes nothing: {spec.name} {why}; remove it."
         written = None if resolution.label_parts is None else resolution.label_parts.parameters.get(key)

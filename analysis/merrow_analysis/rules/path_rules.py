@@ -9,6 +9,7 @@ from merrow_analysis.diagnostics import Cause, Diagnostic, Fix, Related, Severit
 from merrow_analysis.edits.renaming import rename_node
 from merrow_analysis.graph.box_expressions import read_nodes
 from merrow_analysis.graph.drawing import PROBLEM_ID, RETURN_ID
+from merrow_analysis.graph.flow import FlowEdge
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.graph.reach import reach, shortest_cycle
 from merrow_analysis.graph.records import EdgeRecord
@@ -125,6 +126,8 @@ def _misplaced_edges(graph: TypedGraph, causes: Mapping[EdgeRecord, Sequence[Cau
 def _wrong_edges(graph: TypedGraph) -> list[EdgeRecord]:
     """Edges where none may be, in the order of the text."""
     shape, core = graph.shape, graph.core
+    if not shape.wrong:
+        return []
     inputs, outputs = set(shape.inputs), set(shape.outputs)
     found = (
         edge
@@ -185,15 +188,15 @@ def _cycles(graph: TypedGraph, causes: Mapping[EdgeRecord, Sequence[Cause]]) -> 
             f" ({more} more nodes are tied into it)" if more > 1 else " (one more node is tied into it)" if more else ""
         )
         message = f"{path} is a circle{knot}: each waits for the other, so none can run. Remove one of these edges."
-        if any(graph.resolutions[index].plain is not None for index in circle):
+        if not graph.marks.plain.isdisjoint(circle):
             message = (
                 f"{path} is a circle{knot}: an arrow back needs a loop, and without one each waits for the other, so "
                 "none can run. Remove one of these edges."
             )
-        last = max(edges, key=lambda edge: edge.flow.index)
+        last = max(edges, key=lambda edge: edge.index)
         fixes: list[Fix] = []
         for edge in edges:
-            unfinished = continued(edge.flow)
+            unfinished = continued(edge)
             if unfinished is not None:
                 last, fixes = edge, unfinished.fixes
                 message = (
@@ -204,15 +207,16 @@ def _cycles(graph: TypedGraph, causes: Mapping[EdgeRecord, Sequence[Cause]]) -> 
         because = [cause for found in within for cause in found]
         fixes = fixes or loop_around(graph, component)
         others = [edge for edge in edges if edge is not last][:_MOST_RELATED]
-        related = [Related(edge.flow.range, f"{edge.source.id} leads to {edge.target.id}") for edge in others]
-        yield report(CYCLE, last.flow.range, message, related=related, fixes=fixes, because=because)
+        related = [Related(edge.range, f"{edge.record.source} leads to {edge.record.target}") for edge in others]
+        yield report(CYCLE, last.range, message, related=related, fixes=fixes, because=because)
 
 
-def _edges_along(graph: TypedGraph, circle: Sequence[int]) -> list[TypedEdge]:
-    found: list[TypedEdge] = []
-    for index, following in zip(circle, (*circle[1:], circle[0]), strict=True):
-        found.append(next(edge for edge in graph.node(index).outgoing if edge.target.index == following))
-    return found
+def _edges_along(graph: TypedGraph, circle: Sequence[int]) -> list[FlowEdge]:
+    ids = [graph.node(index).id for index in circle]
+    return [
+        next(graph.flow.edge(record) for record in graph.core.out_of(source) if record.target == target)
+        for source, target in zip(ids, (*ids[1:], ids[0]), strict=True)
+    ]
 
 
 def _off_path(graph: TypedGraph, rims: Rims) -> Iterator[Diagnostic]:
@@ -297,8 +301,9 @@ def _unread(graph: TypedGraph, stuck: list[int], rims: Rims) -> list[int]:
 
 
 def _broken_beginnings(graph: TypedGraph, unreached: list[TypedNode], idle: list[TypedNode]) -> Iterator[Diagnostic]:
-    lonely = [node for node in unreached if not node.ways]
-    roots = [node for node in unreached if node.ways]
+    following = graph.shape.following
+    lonely = [node for node in unreached if not (following[node.index] or node.again_out)]
+    roots = [node for node in unreached if following[node.index] or node.again_out]
     for node in lonely:
         message = f"{node.id} has no edges, so it takes no part in the workflow; connect it or remove it."
         yield report(OFF_PATH, node.flow.range, message)
@@ -309,8 +314,8 @@ def _broken_beginnings(graph: TypedGraph, unreached: list[TypedNode], idle: list
         related = [Related(node.flow.range, f"nothing leads to {node.id}") for node in roots]
         yield report(OFF_PATH, idle[0].flow.range, message, related=related)
         return
+    source = idle[0].id if idle else next((entry.id for entry in graph.inputs), PROBLEM_ID)
     for node in roots:
-        source = idle[0].id if idle else next((entry.id for entry in graph.inputs), PROBLEM_ID)
         message = (
             f"Nothing leads to {node.id} from an input, so it never gets anything to work on; draw an edge into it, "
             f"such as `{_arrow(source, node)}`, or remove it."

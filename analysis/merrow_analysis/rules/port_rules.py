@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from merrow_analysis.definitions.types import CODE, ENTRY_POINT, PROBLEM, TEXT, Type
 from merrow_analysis.diagnostics import Cause, Diagnostic, Fix, Related, Severity
 from merrow_analysis.edits.labels import write_label
+from merrow_analysis.edits.parameters import Moved, rewrite
 from merrow_analysis.graph.drawing import ENTRY_POINT_ID, PROBLEM_ID
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.graph.placement import Finding
@@ -28,6 +29,7 @@ from merrow_analysis.rules.reporting import (
     report,
     spelled,
 )
+from merrow_analysis.suggest import closest
 
 _MOST_PORTS = 30
 """Ports of a node among which one is looked for that fits a value."""
@@ -77,6 +79,16 @@ PORT_SPELLING = _FAMILY.rule(
 ODD_RESULT = _FAMILY.rule(
     "MW209", "odd-result", "An output of the workflow receives a verdict or feedback, no result.", Severity.WARNING
 )
+HIDDEN_FIELD = _FAMILY.rule(
+    "MW224",
+    "hidden-field",
+    "An edge names an output that hides a field of the same name.",
+    Severity.WARNING,
+    fix="sometimes",
+)
+NO_ORDER = _FAMILY.rule(
+    "MW228", "no-order", "A Select has no number to order its items by.", Severity.ERROR, fix="sometimes"
+)
 CASE_WITHOUT_VALUE = _FAMILY.rule(
     "MW215",
     "case-without-value",
@@ -100,6 +112,9 @@ def check_ports(context: GraphContext) -> Iterator[Diagnostic]:
                 continue
             if finding.kind == "given-twice":
                 yield _given_twice(node, finding.port or "")
+                continue
+            if finding.kind == "no-order":
+                yield _no_order(node, finding)
                 continue
             if finding.edge is not None:
                 told = tell_of_edge(graph, node, node.incoming[finding.edge], finding)
@@ -151,7 +166,7 @@ def _labelled(edge: TypedEdge, port: str, output: str | None = None) -> str:
     """The label that sends this edge to ``port``, keeping what its label says besides."""
     label = edge.placed.label
     if edge.source.kind == "decision":
-        return spelled(label.case, edge.word, port)
+        return spelled(label.case, edge.word, label.output, port)
     return spelled(edge.word, label.output if output is None else output, port)
 
 
@@ -304,7 +319,13 @@ def _remedy(source: TypedNode, wanted: Type | None) -> str:
 
 def _promise(source: TypedNode, wanted: Type | None, before: str) -> str:
     """That the author may vouch for the type, where the source is a node that says what its answer is."""
-    if source.spec is None or source.spec.bulk is None or source.spec.is_ensemble or source.resolution.samples:
+    if (
+        source.spec is None
+        or source.spec.bulk is None
+        or source.spec.computes
+        or source.spec.is_ensemble
+        or source.resolution.samples
+    ):
         return ""
     verb = "if it restates the task, " if wanted == PROBLEM else ""
     return f"{before}{verb}write `returns: {wanted}` at {source.id}"
@@ -329,6 +350,36 @@ def _port_spelling(graph: TypedGraph, node: TypedNode, edge: TypedEdge, finding:
     message = f"{_port(node, port)} is called `{finding.names[0]}` here; write `{port}`."
     fixes = _rewritten(graph, edge, _labelled(edge, port), safe=True)
     return report(PORT_SPELLING, label_range(edge), message[0].upper() + message[1:], fixes=fixes)
+
+
+def _hidden_field(graph: TypedGraph, node: TypedNode, edge: TypedEdge, finding: Finding) -> Diagnostic:
+    del node
+    name, label = finding.names[0], edge.placed.label
+    field = f"{finding.port}.{name}"
+    message = (
+        f"`{name}` is an output of {named(edge.source)}, and {finding.given} has a field `{name}`; this edge brings the "
+        f"output. Write `{field}` if you mean the field."
+    )
+    fixes = _rewritten(graph, edge, f"{field}:{label.port or ''}", safe=False)
+    return report(HIDDEN_FIELD, label_range(edge), message, fixes=fixes)
+
+
+def _no_order(node: TypedNode, finding: Finding) -> Diagnostic:
+    by, item, numbers = finding.port, finding.given, finding.names
+    fields = listed([f"`{name}`" for name in numbers], "or", most=8)
+    hint = f"write `by:` with {fields}." if numbers else "give it Numbers, or records that have a field of type Number."
+    if by is None:
+        message = f"{named(node)} can't tell which {item} is the best; {hint}"
+        place = node.flow.range
+    else:
+        what = "has no such field" if finding.wanted is None else f"has {finding.wanted} there, which is not a Number"
+        message = f"{named(node)} orders by `{by}`, but {item} {what}; {hint}"
+        place = parameter_range(node, "by")
+    near = numbers[0] if len(numbers) == 1 else closest(by or "", numbers)
+    edits = None if near is None else rewrite(node, Moved(frozenset({"by"}), {"by": near}))
+    return report(
+        NO_ORDER, place, message, fixes=[] if edits is None else [fix(f"Write by: {near}", edits, safe=False)]
+    )
 
 
 def _odd_result(graph: TypedGraph, node: TypedNode, edge: TypedEdge, finding: Finding) -> Diagnostic:
@@ -370,5 +421,6 @@ _TELL: dict[str, Callable[[TypedGraph, TypedNode, TypedEdge, Finding], Diagnosti
     "mismatch": _mismatch,
     "port-variant": _port_spelling,
     "odd-result": _odd_result,
+    "hidden-field": _hidden_field,
     "no-value": _no_value,
 }

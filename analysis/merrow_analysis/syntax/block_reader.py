@@ -202,6 +202,8 @@ class BlockReader:
         reported = self._reported_line(failure.reported) - begin_line
         # What was read up to the end of the text depends on all that may be added there.
         looked_at_all = not failure.closed or failure.reported >= len(text) - 1
+        if looked_at_all and self.lexer.limit < len(text):
+            self.lexer.ran_out = True
         self.reach = len(self.owner.lines) if looked_at_all else self._line(failure.reported) - begin_line + 1
         problem = SyntaxProblem(failure.flaw, failure.message, (start, end), reported, failure.kind)
         self.statements.append(Broken(problem, (self._span(begin, begin + 1)[0], end)))

@@ -254,10 +254,16 @@ _EDGE_TEXTS = {
 
 
 class Lexer:
-    """Reads one reduced text; `tokens` may be asked again from any place that is in the default mode."""
+    """Reads one reduced text; `tokens` may be asked again from any place that is in the default mode.
 
-    def __init__(self, text: str) -> None:
+    Where more follows in the file, ``limit`` is where the last line begins, and ``ran_out`` says that a token may go on
+    beyond it.
+    """
+
+    def __init__(self, text: str, limit: int) -> None:
         self.text = text
+        self.limit = limit
+        self.ran_out = False
         self.modes: list[str] = []
         self.open: list[Delimiter] = []
         self.long_strings: list[Delimiter] = []
@@ -280,6 +286,8 @@ class Lexer:
         done = False
         while True:
             mode = modes[-1]
+            if position >= self.limit:
+                self.ran_out = True
             if position >= length:
                 if done or mode not in _AT_END:
                     yield Lexeme("OVER", "", length, length)
@@ -302,6 +310,8 @@ class Lexer:
                 raise LexicalError(position)
             rule = compiled.rules[match.lastindex - 1] if match.lastindex else None
             end = match.end()
+            if end > self.limit:
+                self.ran_out = True
             if rule is None or end == position:
                 raise LexicalError(position)
             if rule.pop and len(modes) > 1:
@@ -345,6 +355,8 @@ class Lexer:
         stop, link = _EDGE_TEXTS[mode]
         found = stop.search(text, position)
         end = found.start() if found else len(text)
+        if end >= self.limit:
+            self.ran_out = True
         if found is None or found[0] == '"':
             if end > position:
                 yield Lexeme("EDGE_TEXT", text[position:end], position, end)

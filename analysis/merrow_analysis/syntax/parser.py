@@ -49,6 +49,8 @@ class Diagram:
     line_count: int = 0
     far: list[Block] = field(default_factory=list)
     """The blocks whose reading depends on lines after them."""
+    quotes: bool = False
+    """Whether there is a quote behind an equals sign, as in the attributes of a tag."""
     whole: bool = False
     """Whether an edit needs the file read anew: there are directives or tags, which may change lines far away."""
     moved: dict[Block, Block] = field(default_factory=dict)
@@ -74,16 +76,40 @@ def parse_lines(lines: list[str], text: str | None = None) -> Diagram:
     return _FileParser(lines, text).parse()
 
 
-def parse_body(lines: list[str], before: list[Block], line: int, stop: Callable[[int], bool]) -> tuple[Diagram, int]:
+def parse_body(
+    lines: list[str], before: list[Block], line: int, stop: Callable[[int], bool], *, quotes: bool
+) -> tuple[Diagram, int]:
     """Read on from ``line``, which begins a block after those in ``before``, until ``stop`` says so at a block's end.
+
+    ``quotes`` is that of the diagram (`Diagram.quotes`).
 
     The answer is a diagram of which only ``blocks`` (those of ``before`` that still hold, and the new ones), ``far`` (of the new
     ones) and ``whole`` are set, and the line where reading stopped. For `Document`, which keeps the blocks around an edit.
     """
-    parser = _FileParser(lines, None)
-    parser.diagram.blocks = before
-    reached = parser.body(line, stop)
+    first = before[0].line if before else line
+    # Nearly all statements end soon: the lexer gets some lines, and all the rest only where it looks beyond them.
+    for last in (_window_end(lines, line), len(lines)):
+        parser = _FileParser(lines, None, first, last)
+        parser.diagram.blocks, parser.diagram.quotes = before.copy(), quotes
+        reached = parser.body(line, stop)
+        if parser.diagram.whole or not parser.ran_out:
+            break
     return parser.diagram, reached
+
+
+_WINDOW = 30
+"""Lines that the lexer gets to read on from an edit."""
+
+
+def _window_end(lines: list[str], line: int) -> int:
+    """The line after a window from ``line`` on. Its last line has content, so that no white space goes on beyond it."""
+    end = line + _WINDOW
+    while end < len(lines):
+        content = lines[end - 1].lstrip(WHITE_CHARACTERS)
+        if content and not content.startswith("%%"):
+            return end
+        end += 1
+    return len(lines)
 
 
 def continues_statement(line: str) -> bool:
@@ -92,8 +118,16 @@ def continues_statement(line: str) -> bool:
 
 
 class _FileParser:
-    def __init__(self, lines: list[str], text: str | None) -> None:
+    """Reads ``lines``, the lexer only those from ``first`` to ``last``, which should have content where lines follow.
+
+    ``ran_out`` says that it looked at the last one or beyond, so that what was read may be wrong.
+    """
+
+    def __init__(self, lines: list[str], text: str | None, first: int = 0, last: int | None = None) -> None:
         self.lines = lines
+        self.first = first
+        self.last = len(lines) if last is None else last
+        self._left = False
         self._text = text
         self._reduction: Reduction | None = None
         self._lexer: Lexer | None = None
@@ -107,18 +141,21 @@ class _FileParser:
 
     @property
     def text(self) -> str:
+        """The lines that the lexer gets; offsets are those of this text."""
         if self._text is None:
-            self._text = "".join(self.lines)
+            self._text = "".join(self.lines[self.first : self.last])
         return self._text
 
     @property
     def reduction(self) -> Reduction:
         if self._reduction is None:
-            self._reduction = reduce_text(self.text)
-            self._starts = list(accumulate(map(len, self.lines), initial=0))
+            part = self.lines[self.first : self.last]
+            self._reduction = reduce_text(self.text, begins=not self.first)
+            self._starts = list(accumulate(map(len, part), initial=0))
             self._starts.pop()
             self._budget = 16 * len(self.text) + 100_000
-            self.diagram.whole = bool(self._reduction.directives) or ('="' in self.text and "<" in self.text)
+            tags = self.diagram.quotes and any("<" in line for line in self.lines)
+            self.diagram.whole = bool(self._reduction.directives) or tags
         return self._reduction
 
     @property
@@ -126,15 +163,27 @@ class _FileParser:
         if self._lexer is None:
             from merrow_analysis.syntax.lexer import Lexer
 
-            self._lexer = Lexer(self.reduction.reduced.text)
+            reduced = self.reduction.reduced
+            limit = reduced.reduced(self._starts[-1]) if self.last < len(self.lines) else len(reduced.text) + 1
+            self._lexer = Lexer(reduced.text, limit)
         return self._lexer
 
+    @property
+    def ran_out(self) -> bool:
+        return self._left or (self._lexer is not None and self._lexer.ran_out)
+
     def line_of(self, offset: int) -> int:
-        """The line of a source offset."""
-        return max(bisect_right(self._starts, offset) - 1, 0)
+        """The line of an offset."""
+        return self.first + max(bisect_right(self._starts, offset) - 1, 0)
+
+    def start_of(self, line: int) -> int:
+        """The offset at which a line starts."""
+        number = line - self.first
+        return self._starts[number] if number < len(self._starts) else len(self.text)
 
     def parse(self) -> Diagram:
         diagram = self.diagram
+        diagram.quotes = '="' in self.text
         line = self._front_matter()
         line = self._directives_and_comments(line)
         kind = self._kind(line)
@@ -190,17 +239,17 @@ class _FileParser:
 
     def _directive(self, line: int, start: int) -> Block | None:
         directives = self.reduction.directives
-        offset = self._starts[line] + start
+        begin = self.start_of(line)
+        offset = begin + start
         found = next((span for span in directives if span[0] == offset), None)
         if found is None:
             return None
         end = found[1]
         last = self.line_of(max(end - 1, offset))
-        line_end = self._starts[last] + len(self.lines[last])
+        line_end = self.start_of(last) + len(self.lines[last])
         if self.text[end:line_end].strip(WHITE_CHARACTERS):
             return None
         text = "".join(self.lines[line : last + 1])
-        begin = self._starts[line]
         body = self.text[offset + 2 : end].removesuffix("%%")
         return Block(line, text, (Comment(body, (start, end - begin), True),), last - line + 1)
 
@@ -279,7 +328,7 @@ class _FileParser:
             self.diagram.header = (header, block)
             return line + 1
         reduction = self.reduction
-        position = reduction.reduced.reduced(self._starts[line]) if line < len(self._starts) else 0
+        position = reduction.reduced.reduced(self.start_of(line)) if line < len(self._starts) else 0
         return self._read(line, position, header=True)
 
     def _continues(self, line: int) -> bool:
@@ -347,13 +396,16 @@ class _FileParser:
         return line
 
     def _read_from(self, line: int) -> int:
+        if line >= self.last:
+            self._left = True
+            return len(self.lines)
         reduced = self.reduction.reduced
         if self._budget <= 0:
             return self._read_alone(line)
-        position = reduced.reduced(self._starts[line])
+        position = reduced.reduced(self.start_of(line))
         if _CONTINUES.match(reduced.text, position):
             line = self._step_back(line)
-            position = reduced.reduced(self._starts[line])
+            position = reduced.reduced(self.start_of(line))
         return self._read(line, position)
 
     def _read_alone(self, line: int) -> int:
@@ -368,7 +420,7 @@ class _FileParser:
 
     def _read(self, line: int, position: int, *, header: bool = False) -> int:
         """Read one block that begins at ``line`` with the lexer; answer the line after it."""
-        base = self._starts[line] if line < len(self._starts) else len(self.text)
+        base = self.start_of(line)
         # Most files never come here; so the lexer's patterns and the grammar are loaded only now.
         from merrow_analysis.syntax.block_reader import BlockReader
 

@@ -179,8 +179,11 @@ def find_comments(text: str) -> list[Cut]:
     return cuts
 
 
-def reduce_text(text: str) -> Reduction:
-    """Reduce a whole text as Mermaid does before it parses it (with the line feed that Mermaid appends)."""
+def reduce_text(text: str, *, begins: bool = True) -> Reduction:
+    """Reduce a text as Mermaid does before it parses it (with the line feed that Mermaid appends).
+
+    ``begins`` is False for some lines of a text without its first ones, in which no tag has attributes.
+    """
     reduced = Reduced(text)
     if "\r" in text:
         # "\r\n" loses its "\r"; a lone "\r" becomes a line feed, in place.
@@ -188,7 +191,7 @@ def reduce_text(text: str) -> Reduction:
         reduced.text = reduced.text.replace("\r", "\n")
     if '="' in reduced.text and "<" in reduced.text:
         reduced.text = _requote_attributes(reduced.text)
-    found = match_front_matter(reduced.text)
+    found = match_front_matter(reduced.text) if begins else None
     front_matter = None
     indent = ""
     if found is not None:
@@ -201,7 +204,7 @@ def reduce_text(text: str) -> Reduction:
         directives = [(reduced.source(start), reduced.source_end(end)) for start, end in cuts]
         reduced.cut(cuts)
         reduced.cut(find_comments(reduced.text))
-    leading = _end(_SPACES, reduced.text, 0)
+    leading = _end(_SPACES, reduced.text, 0) if begins else 0
     if leading:
         reduced.cut([(0, leading)])
     _encode_entities(reduced)

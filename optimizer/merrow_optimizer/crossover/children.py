@@ -11,6 +11,7 @@ consumer must still fit.
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -215,8 +216,11 @@ def _child(plan: _Plan, parents: tuple[Analysis, Analysis]) -> Child | None:
         text = join(parents[plan.host], parents[1 - plan.host], plan.joint)
     except (NamesError, CannotWriteError):
         return None
-    if (not plan.is_exact or _silences(parents)) and not _fits(text, parents):
-        return None
+    boxes = any(parent.typed is not None and parent.typed.composites for parent in parents)
+    if boxes or not plan.is_exact or _silences(parents):
+        child = analyse(text)
+        if not _fits(child, parents) or (boxes and _tears(plan.joint, child)):
+            return None
     places = (_places(plan.joint.host_from, plan.joint.host_to), _places(plan.joint.donor_from, plan.joint.donor_to))
     return Child(
         move_id(CROSSOVER, text),
@@ -233,9 +237,35 @@ def _silences(parents: tuple[Analysis, Analysis]) -> bool:
     return any(has_suppression(block) for parent in parents for block in parent.diagram.blocks)
 
 
-def _fits(text: str, parents: tuple[Analysis, Analysis]) -> bool:
+def _fits(child: Analysis, parents: tuple[Analysis, Analysis]) -> bool:
     """Whether all types fit in a child, inferred anew: nothing is wrong in it that isn't in a parent."""
-    return _troubles(analyse(text)) <= (_troubles(parents[0]) | _troubles(parents[1]))
+    return _troubles(child) <= (_troubles(parents[0]) | _troubles(parents[1]))
+
+
+def _tears(joint: Joint, child: Analysis) -> bool:
+    """Whether the Loops and Maps of a child are others than those of its two parts."""
+    mine, theirs = joint.host_from.graph, joint.donor_from.graph
+    kept = frozenset(node.id for node in mine.nodes) - joint.removed
+    wanted = _boxes(mine, kept) + _boxes(theirs, joint.taken)
+    return child.typed is None or _boxes(child.typed, frozenset(child.typed.by_id)) != wanted
+
+
+def _boxes(graph: TypedGraph, nodes: frozenset[str]) -> Counter[tuple[object, ...]]:
+    """The Loops and Maps with nodes among some, as they are whatever their nodes are called: kind and place, values that name
+    no node, operators inside, words on the edges.
+    """
+    words = [(edge, said.word) for edge, said in graph.core.words.items()]
+    found: Counter[tuple[object, ...]] = Counter()
+    for box in graph.composites:
+        inside = graph.composites.members(box.id)
+        if nodes.isdisjoint(inside):
+            continue
+        around = tuple(graph.composites.boxes[name].kind for name in graph.composites.chain(box.id))
+        values = sorted((key, str(one.value)) for key, one in box.parameters.items() if key not in ("until", "best"))
+        operators = sorted(graph.by_id[name].operator or "" for name in inside)
+        said = sorted(word for edge, word in words if edge.source in inside or edge.target in inside)
+        found[around, tuple(values), tuple(operators), tuple(said)] += 1
+    return found
 
 
 def _troubles(analysis: Analysis) -> set[str]:

@@ -10,8 +10,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
-from merrow_analysis.definitions.types import Type, TypeTable, is_variable, item_of
+from merrow_analysis.definitions.types import BUILT_IN, Type, TypeTable, innermost, is_variable, item_of
 from merrow_analysis.graph.conditions import ALWAYS
+from merrow_analysis.graph.frames import unit_order
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.graph.ports import is_odd_result
 
@@ -68,12 +69,14 @@ class Cut:
 
 
 def cuts(graph: TypedGraph, most: int = MOST_CUTS) -> Iterator[Cut]:
-    """The cuts of a valid workflow, from its inputs to its outputs; at ``most`` that many nodes, spread evenly.
+    """The cuts of a valid workflow, from its inputs to its outputs; at ``most`` that many nodes, spread evenly. None goes
+    through a Loop or a Map, or an edge with a word of theirs.
 
     Takes time linear in the graph for each of them.
     """
     rims = {*graph.shape.inputs, *graph.shape.outputs}
-    order = [index for index in graph.order if index not in rims]
+    by_unit = unit_order(graph.core) if graph.composites else None
+    order = [index for index in by_unit or graph.order if index not in rims]
     place = {index: number for number, index in enumerate(order)}
     for index in spread(graph.shape.cuts, most):
         node = graph.node(index)
@@ -81,11 +84,30 @@ def cuts(graph: TypedGraph, most: int = MOST_CUTS) -> Iterator[Cut]:
             continue
         if node.spec.is_ensemble:
             found = _before(graph, node, order[: place[index]], order[place[index] :])
-            if found is not None:
+            if found is not None and not _goes_through_a_box(found):
                 yield found
-        found = _after(graph, node, order[: place[index] + 1], order[place[index] + 1 :])
-        if found is not None:
+        # What a Loop or Map gives crosses behind all of it.
+        end = max((place[graph.core.handles[name]] for name in _box_of(graph, node)), default=place[index]) + 1
+        found = _after(graph, node, order[:end], order[end:])
+        if found is not None and not _goes_through_a_box(found):
             yield found
+
+
+def _box_of(graph: TypedGraph, node: TypedNode) -> list[str]:
+    """The nodes of the outermost composite around a node."""
+    around = graph.composites.around(node.id)
+    return graph.composites.members(around[-1]) if around else []
+
+
+def _goes_through_a_box(cut: Cut) -> bool:
+    """Whether a cut divides a Loop or a Map, or an edge that crosses has a word of theirs."""
+    composites = cut.graph.composites
+    if not composites:
+        return False
+    if any(edge.word is not None for edge in cut.crossing):
+        return True
+    outer = (composites.members(box.id) for box in composites if box.parent is None)
+    return any(not cut.upstream.isdisjoint(nodes) and not cut.downstream.isdisjoint(nodes) for nodes in outer)
 
 
 def _crossing(graph: TypedGraph, upstream: set[int]) -> tuple[TypedEdge, ...]:
@@ -151,17 +173,27 @@ def matches(upper: Cut, lower: Cut) -> Match:
 
 
 def same_type(first: Type, here: TypeTable, second: Type, there: TypeTable) -> bool:
-    """Whether a type of one workflow is the same as one of another: its name, what it is a kind of, and its words."""
+    """Whether a type of one workflow is the same as one of another: its name, what it is a kind of, its words, and all that its
+    values hold.
+    """
     if first != second:
         return False
-    inner = first
-    while (item := item_of(inner)) is not None:
-        inner = item
-    return _meaning(inner, here) == _meaning(inner, there)
+    inner = innermost(first)
+    return inner in BUILT_IN or _meaning(inner, here) == _meaning(inner, there)
 
 
-def _meaning(type_: Type, table: TypeTable) -> list[tuple[Type, tuple[str, ...] | None]]:
-    return [(name, table.words.get(name)) for name in _kinds(type_, table)]
+def _meaning(type_: Type, table: TypeTable) -> dict[Type, tuple[object, ...]]:
+    """What a type and those in its values mean, by name."""
+    found: dict[Type, tuple[object, ...]] = {}
+    waiting = [type_]
+    while waiting:
+        name = waiting.pop()
+        if name in found or name in BUILT_IN:
+            continue
+        fields, kinds = table.records.get(name), table.unions.get(name)
+        found[name] = (table.parents.get(name), table.words.get(name), fields, kinds)
+        waiting += [*_kinds(name, table), *map(innermost, (fields or {}).values()), *(kinds or ())]
+    return found
 
 
 def _kinds(type_: Type, table: TypeTable) -> list[Type]:

@@ -10,7 +10,7 @@ from typing import Any
 from merrow_analysis.check import Analysis
 from merrow_analysis.definitions.prompts import words_of_role
 from merrow_analysis.definitions.settings import NO_SETTINGS, read_settings
-from merrow_analysis.definitions.types import item_of
+from merrow_analysis.definitions.types import innermost
 from merrow_analysis.graph.instructions import prompt_of, role_of
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.places.names import Symbol, symbol
@@ -119,9 +119,11 @@ def _refuse_misread(share: Share, other: Share) -> None:
                 raise NamesError(f"{node.id} would be taken for the operator {near.name} of the other workflow.")
 
 
-def _words(text: object) -> Iterator[str]:
-    """The names in a type expression."""
-    return iter(_WORD.findall(text)) if isinstance(text, str) else iter(())
+def _words(body: object) -> Iterator[str]:
+    """The names in a type expression, or in the types of a record's fields."""
+    for text in body.values() if isinstance(body, dict) else (body,):
+        if isinstance(text, str):
+            yield from _WORD.findall(text)
 
 
 def _port_types(body: object) -> Iterator[str]:
@@ -140,7 +142,7 @@ def _needed_types(share: Share) -> list[str]:
     waiting: list[str] = []
     for node in share.kept:
         if node.resolution.declared is not None:
-            waiting += _words(_innermost(node.resolution.declared))
+            waiting += _words(innermost(node.resolution.declared))
         if node.spec is not None and not node.spec.built_in:
             waiting += _port_types(_body(share, node.spec.name))
     needed: dict[str, None] = {}
@@ -177,7 +179,7 @@ def _types(host: Share, donor: Share, merged: Merged) -> None:
         new = merged.names.get(symbol("type", name), name)
         if new not in merged.types and (new not in own or new not in _front_types(host)):
             body = declared[name]
-            merged.types[new] = _retyped(body, merged) if isinstance(body, str) else body
+            merged.types[new] = _retyped(body, merged)
 
 
 def _front_types(host: Share) -> Mapping[str, object]:
@@ -185,15 +187,13 @@ def _front_types(host: Share) -> Mapping[str, object]:
     return {} if front is None else read_settings(front[0].body, front[0].indent).types
 
 
-def _innermost(type_: str) -> str:
-    while (item := item_of(type_)) is not None:
-        type_ = item
-    return type_
-
-
-def _retyped(text: str, merged: Merged) -> str:
-    """A type expression with the new names."""
-    return _WORD.sub(lambda found: merged.names.get(symbol("type", found[0]), found[0]), text)
+def _retyped(body: object, merged: Merged) -> object:
+    """A type expression, or the fields of a record, with the new names of types."""
+    if isinstance(body, dict):
+        return {field: _retyped(text, merged) if isinstance(text, str) else text for field, text in body.items()}
+    if not isinstance(body, str):
+        return body
+    return _WORD.sub(lambda found: merged.names.get(symbol("type", found[0]), found[0]), body)
 
 
 def _body(share: Share, name: str) -> object:

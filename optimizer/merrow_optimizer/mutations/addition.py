@@ -42,7 +42,7 @@ def proposals(subject: Subject) -> Sequence[Proposal]:
 
 
 def _can_stand_between(spec: OperatorSpec) -> bool:
-    return not spec.is_decision and not spec.is_ensemble and bool(spec.inputs) and bool(spec.outputs)
+    return not spec.computes and not spec.is_ensemble and bool(spec.inputs) and bool(spec.outputs)
 
 
 def insert(subject: Subject, edge: TypedEdge, spec: OperatorSpec) -> Mutation:

@@ -16,9 +16,10 @@ from merrow_analysis.suppressions import has_suppression
 from merrow_analysis.syntax.tree import Broken
 from merrow_optimizer.mutations import addition, deletion, rewiring, subgraph, substitution
 from merrow_optimizer.mutations.base import Move, Refused, move_id
+from merrow_optimizer.mutations.boxes import is_torn
 from merrow_optimizer.mutations.change import Mutation, Proposal
 from merrow_optimizer.mutations.names import ADDITION, DELETION, REWIRING, SUBGRAPH, SUBSTITUTION
-from merrow_optimizer.mutations.preconditions import ALL, Precondition, failing
+from merrow_optimizer.mutations.preconditions import ALL, BOXES, Precondition, failing
 from merrow_optimizer.mutations.subject import Subject, why_unchangeable
 
 MAX_NODES = 20
@@ -60,10 +61,16 @@ def written(change: Mutation, opener: Open = Analyser) -> Move | Refused:
         return Refused(_WRITING, str(problem), change.title)
     except ValueError:
         return Refused(_WRITING, "The places to edit lie inside each other.", change.title)
-    if subject.remembered(_needs_a_look) and _unsettled(subject, opener(mutant).analysis()):
-        return Refused(
-            _WRITING, "What the file says of its own findings, or can't be read, would not stand.", change.title
-        )
+    if subject.remembered(_needs_a_look):
+        after = opener(mutant).analysis()
+        if subject.typed.composites and is_torn(change, after):
+            return Refused(
+                BOXES.name, "A Loop or Map would hold other nodes, or other edges would cross it.", change.title
+            )
+        if _unsettled(subject, after):
+            return Refused(
+                _WRITING, "What the file says of its own findings, or can't be read, would not stand.", change.title
+            )
     return Move(identity(change), change.operator, change.title, change.target, edits, change.difference, reverse)
 
 
@@ -73,12 +80,12 @@ def identity(change: Mutation) -> str:
 
 
 def _needs_a_look(subject: Subject) -> bool:
-    """Whether a text has comments that silence rules, or statements that can't be read.
+    """Whether a text has comments that silence rules, statements that can't be read, or Loops and Maps.
 
-    Only a whole analysis tells what such a comment silences, and which findings follow from a broken statement; so only
-    such files pay for one.
+    Only a whole analysis tells what such a comment silences, which findings follow from a broken statement, and which subgraph
+    claims a node that a line in it names; so only such files pay for one.
     """
-    return any(
+    return bool(subject.typed.composites) or any(
         has_suppression(block) or any(type(statement) is Broken for statement in block.statements)
         for block in subject.analysis.diagram.blocks
     )

@@ -6,10 +6,12 @@ asked of the graph that would follow, whose types are inferred anew; what was wr
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from merrow_analysis.definitions.types import ENTRY_POINT, PROBLEM, TypeTable
+from merrow_analysis.edits.change import as_it_is
 from merrow_analysis.graph.nodes import TypedEdge
 from merrow_analysis.graph.placement import PortFeed
 from merrow_analysis.graph.ports import is_odd_result
@@ -191,6 +193,32 @@ def _replaced(change: Mutation, target: str) -> int:
     )
 
 
+_ID = re.compile(r"[^\W\d]\w*")
+
+
+def _boxes(change: Mutation) -> str | None:
+    """What holds a Loop or a Map together stays: the words on its edges, and the nodes that its parameters name."""
+    typed = change.subject.typed
+    if not typed.composites:
+        return None
+    flow, words = typed.flow, typed.core.words
+    for index, put in change.edges.items():
+        edge = flow.edges[index]
+        said = words.get(edge.record)
+        if said is not None and as_it_is(edge) not in put:
+            return (
+                f"The edge from {edge.source.id} to {edge.target.id} has the word `{said.word}` of its box; it stays."
+            )
+    gone = {*change.removed, *change.substituted}
+    for box in typed.composites if gone else ():
+        for key in ("until", "best"):
+            said_there = box.parameters.get(key)
+            named = gone.intersection(_ID.findall(str(said_there.value))) if said_there is not None else ()
+            if named:
+                return f"`{key}` of {box.id} names {min(named)}."
+    return None
+
+
 TYPES = Precondition("types", "a", "Types are inferred anew, and every consumer still fits.", _types)
 BRIDGE = Precondition(
     "bridge", "b", "What is taken out is bridged by its through port, and nothing is cut off.", _bridge
@@ -206,8 +234,11 @@ KINDS = Precondition(
 )
 PROMISES = Precondition("promises", "g", "No `returns:` is added or changed.", _promises)
 ORDER = Precondition("order", "h", "A replaced edge keeps its place, for edge order is prompt order.", _order)
+BOXES = Precondition(
+    "boxes", "i", "The words on edges of a Loop or Map stay, and so do the nodes that its parameters name.", _boxes
+)
 
-ALL: tuple[Precondition, ...] = (TYPES, BRIDGE, SIDES, PORTS, CAPACITY, KINDS, PROMISES, ORDER)
+ALL: tuple[Precondition, ...] = (TYPES, BRIDGE, SIDES, PORTS, CAPACITY, KINDS, PROMISES, ORDER, BOXES)
 """All preconditions, in the order of their letters."""
 
 NAMES: tuple[str, ...] = tuple(precondition.name for precondition in ALL)

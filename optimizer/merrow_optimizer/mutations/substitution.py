@@ -27,13 +27,13 @@ from merrow_optimizer.mutations.wiring import (
 
 
 def proposals(subject: Subject) -> Sequence[Proposal]:
-    """Every other operator for each node that has one, Decisions apart."""
+    """Every other operator for each node that has one; those that ask no model take nobody's place."""
     table = subject.typed.operators.specs.values()
-    specs = [spec for spec in table if not spec.is_decision and spec.inputs and spec.outputs]
+    specs = [spec for spec in table if not spec.computes and spec.inputs and spec.outputs]
     nodes = [node for node in subject.typed.nodes if node.kind == "operator" and node.id not in subject.closed]
     number = {spec: index for index, spec in enumerate(specs)}
     known = [node for node in nodes if node.spec in number]
-    # An operator without inputs or outputs takes nobody's place, but another may take its.
+    # Nor does an operator without inputs or outputs; but another may take its.
     others = [node for node in nodes if node.spec not in number]
     return Joined(
         Grid(substitute, subject, known, specs, [number[node.spec] for node in known if node.spec is not None]),

@@ -1,7 +1,7 @@
 """What can run, what is skipped and what has come out, worked out from outcomes alone.
 
-Nothing here waits, reads a clock or touches anything outside: whoever runs a workflow, for real or in thought, tells a frontier
-what comes of each visit and does what follows.
+Nothing here waits, reads a clock or touches anything outside. The caller, a real run or a dry run, reports the outcome of each
+visit to a frontier and carries out what follows.
 """
 
 from merrow_runtime.frontier.alone import OneNode

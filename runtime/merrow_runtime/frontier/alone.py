@@ -13,7 +13,7 @@ from merrow_runtime.visit import Visit
 
 
 class OneNode:
-    """What `merrow_runtime.frontier.Frontier` is of a whole graph, of one node with inputs that are given. Its failure is
+    """The same as `merrow_runtime.frontier.Frontier`, for one node with given inputs instead of a whole graph. Its failure is
     always that of the run, and its default output, or the case that it takes, is what the run gives.
     """
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal, NamedTuple, Protocol
 
+from merrow_analysis.graph.decisions import KIND
 from merrow_analysis.graph.live_state import LiveState
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_runtime.errors import NodeFailure, RunFailure
@@ -27,7 +28,7 @@ from merrow_runtime.frontier.outcomes import (
 from merrow_runtime.frontier.parts import Part, Unit
 from merrow_runtime.frontier.past import Past
 from merrow_runtime.operators.base import Given
-from merrow_runtime.values import Outputs, Value
+from merrow_runtime.values import VALUE, Outputs, Value, part_of
 from merrow_runtime.visit import Visit
 
 Standing = Literal["waiting", "open", "finished", "skipped", "failed"]
@@ -504,14 +505,14 @@ class Frame:
 
     def brought(self, source: Source) -> Sequence[Given]:
         """What one edge brings to one port, where that is live."""
-        number, handle, name, output, type_, title, feed, each, raised, _ = source
+        number, handle, name, output, type_, title, feed, each, raised, _, keys, kind = source
         if handle not in self.part.unit:
             assert self.around is not None  # noqa: S101 (all nodes are in the frame of the whole workflow)
             given = self.around.brought(source)
             if each is None or each != self.part.box:
                 return given
             return [
-                Given(one.node, one.output, type_, one.value[self.number - 1], one.title, None)
+                Given(one.node, one.output, type_, part_of(one.value[self.number - 1], keys), one.title, None)
                 for one in given
                 if isinstance(one.value, list) and self.number <= len(one.value)
             ]
@@ -525,8 +526,13 @@ class Frame:
                 return ()
             outputs = outcome.outputs
             port = output or next(iter(outputs))
+            if keys and each is None:  # else the field is that of each item
+                field = ".".join((port, *keys))
+                return (Given(name, field, type_, part_of(outputs[port], keys), title, outcome.visit.path),)
             return (Given(name, port, type_, outputs[port], title, outcome.visit.path),)
         if isinstance(outcome, Chose) and self.live.alive(feed) is not False:
+            if (keys and each is None) or kind is not None:
+                return _carried(outcome.value, source)
             return outcome.value if feed.passed is None else self._passed[handle][feed.passed]
         return ()
 
@@ -539,3 +545,22 @@ class Frame:
         elif unit in frame.runs:
             for inner in frame.runs[unit].counted():
                 yield from inner.frames_with(handle)
+
+
+def _carried(value: Sequence[Given], source: Source) -> Sequence[Given]:
+    """What a case edge makes of its Decision's value: of a union the value of the edge's kind, of a record a field."""
+    keys = source.keys if source.each is None else ()
+    if source.kind:
+        keys = (VALUE, *keys)
+        value = [one for one in value if isinstance(one.value, dict) and one.value.get(KIND) == source.kind]
+    return [
+        Given(
+            one.node,
+            one.output and ".".join((one.output, *keys)),
+            source.type,
+            part_of(one.value, keys),
+            one.title,
+            one.path,
+        )
+        for one in value[:1]
+    ]

@@ -19,6 +19,9 @@ from merrow_runtime.program.titles import title_of
 class Source(NamedTuple):
     """What an edge brings to a port. ``output`` is None for the first one that its node has, ``title`` what people call it.
 
+    ``keys`` lead to the field of a record that the edge brings. ``kind`` is the one that a case edge is for, out of a Decision
+    that passes a union on; empty for its `else`, None everywhere else.
+
     ``number`` tells it from all others of the graph. ``each`` is the Map whose items it takes out of a list; ``raised`` how
     many Maps it leaves; ``first`` says that it gives way to what `again` edges bring.
     """
@@ -33,6 +36,8 @@ class Source(NamedTuple):
     each: str | None = None
     raised: int = 0
     first: bool = False
+    keys: tuple[str, ...] = ()
+    kind: str | None = None
 
 
 class Port(NamedTuple):
@@ -152,18 +157,21 @@ class _Sources:
 
     def of(self, edge: TypedEdge, feed: PortFeed) -> Source:
         source = edge.source
+        output, keys, kind = _parts(edge, feed)
         self.count += 1
         made = Source(
             self.count,
             source.index,
             source.id,
-            feed.output,
+            output,
             feed.type or "Any",
             self.titles[source.index],
             feed_of(edge, feed),
             edge.lowered,
             edge.raised,
             edge.word == "first",
+            keys,
+            kind,
         )
         if self.boxes:
             if edge.lowered is not None:
@@ -197,3 +205,17 @@ def _fed(graph: TypedGraph, node: TypedNode, sources: _Sources) -> list[Port]:
 
 def _again(node: TypedNode) -> Iterator[tuple[TypedEdge, PortFeed]]:
     return ((edge, feed) for edge in node.again_in for feed in edge.feeds)
+
+
+def _parts(edge: TypedEdge, feed: PortFeed) -> tuple[str | None, tuple[str, ...], str | None]:
+    """The output that an edge starts at, and the ``keys`` and ``kind`` of its `Source`."""
+    source, output = edge.source, feed.output
+    signature = source.placement.signature
+    if signature.decision:
+        kind = (signature.kind_of(edge.case_label) or "") if signature.kinds else None
+        return None, () if output is None else tuple(output.split(".")), kind
+    own = source.own_outputs
+    if output is None or output in own:
+        return output, (), None
+    first, *keys = output.split(".")
+    return (first, tuple(keys), None) if first in own else (None, (first, *keys), None)

@@ -1,4 +1,4 @@
-"""What a frontier is told, and what follows from it."""
+"""What is reported to a frontier, and what follows from it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Gave:
 @record(frozen=True, slots=True)
 class Chose:
     """A Decision takes a case, by number; None leaves all its cases open. ``value`` is what its case edges carry; those of one
-    that asks carry what arrived there, which is not told.
+    that asks carry what arrived there, which is not reported.
     """
 
     visit: Visit

@@ -1,4 +1,4 @@
-"""What a run has begun under the graphs that it had, for revisions to take over."""
+"""The visits that a run has begun under its earlier graphs, for revisions to reuse."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _no_key(*_: object) -> None:
 
 @dataclass(slots=True, eq=False)
 class Past:
-    """``begun`` has each visit by its node's id and key, ``outcomes`` what came of it, ``redo`` the next number of each node.
+    """``begun`` has each visit by its node's id and key, ``outcomes`` its outcome, ``redo`` the next number of each node.
 
     ``key`` gives those of the graph as it is now. ``left`` are visits in composites that began anew: what comes of them makes no
     difference any more.
@@ -40,5 +40,5 @@ class Past:
         return (visit for visit in self.begun.values() if visit not in self.outcomes)
 
     def forget(self, visit: Visit) -> None:
-        """A visit that has begun comes to nothing."""
+        """A visit that has begun will have no outcome."""
         self.begun = {key: one for key, one in self.begun.items() if one != visit}

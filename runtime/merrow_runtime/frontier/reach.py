@@ -1,4 +1,4 @@
-"""What lies behind a node."""
+"""What follows a node."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from merrow_analysis.graph.nodes import TypedGraph
 
 
 def behind(graph: TypedGraph, node: int) -> frozenset[int]:
-    """A node and all that follow from it, by handle."""
+    """A node and all nodes that follow it, by handle."""
     following = graph.shape.following
     found = {node}
     pending = [node]

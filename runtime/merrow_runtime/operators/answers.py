@@ -9,7 +9,15 @@ from typing import Any
 from merrow_runtime.errors import AnswerFailure, NodeFailure
 from merrow_runtime.operators.python_code import read_code
 from merrow_runtime.operators.shapes import Shape, coerce
-from merrow_runtime.operators.structured import Field, answer_form, answer_schema, read_fields, read_json
+from merrow_runtime.operators.structured import (
+    Field,
+    answer_form,
+    answer_schema,
+    read_fields,
+    read_json,
+    read_record,
+    record_fields,
+)
 from merrow_runtime.records import record
 from merrow_runtime.requests import AnswerSchema
 from merrow_runtime.values import Value, as_text
@@ -65,6 +73,9 @@ def _by_shape(name: str, shape: Shape) -> AnswerForm:
         return AnswerForm(JSON_FORM, read_json)
     if shape.is_text:
         return _PLAIN
+    if shape.kind == "record":
+        fields = record_fields(shape)
+        return AnswerForm(answer_form(fields), lambda text: read_record(text, shape), answer_schema(name, fields))
     field = Field(name, shape)
     return AnswerForm(answer_form([field]), lambda text: read_fields(text, [field])[name], answer_schema(name, [field]))
 

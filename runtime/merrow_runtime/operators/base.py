@@ -40,7 +40,8 @@ class NodeDefinition:
     ``analysis``, Test's ``tests``, ``format``, ...) with their values; ``outputs`` its output ports with their types,
     default first, as one execution gives them (``samples`` makes no lists of them here). ``kinds`` has for each named
     type in them the built-in type that it is a kind of (``{"Draft": "Text"}``), ``words`` for each enumeration what it
-    may say.
+    may say, ``records`` for each record its fields with their types, ``unions`` for each union its kinds; types that these
+    name are among them.
     """
 
     id: str
@@ -57,6 +58,8 @@ class NodeDefinition:
     """Of a user operator, its declaration (inputs and outputs with types, prompt); None for a built-in one."""
     kinds: Mapping[str, str] = field(default_factory=dict)
     words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    records: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    unions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @record(frozen=True, slots=True)
@@ -108,6 +111,10 @@ class Tools(Protocol):
 
     async def test(self, step: str, solution: str, tests: Sequence[str], entry_point: str) -> TestResult:
         """Run tests against a solution, each in a process of its own."""
+        ...
+
+    async def run_file(self, inputs: Mapping[str, Value]) -> Outputs:
+        """Run the file that a Call names, with a value for each of its inputs that is fed; what reaches its outputs."""
         ...
 
     def no_call(self, why: str) -> None:

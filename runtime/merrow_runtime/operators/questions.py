@@ -1,4 +1,4 @@
-"""What all operators that ask a model have in common: their questions can be told beforehand, and counted."""
+"""What all operators have in common: their questions can be told beforehand, and counted."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Question(Generic[T]):
 
 
 class ModelOperator(ABC):
-    """An operator that asks a model."""
+    """An operator that may ask a model."""
 
     name: ClassVar[str]
     version: ClassVar[int]
@@ -61,6 +61,24 @@ class ModelOperator(ABC):
     @abstractmethod
     async def run(self, task: Task, tools: Tools) -> Outputs:
         """Turn inputs into outputs: a value for every output port of the node. Raises `NodeFailure`."""
+
+
+class Computation(ModelOperator):
+    """An operator that asks nothing."""
+
+    calls: ClassVar[tuple[int, int]] = (0, 0)
+
+    @abstractmethod
+    def compute(self, task: Task) -> Outputs:
+        """Turn inputs into outputs. Raises `NodeFailure`."""
+
+    def plan(self, task: Task) -> Sequence[Planned]:
+        del task
+        return ()
+
+    async def run(self, task: Task, tools: Tools) -> Outputs:
+        del tools
+        return self.compute(task)
 
 
 class OneQuestion(ModelOperator):
@@ -85,7 +103,7 @@ def default_port(definition: NodeDefinition) -> str:
 
 def output_shape(definition: NodeDefinition, port: str) -> Shape:
     """The shape of what an output port must give."""
-    return shape_of(definition.outputs[port], definition.kinds, definition.words)
+    return shape_of(definition.outputs[port], definition.kinds, definition.words, definition.records, definition.unions)
 
 
 def value_at(task: Task, port: str) -> Value:

@@ -15,9 +15,10 @@ from typing import Any
 import json_repair
 
 from merrow_analysis.definitions.types import JSON
+from merrow_analysis.graph.decisions import KIND
 from merrow_runtime.errors import AnswerFailure
 from merrow_runtime.operators.fences import fences
-from merrow_runtime.operators.shapes import Shape, coerce, phrase, schema_of
+from merrow_runtime.operators.shapes import FieldFailure, Shape, coerce, object_schema, phrase, schema_of
 from merrow_runtime.requests import AnswerSchema
 from merrow_runtime.values import Value
 
@@ -49,15 +50,7 @@ def answer_schema(name: str, fields: Sequence[Field]) -> AnswerSchema:
     for field in fields:
         described = {"description": field.description} if field.description else {}
         properties[field.name] = {**schema_of(field.shape), **described}
-    return AnswerSchema(
-        name,
-        {
-            "type": "object",
-            "properties": properties,
-            "required": [field.name for field in fields],
-            "additionalProperties": False,
-        },
-    )
+    return AnswerSchema(name, object_schema(properties))
 
 
 def answer_form(fields: Sequence[Field]) -> str:
@@ -82,11 +75,37 @@ def read_fields(text: str, fields: Sequence[Field]) -> dict[str, Value]:
             return _checked(found, fields)
         except AnswerFailure as problem:
             failure = failure or problem
+        if len(fields) == 1 and fields[0].shape.kind == "union" and KIND in found:
+            # The value itself, without the field that it was asked for in.
+            try:
+                return {fields[0].name: coerce(dict(found), fields[0].shape)}
+            except AnswerFailure as problem:
+                failure = problem
     if failure is None and len(fields) == 1:
         try:
             return {fields[0].name: _bare(text, fields[0])}
         except AnswerFailure as problem:
             failure = AnswerFailure(str(problem), advice=f"{answer_form(fields)}\n{problem.advice}")
+    raise failure or AnswerFailure("The answer is no JSON object.", advice=answer_form(fields))
+
+
+def record_fields(shape: Shape) -> list[Field]:
+    """The fields of a record, as those of an answer."""
+    return [Field(name, part) for name, part in shape.parts]
+
+
+def read_record(text: str, shape: Shape) -> Value:
+    """The record that an answer is. Raises `AnswerFailure` naming the field that is missing, wrong or one too many."""
+    fields = record_fields(shape)
+    failure: AnswerFailure | None = None
+    for found in _mappings(text, fields):
+        try:
+            return coerce(dict(found), shape)
+        except AnswerFailure as problem:
+            failure = failure or problem
+    if isinstance(failure, FieldFailure):
+        message = f"Field `{failure.path}` of the answer {failure.what}"
+        raise AnswerFailure(message, advice=f"{failure.advice}\n{answer_form(fields)}")
     raise failure or AnswerFailure("The answer is no JSON object.", advice=answer_form(fields))
 
 

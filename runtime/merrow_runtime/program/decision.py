@@ -60,7 +60,9 @@ def _of_turn(loop: str, said: str, expression: str, outputs: Callable[[str], Out
         given = outputs(name)
         if given is None:
             raise KeyError(name)
-        return _Fields(given.__getitem__)
+        first = next(iter(given.values()), None)
+        # The fields of a record are as outputs of what gives it.
+        return _Fields({**(first if isinstance(first, dict) else {}), **given}.__getitem__)
 
     try:
         return _evaluate(expression, _Fields(member))

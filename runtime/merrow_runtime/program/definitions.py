@@ -11,23 +11,25 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from merrow_analysis.definitions.prompts import Prompt, words_of_role
 from merrow_analysis.definitions.settings import Memory
-from merrow_analysis.definitions.types import TEXT, Type, TypeTable, item_of
+from merrow_analysis.definitions.types import BUILT_IN, TEXT, Type, TypeTable, innermost, item_of
+from merrow_analysis.graph.decisions import KIND
 from merrow_analysis.graph.instructions import memory_of, prompt_of, role_of
 from merrow_analysis.graph.nodes import TypedNode
+from merrow_analysis.graph.resolve import called_path
 from merrow_runtime.errors import AnswerFailure, UsageFailure
 from merrow_runtime.operators.ask_decision import CASE, CHOICE, case_words
 from merrow_runtime.operators.base import Given, NodeDefinition, Operator, Remembered
 from merrow_runtime.operators.prompting import PROMPT_FORMAT
 from merrow_runtime.operators.registry import operator_for
-from merrow_runtime.operators.shapes import Shape, coerce, shape_of
+from merrow_runtime.operators.shapes import Shape, coerce, is_of, shape_of
 from merrow_runtime.options import DEFAULT_MODEL, RunOptions
 from merrow_runtime.program.titles import title_of
-from merrow_runtime.store.rows import text_of
-from merrow_runtime.values import Outputs, Value, canonical
+from merrow_runtime.store.rows import definition_name, text_of
+from merrow_runtime.values import VALUE, Outputs, Value, canonical
 from merrow_runtime.workflow import Workflow
 
 _KEY_FORMAT = 1
@@ -53,6 +55,8 @@ class Step:
     on_error: str = "fail"
     fallback: Outputs | None = None
     samples: int | None = None
+    called: Workflow | None = None
+    """The file that a Call runs."""
 
     @cached_property
     def default(self) -> Outputs:
@@ -91,13 +95,25 @@ class Step:
         return hashlib.sha256(self.digest + "".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
 
+def depth_of(step: Step) -> int:
+    """How many calls of a node may run inside each other."""
+    said = step.definition.parameters.get("depth")
+    return int(said) if isinstance(said, (int, float)) else 3
+
+
 class Steps(dict[int, Step]):
     """The steps of all nodes with an operator, by index. It is not changed any more."""
 
-    @cached_property
-    def shown(self) -> str:
-        """All their definitions as the journal shows them, a JSON object by node id."""
-        return text_of({step.definition.id: step.shown for step in self.values()})
+
+def definitions_text(by_place: Mapping[str, Steps]) -> str:
+    """The definitions of all steps as the journal shows them, those of called files too: see `definition_of`."""
+    return text_of(
+        {
+            definition_name(place, step.definition.id): step.shown
+            for place, steps in by_place.items()
+            for step in steps.values()
+        }
+    )
 
 
 def make_steps(workflow: Workflow, options: RunOptions, default_model: str | None = None) -> Steps:
@@ -126,11 +142,14 @@ def _step(workflow: Workflow, node: TypedNode, default_model: str) -> Step:
 
     model = said.get("model") or default_model
     samples = int(_number(said["samples"])) if node.resolution.samples else None
-    outputs = {name: _single(type_, samples) for name, type_ in node.outputs.items()}
-    kinds, words = kinds_and_words(outputs.values(), types)
-    own_keys = (spec.parameters - {spec.instruction_key}) | {"format"}
+    path = called_path(node.resolution)
+    called = None if path is None else workflow.called[path]
+    outputs = {name: _single(type_, samples) for name, type_ in node.own_outputs.items()}
+    meanings = meanings_of(outputs.values(), types)
+    own_keys = (spec.parameters - {spec.instruction_key}) | {"returns" if spec.is_pass else "format"}
     if node.asks:
-        outputs, kinds, words, own_keys = {CHOICE: CASE}, {}, {CASE: case_words(node)}, frozenset()
+        outputs, own_keys = {CHOICE: CASE}, frozenset()
+        meanings = Meanings({}, {CASE: case_words(node)}, {}, {})
     definition = NodeDefinition(
         id=node.id,
         operator=spec.name,
@@ -141,15 +160,17 @@ def _step(workflow: Workflow, node: TypedNode, default_model: str) -> Step:
         max_tokens=_whole(of("max_tokens")),
         seed=_whole(of("seed")),
         outputs=outputs,
-        parameters={key: _plain(said[key], node, key) for key in sorted(own_keys) if said.get(key) is not None},
+        parameters={
+            **{key: _plain(said[key], node, key) for key in sorted(own_keys) if said.get(key) is not None},
+            **({} if called is None else {"file": called.place, "text": _texts(called)}),
+        },
         spec=None if spec.built_in else _declaration(node),
-        kinds=kinds,
-        words=words,
+        **meanings._asdict(),
     )
     operator = operator_for(definition)
-    shapes = {name: shape_of(type_, kinds, words) for name, type_ in outputs.items()}
+    shapes = {name: shape_of(type_, *meanings) for name, type_ in outputs.items()}
     on_error = str(of("on_error", "fail"))
-    memory = memory_of(node, settings)
+    memory = memory_of(node, settings) if called is None else Memory()
     timeout = of("timeout")
     return Step(
         node,
@@ -163,7 +184,14 @@ def _step(workflow: Workflow, node: TypedNode, default_model: str) -> Step:
         on_error,
         _fallback(node, said, shapes) if on_error == "default" and not node.asks else None,
         samples,
+        called,
     )
+
+
+def _texts(called: Workflow) -> str:
+    """A hash of all that a called file says, with the files that it reads and calls in turn."""
+    said = [[one.place, one.text, {path: dict(known) for path, known in one.files.items()}] for one in called.reached()]
+    return hashlib.sha256(canonical(said).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _single(type_: Type | None, samples: int | None) -> Type:
@@ -196,25 +224,40 @@ def _declaration(node: TypedNode) -> dict[str, Any]:
     }
 
 
-def kinds_and_words(named: Iterable[Type], types: TypeTable) -> tuple[dict[str, str], dict[str, tuple[str, ...]]]:
-    """Of the types in ``named`` that the workflow itself declares: the built-in one that each is a kind of, and the words
-    of enumerations.
+class Meanings(NamedTuple):
+    """What the types that a workflow declares mean for values, as in `NodeDefinition`."""
+
+    kinds: dict[str, str]
+    words: dict[str, tuple[str, ...]]
+    records: dict[str, dict[str, str]]
+    unions: dict[str, tuple[str, ...]]
+
+
+def meanings_of(named: Iterable[Type], types: TypeTable) -> Meanings:
+    """Of the types in ``named`` that the workflow itself declares, and of those that their values hold: the built-in one that
+    each is a kind of, the words of enumerations, the fields of records and the kinds of unions.
     """
-    built_in = TypeTable().parents
-    kinds: dict[str, str] = {}
-    words: dict[str, tuple[str, ...]] = {}
-    for name in named:
-        while (item := item_of(name)) is not None:
-            name = item
-        said = types.words_of(name)
+    found = Meanings({}, {}, {}, {})
+    waiting = [innermost(type_) for type_ in named]
+    seen: set[Type] = set()
+    while waiting:
+        name = waiting.pop()
+        if name in seen or name in BUILT_IN:
+            continue
+        seen.add(name)
+        said, fields, kinds = types.words_of(name), types.fields_of(name), types.kinds_of(name)
         if said is not None:
-            words[name] = said
-        kind: str | None = name
-        while kind is not None and kind not in built_in:
-            kind = types.parents.get(kind)
-        if kind is not None and kind != name:
-            kinds[name] = kind
-    return kinds, words
+            found.words[name] = said
+        if fields is not None:
+            found.records[name] = dict(fields)
+            waiting += map(innermost, fields.values())
+        if kinds is not None:
+            found.unions[name] = kinds
+            waiting += kinds
+        kind = next((above for above in types.ancestors(name) if above in BUILT_IN), None)
+        if kind is not None:
+            found.kinds[name] = kind
+    return found
 
 
 def _asked(definition: NodeDefinition, samples: int | None) -> dict[str, Any]:
@@ -240,6 +283,9 @@ def _digest(definition: NodeDefinition, operator: Operator, samples: int | None)
         "kinds": dict(definition.kinds),
         "words": {name: list(said) for name, said in definition.words.items()},
     }
+    if definition.records or definition.unions:
+        resolved["records"] = {name: dict(fields) for name, fields in definition.records.items()}
+        resolved["unions"] = {name: list(kinds) for name, kinds in definition.unions.items()}
     return hashlib.sha256(canonical(resolved).encode("utf-8", "surrogatepass")).digest()
 
 
@@ -254,7 +300,9 @@ def _fallback(node: TypedNode, said: Mapping[str, object], shapes: Mapping[str, 
         )
     value = _plain(said["default"], node, "default")
     first = next(iter(shapes))
-    given = value if isinstance(value, dict) and value and value.keys() <= shapes.keys() else {first: value}
+    whole = is_of(value, shapes[first]) and shapes[first].kind == "record"
+    by_output = isinstance(value, dict) and value and value.keys() <= shapes.keys() and not whole
+    given = value if isinstance(value, dict) and by_output else {first: value}
     outputs: Outputs = {}
     for name, shape in shapes.items():
         try:
@@ -275,6 +323,11 @@ def _empty(shape: Shape) -> Value:
         return []
     if shape.kind == "words":
         return shape.words[0]
+    if shape.kind == "record":
+        return {name: _empty(part) for name, part in shape.parts}
+    if shape.kind == "union":
+        name, part = shape.parts[0]
+        return {KIND: name, VALUE: _empty(part)}
     return {"bool": False, "number": 0, "json": None}.get(shape.kind, "")
 
 

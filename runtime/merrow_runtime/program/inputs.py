@@ -10,7 +10,7 @@ from merrow_analysis.graph.ports import INPUT_OUTPUT
 from merrow_analysis.suggest import closest
 from merrow_runtime.errors import AnswerFailure, UsageFailure
 from merrow_runtime.operators.shapes import coerce, is_of, shape_of
-from merrow_runtime.program.definitions import kinds_and_words
+from merrow_runtime.program.definitions import meanings_of
 from merrow_runtime.values import Value
 
 
@@ -56,7 +56,7 @@ def typed_value(value: Value, type_: Type, types: TypeTable, what: str) -> Value
 
     Raises `UsageFailure` about ``what``.
     """
-    shape = shape_of(type_, *kinds_and_words([type_], types))
+    shape = shape_of(type_, *meanings_of([type_], types))
     if is_of(value, shape):
         return value
     try:

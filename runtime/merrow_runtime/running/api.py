@@ -87,7 +87,7 @@ def start(
         job = Job(workflow, options, given, resources, nodes, notices=[*workflow.how_read, *damaged])
         if earlier is not None:
             job.check_reuse(earlier.id, job.answered_by_others())
-        asyncio.get_running_loop()  # Raises where there is none, before anything is begun.
+        asyncio.get_running_loop()  # Raises where there is none, before anything starts.
         snapshot = {
             "workflow": workflow.snapshot(),
             "inputs": job.inputs,
@@ -116,18 +116,18 @@ def resume(
     endpoint: Endpoint | None = None,
     store: Store | None = None,
 ) -> Run:
-    """Go on with a run that ended early, in the running event loop.
+    """Resume a run that stopped before it finished, in the running event loop.
 
-    It runs what the journal has: text, prompts, libraries, settings, inputs and options, whatever the files say now.
-    Calls that finished are not made again, and what was spent counts. A run that finished before is only told again: its
+    It runs what the journal has: text, prompts, libraries, settings, inputs and options, even if the files have changed.
+    Calls that finished are not made again, and what was spent counts. A run that had finished is only reported again: its
     record stays as it is. Of ``options`` only those of this process count
-    (``record``, ``replay``, ``stream``, ``base_url``, ``concurrency``, ``reuse``, sandbox), and budgets that are set: how
-    else would a run whose budget was used up go on? Raises `UsageFailure` (`ForeignResults` where another endpoint answered
+    (``record``, ``replay``, ``stream``, ``base_url``, ``concurrency``, ``reuse``, sandbox), and budgets that are set: otherwise
+    a run whose budget was used up could not continue. Raises `UsageFailure` (`ForeignResults` where another endpoint answered
     a part of it and ``reuse`` says nothing), and `StoreFailure` where another process works on it.
     """
     own = RunOptions() if options is None else options
     with Resources(own, endpoint, store) as resources:
-        asyncio.get_running_loop()  # Raises where there is none, before anything is begun.
+        asyncio.get_running_loop()  # Raises where there is none, before anything starts.
         record = resources.store.run(run_id)
         if record.status == "finished":
             return retell(record, resources.store, own, resources.close_files)
@@ -145,11 +145,11 @@ def resume(
         resources.prefer(record.snapshot.get("base_url"))
         damaged: list[str] = []
         earlier = _parents(resources.store, merged, damaged.append)
-        taken = [node for node in resources.store.nodes(record.id, damaged.append) if node.status == "reused"]
+        own_nodes = resources.store.nodes(record.id, damaged.append)
         elapsed = _worked(resources.store.calls(record.id, report=damaged.append))
         if endpoint is None and own.base_url is None and own.replay is None:
             _check_same_origin(record, resources.chosen(workflow.machine).endpoint.origin)
-        job = Job(workflow, merged, inputs, resources, earlier, taken, damaged)
+        job = Job(workflow, merged, inputs, resources, earlier, own_nodes, damaged)
         if own.reuse is None and job.endpoint == record.snapshot.get("origin"):
             job.options = replace(merged, reuse=kept.reuse)
         others = resources.store.answered_by_others(record.id, job.endpoint)
@@ -164,7 +164,7 @@ _BUDGETS = ("budget_usd", "budget_tokens", "budget_seconds")
 
 def _check_same_origin(record: RunRecord, now: str) -> None:
     """Raise `UsageFailure` where another endpoint than the run's would answer, since the environment has changed or what
-    it was replayed from isn't named: nobody asked for that.
+    it was replayed from isn't named: the user did not ask for that.
     """
     before = record.snapshot.get("origin", now)
     if before == now:
@@ -181,7 +181,7 @@ def _check_same_origin(record: RunRecord, now: str) -> None:
 
 
 def _parents(store: Store, options: RunOptions, report: Callable[[str], object]) -> list[NodeRecord]:
-    """The results of the run that a resumed one takes over from, as far as it is still there."""
+    """The results of the run that a resumed one reuses, as far as the journal still has it."""
     if options.from_run is not None:
         with contextlib.suppress(UsageFailure):
             return store.nodes(store.identity(options.from_run), report)
@@ -189,7 +189,7 @@ def _parents(store: Store, options: RunOptions, report: Callable[[str], object])
 
 
 def _worked(calls: Sequence[CallRecord]) -> float:
-    """The seconds in which calls of a run were on their way: the time of a run that was not always at work."""
+    """The seconds in which calls of a run were in flight: the time of a run that was not always at work."""
     total = end = 0.0
     for started, seconds in sorted((call.started, call.seconds) for call in calls):
         total += max(0.0, started + seconds - max(started, end))

@@ -38,7 +38,7 @@ class NoEndpoint:
 
 
 def without_user(base_url: str) -> str:
-    """An address without the name and password that may stand in it, and without its query."""
+    """An address without the name and password that may be in it, and without its query."""
     parts = urlsplit(base_url)
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
@@ -61,7 +61,7 @@ def choose(
 ) -> Chosen:
     """The endpoint by options, environment and the user's settings; none for a replay. Raises `UsageFailure`.
 
-    ``machine`` are settings of the machine's that stand in files of the workspace, where they are mostly ignored.
+    ``machine`` are settings of the machine that are in files of the workspace, where they are mostly ignored.
     """
     settings = read_user_settings()
     concurrency = options.concurrency or settings.concurrency or DEFAULT_CONCURRENCY
@@ -73,7 +73,7 @@ def choose(
 
 
 class Resources:
-    """What a run uses and who must close it. As a context: closes what it opened where no run begins."""
+    """What a run uses and who must close it. As a context: closes what it opened if no run begins."""
 
     def __init__(self, options: RunOptions, endpoint: Endpoint | None, store: Store | None) -> None:
         self._options = options
@@ -92,7 +92,7 @@ class Resources:
             self.close_files()
 
     def prefer(self, base_url: str | None) -> None:
-        """Use this address where nobody names another."""
+        """Use this address unless another is named."""
         self._base_url = self._base_url or base_url
 
     @property
@@ -107,10 +107,12 @@ class Resources:
         return self._chosen
 
     def tidy(self) -> None:
-        """Take out of the user's own journal what it shall keep no longer. Raises `UsageFailure`."""
+        """Delete from the user's own journal what it is not to keep any longer. Raises `UsageFailure`."""
         if self._own_store and not self._options.no_store:
             limits = read_user_settings().journal
-            with contextlib.suppress(StoreFailure):  # What keeps a journal from being written is told when it must be.
+            with contextlib.suppress(
+                StoreFailure
+            ):  # What keeps a journal from being written is reported when something must be written.
                 self.store.tidy(
                     None if limits.keep_days is None else limits.keep_days * 86_400,
                     None if limits.max_mb is None else int(limits.max_mb * 1_000_000),

@@ -27,7 +27,8 @@ _CANCEL_LOOK = 0.5
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """How a run ended. ``outputs`` has what reached each output node, by id; ``nodes`` how each node ended, by id.
+    """How a run ended. ``outputs`` has what reached each output node, by id; ``nodes`` how each node ended, by id, and of those
+    inside Loops and Maps each visit by its name: by the id alone they have their last one.
 
     ``usage`` counts all that the run ever used, before it was resumed too; ``seconds`` are those of this part of it.
     ``failure`` is the cause where it failed, with its ``code``, ``node``, ``path`` and ``remedy``, and ``error`` its sentence.
@@ -63,6 +64,16 @@ class RunResult:
         return shown
 
 
+def with_members(visits: Mapping[str, NodeRecord]) -> dict[str, NodeRecord]:
+    """How nodes ended by the names of their visits, and of those inside Loops and Maps the last visit by their id, too."""
+    nodes = dict(visits)
+    for record in visits.values():
+        # Only turns and items have a number: a called file has nodes of its own, maybe with the same ids.
+        if record.path and record.node not in visits and all(part.endswith("]") for part in record.path.split("/")):
+            nodes[record.node] = record
+    return nodes
+
+
 def failed_as(failure: RunFailure) -> RunFailed:
     """The failure of a run as events and the journal have it, beside its sentence."""
     return RunFailed(failure.code, failure.node, failure.path, failure.remedy)
@@ -74,7 +85,7 @@ def broken(failure: RunFailure, spent: Usage = NOTHING) -> dict[str, Any]:
 
 
 class Run:
-    """A run that goes on. Made by `merrow_runtime.start` and `merrow_runtime.resume`."""
+    """A run in progress. Made by `merrow_runtime.start` and `merrow_runtime.resume`."""
 
     def __init__(self, run: str, workflow: str, telling: Telling) -> None:
         self.id = run
@@ -98,9 +109,9 @@ class Run:
         return await asyncio.shield(self._task)
 
     def cancel(self) -> None:
-        """Stop the run: calls on their way are cancelled, what is finished is kept."""
+        """Stop the run: calls in flight are cancelled, what is finished is kept."""
         if self._task is not None and not self._cancelled:
-            # A turn later: a task that is cancelled before its first step never tells how it ended.
+            # A turn later: a task that is cancelled before its first step never reports how it ended.
             self._task.get_loop().call_soon(self._cancel)
         self._cancelled = True
 
@@ -109,7 +120,7 @@ class Run:
             self._task.cancel()
 
     def end(self) -> None:
-        """From now on it only remains to tell how it ended, which nothing cancels."""
+        """From now on all that remains is to report how it ended, which nothing cancels."""
         self._ended = True
 
     def begin(self, work: Coroutine[Any, Any, RunResult]) -> None:
@@ -119,7 +130,7 @@ class Run:
 
 @dataclass(slots=True, eq=False)
 class Execution:
-    """What carries a run out, to its end. ``seconds`` is when the time that the budget allows is over."""
+    """What carries a run out, to its end. ``seconds`` is when the time that the budget allows is up."""
 
     run: Run
     scheduler: Scheduler
@@ -131,7 +142,7 @@ class Execution:
     _ended_by: list[RunFailure | None] = field(default_factory=list)
 
     async def work(self, definitions: str, begun: Mapping[str, Any]) -> RunResult:
-        """Tell with ``begun`` that the run begins, run to the end, whatever it is, journal it, and tell how it ended."""
+        """Report with ``begun`` that the run begins, run to the end, whatever it is, journal it, and report how it ended."""
         started = time.monotonic()
         try:
             await self.effects.journal.record_definitions(definitions)
@@ -140,9 +151,9 @@ class Execution:
             self.run.end()
             result = await self._settled(status, failure, started)
         except Exception as fault:
-            # A fault in Merrow: whoever listens must hear of the end all the same.
+            # A fault in Merrow: readers of the events must still learn of the end.
             internal = InternalFailure(f"internal error, {type(fault).__name__}: {fault}")
-            with contextlib.suppress(Exception):  # What is to be told is the first fault.
+            with contextlib.suppress(Exception):  # The first fault is the one to report.
                 await self.watch.settle()
                 await self.effects.journal.close()
             self.telling.end("run_failed", broken(internal, self.effects.account.spent))
@@ -154,7 +165,7 @@ class Execution:
             await self.resources.close(self.telling, whole=self.telling.is_whole)
 
     async def _ended(self) -> tuple[RunStatus, RunFailure | None]:
-        """Run until nothing is left to run, time is over, or somebody cancels; how it ended."""
+        """Run until nothing is left to run, time is up, or the run is cancelled; how it ended."""
         loop = asyncio.get_running_loop()
         main = asyncio.current_task()
         assert main is not None  # noqa: S101 (this is a coroutine of a task)
@@ -182,7 +193,7 @@ class Execution:
         self._end(main, None)
 
     def _end(self, main: asyncio.Task[Any], why: RunFailure | None) -> None:
-        if not self._ended_by and not main.cancelling():  # else somebody was earlier
+        if not self._ended_by and not main.cancelling():  # else something else ended it before
             self._ended_by.append(why)
             main.cancel()
 
@@ -210,7 +221,8 @@ class Execution:
                 await effects.journal.close()
         seconds = time.monotonic() - started
         spent = effects.account.spent
-        return RunResult(self.run.id, status, outputs, spent, seconds, error, dict(self.run.nodes), failure, sources)
+        nodes = with_members(self.run.nodes)
+        return RunResult(self.run.id, status, outputs, spent, seconds, error, nodes, failure, sources)
 
 
 def _time_is_over() -> BudgetFailure:

@@ -1,7 +1,7 @@
 """Runs the nodes of a workflow, each the moment its live inputs are there.
 
-There is no level and no polling: a frontier says what follows from each outcome, and that is done in the same breath. Here is
-only what waits: the tasks that nodes with an operator, and Decisions that ask, run in.
+There are no levels and no polling: a frontier says what follows from each outcome, and that is done at once. Here is only what
+waits: the tasks that nodes with an operator, and Decisions that ask, run in.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ _ENDS_THE_RUN = (BudgetFailure, ReplayMiss, StoreFailure, UsageFailure, Internal
 
 @record(frozen=True, slots=True)
 class Finished:
-    """What came of a node. ``reused`` says that it was taken over from another run."""
+    """The outcome of a node. ``reused`` says that it comes from another run."""
 
     outputs: Outputs
     key: str | None = None
@@ -106,7 +106,7 @@ class Work(Protocol):
 
 
 class Watcher(Protocol):
-    """Who is told how visits go; each is called once per visit, in the order of what happens."""
+    """Who follows the visits; each method is called once per visit, in the order of what happens."""
 
     def started(self, node: TypedNode, visit: Visit, inputs: Inputs) -> None: ...
 
@@ -292,11 +292,11 @@ class Scheduler:
         return Chose(start.visit, case, start.inputs.get("value", ()))
 
     def _failed(self, start: Start, failure: RunFailure, started: float) -> Outcome:
-        """A node failed: that ends the run, or it goes on without its outputs, or with its default ones."""
+        """A node failed: that ends the run, or the run continues without its outputs, or with its default ones."""
         node = start.node
         ends = isinstance(failure, _ENDS_THE_RUN)
         if isinstance(failure, EndpointFailure) and failure.fatal and failure.model is None:
-            ends = True  # No other node could do better; a run of nothing but defaults would hide that.
+            ends = True  # No other node could succeed either; a run of nothing but defaults would hide that.
         goes_on = "fail" if ends else self._work.on_error(node)
         if self._frontier.ends(goes_on):
             goes_on = "fail"
@@ -311,7 +311,7 @@ class Scheduler:
         return Failed(start.visit, failure, goes_on == "fail", ends)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
-        """See to a task that did not end by itself: it was cancelled, or it met a fault outside of its node's work."""
+        """Handle a task that did not end on its own: it was cancelled, or it met a fault outside of its node's work."""
         if task not in self._tasks:
             return
         self._tasks.discard(task)
@@ -320,7 +320,7 @@ class Scheduler:
             self._frontier.tell(Ended(_internal(task.get_name(), fault)))
             self._end_if_idle()
         elif self._done is not None and not self._done.done():
-            self._done.cancel()  # Without this node the others would come to an end that is none.
+            self._done.cancel()  # Without this node the others would reach an end that is not one.
 
     def _end_if_idle(self) -> None:
         if not self._tasks and self._done is not None and not self._done.done():
@@ -328,7 +328,7 @@ class Scheduler:
 
 
 def _internal(node: str, fault: BaseException) -> InternalFailure:
-    """A fault met at a node, as the failure that it is told as."""
+    """A fault met at a node, as the failure that is reported."""
     internal = InternalFailure.of(node, f"internal error, {type(fault).__name__}: {fault}")
     internal.__cause__ = fault
     return internal

@@ -15,7 +15,7 @@ _FIND = "SELECT reply, used FROM answers WHERE key = ?"
 _MOVE = "UPDATE answers SET number = (SELECT max(number) + 1 FROM answers), used = ? WHERE key = ?"
 
 FRESH = 3600.0
-"""Seconds for which an answer that was used stays where it stands in the order of use: most uses write nothing."""
+"""Seconds for which an answer that was used keeps its place in the order of use: most uses write nothing."""
 
 
 class Cache:

@@ -56,7 +56,7 @@ class RunRecord:
     parent: str | None = None
     """The run that this one took results from (``--from``)."""
     seconds: float = 0.0
-    """How long processes worked on it, without the time between two of them."""
+    """How long processes worked on it, not counting the time between two of them."""
     sources: Sequence[Source] = ()
     """Who answered its questions, now or in the runs that it reused results of."""
     failure: RunFailed | None = None
@@ -118,7 +118,7 @@ class Failed(NamedTuple):
 @record(frozen=True, slots=True)
 class NodeRecord:
     """How one visit of a node ended. ``key`` is the hash of its resolved definition and inputs with memory (what ``--from``
-    compares); ``inputs`` tell where each came from, ``memory`` is what it remembered. What went into its prompts stands in
+    compares); ``inputs`` tell where each came from, ``memory`` is what it remembered. What went into its prompts is in
     its calls.
     """
 
@@ -143,7 +143,7 @@ class NodeRecord:
     redo: int = 0
     """With ``path``: which visit of the node it was, see `merrow_runtime.visit`."""
     number: int = 0
-    """Of the event that tells it; 0 in journals that were written before events had numbers."""
+    """Of the event that reports it; 0 in journals that were written before events had numbers."""
     label: str | None = None
     """Of a Decision, the label of the case it chose."""
     failed: Failed | None = None
@@ -156,7 +156,7 @@ class NodeRecord:
 
 
 class EndedNodes(Protocol):
-    """Reads how the nodes of a run ended, page by page, in the order in which that was told."""
+    """Reads how the nodes of a run ended, page by page, in the order in which that was reported."""
 
     def more(self) -> Sequence[NodeRecord]:
         """The next ones that are committed; empty where there are none (yet). Raises `StoreFailure`."""
@@ -182,12 +182,12 @@ class RunJournal(Protocol):
 
     async def record_call(self, call: CallRecord, answer: bytes | None = None, *, alone: bool = False) -> None:
         """Keep a call that finished; with ``answer`` its result in the cache too, under this key. It returns once both are
-        committed. ``alone`` says that no other call of the run goes on, for whose end the commit could wait.
+        committed. ``alone`` says that no other call of the run is in flight, whose end the commit could wait for.
         """
         ...
 
     async def record_lost(self, key: CallKey, request_hash: str, usage: Usage, why: str) -> None:
-        """A try that was paid (perhaps) and has no result, and ``why``: cancelled, stopped, timeout, failed. Counted, never
+        """A try that may have been paid for and has no result, and ``why``: cancelled, stopped, timeout, failed. Counted, never
         replayed.
         """
         ...
@@ -197,7 +197,7 @@ class RunJournal(Protocol):
         ...
 
     def ended_nodes(self) -> EndedNodes:
-        """The nodes that ended since this journal was opened, from the first on."""
+        """The nodes that ended since this journal was opened, starting with the first."""
         ...
 
     async def finish(

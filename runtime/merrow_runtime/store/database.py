@@ -108,7 +108,7 @@ class Store:
         return self._journal(run.id, self._writer.now(work), holder)
 
     def take(self, run: str) -> tuple[RunRecord, SqliteJournal]:
-        """Take a run that began before, to go on with it. Raises `StoreFailure` where a living process has it,
+        """Take a run that began earlier, to continue it. Raises `StoreFailure` where a living process has it,
         `UsageFailure` where there is none of this id.
         """
         record = self.run(run)
@@ -126,7 +126,7 @@ class Store:
         return record, self._journal(record.id, self._writer.now(work), holder)
 
     def identity(self, run: str) -> str:
-        """The id of the run of this id, else of the only one whose id begins so. Raises `UsageFailure`, `StoreFailure`."""
+        """The id of the run with this id, else of the only one whose id begins with it. Raises `UsageFailure`, `StoreFailure`."""
         if self._rows("SELECT 1 FROM runs WHERE id = ?", (run,)):
             return run
         pattern = run.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
@@ -143,8 +143,8 @@ class Store:
         raise UsageFailure(f"Several runs begin with {run!r}; give more of the id: {found[0]}, {found[1]}, ...")
 
     def run(self, run: str) -> RunRecord:
-        """The run of this id, or of the only id that begins so. Raises `UsageFailure`; `StoreFailure`, also where its record
-        is damaged.
+        """The run with this id, or with the only id that begins with it. Raises `UsageFailure`; `StoreFailure`, also where its
+        record is damaged.
         """
         identity = self.identity(run)
         (row,) = self._rows(f"{_RUNS} WHERE id = ?", (identity,))
@@ -169,12 +169,12 @@ class Store:
 
     def nodes(self, run: str, report: Report = _ignore) -> list[NodeRecord]:
         """How the nodes of a run ended, in that order; damaged records as in `runs`. Raises `StoreFailure`."""
-        # A node that was resumed, or failed and went on, is there again: the last counts.
+        # A node that was resumed, or failed and continued, is there more than once: the last record counts.
         ended = {node.visit: node for node in self._ended(run, report)}
         return sorted(ended.values(), key=lambda node: node.ended)
 
     def told(self, run: str, report: Report = _ignore) -> list[NodeRecord]:
-        """The same as it was told, in that order: a node that failed and went on with its default is there twice."""
+        """The same as it was reported, in that order: a node that failed and continued with its default is there twice."""
         ended = self._ended(run, report)
         last = {node.visit: place for place, node in enumerate(ended)}
         told = set(last.values())
@@ -200,7 +200,7 @@ class Store:
             except rows.Damaged:
                 report(f"Results of some nodes of run {run} are damaged in the journal. {_REMEDY.format(run)}")
         if any(rows.UNKNOWN in node.sources for node in ended):
-            # An older version did not note who answered: where no model was asked, that much is known.
+            # An older version did not record who answered: only where no model was asked is that known.
             asked = {call.key.visit for call in self.calls(run) if call.kind == "model"}
             ended = [
                 replace(node, sources=()) if node.status == "finished" and node.visit not in asked else node
@@ -270,7 +270,7 @@ class Store:
         return asked
 
     def delete(self, run: str) -> None:
-        """Take a run with all its calls out of the journal. Raises `StoreFailure` while a process works on it."""
+        """Delete a run with all its calls from the journal. Raises `StoreFailure` while a process works on it."""
         identity = self.identity(run)
 
         def work(database: sqlite3.Connection) -> None:
@@ -281,7 +281,7 @@ class Store:
         self._writer.now(work)
 
     def prune(self, older_than_s: float | None, max_bytes: int | None) -> Pruned:
-        """Take old runs and answers out, see `merrow_runtime.store.pruning`. Raises `StoreFailure`."""
+        """Delete old runs and answers, see `merrow_runtime.store.pruning`. Raises `StoreFailure`."""
         self._writer.flush()
         return prune(self._database, older_than_s, max_bytes)
 
@@ -294,7 +294,7 @@ class Store:
         self._writer.flush()
         if self._opening is not None:
             token = self._opening.token
-            with contextlib.suppress(StoreFailure):  # Where it stays, it goes when this process is gone.
+            with contextlib.suppress(StoreFailure):  # If this fails, the entry is removed once this process is gone.
                 in_transaction(
                     self._database,
                     lambda database: database.execute("DELETE FROM openings WHERE token = ?", (token,)),
@@ -305,7 +305,7 @@ class Store:
         return SqliteJournal(self._writer, run, number, holder, self.cache.writer)
 
     def _shown(self, run: RunRecord, row: Sequence[Any]) -> RunRecord:
-        """The run as it is now: what one that has no end yet used is counted from its calls; and one that no living process
+        """The run as it is now. What a run without an end has used is counted from its calls. A run that no living process
         works on isn't running, whatever its ``row`` says: its process died.
         """
         if run.ended is None:
@@ -354,7 +354,7 @@ def damaged_run(run: str) -> str:
 
 
 def _set_aside(ballast: Path) -> None:
-    """Real bytes, no hole, that are given back when the disk is full."""
+    """Real bytes, not a hole, that are freed when the disk is full."""
     with contextlib.suppress(OSError):
         if ballast.exists() and ballast.stat().st_size == BALLAST:
             return

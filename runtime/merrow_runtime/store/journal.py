@@ -22,7 +22,7 @@ from merrow_runtime.store.writer import Statement, Writer, explained
 from merrow_runtime.usage import NOTHING, Usage
 
 _TURN = 0.02
-"""Seconds after which a run makes way for others in its event loop."""
+"""Seconds after which a run yields to others in its event loop."""
 
 _PLACES = ", ".join("?" * (rows.CALL_COLUMNS.count(",") + 2))
 _CALL = f"INSERT INTO calls (run, {rows.CALL_COLUMNS}) VALUES ({_PLACES})"  # noqa: S608 (texts of this package)
@@ -79,7 +79,7 @@ class SqliteJournal:
             raise explained(problem) from problem
 
     async def record_definitions(self, definitions: str) -> None:
-        """Keep the nodes' definitions, with the next commit; and show from here on that the run goes on."""
+        """Keep the nodes' definitions, with the next commit; and show from here on that the run is alive."""
         if self._beating is None:
             self._keep_beating()
         for statement in sharing(self._number, DEFINITIONS, definitions):
@@ -99,7 +99,7 @@ class SqliteJournal:
             if self._answers is self._writer:
                 self._writer.write_later(statement)
             else:
-                # First the answer: where the process dies between the two commits, nobody pays for it again.
+                # First the answer: if the process dies between the two commits, it is not paid for again.
                 elsewhere = self._answers.write(statement, at_once=alone)
         done = self._writer.write((_CALL, rows.call_values(self._number, call)), at_once=alone)
         if elsewhere is None:
@@ -107,7 +107,7 @@ class SqliteJournal:
         else:
             await asyncio.gather(elsewhere, done)
         if alone and time.monotonic() - self._yielded > _TURN:
-            # Nothing else may have made way: whoever cancels, listens or shows that the run lives must have a turn.
+            # Nothing else may have yielded: cancelling, readers and the heartbeat must get their turn.
             await asyncio.sleep(0)
             self._yielded = time.monotonic()
 
@@ -128,7 +128,7 @@ class SqliteJournal:
         return self._writer.write((_NODES, (self._number, rows.nodes_text(nodes))), at_once=True)
 
     def ended_nodes(self) -> EndedNodes:
-        """The nodes that ended since this journal was opened, from the first on."""
+        """The nodes that ended since this journal was opened, starting with the first."""
         return _Pages(self._writer.database, self._number, self._before)
 
     async def finish(
@@ -166,11 +166,11 @@ class SqliteJournal:
         return self._spent
 
     def cancel_requested(self) -> bool:
-        """Whether somebody asked for this run to end (``merrow cancel``), as of the last heartbeat."""
+        """Whether the user asked for this run to end (``merrow cancel``), as of the last heartbeat."""
         return self._cancel
 
     async def close(self) -> None:
-        """Write what waits and give the run free."""
+        """Write what waits and release the run."""
         if self._beating is not None:
             self._beating.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -196,7 +196,7 @@ class SqliteJournal:
             try:
                 self._writer.attempt(self._sign)
             except StoreFailure:
-                continue  # The next write tells it, to somebody who can act on it.
+                continue  # The next write reports it, to a caller that can act on it.
 
     def _sign(self, database: sqlite3.Connection) -> None:
         row = database.execute("SELECT holder, cancel, beat FROM holders WHERE run = ?", (self.run,)).fetchone()
@@ -256,7 +256,7 @@ class _Pages:
         self._last = last
 
     def more(self) -> list[NodeRecord]:
-        """The next ones. A damaged row is passed over. Raises `StoreFailure`."""
+        """The next ones. A damaged row is skipped. Raises `StoreFailure`."""
         nodes: list[NodeRecord] = []
         while not nodes:
             try:

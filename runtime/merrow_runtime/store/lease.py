@@ -17,11 +17,11 @@ BEAT = 2.0
 """Seconds between two signs of life."""
 
 STALE = 30.0
-"""Seconds without one after which a run may be taken over; a process of this machine that is gone is known at once."""
+"""Seconds without one after which another process may take the run; for a process of this machine that is known at once."""
 
 
 _UNSEEN = 86_400.0
-"""Seconds for which a process is believed to have a journal open, where it can't be seen."""
+"""Seconds for which a process is assumed to have a journal open, where that can't be checked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ def is_held(database: sqlite3.Connection, run: str) -> bool:
 
 
 def note_opening(database: sqlite3.Connection, holder: Holder) -> None:
-    """Note that a process has the journal open as one of its own; what dead ones left is taken away."""
+    """Record that a process has the journal open as one of its own; entries of dead processes are deleted."""
     found = database.execute("SELECT token, host, pid, born, at FROM openings").fetchall()
     gone = [(token,) for token, *process in found if not _is_there(*process)]
     database.executemany("DELETE FROM openings WHERE token = ?", gone)
@@ -76,7 +76,7 @@ def opened_by(database: sqlite3.Connection) -> tuple[str, int] | None:
 
 
 def _is_there(host: str, pid: int, born: str, at: float) -> bool:
-    """Whether a process that opened a journal lives; where nobody can tell, this is believed for a day."""
+    """Whether a process that opened a journal is alive; where that can't be checked, it is assumed to be for a day."""
     if host == platform.node() and os.name == "posix":
         return _runs(pid, born)
     return time.time() - at < _UNSEEN

@@ -20,7 +20,7 @@ def state_folder() -> Path:
 
 
 def private_file(path: Path) -> None:
-    """Make sure that a file is there and that nobody but its owner can read it. Raises `StoreFailure`."""
+    """Make sure that a file exists and that only its owner can read it. Raises `StoreFailure`."""
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))

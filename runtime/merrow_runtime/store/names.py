@@ -8,7 +8,7 @@ import secrets
 from merrow_runtime.errors import UsageFailure
 
 _LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"
-"""Of 5 bits each, without those that are taken for others."""
+"""Of 5 bits each, without those that are mistaken for others."""
 
 _LENGTH = 13
 """Letters for 64 bits."""
@@ -23,7 +23,7 @@ def new_id() -> str:
 
 
 def check_name(name: str) -> None:
-    """Raise `UsageFailure` where a run can't be called so."""
+    """Raise `UsageFailure` where a run can't have this name."""
     if _NAME.fullmatch(name) is None:
         raise UsageFailure(
             f"A run can't be named {name!r}: begin with a letter or a digit, and go on with up to 199 letters, digits and"

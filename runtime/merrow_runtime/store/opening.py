@@ -1,4 +1,4 @@
-"""A connection to a journal, with the tables of this version there: made, or carried over from those of an older one."""
+"""A connection to a journal, with the tables of this version: created, or migrated from those of an older one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LOOK = 0.1
 
 
 def connect(path: str) -> sqlite3.Connection:
-    """A connection to the journal at ``path``, which is carried over where an older version wrote it. Raises `StoreFailure`."""
+    """A connection to the journal at ``path``, which is migrated where an older version wrote it. Raises `StoreFailure`."""
     try:
         database = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
         database.text_factory = _text
@@ -25,7 +25,7 @@ def connect(path: str) -> sqlite3.Connection:
         database.execute("PRAGMA journal_mode = WAL")
         # A committed row survives the death of the process; after a loss of power the last ones may be gone, none half.
         database.execute("PRAGMA synchronous = NORMAL")
-        # Keys of answers are spread over their index: of a great cache more than the usual 2 MB is in use.
+        # Keys of answers are spread over their index: a large cache uses more than the usual 2 MB.
         database.execute("PRAGMA cache_size = -16000")
     except sqlite3.Error as problem:
         raise explained(problem) from problem
@@ -75,7 +75,7 @@ def _change(database: sqlite3.Connection) -> tuple[str, str, int] | None:
 
 
 def _text(stored: bytes) -> str:
-    """A text of the database. Bytes that are no text are read as none, which makes their row damaged; else they would hide
+    """A text of the database. Bytes that are not text are read as none, which makes their row damaged; else they would hide
     all rows that are read with them.
     """
     try:

@@ -1,4 +1,4 @@
-"""Old runs go: by age, and by size, the oldest first. What a process works on stays."""
+"""Old runs are deleted by age and by size, the oldest first. Those that a process works on stay."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def prune(database: sqlite3.Connection, older_than_s: float | None, max_bytes: i
 
 
 def tidy(database: sqlite3.Connection, older_than_s: float | None, max_bytes: int | None) -> None:
-    """The same a little at a time, for the beginning of every run: next to nothing where all is within its limits, and
-    what is far beyond them comes down to them run by run. Raises `StoreFailure`.
+    """The same a little at a time, for the beginning of every run: next to nothing where all is within its limits;
+    what is far beyond them is reduced run by run. Raises `StoreFailure`.
     """
     if _step(database, older_than_s, max_bytes) != (0, 0):
         _give_back(database, _PAGES_AT_ONCE)
@@ -64,13 +64,13 @@ def _step(database: sqlite3.Connection, older_than_s: float | None, max_bytes: i
     if max_bytes is None or size(database) <= max_bytes:
         return 0, 0
     count = _rows(database, "SELECT count(*) FROM runs", ())[0][0]
-    # A tenth of them, so that of a few great ones not all go where the oldest is enough.
+    # A tenth of them, so that of a few large ones not all are deleted where the oldest is enough.
     runs = _take(database, "SELECT id FROM runs ORDER BY started", (), min(_AT_ONCE, 1 + count // 10))
     return runs, _forget(database, "", ())
 
 
 def _give_back(database: sqlite3.Connection, pages: int | None) -> None:
-    """Make the file smaller by pages that nothing needs any more: all, or at most so many."""
+    """Shrink the file by pages that are no longer needed: all, or at most a given number."""
     pragma = "PRAGMA incremental_vacuum" + ("" if pages is None else f"({pages})")
     in_transaction(database, lambda database: database.execute(pragma).fetchall())
 
@@ -87,8 +87,8 @@ def size(database: sqlite3.Connection) -> int:
 
 
 def _forget(database: sqlite3.Connection, where: str, values: tuple[float, ...]) -> int:
-    """Take out the answers that were not used for the longest time."""
-    # They stand in the order of use, so that the first tell whether there are any.
+    """Delete the answers that have been unused for the longest time."""
+    # They are in the order of use, so the first ones show whether there are any.
     first = f"SELECT number, used FROM answers ORDER BY number LIMIT {10 * _AT_ONCE}"  # noqa: S608 (texts of this module)
     oldest = f"SELECT number FROM ({first}) {where}"  # noqa: S608
     if not _rows(database, oldest, values):
@@ -101,7 +101,7 @@ def _forget(database: sqlite3.Connection, where: str, values: tuple[float, ...])
 
 
 def _take(database: sqlite3.Connection, query: str, values: tuple[float, ...], most: int) -> int:
-    """Take out the first runs of a query that nobody works on; none while the journal is open as somebody's own."""
+    """Delete the first runs of a query that no process works on; none while a process has the journal open as its own."""
     found = _rows(database, query, values)
     if not found:
         return 0

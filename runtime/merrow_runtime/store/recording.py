@@ -27,7 +27,7 @@ class Recorder:
     """Writes a recording. Each call is in the file before its result is used."""
 
     def __init__(self, path: Path, header: Mapping[str, Any] | None = None) -> None:
-        """Open the file at ``path``; ``header`` is whatever a reader should know. What is in it stays there until `begin`,
+        """Open the file at ``path``; ``header`` is what a reader should know. What is in it stays there until `begin`,
         since a run may yet be refused. Raises `UsageFailure`.
         """
         self._path = path
@@ -55,7 +55,7 @@ class Recorder:
         self.write(call)
 
     def write(self, call: CallRecord) -> None:
-        """The same, outside of an event loop."""
+        """The same, outside an event loop."""
         key = call.key
         self._line(
             {
@@ -76,7 +76,7 @@ class Recorder:
 
     def close(self) -> None:
         """Close the file."""
-        with contextlib.suppress(OSError):  # of a full disk; every line was written out, or its failure told
+        with contextlib.suppress(OSError):  # of a full disk; every line was written out, or its failure reported
             self._file.close()
 
     def _line(self, content: Mapping[str, Any]) -> None:

@@ -1,7 +1,7 @@
 """The tables of the journal, and how those of an older one become them.
 
-Rows are numbered in the order they came, and a number is all that binds those of a run together: what is written while a
-run goes on is put at the end of tables and of indices, and touches few pages.
+Rows are numbered in the order they came, and a number is all that binds those of a run together: what is written during a
+run is put at the end of tables and of indices, and touches few pages.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from merrow_runtime.provenance import UNKNOWN_ORIGIN
 
 VERSION = 4
-"""Stands in the file; a file with a greater one was written by a newer Merrow."""
+"""Written in the file; a file with a greater one comes from a newer Merrow."""
 
 OLDEST = 2
-"""The oldest version that can be carried over: the first one that was released."""
+"""The oldest version that can be migrated: the first one that was released."""
 
 _SINCE_4 = """
 CREATE TABLE openings (
@@ -77,18 +77,18 @@ CREATE TABLE dialects (
     origin TEXT NOT NULL, model TEXT NOT NULL, learned TEXT NOT NULL, PRIMARY KEY (origin, model)
 ) WITHOUT ROWID;
 {_SINCE_4}"""
-"""The number of a run that was deleted is never given again. ``nodes.several`` holds nodes that were written together.
+"""The number of a deleted run is never used again. ``nodes.several`` holds nodes that were written together.
 ``answers`` are in the order of their last use. Long columns come last: what is before them is read without them.
 
-``bodies`` has texts that runs share, by the hash of each, once: ``uses`` says for which part of a run each stands
+``bodies`` has texts that runs share, by the hash of each, once: ``uses`` says which part of a run each one is
 (`WORKFLOW`, `DEFINITIONS`), and a text that no run uses any more goes with its last use. Runs of journals before version 4
 have the workflow in their ``snapshot`` and their nodes' definitions in ``definitions``. ``seconds`` and ``sources`` are
-NULL where an older version did not note them. ``openings`` has the processes that have the journal open as one of their
+NULL where an older version did not record them. ``openings`` has the processes that have the journal open as one of their
 own, see `Store.open`.
 """
 
 WORKFLOW, DEFINITIONS = "workflow", "definitions"
-"""The parts of a run that stand in ``bodies``: the snapshot of its workflow, and the definitions of its nodes."""
+"""The parts of a run that are in ``bodies``: the snapshot of its workflow, and the definitions of its nodes."""
 
 STEPS = {
     2: f"""
@@ -106,7 +106,7 @@ ALTER TABLE lost ADD COLUMN path TEXT NOT NULL DEFAULT '';
 ALTER TABLE lost ADD COLUMN redo INTEGER NOT NULL DEFAULT 0;
 {_SINCE_4}""",
 }
-"""What turns a journal of each older version into one of the next: columns and tables come, and no row is written again.
+"""What turns a journal of each older version into one of the next: columns and tables are added, and no row is rewritten.
 
 ``leases`` has another name since version 4: an older Merrow that has the file open takes no run any more, and so pays for no
 call that it could not write down.

@@ -13,16 +13,16 @@ from typing import Any
 from merrow_runtime.errors import StoreFailure
 
 BALLAST = 4 << 20
-"""Bytes kept aside on the disk: when it is full they are given back, so that what is in flight can still be kept."""
+"""Bytes reserved on the disk: when it is full they are freed, so that what is in flight can still be kept."""
 
 _LAZY = 0.05
-"""Seconds that a write nobody waits for may wait for company."""
+"""Seconds that a write which nothing waits for may be held back, to share a commit."""
 
 PATIENCE = 10.0
 """Seconds that a write waits for another program which holds the journal."""
 
 BUSY = 0.02
-"""Seconds of that which are spent at a time; the event loop goes on in between."""
+"""Seconds of that which are spent at a time; the event loop continues in between."""
 
 Statement = tuple[str, Sequence[Any]]
 
@@ -69,13 +69,13 @@ class Writer:
         return done
 
     def write_later(self, statement: Statement) -> None:
-        """Queue a write that nobody waits for; it goes with the next commit."""
+        """Queue a write that nothing waits for; it is part of the next commit."""
         self._waiting.append((statement, None))
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(_LAZY, self._flush_in_turn)
 
     def flush(self, patience: float = PATIENCE) -> None:
-        """Commit what waits, waiting up to ``patience`` seconds. Never raises: who waits for a write is told."""
+        """Commit what waits, waiting up to ``patience`` seconds. Never raises: what waits for a write gets the failure."""
         if self._timer is not None:
             self._timer.cancel()
         self._timer, self._urgent = None, False
@@ -94,7 +94,7 @@ class Writer:
             if _may_pass(failure):
                 # Nothing is given up: it is tried again with the next write.
                 self._waiting[:0] = [(statement, None) for statement, _ in waiting]
-        except Exception as fault:  # noqa: BLE001 (a fault in Merrow: whoever waits must hear of it, or would wait for ever)
+        except Exception as fault:  # noqa: BLE001 (a fault in Merrow: what waits must get it, or would wait forever)
             problem = StoreFailure(f"The journal of runs failed: {type(fault).__name__}: {fault}.")
             problem.__cause__ = fault
         if problem is None and self._full is not None:
@@ -151,7 +151,7 @@ class Writer:
         except StoreFailure as failure:
             if not _is_full(failure) or self._ballast is None or not self._ballast.exists():
                 raise
-            # The failure is told all the same, so that nothing new starts; but this much is kept.
+            # The failure is still reported, so that nothing new starts; but this much is kept.
             self._ballast.unlink(missing_ok=True)
             in_transaction(self.database, work)
             self._full = str(failure)

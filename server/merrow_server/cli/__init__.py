@@ -26,6 +26,7 @@ COMMANDS = {
     "graph": "Print the typed graph of a workflow.",
     "metrics": "Measure a workflow: parallelism, dependencies, expected completion.",
     "mutate": "Change a workflow so that it stays valid: safe mutations, listed, applied or random.",
+    "new": "Write a workflow file that starts from a known pattern.",
     "parse": "Read Mermaid flowcharts as Mermaid does, many in one process.",
     "resume": "Go on with a run that ended early.",
     "rules": "List all rules.",

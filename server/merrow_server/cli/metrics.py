@@ -77,6 +77,9 @@ def _table(found: Metrics) -> Iterator[str]:
     figures = [_figures(part) for _, part in columns]
     rows += [(name, [column[name] for column in figures]) for name in figures[0]]
     yield from _aligned(rows)
+    if found.calls is not None:
+        least, most = found.calls.least, found.calls.most
+        yield f"\ncalls: {least}" if least == most else f"\ncalls: {least} to {most}"
     if found.promises:
         yield f"\n{found.promises} of the types are promises of the author (returns:)."
     for title, part in columns:

@@ -301,7 +301,7 @@ def _is_meant(part: Part, chosen: set[str]) -> bool:
 
 def _specs(subject: Subject) -> list[OperatorSpec]:
     table = subject.typed.operators.specs.values()
-    return [spec for spec in table if not spec.is_decision and spec.inputs and spec.outputs]
+    return [spec for spec in table if not spec.computes and spec.inputs and spec.outputs]
 
 
 def _distance(one: TypedNode, other: TypedNode) -> int:

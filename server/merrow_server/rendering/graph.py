@@ -6,18 +6,21 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from merrow_analysis.graph.composites import Composite
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
+from merrow_analysis.places.box_places import range_of
 from merrow_analysis.text import Range
 from merrow_server.positions import WireRange
 from merrow_server.rendering.snippet import visible
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 Place = Callable[[Range], WireRange]
 
 
 def graph_object(graph: TypedGraph, file: str, place: Place, errors: int) -> dict[str, Any]:
     """The graph as an object for JSON; ``place`` turns a range of the diagram into one of the file, in UTF-16."""
-    index = {id(edge): number for number, edge in enumerate(graph.edges)}
+    edges = [graph.edge(record) for record in graph.core.chart.edges if not record.carries_nothing]
+    index = {id(edge): number for number, edge in enumerate(edges)}
     return {
         "schema": SCHEMA_VERSION,
         "file": file,
@@ -25,19 +28,32 @@ def graph_object(graph: TypedGraph, file: str, place: Place, errors: int) -> dic
         "direction": graph.flow.direction,
         "inputs": [node.id for node in graph.inputs],
         "outputs": [node.id for node in graph.outputs],
-        "nodes": [_node(node, index, place) for node in graph.nodes],
-        "edges": [_edge(edge, place) for edge in graph.edges],
+        "composites": [_composite(box, graph, place) for box in graph.composites],
+        "nodes": [_node(node, graph.composites.inside.get(node.id), index, place) for node in graph.nodes],
+        "edges": [_edge(edge, place) for edge in edges],
         "order": [graph.node(number).id for number in graph.order],
         "cycles": [[graph.node(number).id for number in cycle] for cycle in graph.cycles],
     }
 
 
-def _node(node: TypedNode, index: dict[int, int], place: Place) -> dict[str, Any]:
+def _composite(box: Composite, graph: TypedGraph, place: Place) -> dict[str, Any]:
+    return {
+        "id": box.id,
+        "operator": box.operator,
+        "parent": box.parent,
+        "parameters": {name: _plain(parameter.value) for name, parameter in box.parameters.items()},
+        "nodes": list(box.nodes),
+        "range": place(range_of(graph.flow.subgraphs[box.id])),
+    }
+
+
+def _node(node: TypedNode, composite: str | None, index: dict[int, int], place: Place) -> dict[str, Any]:
     written: dict[str, Any] = {
         "id": node.id,
         "kind": node.kind,
         "operator": node.operator,
         "how": [claim.place for claim in node.resolution.claims],
+        "composite": composite,
         "label": node.flow.label.text if node.flow.label is not None else None,
         "parameters": {name: _plain(parameter.value) for name, parameter in node.resolution.parameters.items()},
         "inputs": [
@@ -46,6 +62,9 @@ def _node(node: TypedNode, index: dict[int, int], place: Place) -> dict[str, Any
                 "type": port.type,
                 "required": port.required,
                 "edges": [index[id(edge)] for edge in node.sources(port.name)],
+                "again": [
+                    index[id(edge)] for edge in node.again_in if any(feed.port == port.name for feed in edge.feeds)
+                ],
             }
             for port in node.input_ports
         ],
@@ -73,6 +92,11 @@ def _edge(edge: TypedEdge, place: Place) -> dict[str, Any]:
         "port": edge.port,
         "type": edge.type,
         "feeds": [{"output": feed.output, "port": feed.port, "type": feed.type} for feed in edge.feeds],
+        "word": edge.word,
+        "left": list(edge.left),
+        "entered": list(edge.entered),
+        "raised": edge.raised,
+        "lowered": edge.lowered,
         "case": edge.case_label,
         "order_only": edge.order_only,
         "inferred": edge.inferred,
@@ -90,11 +114,15 @@ def _plain(value: object) -> object:
 
 
 def graph_text(graph: TypedGraph) -> Iterator[str]:
-    """The graph in lines: the nodes in the order they run, each with what enters it and what it gives."""
+    """The graph in lines: Loops and Maps, then the nodes in the order they run, each with what enters it and what it gives."""
+    for box in graph.composites:
+        values = ", ".join(f"{name}: {parameter.value}" for name, parameter in box.parameters.items())
+        parts = [*box.nodes, *(inner.id for inner in graph.composites if inner.parent == box.id)]
+        yield f"{visible(box.id)}: {box.operator} ({visible(values)}) of {', '.join(map(visible, parts))}"
     for number in graph.order:
         node = graph.node(number)
         yield f"{visible(node.id)}: {node.operator or 'unknown'}{_signature(node)}"
-        for edge in node.incoming:
+        for edge in (*node.incoming, *node.again_in):
             yield f"  <- {visible(edge.source.id)}{_carried(edge)}"
 
 
@@ -106,6 +134,7 @@ def _signature(node: TypedNode) -> str:
 def _carried(edge: TypedEdge) -> str:
     """How an edge is described behind the name of its source: ``.code -> solution: Code``."""
     case = f" [{visible(edge.case_label)}]" if edge.case_label else ""
+    case += f" {edge.word}" if edge.word is not None else ""
     if not edge.feeds:
         return f"{case} (order only)" if edge.order_only else f"{case} (no port)"
     feeds = ", ".join(

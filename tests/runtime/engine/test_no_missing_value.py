@@ -21,7 +21,7 @@ import merrow_runtime
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_runtime import RunOptions, RunResult, UsageFailure, Workflow, check_workflow
 from merrow_runtime.operators.shapes import is_of, shape_of
-from merrow_runtime.program.definitions import kinds_and_words
+from merrow_runtime.program.definitions import meanings_of
 from merrow_runtime.requests import ModelRequest
 from merrow_runtime.store.memory import MemoryStore
 
@@ -102,7 +102,7 @@ def check(flow: Workflow, result: RunResult) -> None:
                 if len(wanted) > 1 and wanted != "Any":
                     value = giver.outputs[reference["output"]]
                     values = value if spec.many and isinstance(value, list) else [value]
-                    shape = shape_of(wanted, *kinds_and_words([wanted], graph.types))
+                    shape = shape_of(wanted, *meanings_of([wanted], graph.types))
                     assert all(is_of(one, shape) for one in values), (name, port, value)
 
 

@@ -179,7 +179,9 @@ class Nest:
             if made is None:
                 return None
             name, (leave, stay), carried = made
-            inner.links.append(f"{name} -->|{stay}:again:input| {head}" if self.chance(80) else f"{name} -->|{stay}:again| {head}")
+            inner.links.append(
+                f"{name} -->|{stay}:again:input| {head}" if self.chance(80) else f"{name} -->|{stay}:again| {head}"
+            )
             given = self.random.choice([value for value in here if value.type == carried.type] or [carried])
             over = tuple((source, f"{before}:over" if before else "over") for source, before in given.edges)
             inner.ways.append((name, leave))
@@ -205,6 +207,8 @@ class Nest:
             else:
                 reviews = [line.split("[")[0].strip() for line in self.lines if "Review" in line]
                 target, port = (self.random.choice(reviews), "solution") if reviews else (head, "input")
+            if port == "solution" and value.type != "Text":
+                continue
             for source, before in value.edges:
                 if before and not self.chance(self.wild):
                     label = f"{before}:again:{port}" if "over" not in before else f"again:{port}"

@@ -24,7 +24,7 @@ from merrow_runtime.frontier import (
     Start,
 )
 from merrow_runtime.operators.shapes import Shape, is_of, shape_of
-from merrow_runtime.program.definitions import kinds_and_words
+from merrow_runtime.program.definitions import meanings_of
 from merrow_runtime.values import Outputs, Value
 
 
@@ -70,7 +70,9 @@ class NestedRun:
         if self.frontier.failure is not None:
             self.seen["failed"] += 1
             said = str(self.frontier.failure)
-            assert any(word in said for word in ("failed on purpose", "stays empty", "items arrived", "came out of", "no item")), said
+            assert any(
+                word in said for word in ("failed on purpose", "stays empty", "items arrived", "came out of", "no item")
+            ), said
             return
         reached = set(self.frontier.results)
         assert reached == {node.id for node in self.graph.outputs}, f"only {reached} were reached"
@@ -117,10 +119,12 @@ class NestedRun:
         words = self.graph.types.words_of(type_)
         if words:
             return drawn.choice(list(words))
-        return {"Bool": drawn.random() < 0.5, "Number": drawn.randrange(9)}.get(type_, f"{name} {drawn.randrange(1000)}")
+        return {"Bool": drawn.random() < 0.5, "Number": drawn.randrange(9)}.get(
+            type_, f"{name} {drawn.randrange(1000)}"
+        )
 
     def shape(self, type_: str) -> Shape:
-        return shape_of(type_, *kinds_and_words([type_], self.graph.types))
+        return shape_of(type_, *meanings_of([type_], self.graph.types))
 
     def check(self, node: TypedNode, inputs: Inputs) -> None:
         """All that a node must be given is there, once where it takes one value, and of its type."""
@@ -134,7 +138,9 @@ class NestedRun:
             assert spec.many or len(values) == 1, f"{len(values)} values arrived at {name} of {node.id}"
             wanted = spec.item if spec.many else spec.type
             for given in values:
-                assert is_of(given.value, self.shape(given.type)), f"{name} of {node.id} got no {given.type}: {given.value!r}"
+                assert is_of(given.value, self.shape(given.type)), (
+                    f"{name} of {node.id} got no {given.type}: {given.value!r}"
+                )
                 if len(wanted) > 1 and wanted != "Any" and not wanted.startswith("list["):
                     several = given.value if spec.many and isinstance(given.value, list) else [given.value]
                     assert all(is_of(value, self.shape(wanted)) for value in several), (name, node.id, given)

@@ -14,6 +14,8 @@ const FLAGS = [
 ];
 /** Milliseconds that anything may take to appear. */
 export const PATIENCE = 30_000;
+/** Milliseconds after which what a user can do again without harm is done again. */
+const SOON = 10_000;
 
 let browser;
 
@@ -84,29 +86,48 @@ export class Workbench {
 
   // Commands and editors
 
-  /** Run a command by its full title in the palette, which shows what there was when it was opened. */
+  /** Run a command by its title in the palette, which shows what there was when it was opened. */
   async command(title) {
     const { page } = this;
-    const row = page.locator('.quick-input-list .monaco-list-row', { hasText: title }).first();
-    await this.until(async () => {
+    const words = `>${title}`;
+    const input = this.quickInput();
+    const rows = page.locator('.quick-input-list .monaco-list-row', { hasText: title });
+    const exact = rows.filter({ has: page.locator('.label-name', { hasText: new RegExp(`^\\s*${escaped(title)}\\s*$`) }) });
+    await this.again(async () => {
       await page.keyboard.press('F1');
-      const input = page.locator('.quick-input-widget input[type=text]').first();
-      await input.waitFor({ state: 'visible' });
-      await input.fill(`>${title}`);
-      if (await row.waitFor({ timeout: 3000 }).then(() => true, () => false)) return true;
-      await page.keyboard.press('Escape');
-      return false;
-    }, `the palette has no ${title}`);
-    await row.click();
+      await input.waitFor({ state: 'visible', timeout: SOON });
+      await input.fill(words, { timeout: SOON });
+      await rows.first().waitFor({ timeout: SOON });
+      await this.still(rows);
+      // Others have the title in theirs, and those that were run lately stand first.
+      await ((await exact.count()) > 0 ? exact : rows).first().click({ timeout: SOON });
+      // A click on a list that is drawn again at that moment is lost: the palette stays as it is.
+      await this.until(async () => !(await input.isVisible()) || (await input.inputValue()) !== words, 'the click is lost', SOON);
+    }, `the palette does not run ${title}`);
+  }
+
+  /**
+   * Run a command until the quick input asks what has the words `asked`; answer with `text`, where one is given. Only for commands that
+   * do nothing before they are answered, and nothing where the question is left.
+   */
+  async commandAnswered(title, asked, text) {
+    const question = this.page.locator('.quick-input-widget', { hasText: asked });
+    await this.again(async () => {
+      await this.command(title);
+      await question.waitFor({ timeout: SOON });
+    }, `${title} does not ask ${asked}`);
+    if (text !== undefined) await this.answer(text);
   }
 
   /** Whether the palette offers a command. */
   async offers(title) {
     const { page } = this;
-    await page.keyboard.press('F1');
-    const input = page.locator('.quick-input-widget input[type=text]').first();
-    await input.waitFor({ state: 'visible' });
-    await input.fill(`>${title}`);
+    const input = this.quickInput();
+    await this.again(async () => {
+      await page.keyboard.press('F1');
+      await input.waitFor({ state: 'visible', timeout: SOON });
+      await input.fill(`>${title}`, { timeout: SOON });
+    }, 'the palette does not open');
     // Where there is none, the palette proposes similar ones, or says that none matches.
     const rows = page.locator('.quick-input-list .monaco-list-row');
     const others = rows.filter({ hasText: /similar commands|No matching commands/ });
@@ -115,6 +136,11 @@ export class Workbench {
     const offered = (await found.count()) > 0;
     await page.keyboard.press('Escape');
     return offered;
+  }
+
+  /** The text field of the palette, the list of files and the like. */
+  quickInput() {
+    return this.page.locator('.quick-input-widget input[type=text]').first();
   }
 
   /** Answer the quick input that is open. */
@@ -129,16 +155,16 @@ export class Workbench {
   async open(name, text) {
     if (text !== undefined) this.write(name, text);
     const { page } = this;
-    const input = page.locator('.quick-input-widget input[type=text]').first();
-    // A key that comes while the focus is on its way between a page and the workbench is lost.
-    await this.until(async () => {
+    const input = this.quickInput();
+    const file = page.locator('.quick-input-list .monaco-list-row.focused', { hasText: path.basename(name) });
+    await this.again(async () => {
       await page.keyboard.press('Control+P');
-      return input.waitFor({ state: 'visible', timeout: 3000 }).then(() => true, () => false);
-    }, 'the list of files does not open');
-    // By its absolute path: a file that was written just now need not be in the search's list. And only once it is the one that Enter takes:
-    // the files that were open lately stand there first.
-    await input.fill(this.file(name));
-    await page.locator('.quick-input-list .monaco-list-row.focused', { hasText: path.basename(name) }).first().waitFor();
+      await input.waitFor({ state: 'visible', timeout: SOON });
+      // By its absolute path: a file that was written just now need not be in the search's list. And only once it is the one that Enter
+      // takes: the files that were open lately stand there first.
+      await input.fill(this.file(name), { timeout: SOON });
+      await file.first().waitFor({ timeout: SOON });
+    }, `the list of files does not have ${name}`);
     await page.keyboard.press('Enter');
     await page.locator(`.tab.active[aria-label*="${path.basename(name)}"]`).first().waitFor();
     await this.editor().first().waitFor();
@@ -196,14 +222,16 @@ export class Workbench {
   /** Put the cursor into a line, counted from 1, and a column. */
   async goTo(line, column = 1) {
     const { page } = this;
-    await page.keyboard.press('Control+1');
-    await page.locator('.editor-group-container.active .monaco-editor').first().waitFor();
-    await page.keyboard.press('Control+G');
-    const input = page.locator('.quick-input-widget input[type=text]').first();
-    await input.waitFor({ state: 'visible' });
-    await input.fill(`:${line}:${column}`);
-    await page.keyboard.press('Enter');
-    await page.locator('.quick-input-widget').first().waitFor({ state: 'hidden' });
+    const input = this.quickInput();
+    await this.again(async () => {
+      await page.keyboard.press('Control+1');
+      await page.locator('.editor-group-container.active .monaco-editor').first().waitFor({ timeout: SOON });
+      await page.keyboard.press('Control+G');
+      await input.waitFor({ state: 'visible', timeout: SOON });
+      await input.fill(`:${line}:${column}`, { timeout: SOON });
+      await input.press('Enter', { timeout: SOON });
+      await page.locator('.quick-input-widget').first().waitFor({ state: 'hidden', timeout: SOON });
+    }, `the cursor does not go to line ${line}`);
     await page.locator('.monaco-editor.focused').first().waitFor();
   }
 
@@ -213,6 +241,21 @@ export class Workbench {
     const said = this.page.locator('.statusbar-item', { hasText: /^Ln \d+/ });
     await said.waitFor();
     return said.innerText();
+  }
+
+  /**
+   * A code lens with these words, in sight. The workbench scrolls a file that is opened again to where it was; where its lenses were not
+   * drawn yet when it was closed, they are above that.
+   */
+  async lens(words = '') {
+    const lens = this.page.locator('.codelens-decoration a', { hasText: words }).first();
+    // The first one of a window also waits for the start of the server.
+    await this.until(async () => {
+      if (await lens.waitFor({ timeout: 3000 }).then(() => true, () => false)) return true;
+      await this.page.keyboard.press('Control+ArrowUp');
+      return false;
+    }, `there is no code lens with the words ${words}`, 2 * PATIENCE);
+    return lens;
   }
 
   /** Until the file has this text, or what `right` says of it holds. */
@@ -229,6 +272,31 @@ export class Workbench {
       if (Date.now() > end) throw new Error(sentence);
       await this.page.waitForTimeout(50);
     }
+  }
+
+  /**
+   * Until `steps` go through, which all give up SOON. For steps with the quick input: a key that comes while the focus is on its way
+   * between a page and the workbench is lost, and the quick input closes when a page that was opened before takes the focus late.
+   */
+  async again(steps, sentence) {
+    for (const end = Date.now() + PATIENCE; ; ) {
+      try {
+        return await steps();
+      } catch (cause) {
+        if (Date.now() > end) throw new Error(sentence, { cause });
+        await this.page.keyboard.press('Escape');
+      }
+    }
+  }
+
+  /** Until these rows of a list are the same at two looks. */
+  async still(rows) {
+    let last;
+    await this.until(async () => {
+      const before = last;
+      last = (await rows.allInnerTexts()).join('\n');
+      return last === before;
+    }, 'the list does not come to rest', SOON);
   }
 
   /** The language server is ready, as the status item of the active editor says. */
@@ -263,4 +331,8 @@ export class Workbench {
   toasts() {
     return this.page.locator('.notification-toast');
   }
+}
+
+function escaped(words) {
+  return words.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 }

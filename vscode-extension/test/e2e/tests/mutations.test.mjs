@@ -24,8 +24,8 @@ describe('Safe mutations', (workbench) => {
     const w = workbench();
     const { page } = w;
     await w.open('mutate.mmd', FLOW);
-    await page.locator('.codelens-decoration a').first().waitFor();
-    await w.command('Merrow: Safe Mutations');
+    await w.lens();
+    await w.commandAnswered('Merrow: Safe Mutations', 'Insert ');
     const row = page.locator('.quick-input-list .monaco-list-row', { hasText: 'Insert ' }).first();
     await row.waitFor();
     await w.shot('mutations-list');
@@ -55,7 +55,7 @@ describe('Safe mutations', (workbench) => {
     const w = workbench();
     const { page } = w;
     await w.open('mutate.mmd', FLOW);
-    await page.locator('.codelens-decoration a').first().waitFor();
+    await w.lens();
     await w.goTo(5, 6);
     const action = page.locator('.action-widget .monaco-list-row', { hasText: 'More safe mutations' }).first();
     await w.until(async () => {
@@ -73,7 +73,7 @@ describe('Safe mutations', (workbench) => {
     const w = workbench();
     const { page } = w;
     await w.open('mutate.mmd', FLOW);
-    await w.command('Merrow: Safe Mutations');
+    await w.commandAnswered('Merrow: Safe Mutations', 'Insert ');
     const row = page.locator('.quick-input-list .monaco-list-row', { hasText: 'Insert ' }).first();
     await row.click();
     const frame = await w.frame(PAGE);

@@ -30,9 +30,8 @@ describe(
       const model = await endpoint();
       model.hold((messages) => messages[0].content.includes('Do the work'));
       await w.open('chain.mmd', HEAD + FLOW);
-      await page.locator('.codelens-decoration a', { hasText: 'Run' }).first().waitFor();
-      await w.command('Merrow: Run Workflow');
-      await w.answer('How many bricks are in the wall?');
+      await w.lens('Run');
+      await w.commandAnswered('Merrow: Run Workflow', 'Run chain.mmd', 'How many bricks are in the wall?');
       const dialog = page.locator('.monaco-dialog-box');
       await dialog.waitFor();
       assert.match(await dialog.innerText(), /It may make 3 calls to http:\/\/127\.0\.0\.1:\d+ .*Cost: not known/s);
@@ -61,8 +60,7 @@ describe(
       const w = workbench();
       const { page } = w;
       await w.open('chain.mmd');
-      await w.command('Merrow: Run Workflow with Other Inputs');
-      await w.answer('How many windows are in the wall?');
+      await w.commandAnswered('Merrow: Run Workflow with Other Inputs', 'Run chain.mmd', 'How many windows are in the wall?');
       await page.locator('.tab.active', { hasText: 'chain result' }).waitFor();
       const rows = await w.runs();
       await rows.filter({ hasText: 'chain.mmd' }).waitFor();

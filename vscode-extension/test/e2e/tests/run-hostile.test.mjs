@@ -51,9 +51,8 @@ describe(
 
       // The lens, the preview, the question for the input, the consent.
       await w.open(NAME, FLOW);
-      await page.locator('.codelens-decoration a', { hasText: 'Run' }).first().waitFor();
-      await w.command('Merrow: Run Workflow');
-      await page.locator('.quick-input-widget', { hasText: 'PROBLEM' }).waitFor();
+      await w.lens('Run');
+      await w.commandAnswered('Merrow: Run Workflow', 'PROBLEM');
       await w.shot('hostile-run-input');
       await harmless('the question for an input');
       await w.answer(EVIL('input'));
@@ -99,8 +98,7 @@ describe(
 
       // A failure in the endpoint's words.
       model.refuse(EVIL('failure'));
-      await w.command('Merrow: Run Workflow with Other Inputs');
-      await w.answer(EVIL('other'));
+      await w.commandAnswered('Merrow: Run Workflow with Other Inputs', 'PROBLEM', EVIL('other'));
       const failed = w.toasts().filter({ hasText: 'failed' });
       await failed.waitFor();
       await w.shot('hostile-run-failure');

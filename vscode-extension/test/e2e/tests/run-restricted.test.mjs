@@ -13,7 +13,7 @@ describe(
     it('are offered nowhere', async () => {
       const w = workbench();
       await w.open('restricted-run.mmd', TEXT);
-      await w.page.locator('.codelens-decoration a', { hasText: 'subtask' }).first().waitFor();
+      await w.lens('subtask');
       assert.equal(await w.page.locator('.codelens-decoration a', { hasText: 'Run' }).count(), 0);
       for (const title of ['Merrow: Run Workflow', 'Merrow: Dry Run', 'Merrow: Run from Here', 'Merrow: Resume Run']) {
         assert.equal(await w.offers(title), false, title);

@@ -35,8 +35,7 @@ describe('Run', (workbench) => {
     const w = workbench();
     const { page } = w;
     await w.open('solve.mmd', FLOW);
-    const lens = page.locator('.codelens-decoration a', { hasText: 'Run' }).first();
-    await lens.waitFor();
+    const lens = await w.lens('Run');
     await lens.click();
     await page.locator('.quick-input-widget', { hasText: 'PROBLEM (Problem): Problem' }).waitFor();
     await w.shot('run-input');
@@ -63,15 +62,13 @@ describe('Run', (workbench) => {
     const first = /run (\S+)/.exec(await about.innerText())[1];
     await page.keyboard.press('Control+1');
     await w.open('solve.mmd');
-    await w.command('Merrow: Run Workflow with Other Inputs');
-    await w.answer('What is 7 times 8?');
+    await w.commandAnswered('Merrow: Run Workflow with Other Inputs', 'Run solve.mmd', 'What is 7 times 8?');
     await w.until(async () => /VOTE/.test(await panel.locator('main').innerText()) && !(await panel.locator('main').innerText()).includes(first), 'the panel still shows the first run');
     await page.keyboard.press('Control+1');
     await w.open('other.mmd', FLOW.replaceAll('VOTE', 'ENSEMBLE'));
     await panel.locator('.earlier', { hasText: 'Earlier run of solve.mmd' }).waitFor();
     await w.shot('run-earlier');
-    await w.command('Merrow: Run Workflow');
-    await w.answer('What is 8 times 9?');
+    await w.commandAnswered('Merrow: Run Workflow', 'Run other.mmd', 'What is 8 times 9?');
     await panel.locator('h1', { hasText: 'other.mmd' }).waitFor();
     await panel.locator('.earlier').waitFor({ state: 'detached' });
     await panel.locator('summary', { hasText: 'RETURN' }).waitFor();
@@ -93,11 +90,9 @@ describe('Run', (workbench) => {
     const own = runs.filter({ hasText: 'later.mmd' });
     for (const leave of [true, false]) {
       await w.open('later.mmd', one);
-      const lens = page.locator('.codelens-decoration a', { hasText: 'Run' }).first();
-      await lens.waitFor();
+      await w.lens('Run');
       await w.until(async () => !(await w.text()).includes('DETAIL'), 'the editor does not have the text of the file');
-      await w.command('Merrow: Run Workflow with Other Inputs');
-      await asked('PROBLEM').waitFor();
+      await w.commandAnswered('Merrow: Run Workflow with Other Inputs', 'PROBLEM (');
       w.write('later.mmd', two);
       await w.until(async () => (await w.text()).includes('DETAIL'), 'the editor does not have the new text');
       await w.answer('What is 6 times 7?');

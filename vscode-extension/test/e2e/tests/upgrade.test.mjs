@@ -32,9 +32,8 @@ describe(
 
       model.hold((messages) => messages[0].content.includes('Move the boxes'));
       await w.open('house.mmd', FLOW);
-      await page.locator('.codelens-decoration a', { hasText: 'Run' }).first().waitFor();
-      await w.command('Merrow: Run Workflow');
-      await w.answer('From Rome to Paris');
+      await w.lens('Run');
+      await w.commandAnswered('Merrow: Run Workflow', 'Run house.mmd', 'From Rome to Paris');
       await page.locator('.monaco-dialog-box').getByRole('button', { name: 'Run', exact: true }).click();
       await w.until(() => model.held === 1, 'the second node asks nothing');
       const [old] = of(OLDER);
@@ -47,7 +46,7 @@ describe(
       await w.open('house.mmd');
       await w.until(() => of(version).length === 1, 'the new version starts no server');
       await w.until(() => of(OLDER).length === 0, 'the server of the older version is still there');
-      await page.locator('.codelens-decoration a', { hasText: 'Run' }).first().waitFor();
+      await w.lens('Run');
       assert.equal(readFileSync(settings, 'utf8'), chosen);
       model.release();
 

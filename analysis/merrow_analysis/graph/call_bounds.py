@@ -1,0 +1,62 @@
+"""How many calls a workflow makes at least and at most: products of the bounds of the Loops and Maps around each node."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+from merrow_analysis.definitions.schema import LOOP_KEYS, MAP_KEYS
+from merrow_analysis.graph.composites import Composite
+from merrow_analysis.graph.conditions import ALWAYS
+from merrow_analysis.graph.nodes import TypedGraph, TypedNode
+
+
+@dataclass(frozen=True, slots=True)
+class CallBounds:
+    """How often nodes are carried out, all of a workflow together: each operator, and each Decision that asks a model, once for
+    each turn, item and sample. Further calls that an operator makes for one answer are not counted.
+    """
+
+    least: int
+    most: int
+
+    def as_json(self) -> dict[str, int]:
+        return {"least": self.least, "most": self.most}
+
+
+def call_bounds(graph: TypedGraph) -> CallBounds:
+    """The bounds for one workflow. A node behind a Decision may not run at all; a Loop has one turn at least. Where the cases of
+    Decisions are too many to combine, nothing is certain to run.
+    """
+    least = most = 0
+    is_known = graph.combinations.undecided is None
+    for node in graph.nodes:
+        if node.kind == "operator" or node.asks:
+            boxes = [graph.composites.boxes[name] for name in graph.composites.around(node.id)]
+            samples = _samples(node)
+            most += samples * prod(count_of(box, "max") for box in boxes)
+            if is_known and graph.combinations.runs(node) == ALWAYS:
+                least += samples * prod(count_of(box, "min") for box in boxes if box.kind == "map")
+    return CallBounds(least, most)
+
+
+def count_of(box: Composite, key: str) -> int:
+    """The number that a Loop or a Map gives as ``max`` or ``min``; the default where it says none, or none that can be."""
+    fragment: Any = (LOOP_KEYS if box.kind == "loop" else MAP_KEYS)[key]
+    said = box.parameters.get(key)
+    number = _whole(said.value) if said is not None else None
+    default: int = fragment["default"]
+    return default if number is None or number < fragment["minimum"] else number
+
+
+def _whole(value: object) -> int | None:
+    """A value as a whole number; texts of titles, too."""
+    if isinstance(value, str) and value.strip().isdecimal():
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _samples(node: TypedNode) -> int:
+    said = node.resolution.parameters.get("samples")
+    return max(1, _whole(said.value) or 1) if said is not None else 1

@@ -1,0 +1,41 @@
+"""The workflows that a new one can start from: the known patterns, as they are in ``examples/patterns``."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+_PACKED = Path(__file__).with_name("templates")
+_CHECKOUT = Path(__file__).resolve().parents[2] / "examples" / "patterns"
+_FRONT = re.compile(r"---\n(?P<front>.*?\n)---\n(?P<comments>(?:%%[^\n]*\n)*)", re.DOTALL)
+_TITLE = re.compile(r"^title: *(.+)$", re.MULTILINE)
+_SOURCE = "Source: "
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A workflow to start from. ``sentences`` say what it does and when it helps; ``source`` is whose idea it is."""
+
+    name: str
+    title: str
+    sentences: tuple[str, ...]
+    source: str
+    text: str
+
+
+def templates() -> dict[str, Template]:
+    """All there are, by name. An installed Merrow has them packed beside this module, a checkout among its examples."""
+    folder = _PACKED if _PACKED.is_dir() else _CHECKOUT
+    return {path.stem: read_template(path) for path in sorted(folder.glob("*.mmd"))}
+
+
+def read_template(path: Path) -> Template:
+    """A file of ``examples/patterns``: its title, and below its front matter comments that explain it."""
+    text = path.read_text("utf-8")
+    found = _FRONT.match(text)
+    title = _TITLE.search(found["front"]) if found is not None else None
+    said = [line.removeprefix("%%").strip() for line in found["comments"].splitlines()] if found is not None else []
+    source = next((line.removeprefix(_SOURCE) for line in said if line.startswith(_SOURCE)), "")
+    sentences = tuple(line for line in said if line and not line.startswith(_SOURCE))
+    return Template(path.stem, "" if title is None else title[1].strip(), sentences, source, text)

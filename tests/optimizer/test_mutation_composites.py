@@ -1,0 +1,106 @@
+"""Mutations of workflows with Loops and Maps: each is as valid as its original, and no box is torn."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import islice
+from random import Random
+
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from tests.composites import composite_workflows
+from tests.examples import examples
+from tests.optimizer.mutation_checks import check_mutant
+
+from merrow_analysis.check import Analysis, analyse
+from merrow_analysis.graph.frames import unit_order
+from merrow_optimizer.mutations.base import Move
+from merrow_optimizer.mutations.moves import DEFAULT, draw, moves
+
+SMALL = settings(suppress_health_check=[HealthCheck.too_slow], max_examples=examples(25))
+
+
+def boxes_of(analysis: Analysis) -> dict[str, tuple[str, str | None, frozenset[str]]]:
+    assert analysis.typed is not None
+    return {box.id: (box.kind, box.parent, frozenset(box.nodes)) for box in analysis.typed.composites}
+
+
+def words_of(analysis: Analysis) -> Counter[tuple[str, str, str]]:
+    assert analysis.typed is not None
+    return Counter((edge.source, edge.target, said.word) for edge, said in analysis.typed.core.words.items())
+
+
+def check_boxes(before: Analysis, after: Analysis, move: Move, mutant: str) -> None:
+    """Assert that each box is what it was but for nodes that came and went, and that no path leaves one and comes back."""
+    old, new = boxes_of(before), boxes_of(after)
+    assert old.keys() == new.keys(), f"{move.title}\n{mutant}"
+    came = {node.id for node in move.difference.added_nodes}
+    went = {node.id for node in move.difference.removed_nodes}
+    for name, (kind, parent, nodes) in old.items():
+        assert new[name][:2] == (kind, parent), f"{move.title}\n{mutant}"
+        assert new[name][2] - came == nodes - went, f"{move.title}\n{mutant}"
+    assert words_of(before) <= words_of(after), f"{move.title}\n{mutant}"
+    copied = words_of(after) - words_of(before)
+    assert all(came.intersection(edge[:2]) for edge in copied), f"{move.title}\n{mutant}"
+    assert after.typed is not None
+    assert unit_order(after.typed.core) is not None, f"{move.title}\n{mutant}"
+
+
+@SMALL
+@given(composite_workflows(), st.integers(0, 2**32))
+def test_no_mutant_tears_a_box(text: str, seed: int) -> None:
+    random, analysis = Random(seed), analyse(text)
+    assert analysis.is_valid, text
+    for made in range(6):
+        move = draw(analysis, random, DEFAULT)
+        if move is None:
+            assume(made > 0)
+            break
+        mutant, after = check_mutant(analysis, text, move)
+        check_boxes(analysis, after, move, mutant)
+        text, analysis = mutant, after
+
+
+@settings(SMALL, max_examples=examples(3))
+@given(composite_workflows())
+def test_no_move_at_all_tears_a_box(text: str) -> None:
+    before = analyse(text)
+    for move in islice(moves(before), 400):
+        mutant, after = check_mutant(before, text, move)
+        check_boxes(before, after, move, mutant)
+
+
+REFINE = """flowchart TD
+    PROBLEM([Problem]):::Interface
+    RETURN([Result]):::Interface
+    PLAN["Custom<br/>(role: worker)"]
+    subgraph REFINE["Loop (max: 4)"]
+        WRITE["Custom<br/>(role: writer)"]
+        REVIEW["Review<br/>"]
+        CHECK{Good?}:::DecisionOp
+    end
+    PROBLEM --> PLAN
+    PLAN --> WRITE
+    PROBLEM -->|problem| REVIEW
+    WRITE -->|solution| REVIEW
+    WRITE -->|value| CHECK
+    REVIEW -->|result:when| CHECK
+    CHECK -->|no:again:input| WRITE
+    REVIEW -.->|again:feedback:input| WRITE
+    CHECK -->|yes| RETURN
+    WRITE -->|over| RETURN
+    classDef Interface fill:#e2e2f2
+"""
+
+
+def test_every_move_of_one_workflow() -> None:
+    before = analyse(REFINE)
+    made = list(moves(before))
+    for move in made:
+        mutant, after = check_mutant(before, REFINE, move)
+        check_boxes(before, after, move, mutant)
+    titles = {move.title for move in made}
+    assert "Remove PLAN" in titles
+    assert "Insert Custom on PLAN -> WRITE" in titles
+    assert "Insert Custom on WRITE -> REVIEW" in titles, sorted(titles)
+    assert "Remove REVIEW" not in titles

@@ -1,0 +1,54 @@
+"""``merrow new``: every known pattern starts a workflow that checks, and no file is ever overwritten."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.server.program import in_process
+
+from merrow_server.templates import templates
+
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.mark.parametrize("name", sorted(templates()))
+def test_every_pattern_starts_a_workflow_without_errors_and_warnings(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    made = in_process(capsys, "new", "flow", "--template", name)
+    assert made.code == 0
+    assert "flow.mmd is written" in made.out
+    found = in_process(capsys, "check", "--format", "json", "flow.mmd")
+    assert [one["code"] for one in found.json if one["severity"] in ("error", "warning")] == []
+    template = templates()[name]
+    assert template.title
+    assert len(template.sentences) == 3
+    assert template.source
+
+
+def test_a_file_that_is_there_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("flow.mmd").write_text("mine", "utf-8")
+    refused = in_process(capsys, "new", "flow.mmd")
+    assert refused.code == 2
+    assert "there already" in refused.err
+    assert Path("flow.mmd").read_text("utf-8") == "mine"
+
+
+def test_unknown_templates_and_missing_names_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert "Did you mean self_refine?" in in_process(capsys, "new", "x", "--template", "self_refin").err
+    assert in_process(capsys, "new").code == 2
+    assert in_process(capsys, "new", "missing/flow").code == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_list_names_all(capsys: Capture) -> None:
+    listed = in_process(capsys, "new", "--list", "--format", "json").json
+    assert [one["name"] for one in listed] == sorted(templates())
+    text = in_process(capsys, "new", "--list").out
+    assert all(one["name"] in text and one["title"] in text for one in listed)
