@@ -12,7 +12,7 @@ def on_error_of(node: TypedNode, usual: str | None) -> str:
 
 
 def failing_away(graph: TypedGraph, box: str, usual: str | None) -> dict[str, str]:
-    """Those of a composite's nodes that a failure in it may skip, by id, with the node or inner Loop that says ``on_error: skip``.
+    """Those of a composite's nodes that a failure in it may skip, by id, with the node or Loop that says ``on_error: skip``.
 
     Where the composite itself is skipped there is nothing left that could miss them.
     """

@@ -74,6 +74,8 @@ def check_decisions(context: GraphContext) -> Iterator[Diagnostic]:
                 causes = misplaced_causes(graph)
                 because = tuple([cause for edge in node.ways for cause in causes.get(edge.record, ())])
                 for problem in node.cases.problems:
+                    if problem.kind == "unlabelled" and node.ways[problem.edge or 0].flow.arrow.label is not None:
+                        continue  # on a cycle, which has a finding of its own
                     yield replace(_TELL[problem.kind](graph, node, problem, guesses), because=because)
 
 
