@@ -181,7 +181,9 @@ class _Finder(ast.NodeVisitor):
                 self._replace(node, repr(node.value - 1), "constant")
 
     def visit_Return(self, node: ast.Return) -> None:
-        if node.value is not None and not (isinstance(node.value, ast.Constant) and node.value.value is None):
+        # None says no as well as False does.
+        says_no = isinstance(node.value, ast.Constant) and (node.value.value is None or node.value.value is False)
+        if node.value is not None and not says_no:
             self._replace(node.value, "None", "returned value")
         self.generic_visit(node)
 
@@ -224,7 +226,9 @@ class _Finder(ast.NodeVisitor):
             self.visit(node.value)
 
     def visit_Delete(self, node: ast.Delete) -> None:
-        self._replace(node, "pass", "deleted statement")
+        # That a name is done with only documents.
+        if not all(isinstance(target, ast.Name) for target in node.targets):
+            self._replace(node, "pass", "deleted statement")
 
     def visit_Continue(self, node: ast.Continue) -> None:
         self._replace(node, "pass", "deleted statement")

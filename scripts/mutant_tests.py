@@ -19,8 +19,13 @@ _FOLDERS = {
     "runtime/merrow_runtime": "tests/runtime/engine",
     "optimizer/merrow_optimizer/mutations": "tests/optimizer",
 }
-# Whose modules the command line's tests go through as well.
-_BY_COMMANDS = ("runtime", "analysis/merrow_analysis/rules")
+# Tests of other folders, and whose modules they go through as well: plain flowcharts from the text to the end of a run,
+# the mutations, which are written as edits, and the command line. The first ones are quick and notice most.
+_ALSO = {
+    "tests/plain": ("analysis", "runtime"),
+    "tests/optimizer": ("analysis/merrow_analysis/edits",),
+    "tests/server": ("runtime", "analysis/merrow_analysis/rules"),
+}
 # What looks at one part only, or takes minutes, runs for that part alone.
 _APART = {
     "tests/server/lsp": ("server/merrow_server/features", "server/merrow_server/lsp", "server/merrow_server/runs"),
@@ -40,22 +45,26 @@ class Selection:
     def __init__(self) -> None:
         self._tests = {
             file.relative_to(ROOT).as_posix(): _imports(file)
-            for package in _PACKAGES
+            for package in (*_PACKAGES, "plain")
             for file in sorted((ROOT / "tests" / package).rglob("test_*.py"))
             if "node_modules" not in file.parts
         }
 
     def naming(self, path: str) -> list[str]:
-        """Tests that import the module or are called like it; where none does, those of its folder. Smallest first."""
+        """Tests that import the module or are called like it; where none does, those that are called like its folder, or
+        else stand in it. Smallest first.
+        """
         module, words = _module(path), _words(PurePosixPath(path).stem)
         found = [
             test for test, imported in self._tests.items() if module in imported or (words and words <= _words(test))
         ]
+        if not found and (words := _words(PurePosixPath(path).parent.name)):
+            found = [test for test in self._tests if words <= _words(test)]
         found = [test for test in found if not self._is_apart(test, path)]
         return self._in_order(found or self._beside(path))
 
     def wider(self, path: str) -> list[str]:
-        """The other tests of the module's package, and those of the commands that run it; those with a word of its name first."""
+        """The other tests of the module's package, and those that go through it as well; those with a word of its name first."""
         near, package = [test for test in self._beside(path) if not self._is_apart(test, path)], path.split("/")[0]
         done, words = set(self.naming(path)), _words(PurePosixPath(path).stem)
         far = [
@@ -63,10 +72,11 @@ class Selection:
             for test in self._tests
             if test.startswith(f"tests/{package}/") and test not in near and not self._is_apart(test, path)
         ]
-        if path.startswith(_BY_COMMANDS):
-            far += [test for test in self._tests if PurePosixPath(test).parent == PurePosixPath("tests/server")]
+        for folder, sources in _ALSO.items():
+            if path.startswith(sources):
+                far += [test for test in self._tests if PurePosixPath(test).parent == PurePosixPath(folder)]
         tests = [test for test in (*self._in_order(near), *self._in_order(far)) if test not in done]
-        return sorted(tests, key=lambda test: not words & _words(test))
+        return sorted(tests, key=lambda test: (not words & _words(test), not test.startswith("tests/plain/")))
 
     def _beside(self, path: str) -> list[str]:
         """The tests in the folder that belongs to the module's."""

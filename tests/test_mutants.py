@@ -28,6 +28,9 @@ def f(ä: int = 3, *rest: "Literal[5]") -> int:
         return min(ä, 2)
     log("é" + "x", f"{ä + 1}")
     assert ä == 7
+    del log
+    if rest:
+        return False
     return [one for one in rest if one][1:]
 '''
 BREAKS = {
@@ -47,6 +50,7 @@ BREAKS = {
     "return min(ä, 3)",
     "return min(ä, 1)",
     "pass",
+    "return True",
     'log(f"{ä + 1}", "é" + "x")',
     "return [one for one in rest if True][1:]",
     "return [one for one in rest if one][2:]",
@@ -94,6 +98,7 @@ def test_every_break_of_the_sources_is_python() -> None:
         ("server/merrow_server/features/hover.py", "tests/server/lsp/test_hover.py"),
         ("server/merrow_server/cli/mutate.py", "tests/optimizer/test_mutate_command.py"),
         ("analysis/merrow_analysis/graph/plan.py", "tests/analysis/test_liveness.py"),
+        ("analysis/merrow_analysis/edits/node_writing.py", "tests/analysis/test_edits.py"),
     ],
 )
 def test_tests_that_name_a_module_run_first(source: str, test: str) -> None:
@@ -102,6 +107,21 @@ def test_tests_that_name_a_module_run_first(source: str, test: str) -> None:
     selection = Selection()
     assert test in selection.naming(source)
     assert not set(selection.naming(source)) & set(selection.wider(source))
+
+
+@pytest.mark.parametrize(
+    ("source", "test"),
+    [
+        ("analysis/merrow_analysis/graph/ports.py", "tests/plain/test_asking.py"),
+        ("runtime/merrow_runtime/running/scheduler.py", "tests/plain/test_asking.py"),
+        ("runtime/merrow_runtime/running/scheduler.py", "tests/server/test_run_command.py"),
+        ("analysis/merrow_analysis/edits/node_writing.py", "tests/optimizer/test_mutation_writing.py"),
+    ],
+)
+def test_tests_of_other_folders_that_go_through_a_module_run_too(source: str, test: str) -> None:
+    from mutant_tests import Selection
+
+    assert test in Selection().wider(source)
 
 
 def test_equivalent_breaks_have_reasons_and_are_not_drawn() -> None:

@@ -30,6 +30,7 @@ class RunFailure(Exception):  # noqa: N818 (the word of every failure here)
         self.reason = message if reason is None else reason
         self.remedy: Remedy | None = remedy
         self._is_named = node is not None
+        self._is_met = False
 
     @classmethod
     def of(cls, node: str, reason: str) -> Self:
@@ -37,8 +38,13 @@ class RunFailure(Exception):  # noqa: N818 (the word of every failure here)
         return cls(f"Node {node}: {reason}", node=node, reason=reason)
 
     def at(self, node: str, path: str) -> Self:
-        """The same failure, met by this node. It is a copy: one failure of an endpoint may be met by many nodes."""
+        """The same failure, met by this node. It is a copy: one failure of an endpoint may be met by many nodes. One that was met
+        inside a called file stays there.
+        """
+        if self._is_met:
+            return self
         found = copy.copy(self)
+        found._is_met = True
         found.node = self.node or node
         found.path = path
         found.__cause__ = self.__cause__

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from merrow_analysis.called_files import Beside, CalledFiles, beside
 from merrow_analysis.check import Analysis, analyse
 from merrow_analysis.definitions.configuration import Config
 from merrow_analysis.definitions.libraries import with_libraries
@@ -15,6 +17,7 @@ from merrow_analysis.definitions.settings import NO_SETTINGS, read_settings
 from merrow_analysis.diagnostics import Diagnostic
 from merrow_analysis.graph.flow import Flow
 from merrow_analysis.graph.nodes import TypedGraph
+from merrow_analysis.graph.resolve import called_path
 from merrow_analysis.graph.told import reading
 from merrow_analysis.graph.typed import is_workflow
 from merrow_analysis.markdown import Fence
@@ -75,6 +78,10 @@ class Workflow:
     fence: Fence | None = None
     shared: tuple[WorkspaceValue, ...] = ()
     """Settings of the machine's that stand in its settings file, where they are mostly ignored."""
+    place: str = ""
+    """Of a called file its path from the folder of the workflow that is run; empty for that one."""
+    called: dict[str, Workflow] = field(default_factory=dict, repr=False)
+    """The files that its Calls run, by their paths as it writes them. Files that call each other have each other here."""
     steps: dict[str, Any] = field(default_factory=dict, repr=False)
     """The nodes made ready to run, by the model of those that name none; see `merrow_runtime.program.definitions.make_steps`."""
 
@@ -94,6 +101,17 @@ class Workflow:
         block = self.analysis.settings.document.values.get("workflow")
         own = workspace_values(block, self.name) if isinstance(block, dict) else []
         return [*own, *self.shared]
+
+    def reached(self) -> list[Workflow]:
+        """This workflow and all that its calls lead to, each once."""
+        found: dict[Workflow, None] = {self: None}
+        waiting = [self]
+        for one in waiting:  # It grows meanwhile.
+            for other in one.called.values():
+                if other not in found:
+                    found[other] = None
+                    waiting.append(other)
+        return waiting
 
     def snapshot(self) -> dict[str, Any]:
         """All that `restore` needs, as plain data: what the files say later makes no difference."""
@@ -139,7 +157,9 @@ def check_workflow(
     known = None if analysis is None else _as_it_was(analysis, files, config)
     analysis = analyse(text, path=path, provider=files, config=config, as_workflow=True) if known is None else known
     graph = _runnable(analysis, name, fence)
-    return Workflow(name, text, analysis, graph, config, path, recording.files, fence, shared)
+    workflow = Workflow(name, text, analysis, graph, config, path, recording.files, fence, shared)
+    _load_called(workflow, recording)
+    return workflow
 
 
 def restore(snapshot: Mapping[str, Any]) -> Workflow:
@@ -158,7 +178,38 @@ def restore(snapshot: Mapping[str, Any]) -> Workflow:
     recording.files = {path: dict(known) for path, known in snapshot["files"].items()}
     analysis = analyse(snapshot["text"], path=snapshot["path"], provider=recording, config=config, as_workflow=True)
     graph = _runnable(analysis, snapshot["name"], None)
-    return Workflow(snapshot["name"], snapshot["text"], analysis, graph, config, snapshot["path"], recording.files)
+    workflow = Workflow(snapshot["name"], snapshot["text"], analysis, graph, config, snapshot["path"], recording.files)
+    _load_called(workflow, recording)
+    return workflow
+
+
+def _load_called(workflow: Workflow, files: Provider) -> None:
+    """Give a workflow, and all that its calls lead to, the files that they call. Raises `UsageFailure`."""
+    own = "" if workflow.path is None else posixpath.basename(workflow.path)
+    known = {own: workflow}
+    waiting = [workflow]
+    for one in waiting:  # It grows meanwhile.
+        for path in dict.fromkeys(called_path(resolution) for resolution in one.graph.resolutions):
+            if path is None:
+                continue
+            place = beside(one.place or own, path)
+            if place not in known:
+                known[place] = _called(place, workflow, files)
+                waiting.append(known[place])
+            one.called[path] = known[place]
+
+
+def _called(place: str, caller: Workflow, files: Provider) -> Workflow:
+    """The called file at a place."""
+    try:
+        text = files.read(place)
+    except ResourceError as problem:
+        raise UsageFailure(str(problem)) from None
+    recording = RecordingProvider(Beside(files, place))
+    path = place if caller.path is None else beside(caller.path, place)
+    analysis = analyse(text, path=path, provider=recording, config=caller.config)
+    graph = _runnable(analysis, place, None)
+    return Workflow(place, text, analysis, graph, caller.config, path, recording.files, place=place)
 
 
 def _as_it_was(analysis: Analysis, provider: Provider | None, config: Config) -> Analysis | None:
@@ -172,6 +223,9 @@ def _as_it_was(analysis: Analysis, provider: Provider | None, config: Config) ->
         return None
     settings = NO_SETTINGS if front is None else read_settings(front[0].body, front[0].indent)
     settings, problems = with_libraries(settings, provider, config.libraries)
+    called = graph.core.language.callees
+    if isinstance(called, CalledFiles) and (provider is None or not called.reads.same_in(provider)):
+        return None
     if problems or settings is not analysis.settings or collect_prompts(settings, provider) != analysis.prompts:
         return None
     chart = graph.flow

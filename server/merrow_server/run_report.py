@@ -41,6 +41,8 @@ def run_report(store: Store, run: str, node: str | None = None) -> dict[str, Any
     calls: dict[str, list[CallRecord]] = {}
     damaged: list[str] = []
     for call in store.calls(record.id, node, damaged.append):
+        if call.kind == "budget":
+            continue  # No node's: that a Loop had used up what it may use.
         calls.setdefault(call.key.visit.name, []).append(call)
     ended = {one.visit.name: one for one in store.nodes(record.id, damaged.append)}
     lost = [one for one in store.lost(record.id) if node in (None, one[0])]
@@ -124,10 +126,10 @@ def _failed(node: NodeRecord) -> dict[str, str]:
 
 
 def _given(reference: Mapping[str, Any], node: NodeRecord, ended: Mapping[str, NodeRecord]) -> dict[str, Any]:
-    """Where an input of ``node`` came from, with its value: the journal keeps it once, with the node of the same frame that
-    gave it.
+    """Where an input of ``node`` came from, with its value: the journal keeps it once, with the node that gave it, in the same
+    frame where it doesn't say another.
     """
-    giver = ended.get(Visit(reference["node"], node.path).name)
+    giver = ended.get(Visit(reference["node"], reference.get("path", node.path)).name)
     if "value" in reference or giver is None or giver.outputs is None:
         return dict(reference)
     name = reference.get("output") or next(iter(giver.outputs), "")

@@ -17,7 +17,7 @@ from merrow_analysis.definitions.configuration import (
 )
 from merrow_analysis.diagnostics import Diagnostic, Severity
 from merrow_analysis.rules.configuration_rules import check_configuration
-from merrow_analysis.rules.parameter_findings import CONFLICT, UNKNOWN_KEY
+from merrow_analysis.rules.key_rules import CONFLICT, UNKNOWN_KEY
 from merrow_analysis.text import Position, Range
 
 PLACE = Range(Position(0, 0), Position(0, 1))

@@ -166,7 +166,7 @@ class TestSubgraphs:
         assert "MW404" not in [found.code for found in analysis.diagnostics]
         assert "part" not in analysis.flow.nodes
 
-    @pytest.mark.parametrize("key", ["op: Custom", "temperature: 1", "colour: red", "viev: collapsed", "shape: rect"])
+    @pytest.mark.parametrize("key", ["op_: Custom", "temperature: 1", "colour: red", "viev: collapsed", "shape: rect"])
     def test_other_keys_mean_nothing(self, key: str) -> None:
         (found,) = self.about_keys(f"part@{{ {key} }}")
         assert (found.code, found.severity) == ("MW304", Severity.ERROR)

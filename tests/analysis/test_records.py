@@ -122,6 +122,30 @@ def test_whatever_is_declared_no_type_holds_itself(declared: dict[str, Any]) -> 
         assert all(one == other or not table.fits(one, other) for one in kinds for other in kinds)
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Step: Search | Query | Answer", "Step: Search | Query | Answr"),
+        ("{advice: Text, good: Bool, place: Place, marks: 'list[Number]', response: Text}", "{}"),
+        ("{city: Text, rank: Number}", "{city: Text, rank: Numbr}"),
+    ],
+)
+def test_what_follows_from_a_wrong_declaration_is_not_told_again(old: str, new: str) -> None:
+    text = flow(
+        *UNION,
+        A,
+        'JUDGE["Custom<br/>(role: judge, returns: Verdict)"]',
+        "PROBLEM --> JUDGE",
+        "JUDGE -->|place.city:input| A",
+        "D -->|search:place.city:input| A --> RETURN",
+        "D -->|query| RETURN",
+        "D -->|answer| RETURN",
+    )
+    assert errors(text) == []
+    assert old in text
+    assert errors(text.replace(old, new)) == ["MW220"]
+
+
 def test_a_misspelled_type_has_a_fix() -> None:
     text = workflow(front="workflow:\n  types:\n    Task: {title: Text, size: 'list[Numbr]'}")
     [found] = [one for one in diagnose(text) if one.code == "MW220"]

@@ -7,7 +7,7 @@ import pytest
 from merrow_analysis.check import analyse
 from merrow_analysis.definitions.configuration import parse_configuration
 from merrow_analysis.diagnostics import Diagnostic, Severity
-from merrow_analysis.rules.parameter_findings import CONFLICT, UNKNOWN_KEY
+from merrow_analysis.rules.key_rules import CONFLICT, UNKNOWN_KEY
 from merrow_analysis.rules.registry import Rule
 from merrow_analysis.suppressions import apply
 from merrow_analysis.syntax.parser import parse_diagram

@@ -214,6 +214,27 @@ def _read(terminal: int) -> bytes:
         return b""
 
 
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a terminal")
+@pytest.mark.parametrize(("count", "waits"), [(49, False), (50, True)])
+def test_a_person_who_waits_for_many_files_sees_how_far_it_is_and_the_output_is_the_same(
+    count: int, waits: bool
+) -> None:
+    for number in range(count):
+        write(f"flows/{number:02}.mmd", GOOD.replace("A -->", "B -->") if number % 7 == 0 else GOOD)
+    command = [sys.executable, "-m", "merrow_server", "check", "flows"]
+    alone = subprocess.run(command, capture_output=True, timeout=120, check=False)
+    reader, terminal = os.openpty()
+    environment = {**os.environ, "TERM": "xterm-256color"}
+    program = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=terminal, env=environment)
+    os.close(terminal)
+    shown = b"".join(iter(lambda: _read(reader), b""))
+    os.close(reader)
+    assert program.stdout is not None
+    assert program.stdout.read() == alone.stdout != b""
+    assert program.wait(60) == alone.returncode
+    assert (b"100%" in shown) == waits
+
+
 def test_no_file_of_the_current_folder_is_imported() -> None:
     names = (
         "click",

@@ -119,3 +119,22 @@ def _ended() -> bool:
         return any(run.ended is not None for run in store.runs())
     finally:
         store.close()
+
+
+@pytest.mark.parametrize(("status", "remedy"), [(400, None), (401, "key")])
+def test_a_remedy_is_said_where_there_is_one_and_nowhere_else(
+    server: OpenAIServer, capsys: Capture, status: int, remedy: str | None
+) -> None:
+    write("flow.mmd", CHAIN)
+    server.script(Reply("x"), Status(status, "that is wrong"))
+    outcome = in_process(capsys, "run", "flow.mmd", "--base-url", server.base_url, "--input", "problem=x", "--json")
+    told = events(outcome.out)
+    shown = in_process(capsys, "show", told[0]["run"], "--format", "json").json
+    failed = [event for event in told if event["event"] in ("node_failed", "run_failed")]
+    failed += [shown, *(node for node in shown["nodes"] if node["status"] == "failed")]
+    assert len(failed) == 4
+    for one in failed:
+        assert one["code"] == "endpoint"
+        assert {key: one[key] for key in ("remedy",) if key in one} == ({} if remedy is None else {"remedy": remedy})
+    for other in (*told[:-2], *(node for node in shown["nodes"] if node["status"] != "failed")):
+        assert not {"remedy", "code"} & other.keys()

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from tests.runtime.engine.fakes import flowchart
-from tests.runtime.openai_server import Received, Reply, Step, serving
+from tests.runtime.openai_server import Received, Reply, Status, Step, serving
 from tests.runtime.workflows import CHAIN
 from tests.server.program import in_process, write
 from tests.server.test_run_command import Stops, begun, the_run
@@ -275,3 +275,26 @@ def test_two_processes_run_at_once_in_one_journal(capsys: Capture) -> None:
         assert [process.communicate(timeout=120) and process.returncode for process in processes] == [0] * 4
     listed = in_process(capsys, "runs", "--format", "json").json
     assert [(run["status"], run["usage"]["calls"]) for run in listed] == [("finished", 2)] * 4
+
+
+def test_a_node_that_failed_is_shown_with_what_went_wrong_and_one_that_did_not_without(capsys: Capture) -> None:
+    def first_only(request: Received) -> Step:
+        return Reply("12") if "Answer the question" in request.prompt else Status(400)
+
+    write("flow.mmd", CHAIN)
+    with serving(first_only) as server:
+        ran = in_process(capsys, "run", "flow.mmd", "--input", "problem=1", "--base-url", server.base_url)
+    assert ran.code == 1
+    run = the_run(capsys)["run"]
+    nodes = in_process(capsys, "show", run, "--format", "json").json["nodes"]
+    assert {node["status"] for node in nodes} == {"finished", "failed"}
+    overview = in_process(capsys, "show", run).out.splitlines()
+    for node in nodes:
+        head, *rest = in_process(capsys, "show", run, "--node", node["node"]).out.splitlines()
+        assert head.startswith(f"{node['node']}  {node['status']}")
+        # Below the heading: what went wrong, if anything did; then what belongs to the node, after an empty line.
+        said = rest[: rest.index("")] if "" in rest else rest
+        assert said == ([node["error"]] if node["error"] else [])
+        assert bool(node["error"]) == (node["status"] == "failed")
+        (line,) = (line for line in overview if line.split()[:2] == [node["node"], node["status"]])
+        assert (node["error"] or "") in line

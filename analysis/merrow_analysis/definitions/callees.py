@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from merrow_analysis.definitions.operators import CALL, InputPort, OperatorSpec, OutputPort
-from merrow_analysis.definitions.types import BUILT_IN_TYPES, Type, TypeTable, item_of, list_of
+from merrow_analysis.definitions.types import BUILT_IN_TYPES, Type, TypeTable, innermost, item_of, list_of
 from merrow_analysis.diagnostics import Related
 from merrow_analysis.text import Range
 
@@ -58,31 +58,44 @@ class Callee:
         return type_ if self._means_the_same(type_, types) else f"{type_} of {self.path}"
 
     def _means_the_same(self, type_: Type, types: TypeTable) -> bool:
-        while type_ in self.types:
-            if meaning_of(type_, types) != self.types[type_]:
-                return False
-            type_ = str(self.types[type_][0])
+        seen: dict[Type, None] = {type_: None}
+        waiting = [type_]
+        for name in waiting:  # It grows meanwhile.
+            if name in self.types:
+                if meaning_of(name, types) != self.types[name]:
+                    return False
+                parts = [part for part in map(innermost, _parts(name, types)) if part not in seen]
+                seen |= dict.fromkeys(parts)
+                waiting += parts
         return True
 
 
 def meaning_of(type_: Type, types: TypeTable) -> tuple[object, ...]:
-    """What a declared type is: the one that it is a kind of, and the words of an enumeration; empty for an unknown one."""
+    """What a declared type is: the one that it is a kind of, the words of an enumeration, the fields of a record, the kinds of a
+    union; empty for an unknown one.
+    """
     if type_ not in types.parents:
         return ()
-    return types.parents[type_], types.words.get(type_, ())
+    record, union = types.records.get(type_, {}), types.unions.get(type_, ())
+    return types.parents[type_], types.words.get(type_, ()), tuple(record.items()), union
 
 
 def declared_types(named: list[Type], types: TypeTable) -> dict[Type, tuple[object, ...]]:
-    """The types among ``named`` that are not built in, and those that they are kinds of, each with what it is."""
+    """The types among ``named`` that are not built in, and those that they are made of, each with what it is."""
     found: dict[Type, tuple[object, ...]] = {}
-    for name in named:
-        while (item := item_of(name)) is not None:
-            name = item
-        kind: Type | None = name
-        while kind is not None and kind not in BUILT_IN_TYPES.parents and kind not in found:
-            found[kind] = meaning_of(kind, types)
-            kind = types.parents.get(kind)
+    waiting = [innermost(name) for name in named]
+    for name in waiting:  # It grows meanwhile.
+        if name not in BUILT_IN_TYPES.parents and name not in found:
+            found[name] = meaning_of(name, types)
+            waiting += [innermost(part) for part in _parts(name, types)]
     return found
+
+
+def _parts(type_: Type, types: TypeTable) -> list[Type]:
+    """The types that a declared one is made of, the one that it is a kind of first."""
+    parent = types.parents.get(type_)
+    above = [] if parent is None else [parent]
+    return [*above, *types.records.get(type_, {}).values(), *types.unions.get(type_, ())]
 
 
 class Callees(Protocol):

@@ -81,7 +81,8 @@ def declare_types(declared: Mapping[str, Any]) -> tuple[TypeTable, list[Definiti
         if held is not None:
             fields[name] = held
     settle_records(fields, kinds, named, problems)
-    return TypeTable(parents, words, fields, kinds), problems
+    broken = frozenset(name for name in (*unions, *records) if name not in kinds and name not in fields)
+    return TypeTable(parents, words, fields, kinds, broken), problems
 
 
 def _name_problem(name: object) -> str | None:

@@ -103,13 +103,15 @@ def is_variable(type_: Type) -> bool:
 @dataclass(frozen=True, eq=False)
 class TypeTable:
     """All types of one workflow: the parent of each named one, the words of each enumeration, the fields of each record
-    with their types, and the kinds of each union. Records and unions are kinds of Json.
+    with their types, and the kinds of each union. Records and unions are kinds of Json; ``broken`` are those that are declared
+    wrongly, of which nothing is known.
     """
 
     parents: Mapping[str, Type | None] = field(default_factory=lambda: dict(BUILT_IN))
     words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     records: Mapping[str, Mapping[str, Type]] = field(default_factory=dict)
     unions: Mapping[str, tuple[Type, ...]] = field(default_factory=dict)
+    broken: frozenset[str] = frozenset()
     _known: dict[tuple[Type, Type], int | None] = field(default_factory=dict, repr=False)
 
     def distance(self, given: Type, wanted: Type) -> int | None:
@@ -185,6 +187,10 @@ class TypeTable:
     def kinds_of(self, type_: Type) -> tuple[Type, ...] | None:
         """The kinds of a union (or of a type made from one), or None for other types."""
         return next((self.unions[name] for name in self.ancestors(type_) if name in self.unions), None)
+
+    def is_broken(self, type_: Type) -> bool:
+        """Whether the fields or kinds of a type are not known, since it is declared wrongly."""
+        return bool(self.broken) and any(name in self.broken for name in self.ancestors(type_))
 
     def field_at(self, type_: Type, path: str) -> Type | None:
         """The type of a field, or of a field of a field (``place.city``); None where there is none."""

@@ -65,6 +65,7 @@ class Composites:
     boxes: Mapping[str, Composite] = field(default_factory=dict)
     inside: Mapping[str, str] = field(default_factory=dict)
     _borders: dict[tuple[str | None, str | None], Border] = field(default_factory=dict, compare=False, repr=False)
+    _members: dict[str, list[str]] = field(default_factory=dict, compare=False, repr=False)
 
     def __bool__(self) -> bool:
         return bool(self.boxes)
@@ -86,7 +87,12 @@ class Composites:
 
     def members(self, box: str) -> list[str]:
         """The ids of all nodes in a composite, those of nested ones included."""
-        return [node for other in self for node in other.nodes if box in self.chain(other.id)]
+        if not self._members:
+            self._members.update({one.id: [] for one in self})
+            for other in self:
+                for around in self.chain(other.id):
+                    self._members[around] += other.nodes
+        return self._members[box]
 
     def within(self, box: str) -> list[str]:
         """The ids of a composite and of those nested in it, outer ones first."""

@@ -226,7 +226,8 @@ class Scenery:
     """What a flowchart has besides nodes and edges, with blocks as they were first read.
 
     ``read_subgraphs``, where it is set, gives the subgraphs with the members that they have now; ``subgraphs`` has all else
-    that is true of them.
+    that is true of them. ``bodies`` are the first and the last block of each subgraph, None where it is never closed;
+    ``boxes`` is what was worked out of ``subgraphs``, with these.
     """
 
     header: Header | None = None
@@ -237,6 +238,8 @@ class Scenery:
     edge_metadata: list[tuple[EdgeRecord, Metadata, Block]] = field(default_factory=list)
     edge_ids: dict[str, EdgeRecord] = field(default_factory=dict)
     read_subgraphs: Callable[[], dict[str, Subgraph]] | None = None
+    bodies: list[tuple[Block, Block | None]] = field(default_factory=list)
+    boxes: tuple[dict[str, Subgraph], object] | None = None
     _assigned: dict[str, list[tuple[ClassAssign, Block, Name]]] | None = None
 
     @property

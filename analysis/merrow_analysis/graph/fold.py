@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from merrow_analysis.graph.flow import NO_BLOCK, ClassDefUse, ClassUse, Flow, Scenery, Subgraph
 from merrow_analysis.graph.metadata_label import metadata_label
@@ -29,6 +30,27 @@ def fold(blocks: Iterable[Block], moved: Mapping[Block, Block] | None = None) ->
     folder = _Folder()
     last = folder.fold(blocks)
     return Flow(folder.chart, folder.scenery, moved, last)
+
+
+def fold_members(blocks: Iterable[Block], subgraphs: Mapping[str, Subgraph]) -> dict[str, Subgraph]:
+    """Subgraphs with the members that they have in ``blocks``, where nothing else is said of them than before."""
+    folder = _Folder()
+    known = folder.scenery.subgraphs
+    for present in blocks:
+        for statement in present.statements:
+            kind = type(statement)
+            if kind is Chain and folder.open:
+                folder.mention(statement)  # type: ignore[arg-type]  # narrowed by the exact type above
+            elif kind is SubgraphStart:
+                folder.open.append(_OpenSubgraph(statement, present.origin or present))  # type: ignore[arg-type]
+            elif kind is SubgraphEnd and folder.open:
+                folder.close()
+    while folder.open:
+        folder.close()
+    return {
+        name: replace(group, nodes=known[name].nodes, parent=known[name].parent, refused=known[name].refused)
+        for name, group in subgraphs.items()
+    }
 
 
 class _OpenSubgraph:
@@ -72,25 +94,19 @@ class _Folder:
                     self.open.append(_OpenSubgraph(statement, block))
                 elif isinstance(statement, SubgraphEnd):
                     if self.open:
-                        self._close(block)
+                        self.close(block)
                 elif isinstance(statement, Direction):
                     if self.open:
                         self.open[-1].direction = statement.value
                 elif isinstance(statement, Header):
                     scenery.header, scenery.direction = statement, statement.direction
         while self.open:
-            self._close()
+            self.close()
         return present
 
     def _chain(self, chain: Chain, block: Block) -> None:
         if self.open:
-            # Mermaid lists the members of a subgraph from the last group of a chain to the first.
-            members, own = self.open[-1].members, self.open[-1].own
-            for group in reversed(chain.groups):
-                for vertex in group:
-                    members.setdefault(vertex.name.text)
-                    if vertex.shape is not None or not chain.arrows:
-                        own.setdefault(vertex.name.text)
+            self.mention(chain)
         groups = chain.groups
         if not chain.arrows and self.scenery.subgraphs:
             groups = (tuple([vertex for vertex in groups[0] if not self._is_of_subgraph(vertex, block)]),)
@@ -106,6 +122,16 @@ class _Folder:
                 self._metadata(group, nodes, block)
             self._edges(chain, number, arrow, previous, nodes, block)
             previous = nodes
+
+    def mention(self, chain: Chain) -> None:
+        """Note the nodes of a chain in the subgraph that it is written in."""
+        # Mermaid lists the members of a subgraph from the last group of a chain to the first.
+        members, own = self.open[-1].members, self.open[-1].own
+        for group in reversed(chain.groups):
+            for vertex in group:
+                members.setdefault(vertex.name.text)
+                if vertex.shape is not None or not chain.arrows:
+                    own.setdefault(vertex.name.text)
 
     def _edges(
         self,
@@ -197,11 +223,13 @@ class _Folder:
             if subgraph is not None:
                 subgraph.classes.append(ClassUse(statement.class_name, block, statement))
 
-    def _close(self, end: Block | None = None) -> None:
+    def close(self, end: Block | None = None) -> None:
+        """End the subgraph that was begun last."""
         done = self.open.pop()
         start = done.start
         identifier = start.id.text if start.id is not None else f"subGraph{self.closed}"
         self.closed += 1
+        self.scenery.bodies.append((done.block, end))
         title = start.title.text.strip() if start.title is not None else ""
         claimed = self.claimed
         members = [node for node in done.members if node not in claimed and node != identifier]

@@ -59,7 +59,7 @@ def _measured(graph: TypedGraph, failure_probability: float) -> Metrics:
     edges = [(edge.source.id, edge.target.id) for edge in flow.edges if graph.core.is_flat(edge.record)]
     subtasks = {node.id for node in graph.nodes if node.kind not in ("input", "output")}
     among = [(source, target) for source, target in edges if source in subtasks and target in subtasks]
-    promises = sum(1 for node in graph.nodes if node.kind == "operator" and node.resolution.declared is not None)
+    promises = sum(1 for node in graph.nodes if node.is_promise)
     return Metrics(
         measure(flow.nodes, edges, failure_probability),
         measure((node for node in flow.nodes if node in subtasks), among, failure_probability),

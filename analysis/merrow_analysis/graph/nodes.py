@@ -30,7 +30,7 @@ from merrow_analysis.graph.plan import Combinations, combinations, combinations_
 from merrow_analysis.graph.records import EdgeRecord
 from merrow_analysis.graph.resolve import NodeKind, Resolution
 from merrow_analysis.graph.shape import Shape
-from merrow_analysis.graph.words import EACH, Word, entered_map
+from merrow_analysis.graph.words import AGAIN, EACH, OVER, Word, entered_map
 
 _UNSET = object()
 
@@ -167,6 +167,11 @@ class TypedNode:
     @property
     def kind(self) -> NodeKind:
         return self.resolution.kind
+
+    @property
+    def is_promise(self) -> bool:
+        """Whether its author signs for the type of its answer. A Pass needs no trust: what it returns was checked before."""
+        return self.spec is not None and not self.spec.is_pass and self.resolution.declared is not None
 
     @property
     def spec(self) -> OperatorSpec | None:
@@ -480,9 +485,16 @@ class TypedGraph:
     @cached_property
     def again(self) -> list[TypedEdge]:
         """The ``again`` edges, in the order of the text."""
-        if not self.core.words:
-            return []
-        return [self.edge(record) for record in self.core.chart.edges if self.core.runs_again(record)]
+        return self._with_word(AGAIN)
+
+    @cached_property
+    def over(self) -> list[TypedEdge]:
+        """The ``over`` edges, in the order of the text."""
+        return self._with_word(OVER)
+
+    def _with_word(self, word: Word) -> list[TypedEdge]:
+        found = [record for record, said in self.core.words.items() if said.word == word]
+        return [self.edge(record) for record in sorted(found, key=self.core.chart.numbers.__getitem__)]
 
     @cached_property
     def by_id(self) -> Mapping[str, TypedNode]:
@@ -499,7 +511,7 @@ class TypedGraph:
     @property
     def promises(self) -> list[TypedNode]:
         """Nodes whose author vouches for their answer's type with ``returns:``."""
-        return [node for node in self.nodes if node.kind == "operator" and node.resolution.declared is not None]
+        return [node for node in self.nodes if node.is_promise]
 
     @property
     def combinations(self) -> Combinations:

@@ -18,6 +18,7 @@ from merrow_analysis.graph.frames import LiveOrder, live_order, unit_order
 from merrow_analysis.graph.liveness import AllCases, Feed, LiveLoop, Liveness, LiveNode
 from merrow_analysis.graph.model import Graph
 from merrow_analysis.graph.placement import Placement, PortFeed
+from merrow_analysis.graph.records import EdgeRecord
 from merrow_analysis.graph.resolve import NodeKind
 from merrow_analysis.graph.shape import Shape
 from merrow_analysis.graph.words import OVER, Word
@@ -66,10 +67,9 @@ class PlanGraph(Protocol):
     @property
     def core(self) -> Graph: ...
     @property
-    def edges(self) -> Sequence[PlanEdge]: ...
-    @property
     def again(self) -> Sequence[PlanEdge]: ...
     def node(self, index: int) -> PlanNode: ...
+    def edge(self, record: EdgeRecord) -> PlanEdge: ...
 
 
 @dataclass(slots=True, eq=False)
@@ -221,9 +221,7 @@ def live_loops(graph: PlanGraph) -> dict[str, LiveLoop]:
         scope = edge.border.scope
         if scope in again:
             again[scope].append(order_of(edge))
-    for edge in graph.edges if again else ():
-        if edge.source.kind != "decision" and edge.word != OVER:
-            continue
+    for edge in _ways_out(graph) if again else ():
         own = _over(edge)
         for box in edge.border.left:
             if boxes.boxes[box].kind == "map":
@@ -234,6 +232,22 @@ def live_loops(graph: PlanGraph) -> dict[str, LiveLoop]:
         name: LiveLoop(name, tuple(feeds), tuple(leads_out[name]), "until" in boxes.boxes[name].parameters)
         for name, feeds in again.items()
     }
+
+
+def _ways_out(graph: PlanGraph) -> list[PlanEdge]:
+    """The edges of the flat picture that may end a Loop: those out of Decisions, and those with ``over``; in the text's order."""
+    core = graph.core
+    found = {edge for name in _names(core) for edge in core.out_of(name)}
+    found.update(edge for edge, said in core.words.items() if said.word == OVER)
+    return [graph.edge(record) for record in sorted(found, key=core.chart.numbers.__getitem__)]
+
+
+def _names(core: Graph) -> Iterator[str]:
+    """The ids of the Decisions in composites."""
+    for index in core.marks.decisions:
+        record = core.records[index]
+        if record is not None and record.id in core.composites.inside:
+            yield record.id
 
 
 def combinations(graph: PlanGraph, largest: int = LARGEST) -> Combinations:

@@ -118,9 +118,7 @@ class _Placer:
         for edge in edges:
             if self.labels[edge].port is not None:
                 self._labelled(edge)
-        for edge in edges:
-            if self.labels[edge].port is None and not self.sources[edge].decision:
-                self._unlabelled(edge)
+        self._all_unlabelled([e for e in edges if self.labels[e].port is None and not self.sources[e].decision])
         for edge in edges:
             if self.labels[edge].port is None and self.sources[edge].decision:
                 self._case_edge(edge)
@@ -251,6 +249,23 @@ class _Placer:
         else:
             self._feed(edge, output[0] if output else None, port, output[1] if output else None)
 
+    def _all_unlabelled(self, edges: Iterable[int]) -> None:
+        """Place edges from nodes that give what they are known to give, whose labels name no port."""
+        same_way = self.bulk is not None and (self.asks or not self.is_decision)
+        first: dict[tuple[EdgeLabel, int], int] = {}
+        for edge in edges:
+            # Many voices of an ensemble give the same: these edges go the way of the first of them.
+            kind = self.labels[edge], id(self.sources[edge])
+            if kind in first:
+                self.feeds[edge] = self.feeds[first[kind]]
+                for feed in self.feeds[edge]:
+                    self.by_plain[feed.port] += 1
+                continue
+            found = len(self.findings)
+            self._unlabelled(edge)
+            if same_way and len(self.findings) == found:
+                first[kind] = edge
+
     def _unlabelled(self, edge: int) -> None:
         output = self._output(edge)
         name, given = output if output is not None else (None, None)
@@ -282,10 +297,11 @@ class _Placer:
                 if bools[0] != source.outputs[0] and not labelled:
                     self._feed(edge, name, self.ports["value"], given)
                 return
-        self._feed(edge, name, self.ports["when"], given)
+        known = source.known and not (given is not None and self.types.is_broken(given))
+        self._feed(edge, name, self.ports["when"], given if known else None)
         if given is not None and self._is_union_alone(given):
             self._feed(edge, name, self.ports["value"], given)
-        if not source.known and not any(label.port == "value" for label in self.labels):
+        if not known and not any(label.port == "value" for label in self.labels):
             # It may well have a Bool to decide and a value to carry; what isn't known is not reported.
             self._feed(edge, None, self.ports["value"], None)
 
@@ -489,6 +505,9 @@ class _Placer:
         if found is not None:
             self._hidden(edge, source, label.output)
             return found
+        default = source.outputs[0][1] if source.outputs else None
+        if default is not None and self.types.is_broken(default):
+            return label.output, None
         head, dot, last = label.output.rpartition(".")
         whole = self._output_named(source, head) if dot else None
         if whole is not None and whole[1] is not None:
@@ -572,22 +591,21 @@ def variables(
 ) -> dict[Type, Type | None]:
     """What each type variable of an operator stands for at a node, by what feeds its ports."""
     seen: dict[Type, list[Type | None]] = {}
-    for feeds in fed:
-        for feed in feeds:
-            port = ports[feed.port]
-            given, wanted = feed.type, port.type
-            if given is not None and port.many and item_of(wanted) is not None and item_of(given) is None:
-                wanted = port.item
-            elif given is not None and port.many and item_of(wanted) is None and item_of(given) is not None:
-                given = item_of(given)
-            if given is not None and port.flat:
-                given, wanted = innermost(given), innermost(wanted)
-            while given is not None and item_of(wanted) is not None:
-                given, wanted = item_of(given), item_of(wanted) or wanted
-            while item_of(wanted) is not None:
-                wanted = item_of(wanted) or wanted
-            if is_variable(wanted):
-                seen.setdefault(wanted, []).append(given)
+    for name, given in dict.fromkeys((feed.port, feed.type) for feeds in fed for feed in feeds):
+        port = ports[name]
+        wanted = port.type
+        if given is not None and port.many and item_of(wanted) is not None and item_of(given) is None:
+            wanted = port.item
+        elif given is not None and port.many and item_of(wanted) is None and item_of(given) is not None:
+            given = item_of(given)
+        if given is not None and port.flat:
+            given, wanted = innermost(given), innermost(wanted)
+        while given is not None and item_of(wanted) is not None:
+            given, wanted = item_of(given), item_of(wanted) or wanted
+        while item_of(wanted) is not None:
+            wanted = item_of(wanted) or wanted
+        if is_variable(wanted):
+            seen.setdefault(wanted, []).append(given)
     return {
         name: None if None in found else types.common(type_ for type_ in found if type_ is not None)
         for name, found in seen.items()

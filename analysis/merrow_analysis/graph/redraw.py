@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from merrow_analysis.document import Change
 from merrow_analysis.graph.flow import NO_BLOCK, ClassDefUse, Flow, Scenery
-from merrow_analysis.graph.fold import fold
+from merrow_analysis.graph.fold import fold_members
 from merrow_analysis.graph.metadata_label import metadata_label
 from merrow_analysis.graph.records import Chart, ClassRecord, Delta, EdgeRecord, MentionRecord, NodeRecord, Splice
 from merrow_analysis.syntax.parser import Diagram
@@ -77,9 +77,9 @@ def redraw(flow: Flow, diagram: Diagram, changes: Iterable[Change]) -> Redrawn |
         return None
     delta = work.delta()
     scenery = work.scenery
-    if scenery.subgraphs and (delta.nodes or delta.edges):
-        blocks = diagram.blocks
-        scenery = replace(scenery, read_subgraphs=lambda: fold(blocks).scenery.subgraphs)
+    if scenery.subgraphs and (scenery.read_subgraphs is not None or not work.keeps_members(flow)):
+        blocks, known = diagram.blocks, scenery.subgraphs
+        scenery = replace(scenery, read_subgraphs=lambda: fold_members(blocks, known))
     chart = flow.chart.apply(delta) if delta.nodes or delta.edges else flow.chart
     return Redrawn(
         Flow(chart, scenery, diagram.moved, diagram.blocks[-1] if diagram.blocks else NO_BLOCK),
@@ -143,6 +143,21 @@ class _Redrawing:
         if assigned:
             self.references_only = False
             self.scenery = self._with_classes(flow.scenery)
+
+    def keeps_members(self, flow: Flow) -> bool:
+        """Whether the subgraphs of the flowchart before have the members that they had.
+
+        They have where no edited statement lies in one, and where one that does names the same nodes as before.
+        """
+        bodies = self.scenery.bodies
+        here = flow.here
+        gone = [block for block in self.gone if _lies_in(block, bodies, here)]
+        come = [block for block in self.come if _lies_in(block, bodies, self.here)]
+        if not (gone or come):
+            return True
+        if len(gone) != 1 or len(come) != 1 or here(gone[0]).line != self.line(come[0]):
+            return False
+        return _named(gone[0]) == _named(come[0])
 
     def line(self, block: Block) -> int:
         return self.here(block).line
@@ -310,6 +325,23 @@ class _Redrawing:
             splices.append(Splice(place + shift, count, added.get(place, ())))
             shift += count
         return splices
+
+
+def _lies_in(block: Block, bodies: Iterable[tuple[Block, Block | None]], here: Callable[[Block], Block]) -> bool:
+    """Whether a block lies in one of the subgraphs, of which ``bodies`` are the first and the last blocks."""
+    line = here(block).line
+    return any(here(start).line < line and (end is None or line < here(end).line) for start, end in bodies)
+
+
+def _named(block: Block) -> list[tuple[str, bool]]:
+    """The nodes that a block names, in order, and whether they stand alone or are declared there."""
+    return [
+        (vertex.name.text, vertex.shape is not None or not statement.arrows)
+        for statement in block.statements
+        if isinstance(statement, Chain)
+        for group in statement.groups
+        for vertex in group
+    ]
 
 
 def _shifted(runs: Iterable[Sequence[int]]) -> list[tuple[int, int]]:

@@ -92,9 +92,9 @@ class Resolution:
     ``declared`` is the type that ``returns:`` (or ``type:``, at an Interface node) says; ``samples`` that outputs
     are lists.
     ``literals`` are the ports that parameters feed; ``expression`` is a Decision's ``if:``.
+    ``callee`` is the file that a Call runs.
     ``plain`` is the text of a node at which no operator is written, None for all others; ``ways`` are the labels on the ways
-    out of such a Decision. ``callee`` is the file that a Call runs. ``ask`` is what a Decision asks a model where nothing else
-    decides, ``by`` what a Select orders by.
+    out of such a Decision. ``ask`` is what a Decision asks a model where nothing else decides, ``by`` what a Select orders by.
     """
 
     kind: NodeKind

@@ -32,8 +32,11 @@ def voices_alone(node: TypedNode, port: str, combinations: Combinations) -> list
         return None
     conditions: dict[tuple[TypedNode, int | None], Condition] = {}
     first: tuple[TypedNode, int | None] | None = None
-    for edge in node.sources(port):
-        type_ = next(feed.type for feed in edge.feeds if feed.port == port)
+    for edge in node.incoming:
+        fed = next((feed for feed in edge.feeds if feed.port == port), None)
+        if fed is None:
+            continue
+        type_ = fed.type
         if type_ is not None and type_.startswith("list["):
             return None
         if type_ is None and "samples" in edge.source.resolution.parameters:

@@ -37,8 +37,14 @@ def build(
 
 
 def composites_of(flow: Flow) -> Composites:
-    """The Loops and Maps of a flowchart."""
+    """The Loops and Maps of a flowchart; the same object for flowcharts with the same subgraphs."""
+    scenery = flow.scenery
     # What subgraphs are is true of them even where their members are out of date.
-    if not any(kind_of(group) is not None for group in flow.scenery.subgraphs.values()):
+    if not scenery.subgraphs or not any(kind_of(group) is not None for group in scenery.subgraphs.values()):
         return NO_COMPOSITES
-    return read_composites(flow.subgraphs)
+    current = flow.subgraphs
+    if scenery.boxes is None or scenery.boxes[0] is not scenery.subgraphs:
+        scenery.boxes = scenery.subgraphs, read_composites(current)
+    known = scenery.boxes[1]
+    assert isinstance(known, Composites)  # noqa: S101 (this is the one place that writes it)
+    return known

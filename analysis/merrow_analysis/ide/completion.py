@@ -5,6 +5,7 @@ from __future__ import annotations
 from merrow_analysis.check import Analysis
 from merrow_analysis.definitions.schema import FRONT_MATTER
 from merrow_analysis.ide import describe
+from merrow_analysis.ide.box_text import WORD_TEXTS, drawing_fragment
 from merrow_analysis.ide.completion_comment import comment_items
 from merrow_analysis.ide.completion_flow import statement_items
 from merrow_analysis.ide.completion_front import front_matter_items
@@ -41,7 +42,10 @@ def documentation(analysis: Analysis, subject: Subject) -> Markup | None:
     if kind == "key":
         return describe.parameter(name)
     if kind == "drawing-key":
-        return describe.drawing_key(name)
+        fragment = drawing_fragment(subject[1], name) if len(subject) == 3 else None
+        return None if fragment is None else describe.key(name, fragment)
+    if kind == "word":
+        return WORD_TEXTS.get(name)
     if kind == "front":
         fragment = fragment_at(FRONT_MATTER, subject[1:])
         return None if fragment is None else describe.key(name, fragment)

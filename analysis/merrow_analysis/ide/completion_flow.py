@@ -9,6 +9,8 @@ from merrow_analysis.definitions.operators import INTERFACE_CLASS
 from merrow_analysis.graph.flow import FlowNode
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_analysis.graph.notation import read_label
+from merrow_analysis.graph.words import AGAIN, worded
+from merrow_analysis.ide.completion_boxes import crossing, title_items
 from merrow_analysis.ide.completion_keys import label_items, metadata_items
 from merrow_analysis.ide.completion_ports import edge_label_items
 from merrow_analysis.ide.fitting import CYCLE, NO_FIT, WELCOME, Fit, Value, fit, steps, upstream, values_of
@@ -69,6 +71,8 @@ def statement_items(items: Items, place: InStatement) -> None:
         label_items(items, place)
     elif typed.expecting == "metadata":
         metadata_items(items, place)
+    elif typed.expecting == "title":
+        title_items(items, place)
 
 
 def _is_being_typed(items: Items, node: FlowNode) -> bool:
@@ -131,7 +135,9 @@ def _nodes(items: Items, typed: Typed, length: int, before: str) -> None:
         found = Fit(NO_FIT, 0, None)
         if target is not None and sources:
             found = _fit_all(items, sources, target, typed.label)
-            if found.rank <= NO_FIT and target.index < len(looping) and looping[target.index]:
+            comes_again = typed.label is not None and AGAIN in [part.strip() for part in typed.label.split(":")[:2]]
+            closes = not comes_again and target.index < len(looping) and bool(looping[target.index])
+            if found.rank <= NO_FIT and closes:
                 found = Fit(CYCLE, 0, None)
         note = {CYCLE: "closes a cycle"}.get(found.rank, f"into {found.port}" if found.port else "")
         items.add(
@@ -153,8 +159,11 @@ def _fit_all(items: Items, sources: list[TypedNode], target: TypedNode, label: s
     assert graph is not None  # noqa: S101  there are sources of it
     worst = Fit(-1, -1, None)
     for source in sources:
-        said = read_label(label, from_decision=source.kind == "decision")
-        values: list[Value] = values_of(source)
+        border = graph.composites.border(source.id, target.id)
+        decides = source.kind == "decision"
+        word = worded(label, border, graph.composites, from_decision=decides, again_into=bool(target.again_in))
+        said = read_label(label if word is None else word.text, from_decision=decides)
+        values: list[Value] = crossing(values_of(source), border, graph.composites, None if word is None else word.word)
         if said.output is not None:
             values = [value for value in values if value.output == said.output]
         elif said.port is not None:

@@ -9,8 +9,10 @@ from merrow_analysis.definitions.operators import INTERFACE_CLASS, OperatorSpec
 from merrow_analysis.definitions.schema import INTERFACE_KEYS, MERMAID_NODE_KEYS, NODE_KEYS, Fragment
 from merrow_analysis.definitions.types import NUMBER
 from merrow_analysis.graph.nodes import TypedNode
+from merrow_analysis.ide.box_text import KEYS_BY_OPERATOR, drawing_keys
+from merrow_analysis.ide.completion_boxes import box_values, operator_of_title
 from merrow_analysis.ide.completion_front import add_types
-from merrow_analysis.ide.describe import KEYS, drawing_keys
+from merrow_analysis.ide.describe import KEYS
 from merrow_analysis.ide.items import Items
 from merrow_analysis.ide.label_place import label_place
 from merrow_analysis.ide.metadata_place import metadata_place
@@ -92,10 +94,14 @@ def metadata_items(items: Items, place: InStatement) -> None:
         return
     name = place.typed.node
     length = here.length
-    drawing = drawing_keys(items.analysis.flow, name)
+    drawing = drawing_keys(items.analysis, name, here.values.get("op", ""))
     if drawing is not None:
+        operator = operator_of_title(items, name, here.values.get("op", ""))
         if here.is_key and not here.path:
-            _keys(items, drawing, here.values, length, None, subject="drawing-key")
+            _keys(items, drawing, here.values, length, None, subject=("drawing-key", operator))
+        elif not here.is_key and operator and here.path[-1] in KEYS_BY_OPERATOR[operator]:
+            box_values(items, items.analysis.typed, name, operator, here.path[-1], length)
+            return
         for word in () if here.is_key else words_at({"properties": drawing}, here.path):
             items.add(word, "value", items.range(length))
         return
@@ -119,7 +125,7 @@ def _keys(
     spec: OperatorSpec | None,
     *,
     rank: int = 1,
-    subject: str = "key",
+    subject: tuple[str, ...] = ("key",),
 ) -> None:
     taken = set(present)
     place = items.range(length)
@@ -135,7 +141,7 @@ def _keys(
             rank=0 if name in own else rank,
             text=name if followed else f"{name}: ",
             detail=str(fragment.get("description", "")),
-            subject=(subject, name),
+            subject=(*subject, name),
         )
 
 

@@ -8,12 +8,15 @@ from merrow_analysis.definitions.operators import InputPort
 from merrow_analysis.graph.decisions import ELSE, case_key
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.graph.notation import AFTER
+from merrow_analysis.graph.words import AGAIN, EACH, FIRST, OVER
+from merrow_analysis.ide.completion_boxes import crossing, without_word, word_items
 from merrow_analysis.ide.fitting import Value, steps, value_at, values_of
 from merrow_analysis.ide.items import Items
 from merrow_analysis.ide.place import InStatement
 
 _TARGETS = re.compile(r"[^|;]*\|[ \t]*(\w[\w.-]*(?:[ \t]*&[ \t]*\w[\w.-]*)*)")
 _NO_FIT = 50
+_MEANINGFUL = (AGAIN, OVER, EACH, FIRST)
 
 
 def edge_label_items(items: Items, place: InStatement) -> None:
@@ -23,28 +26,35 @@ def edge_label_items(items: Items, place: InStatement) -> None:
         return
     typed = place.typed
     text = place.before[typed.inside :].lstrip(' \t"')
-    head, colon, tail = text.rpartition(":")
-    word = tail.lstrip() if colon else text
     sources = [graph.by_id[name] for name in typed.sources if name in graph.by_id]
     after = _TARGETS.match(place.after)
     names = re.split(r"[ \t]*&[ \t]*", after[1]) if after is not None else []
     targets = [graph.by_id[name] for name in names if name in graph.by_id]
     decision = next((node for node in sources if node.kind == "decision"), None)
+    # A word comes first, or behind the case.
+    parts, word_place = text.split(":"), 0 if decision is None else 1
+    said, parts = without_word(parts, word_place, _MEANINGFUL if graph.composites else ())
+    text = ":".join(parts)
+    head, colon, tail = text.rpartition(":")
+    word = tail.lstrip() if colon else text
+    if said is None and len(parts) == word_place + 1:
+        word_items(items, graph, sources, targets, len(word))
     if decision is not None:
         if colon:
             carried = _carried(graph, decision, head)
-            _ports(items, graph, carried, targets, len(word))
+            _ports(items, graph, _arriving(graph, decision, carried, targets, said), targets, len(word))
             _fields(items, graph, carried, len(word))
             items.add(AFTER, "port", items.range(len(word)), rank=60, detail="order only: brings no value")
         else:
             _cases(items, graph, decision, word)
         return
-    values = [value for node in sources for value in values_of(node)]
+    values = [value for node in sources for value in _arriving(graph, node, values_of(node), targets, said)]
     if colon:
-        given = [value for node in sources if (value := value_at(node, head.strip())) is not None]
+        named = [(node, value) for node in sources if (value := value_at(node, head.strip())) is not None]
+        given = [value for node, one in named for value in _arriving(graph, node, [one], targets, said)]
         _ports(items, graph, given or values, targets, len(word))
         return
-    defaults = [found[0] for node in sources if (found := values_of(node))]
+    defaults = [found[0] for node in sources if (found := _arriving(graph, node, values_of(node), targets, said))]
     _ports(items, graph, defaults, targets, len(word))
     if len(sources) == 1:
         _outputs(items, graph, values, targets, len(word))
@@ -72,6 +82,15 @@ def _fields(items: Items, graph: TypedGraph, values: list[Value], length: int) -
         fields = None if value.type is None else graph.types.fields_of(value.type)
         for name, type_ in (fields or {}).items():
             items.add(f"{name}:", "port", items.range(length), rank=30, detail=f"field: {type_}")
+
+
+def _arriving(
+    graph: TypedGraph, source: TypedNode, values: list[Value], targets: list[TypedNode], word: str | None
+) -> list[Value]:
+    """Values of a node, as they arrive at the targets: Maps on the way make lists of them, ``each`` takes one apart."""
+    if not targets or not graph.composites:
+        return values
+    return crossing(values, graph.composites.border(source.id, targets[0].id), graph.composites, word)
 
 
 def _open(target: TypedNode) -> list[tuple[InputPort, bool]]:

@@ -9,17 +9,14 @@ from merrow_analysis.check import Analysis
 from merrow_analysis.definitions.operators import INTERFACE_CLASS, InputPort, OperatorSpec
 from merrow_analysis.definitions.prompts import Prompt
 from merrow_analysis.definitions.schema import (
-    EDGE_KEYS,
     INTERFACE_KEYS,
     MERMAID_NODE_KEYS,
     NODE_KEYS,
     OPERATOR_KEYS,
-    SUBGRAPH_KEYS,
     Fragment,
 )
 from merrow_analysis.definitions.types import ANY, TypeTable
 from merrow_analysis.definitions.validation import shown, wanted
-from merrow_analysis.graph.flow import Flow
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_analysis.ide.markup import Code, Inline, Markup, shortened
 from merrow_analysis.rules.pages import page_text
@@ -137,19 +134,6 @@ def parameter(name: str, node: TypedNode | None = None) -> Markup | None:
     """A key of a node's label or metadata; ``default`` and ``op`` mean the same everywhere. None for an unknown key."""
     fragment = INTERFACE_KEYS.get(name) if node is not None and node.kind in ("input", "output") else None
     fragment = fragment or KEYS.get(name)
-    return None if fragment is None else key(name, fragment)
-
-
-def drawing_keys(flow: Flow, name: str) -> Mapping[str, Fragment] | None:
-    """The keys of the metadata of an edge or subgraph, all of them Mermaid's; None where ``name`` is neither's id."""
-    if name in flow.subgraphs:
-        return SUBGRAPH_KEYS
-    return EDGE_KEYS if name in flow.edge_ids and name not in flow.nodes else None
-
-
-def drawing_key(name: str) -> Markup | None:
-    """A key of the metadata of an edge or subgraph."""
-    fragment = EDGE_KEYS.get(name) or SUBGRAPH_KEYS.get(name)
     return None if fragment is None else key(name, fragment)
 
 

@@ -9,6 +9,7 @@ from merrow_analysis.check import Analysis
 from merrow_analysis.definitions.parameters import parse_label
 from merrow_analysis.definitions.schema import FRONT_MATTER
 from merrow_analysis.ide import describe
+from merrow_analysis.ide.box_text import box_text, drawing_keys, keys_of
 from merrow_analysis.ide.lookup import (
     Spot,
     arrow_at,
@@ -22,11 +23,13 @@ from merrow_analysis.ide.lookup import (
 from merrow_analysis.ide.markup import Code, Markup
 from merrow_analysis.ide.node_text import edges_text, metrics_text, node_text, uses_of_prompt
 from merrow_analysis.ide.schema_walk import fragment_at
+from merrow_analysis.ide.subgraphs import stretch_of
 from merrow_analysis.ide.yaml_place import entry_at
+from merrow_analysis.places.box_places import title_parameters
 from merrow_analysis.places.names import Occurrence
 from merrow_analysis.rules.registry import find_rule
 from merrow_analysis.suppressions import has_suppression
-from merrow_analysis.syntax.tree import Chain, Comment, FrontMatter, Header
+from merrow_analysis.syntax.tree import Chain, Comment, FrontMatter, Header, SubgraphStart
 from merrow_analysis.text import Position, Range
 
 _RULE_WORD = re.compile(r"[A-Za-z][\w-]*")
@@ -56,6 +59,8 @@ def hover(analysis: Analysis, position: Position) -> Hover | None:
     if isinstance(statement, Header):
         end = statement.span[0] + len(statement.keyword)
         return Hover(metrics_text(analysis), place.block.range((statement.span[0], max(end, statement.span[1]))))
+    if isinstance(statement, SubgraphStart):
+        return _in_title(analysis, place, statement)
     if isinstance(statement, FrontMatter):
         return _in_front_matter(place, statement)
     if isinstance(statement, Comment) and has_suppression(place.block):
@@ -68,6 +73,9 @@ def _named(analysis: Analysis, named: Occurrence) -> Markup:
     if kind == "class":
         return describe.class_name(analysis, name)
     if kind == "subgraph":
+        box = None if typed is None else typed.composites.boxes.get(name)
+        if box is not None:
+            return box_text(analysis, box)
         members = analysis.flow.subgraphs.get(name)
         count = len(members.nodes) if members is not None else 0
         return Markup().say("Subgraph ", Code(name), f" with {count} member{'' if count == 1 else 's'}.")
@@ -78,7 +86,8 @@ def _named(analysis: Analysis, named: Occurrence) -> Markup:
         return node_text(analysis, node) if node is not None else Markup()
     if kind == "edge":
         flow = analysis.flow.edge_ids.get(name)
-        return edges_text([edge for edge in typed.edges if flow is not None and edge.flow is flow] or [])
+        all_edges = (*typed.edges, *typed.again)
+        return edges_text(typed, [edge for edge in all_edges if flow is not None and edge.flow is flow])
     if kind == "prompt":
         prompt = analysis.prompts.find(name)
         return describe.prompt(prompt, uses_of_prompt(analysis, name)) if prompt is not None else Markup()
@@ -98,8 +107,11 @@ def _in_chain(analysis: Analysis, place: Spot, chain: Chain) -> Hover | None:
             found = metadata_key_at(vertex.metadata, block, offset)
             if found is None:
                 return None
-            is_drawn = describe.drawing_keys(analysis.flow, vertex.name.text) is not None
-            text = describe.drawing_key(found[0]) if is_drawn else describe.parameter(found[0], node)
+            drawing = drawing_keys(analysis, vertex.name.text)
+            if drawing is None:
+                text = describe.parameter(found[0], node)
+            else:
+                text = describe.key(found[0], drawing[found[0]]) if found[0] in drawing else None
             return None if text is None else Hover(text, block.range(found[1]))
         in_label = label_offset(vertex, block, offset)
         if in_label is None or vertex.label is None or node is None or node.kind != "operator":
@@ -116,8 +128,23 @@ def _in_chain(analysis: Analysis, place: Spot, chain: Chain) -> Hover | None:
     arrow = arrow_at(chain, offset)
     if arrow is None or typed is None:
         return None
-    edges = [edge for edge in typed.edges if edge.flow.block is block and edge.flow.arrow is arrow]
-    return Hover(edges_text(edges), block.range(arrow.span)) if edges else None
+    all_edges = (*typed.edges, *typed.again)
+    edges = [edge for edge in all_edges if edge.flow.block is block and edge.flow.arrow is arrow]
+    return Hover(edges_text(typed, edges), block.range(arrow.span)) if edges else None
+
+
+def _in_title(analysis: Analysis, place: Spot, start: SubgraphStart) -> Hover | None:
+    """A parameter in the title of a Loop or a Map; elsewhere in it the Loop or Map itself."""
+    typed, block = analysis.typed, place.block
+    stretch = stretch_of(analysis.diagram, start)
+    box = None if typed is None or stretch is None else typed.composites.boxes.get(stretch.id)
+    if box is None or start.title is None or not touches(start.title.span, place.offset):
+        return None
+    for parameter, (first, last) in title_parameters(block, start.title):
+        if touches((first, last), place.offset) and parameter.key in keys_of(box):
+            end = first + parameter.key_span[1] - parameter.key_span[0]
+            return Hover(describe.key(parameter.key, keys_of(box)[parameter.key]), block.range((first, end)))
+    return Hover(box_text(analysis, box), block.range(start.title.span))
 
 
 def _in_front_matter(place: Spot, front: FrontMatter) -> Hover | None:

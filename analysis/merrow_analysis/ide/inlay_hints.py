@@ -7,10 +7,13 @@ from dataclasses import dataclass
 
 from merrow_analysis.check import Analysis
 from merrow_analysis.edits.labels import write_label
+from merrow_analysis.graph.call_bounds import count_of
 from merrow_analysis.graph.flow import Mention
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
+from merrow_analysis.ide.box_text import change_of
 from merrow_analysis.ide.definition import Target, targets_of
 from merrow_analysis.ide.node_text import decided_by
+from merrow_analysis.ide.subgraphs import stretches
 from merrow_analysis.places.names import Kind, Symbol, symbol
 from merrow_analysis.text import Position, Range, TextEdit
 
@@ -48,6 +51,7 @@ def inlay_hints(analysis: Analysis, place: Range, *, ports: bool = True, operato
         hints += _ports(targets, typed, place)
     if operators:
         hints += _operators(targets, typed, place)
+        hints += _boxes(analysis, typed, place)
     return sorted(hints, key=lambda hint: hint.position)
 
 
@@ -71,7 +75,7 @@ def _touches(line: int, count: int, place: Range) -> bool:
 
 def _ports(targets: _Targets, typed: TypedGraph, place: Range) -> Iterator[Hint]:
     arrows: dict[tuple[int, int], list[TypedEdge]] = {}
-    for edge in typed.edges:
+    for edge in (*typed.edges, *typed.again):
         if edge.implied:
             continue
         block = edge.flow.block
@@ -105,7 +109,8 @@ def _port_hint(targets: _Targets, position: Position, edges: list[TypedEdge]) ->
             parts.append(HintPart(f"{', ' if parts else ''}{feed.port}"))
             if feed.type:
                 name = feed.type.removeprefix("list[").removesuffix("]")
-                parts += [HintPart(": "), HintPart(feed.type, targets.of("type", name))]
+                shown = change_of(edge) if len(edge.feeds) == 1 else None
+                parts += [HintPart(": "), HintPart(shown or feed.type, targets.of("type", name))]
     return Hint(position, tuple(parts), "\n\n".join(dict.fromkeys(lines)), _label_edit(edges))
 
 
@@ -151,6 +156,24 @@ def _operators(targets: _Targets, typed: TypedGraph, place: Range) -> Iterator[H
             where = "its `op`" if claims[0].place == "op" else f"class {claims[0].word}"
             tooltip = f"{node.id} is a {spec.name} by {where}. {spec.note}".strip()
             yield Hint(position, (HintPart(": "), HintPart(spec.name, targets.of("operator", spec.name))), tooltip)
+
+
+def _boxes(analysis: Analysis, typed: TypedGraph, place: Range) -> Iterator[Hint]:
+    """What a subgraph is whose title does not say so, and the bound that nobody wrote."""
+    for stretch in stretches(analysis.diagram) if typed.composites else ():
+        box = typed.composites.boxes.get(stretch.id)
+        position = stretch.block.position(stretch.head.span[1])
+        if box is None or not place.start <= position <= place.end:
+            continue
+        said: list[str] = []
+        if not stretch.title.startswith(box.operator):
+            said.append(box.operator)
+        most, what = count_of(box, "max"), "turns" if box.kind == "loop" else "items"
+        if "max" not in box.parameters:
+            said.append(f"up to {most} {what}")
+        if said:
+            tooltip = f"{box.id} is a {box.operator}. It has up to {most} {what}; `max:` says otherwise."
+            yield Hint(position, (HintPart(f" {', '.join(said)}"),), tooltip)
 
 
 def _plain(node: TypedNode, mention: Mention, place: Range) -> Iterator[Hint]:

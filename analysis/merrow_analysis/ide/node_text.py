@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from merrow_analysis.check import Analysis
 from merrow_analysis.definitions.prompts import Prompt
 from merrow_analysis.graph.instructions import memory_of, prompt_of, role_of
 from merrow_analysis.graph.metrics import metrics
-from merrow_analysis.graph.nodes import TypedEdge, TypedNode
+from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.graph.ports import INPUT_OUTPUT
 from merrow_analysis.graph.resolve import Claim
 from merrow_analysis.ide import describe
+from merrow_analysis.ide.box_text import edge_notes
 from merrow_analysis.ide.markup import Code, Inline, Markup
 from merrow_analysis.rules.reporting import claim_range
 
@@ -39,9 +40,9 @@ def node_text(analysis: Analysis, node: TypedNode) -> Markup:
     text.join(_prompt(analysis, node) if node.kind != "decision" else Markup())
     text.join(_asked(analysis, node))
     declared = node.resolution.declared
-    if declared is not None and node.kind == "operator":
+    if node.is_promise:
         text.say("Its author promises by ", Code("returns"), " that it answers with ", Code(declared), ".")
-    return text.join(_edges("In", node.incoming)).join(_edges("Out", node.outgoing))
+    return text.join(_edges("In", [*node.incoming, *node.again_in])).join(_edges("Out", node.ways))
 
 
 def _known_by(node: TypedNode) -> Markup:
@@ -146,7 +147,9 @@ def edge_line(edge: TypedEdge) -> Inline:
     """``A.response -> B.input : Text``, and how that is known."""
     if not edge.feeds:
         why = "order only" if edge.order_only else "no port found"
-        case = f" (case {edge.case_label})" if edge.case_label else ""
+        said = [f"case {edge.case_label}"] if edge.case_label else []
+        said += [edge.word] if edge.word is not None else []
+        case = f" ({', '.join(said)})" if said else ""
         return Code(f"{edge.source.id} -> {edge.target.id}"), f": {why}{case}"
     pieces: list[str] = []
     for number, feed in enumerate(edge.feeds):
@@ -157,13 +160,17 @@ def edge_line(edge: TypedEdge) -> Inline:
             Code(f"{edge.source.id}{output} -> {edge.target.id}.{feed.port} : {feed.type or '?'}"),
         ]
     case = f", case {edge.case_label}" if edge.case_label else ""
+    case += f", {edge.word}" if edge.word is not None else ""
     return (*pieces, f" ({'inferred' if edge.inferred else 'written'}{case})")
 
 
-def edges_text(edges: Iterable[TypedEdge]) -> Markup:
-    """The edges of one arrow: from which output to which port, of what type."""
+def edges_text(graph: TypedGraph, edges: Sequence[TypedEdge]) -> Markup:
+    """The edges of one arrow: from which output to which port, of what type; what a word of Loops and Maps means there."""
     lines = [edge_line(edge) for edge in edges]
-    return Markup().say(*lines[0]) if len(lines) == 1 else Markup().items(lines)
+    text = Markup().say(*lines[0]) if len(lines) == 1 else Markup().items(lines)
+    for note in dict.fromkeys(note for edge in edges for note in edge_notes(graph, edge)):
+        text.say(*note)
+    return text
 
 
 def metrics_text(analysis: Analysis) -> Markup:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from merrow_analysis.definitions.operators import OperatorSpec
+from merrow_analysis.definitions.types import NUMBER, Type, TypeTable, innermost
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.ide.fitting import steps, values_of
 from merrow_analysis.ide.items import Items, escaped
@@ -115,7 +116,7 @@ def _edges(sources: list[TypedNode], graph: TypedGraph, spec: OperatorSpec) -> I
                     continue
                 for number, value in enumerate(values_of(source)):
                     far = steps(value.type, port, graph.types)
-                    if far is None:
+                    if far is None or (spec.is_select and not _is_number(value.type, graph.types)):
                         continue
                     order = ((2 if number else 0) + bool(source.outgoing), far, -source.index)
                     if best is None or order < best[0]:
@@ -127,6 +128,11 @@ def _edges(sources: list[TypedNode], graph: TypedGraph, spec: OperatorSpec) -> I
             if count > 1:
                 used.add(best[1].index)
             yield _Edge(best[1], f"{best[2]}:{port.name}" if best[2] else label)
+
+
+def _is_number(type_: Type | None, types: TypeTable) -> bool:
+    """Whether a Select that names no field can order such values."""
+    return type_ is not None and types.fits(innermost(type_), NUMBER)
 
 
 def _plain(lines: list[_Line]) -> list[str]:

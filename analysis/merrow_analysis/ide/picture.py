@@ -54,7 +54,7 @@ def picture(analysis: Analysis) -> Picture:
     """The picture of a diagram. Linear in the flowchart and the findings."""
     flow, typed = analysis.flow, analysis.typed
     typed_nodes = {} if typed is None else typed.by_id
-    typed_edges = {} if typed is None else {id(edge.flow): edge for edge in typed.edges}
+    typed_edges = {} if typed is None else {id(edge.flow): edge for edge in (*typed.edges, *typed.again)}
     assigned = _assigned(analysis)
     nodes = [
         NodePicture(node, typed_nodes.get(node.id), node.range, _places(node) + assigned.get(node.id, []))

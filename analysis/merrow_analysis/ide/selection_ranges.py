@@ -11,6 +11,7 @@ from merrow_analysis.definitions.metadata import parse_metadata
 from merrow_analysis.ide.blocks import end_of
 from merrow_analysis.ide.lookup import spot
 from merrow_analysis.ide.subgraphs import stretches
+from merrow_analysis.places.box_places import title_parameters
 from merrow_analysis.places.node_places import source_span
 from merrow_analysis.places.occurrences import occurrences_in
 from merrow_analysis.syntax.tree import Block, Chain, FrontMatter, Metadata, Span, SubgraphStart, Vertex
@@ -65,6 +66,9 @@ def _spans(analysis: Analysis, block: Block, offset: int) -> Iterator[Span]:
             yield from _chain(statement, block, offset)
         elif isinstance(statement, SubgraphStart) and statement.title is not None:
             yield statement.title.span
+            for parameter, (start, end) in title_parameters(block, statement.title):
+                yield start, end
+                yield end - (parameter.value_span[1] - parameter.value_span[0]), end
         elif isinstance(statement, FrontMatter):
             yield from _front_matter(statement, offset)
 

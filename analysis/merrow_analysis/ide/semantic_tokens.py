@@ -12,6 +12,7 @@ from merrow_analysis.definitions.metadata import parse_metadata
 from merrow_analysis.definitions.operators import BUILT_IN_TABLE
 from merrow_analysis.definitions.parameters import parse_label
 from merrow_analysis.ide.blocks import blocks_in
+from merrow_analysis.places.box_places import title_parameters
 from merrow_analysis.places.names import Occurrence
 from merrow_analysis.places.node_places import source_span
 from merrow_analysis.places.occurrences import occurrences_in
@@ -123,7 +124,10 @@ def _world(analysis: Analysis) -> tuple[object, ...]:
     flow, typed = analysis.flow, analysis.typed
     edges = [(name, name in flow.nodes) for name in flow.edge_ids]
     tables = (None, None) if typed is None else (typed.operators, typed.types)
-    return (list(flow.subgraphs), edges, *tables)
+    if typed is None or not typed.composites:
+        return (list(flow.subgraphs), edges, *tables)
+    words = [(edge.source, edge.target, said) for edge, said in typed.core.words.items()]
+    return (list(flow.subgraphs), edges, *tables, typed.composites, words)
 
 
 def _nodes(block: Block) -> tuple[str, ...]:
@@ -269,6 +273,8 @@ def _statement(analysis: Analysis, block: Block, statement: Statement) -> Iterat
     if isinstance(statement, SubgraphStart):
         if statement.title is not None and statement.title.span != (statement.id.span if statement.id else None):
             yield _Part(statement.title.span, "string")
+            if analysis.typed is not None and analysis.typed.composites:
+                yield from _title(block, statement.title)
     elif isinstance(statement, (ClassDef, Style, LinkStyle)):
         names_end = keyword.end()
         if isinstance(statement, LinkStyle):
@@ -301,10 +307,33 @@ def _chain(analysis: Analysis, block: Block, chain: Chain) -> Iterator[_Part]:
             if vertex.metadata is not None:
                 yield from _metadata(block, vertex.metadata)
     for group, arrow in zip(chain.groups, chain.arrows, strict=False):
-        yield from _arrow(analysis, group[-1].name.text, arrow)
+        yield from _arrow(analysis, block, group[-1].name.text, arrow)
 
 
-def _arrow(analysis: Analysis, source: str, arrow: Arrow) -> Iterator[_Part]:
+def _title(block: Block, title: Label) -> Iterator[_Part]:
+    """The parameters in the title of a Loop or a Map."""
+    for parameter, (start, end) in title_parameters(block, title):
+        yield _Part((start, start + parameter.key_span[1] - parameter.key_span[0]), "parameter")
+        if not parameter.quoted and _NUMBER.fullmatch(parameter.text):
+            yield _Part((end - (parameter.value_span[1] - parameter.value_span[0]), end), "number")
+
+
+def _word(analysis: Analysis, block: Block, source: str, arrow: Arrow) -> Iterator[_Part]:
+    """The word of Loops and Maps on an arrow."""
+    core = analysis.typed.core if analysis.typed is not None else None
+    if core is None or not core.words or arrow.label is None:
+        return
+    for edge in core.chart.outgoing.get(source, ()):
+        said = core.words.get(edge)
+        if edge.arrow is arrow and said is not None:
+            start, end = arrow.label.span
+            match = re.compile(rf"(?<![\w]){said.word}(?![\w])").search(block.text, start, end)
+            if match is not None:
+                yield _Part(match.span(), "keyword")
+            return
+
+
+def _arrow(analysis: Analysis, block: Block, source: str, arrow: Arrow) -> Iterator[_Part]:
     start, end = arrow.span
     if arrow.edge_id is not None:
         start = min(arrow.edge_id.span[1] + 1, end)
@@ -316,6 +345,7 @@ def _arrow(analysis: Analysis, source: str, arrow: Arrow) -> Iterator[_Part]:
             decides = node is not None and node.kind == "decision"
             kind = "case" if decides else "port"
         yield _Part(arrow.label.span, kind)
+        yield from _word(analysis, block, source, arrow)
 
 
 def _label(analysis: Analysis, block: Block, node: str, label: Label) -> Iterator[_Part]:

@@ -9,6 +9,7 @@ from merrow_analysis.check import Analysis
 from merrow_analysis.definitions.operators import OperatorSpec
 from merrow_analysis.definitions.schema import Fragment
 from merrow_analysis.ide import describe
+from merrow_analysis.ide.box_text import KEYS_BY_OPERATOR, drawing_keys, title_keys
 from merrow_analysis.ide.completion_keys import operator_of, parameter_keys, typed_node
 from merrow_analysis.ide.label_place import label_place
 from merrow_analysis.ide.markup import Markup
@@ -55,17 +56,29 @@ def signature_help(analysis: Analysis, position: Position) -> SignatureHelp | No
         spec = operator_of(analysis, typed.node, here.operator)
         keys = {key: part for key, part in parameter_keys(spec, node).items() if key != "op"}
         return _help(spec, keys, here.key or text[shift + here.start :])
+    if typed.expecting == "title":
+        return _title_help(analysis, typed.node, text)
     if typed.expecting != "metadata":
         return None
     inside = metadata_place(text)
     word = text[len(text) - inside.length :]
     key = inside.path[0] if inside.path else word
-    drawing = describe.drawing_keys(analysis.flow, typed.node)
+    drawing = drawing_keys(analysis, typed.node, inside.values.get("op", ""))
     if drawing is not None:
         name = "subgraph" if typed.node in analysis.flow.subgraphs else "edge"
         return _help(None, drawing, key, name=name)
     spec = operator_of(analysis, typed.node, inside.values.get("op", ""))
     return _help(spec, parameter_keys(spec, typed_node(analysis, typed.node)), key)
+
+
+def _title_help(analysis: Analysis, name: str, text: str) -> SignatureHelp | None:
+    """The parameters of a Loop or a Map, while its title is being typed."""
+    here = label_place(text)
+    box = None if analysis.typed is None else analysis.typed.composites.boxes.get(name)
+    operator = here.operator if here.operator in KEYS_BY_OPERATOR or box is None else box.operator
+    if operator not in KEYS_BY_OPERATOR or here.kind == "operator" or (here.kind == "text" and not here.key):
+        return None
+    return _help(None, title_keys(operator), here.key or text[here.start :], name=f"{operator} ")
 
 
 def _help(spec: OperatorSpec | None, keys: Mapping[str, Fragment], key: str, *, name: str = "node") -> SignatureHelp:

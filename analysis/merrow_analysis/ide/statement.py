@@ -20,6 +20,7 @@ Expecting = Literal[
     "ids",  # nodes of a class, style or click statement
     "class",  # a class name
     "direction",
+    "title",  # inside a subgraph's brackets
     "nothing",
 ]
 
@@ -47,6 +48,7 @@ _CLASS_NAME = re.compile(r"[\w.-]*")
 _KEYWORD = re.compile(
     r"(flowchart-elk|flowchart|graph|classDef|class|style|click|direction|linkStyle|subgraph|end)(?![\w-])"
 )
+_TITLE = re.compile(r"[ \t]*([^\s\[\]\"]*)[ \t]*\[[ \t]*\"?([^\]\"\n]*)\Z")
 _IDS = re.compile(r"[ \t]*((?:[\w.-]+[ \t]*,[ \t]*)*)([\w.-]*)")
 
 
@@ -55,8 +57,8 @@ class Typed:
     """What is expected at the cursor. ``start`` is the offset at which the word there begins.
 
     ``sources`` are the nodes before the arrow, ``ids`` those of the group or statement at the cursor, ``label`` the text
-    on the arrow so far. ``keyword`` is that of the statement; ``node`` the node whose label or metadata is open, ``opening``
-    the bracket of the label. ``inside`` is where what is open begins.
+    on the arrow so far. ``keyword`` is that of the statement; ``node`` the node or subgraph whose label, title or metadata is
+    open, ``opening`` the bracket of the label. ``inside`` is where what is open begins.
     """
 
     expecting: Expecting
@@ -114,6 +116,9 @@ class _Reader:
             if word == "class" and text[ids.end()] in " \t" and _CLASS_NAME.fullmatch(text, start):
                 return Typed("class", start, ids=(*named, ids[2]), keyword=word)
             return Typed("nothing", self.end, keyword=word)
+        title = _TITLE.match(text, at) if word == "subgraph" else None
+        if title is not None:
+            return Typed("title", self.end, keyword=word, node=title[1] or "", inside=title.start(2))
         if word in ("direction", "flowchart", "flowchart-elk", "graph"):
             rest = text[at:].lstrip()
             if rest == "" or rest.isalpha():

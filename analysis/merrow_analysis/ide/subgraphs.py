@@ -54,3 +54,8 @@ def stretches(diagram: Diagram) -> list[Stretch]:
         stretch.id = stretch.id or f"subGraph{closed}"
         closed += 1
     return found
+
+
+def stretch_of(diagram: Diagram, head: SubgraphStart) -> Stretch | None:
+    """The subgraph that a statement begins."""
+    return next((stretch for stretch in stretches(diagram) if stretch.head is head), None)

@@ -37,7 +37,7 @@ def outline(analysis: Analysis) -> list[Entry]:
     if not analysis.diagram.is_flowchart:
         return entries
     found = stretches(analysis.diagram)
-    made = {id(stretch): _subgraph(stretch) for stretch in found}
+    made = {id(stretch): _subgraph(analysis, stretch) for stretch in found}
     by_name: dict[str, Stretch] = {}
     for stretch in found:
         by_name.setdefault(stretch.id, stretch)
@@ -75,10 +75,13 @@ def _start(entry: Entry) -> Range:
     return entry.range
 
 
-def _subgraph(stretch: Stretch) -> Entry:
+def _subgraph(analysis: Analysis, stretch: Stretch) -> Entry:
     head = stretch.head
     place = head.id.span if head.id is not None else head.title.span if head.title is not None else head.span
     detail = stretch.title if stretch.title != stretch.id else ""
+    box = analysis.typed.composites.boxes.get(stretch.id) if analysis.typed is not None else None
+    if box is not None and not detail.startswith(box.operator):
+        detail = f"{box.operator}: {detail}" if detail else box.operator
     return Entry(stretch.id, "subgraph", stretch.range, stretch.block.range(place), detail)
 
 

@@ -13,6 +13,7 @@ from merrow_analysis.check import Analysis
 from merrow_analysis.definitions.metadata import parse_metadata
 from merrow_analysis.definitions.parameters import parse_label
 from merrow_analysis.graph.nodes import TypedGraph
+from merrow_analysis.places.box_places import EXPRESSIONS, nodes_named, title_parameters
 from merrow_analysis.places.front_names import front_matter_names, scalar_span, type_names
 from merrow_analysis.places.names import Kind, Occurrence, Role, Symbol, symbol
 from merrow_analysis.places.node_places import source_span
@@ -107,6 +108,11 @@ class _Names:
             if statement.id is not None:
                 named = symbol("subgraph", statement.id.text)
                 yield Occurrence(named, "declaration", self.block, statement.id.span, statement.span)
+            if statement.title is not None and self.typed is not None and self.typed.composites:
+                for parameter, (_, end) in title_parameters(self.block, statement.title):
+                    if parameter.key in EXPRESSIONS:
+                        start = end - (parameter.value_span[1] - parameter.value_span[0])
+                        yield from self._expression((start, end))
         elif isinstance(statement, Broken):
             yield from self._guessed(statement)
         elif self.typed is not None:
@@ -163,6 +169,11 @@ class _Names:
         yield self._id(name, "declaration" if declares else "reference", whole)
         for class_name in vertex.classes:
             yield self._class(class_name, "reference", class_name.span)
+        if metadata is not None and name.text in self.flow.subgraphs:
+            document = parse_metadata(metadata.body)
+            for key in EXPRESSIONS:
+                if isinstance(document.values.get(key), str):
+                    yield from self._expression(source_span(metadata, self.block, document.value_span(key)))
         if self.typed is None or name.text not in self.flow.nodes:
             return
         if vertex.label is not None:
@@ -173,6 +184,12 @@ class _Names:
                 if key in _NAMING_KEYS and isinstance(value, str):
                     place = source_span(metadata, self.block, parse_metadata(metadata.body).value_span(key))
                     yield from self._value(name.text, key, value, scalar_span(self.block.text, place))
+
+    def _expression(self, place: Span) -> Iterator[Occurrence]:
+        """The nodes that the ``until`` or ``best`` of a Loop names."""
+        for name, span in nodes_named(self.block.text, place):
+            if name in self.flow.nodes:
+                yield Occurrence(symbol("node", name), "reference", self.block, span, span)
 
     def _label(self, node: str, label: Label) -> Iterator[Occurrence]:
         if self.typed is not None and self.typed.by_id[node].resolution.label_is_text:

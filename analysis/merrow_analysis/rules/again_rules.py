@@ -36,9 +36,10 @@ def check_turns(context: GraphContext) -> Iterator[Diagnostic]:
         return
     for name, edges in graph.lists.items():
         yield from _two_lists(name, edges)
-    targets: dict[str, TypedNode] = {}
+    targets = {edge.target.id: edge.target for edge in graph.again}
+    for node in targets.values():
+        yield from _first_turn(graph, node)
     for edge in graph.again:
-        targets[edge.target.id] = edge.target
         yield from _again(graph, edge)
     for record, said in graph.core.words.items():
         edge = graph.edge(record)
@@ -51,7 +52,6 @@ def check_turns(context: GraphContext) -> Iterator[Diagnostic]:
             )
             yield report(ENSEMBLE_NEEDS_TWO_SOURCES, label_range(edge), message, fixes=without_word(graph, edge))
     for node in targets.values():
-        yield from _first_turn(graph, node)
         try:
             yield from _fed_twice(node, graph.combinations)
         except TooManyCombinationsError:

@@ -37,11 +37,10 @@ def to_inside(node: TypedNode, graph: TypedGraph) -> list[Fix]:
     """The fix that leads the edges of a subgraph's own id to the node in it that they most likely mean; none where that is not
     clear: where its nodes begin or end in several places, or where something else is written at the id.
     """
-    members = [name for name in graph.flow.subgraphs[node.id].nodes if name in graph.flow.chart.nodes]
-    inside = set(members)
-    chart = graph.flow.chart
-    first = [name for name in members if all(edge.source not in inside for edge in chart.incoming.get(name, ()))]
-    last = [name for name in members if all(edge.target not in inside for edge in chart.outgoing.get(name, ()))]
+    members = [name for name in graph.flow.subgraphs[node.id].nodes if name in graph.core.handles]
+    inside, core = set(members), graph.core
+    first = [name for name in members if all(edge.source not in inside for edge in core.into(name))]
+    last = [name for name in members if all(edge.target not in inside for edge in core.out_of(name))]
     edits: dict[Range, TextEdit] = {}
     for edges, found, end in ((node.flow.incoming, first, 1), (node.flow.outgoing, last, 0)):
         if edges and len(found) != 1:

@@ -1,20 +1,18 @@
-"""What is wrong with the parameters of Loops and Maps, and with what says that a subgraph is one."""
+"""What is wrong with the parameters of Loops and Maps."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 
 from merrow_analysis.definitions.metadata import parse_metadata
 from merrow_analysis.definitions.parameters import parse_label
 from merrow_analysis.definitions.schema import LOOP_KEYS, MAP_KEYS, SUBGRAPH_KEYS, Fragment
 from merrow_analysis.diagnostics import Diagnostic, Fix, Related
-from merrow_analysis.graph.composites import CompositeKind, kind_of, kinds_said, parameters_of
+from merrow_analysis.graph.composites import CompositeKind, kind_of, parameters_of
 from merrow_analysis.graph.flow import Subgraph
 from merrow_analysis.graph.resolve import Parameter
 from merrow_analysis.places.node_places import metadata_key_range, metadata_value_range
-from merrow_analysis.rules.operator_rules import OPERATOR_DISAGREEMENT, UNKNOWN_OPERATOR
-from merrow_analysis.rules.parameter_findings import (
+from merrow_analysis.rules.key_rules import (
     MALFORMED,
     WRONG_VALUE,
     Finding,
@@ -23,25 +21,16 @@ from merrow_analysis.rules.parameter_findings import (
     metadata_findings,
     rename,
 )
-from merrow_analysis.rules.reporting import fix, listed, report
-from merrow_analysis.suggest import closest
-from merrow_analysis.text import Range, TextEdit
+from merrow_analysis.rules.reporting import report
+from merrow_analysis.text import Range
 
 _KEYS: Mapping[CompositeKind, Mapping[str, Fragment]] = {"loop": LOOP_KEYS, "map": MAP_KEYS}
 _NAMES: Mapping[CompositeKind, str] = {"loop": "a Loop", "map": "a Map"}
-_TITLE = re.compile(r"\s*([A-Za-z]+)\s*\(")
 
 
 def box_parameters(group: Subgraph) -> Iterator[Diagnostic]:
     """Findings about the title, the classes and the metadata of a subgraph."""
     kind = kind_of(group)
-    said = kinds_said(group)
-    if len({one for _, one in said}) > 1:
-        claims = [f"its {place} says {'Loop' if one == 'loop' else 'Map'}" for place, one in said]
-        message = f"It is not clear what {group.id} is: {listed(claims)}. Make them agree."
-        yield report(OPERATOR_DISAGREEMENT, group.range, message)
-    if kind is None:
-        yield from _misspelled(group)
     what = "a subgraph" if kind is None else _NAMES[kind]
     allowed = dict(SUBGRAPH_KEYS if kind is None else _KEYS[kind])
     docs = [parse_metadata(metadata.body) for metadata, _ in group.metadata]
@@ -75,38 +64,16 @@ def _bounds(group: Subgraph) -> Iterator[Diagnostic]:
     yield report(WRONG_VALUE, place, message)
 
 
-def _misspelled(group: Subgraph) -> Iterator[Diagnostic]:
-    """A title or class that is nearly a Loop's or Map's."""
-    match = _TITLE.match(group.title)
-    if match is not None:
-        near = closest(match[1], ("Loop", "Map"))
-        keys = parse_label(group.title).parameters
-        if near is not None and any(key in (LOOP_KEYS if near == "Loop" else MAP_KEYS) for key in keys):
-            message = (
-                f"The title of {group.id} begins with `{match[1]}`, which is nothing that runs; did you mean {near}?"
-            )
-            place = _title_range(group, match.span(1))
-            yield report(UNKNOWN_OPERATOR, place, message, fixes=[fix(f"Write {near}", [TextEdit(place, near)])])
-            return
-    for use in group.classes:
-        name = use.name.text
-        near = closest(name, ("LoopOp", "MapOp"))
-        if near is not None and name.endswith("Op"):
-            message = f"{group.id} has class `{name}`, which makes nothing of a subgraph; did you mean `{near}`?"
-            fixes = [fix(f"Write {near}", [TextEdit(use.range, near)], safe=False)]
-            yield report(UNKNOWN_OPERATOR, use.range, message, fixes=fixes)
-
-
 def value_range(group: Subgraph, key: str, said: Parameter) -> Range:
     """Where the value of a composite's parameter stands."""
     if said.block is not None:
         metadata, block = group.metadata[said.block]
         return metadata_value_range(metadata, block, key)
     written = parse_label(group.title).parameters.get(key)
-    return group.range if written is None else _title_range(group, written.value_span)
+    return group.range if written is None else title_range(group, written.value_span)
 
 
-def _title_range(group: Subgraph, span: tuple[int, int]) -> Range:
+def title_range(group: Subgraph, span: tuple[int, int]) -> Range:
     """Where a part of the title stands."""
     label, text = group.label, group.block.text
     if label is None:
@@ -118,7 +85,7 @@ def _title_range(group: Subgraph, span: tuple[int, int]) -> Range:
 def _diagnostic(group: Subgraph, finding: Finding) -> Diagnostic:
     related: tuple[Related, ...] = ()
     if finding.block is None:
-        place = _title_range(group, finding.span)
+        place = title_range(group, finding.span)
         if finding.other is not None:
             metadata, block = group.metadata[finding.other]
             related = (Related(metadata_value_range(metadata, block, *finding.path), "the metadata says this"),)

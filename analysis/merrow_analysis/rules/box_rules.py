@@ -4,38 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from merrow_analysis.diagnostics import Diagnostic, Fix, Related, Severity
+from merrow_analysis.diagnostics import Cause, Diagnostic, Fix, Related, Severity
 from merrow_analysis.edits.labels import write_label
 from merrow_analysis.edits.lines import indentation, insert_lines_after
 from merrow_analysis.graph.composites import Composite
 from merrow_analysis.graph.conditions import NEVER, TooManyCombinationsError
 from merrow_analysis.graph.flow import Subgraph
 from merrow_analysis.graph.frames import Unit, unit_edges
-from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
+from merrow_analysis.graph.nodes import TypedEdge, TypedGraph
 from merrow_analysis.graph.plan import order_of
 from merrow_analysis.graph.reach import components, shortest_cycle
-from merrow_analysis.graph.words import EACH, OVER
+from merrow_analysis.graph.words import EACH
+from merrow_analysis.rules.box_kinds import box_kinds
 from merrow_analysis.rules.box_moves import is_metadata_alone, moved_below
 from merrow_analysis.rules.context import GraphContext
+from merrow_analysis.rules.end_rules import ends_inside
 from merrow_analysis.rules.loop_fixes import with_word
+from merrow_analysis.rules.operator_rules import OPERATOR_DISAGREEMENT, UNKNOWN_OPERATOR
 from merrow_analysis.rules.registry import Family, Flags, Scope
 from merrow_analysis.rules.reporting import edges_of_arrow, fix, label_range, listed, report
-from merrow_analysis.rules.word_rules import without_word
-from merrow_analysis.syntax.tree import Block
 
 _FAMILY = Family[GraphContext](Scope.GRAPH, Flags.QUICK_LOOK)
 LEAVES_AND_COMES_BACK = _FAMILY.rule(
     "MW119",
     "path-comes-back",
     "A path leaves a Loop or Map and comes back into it.",
-    Severity.ERROR,
-    fix="sometimes",
-    flags=Flags.PATHS,
-)
-END_INSIDE = _FAMILY.rule(
-    "MW120",
-    "end-inside",
-    "An input or output of the workflow lies in a Loop or Map.",
     Severity.ERROR,
     fix="sometimes",
     flags=Flags.PATHS,
@@ -67,7 +60,6 @@ NEVER_OVER = _FAMILY.rule(
     "never-over",
     "An `over` edge is never taken, for its Loop never runs out of turns.",
     Severity.WARNING,
-    fix="sometimes",
     flags=Flags.NEEDS_WHOLE,
 )
 BROKEN_BOX = _FAMILY.rule(
@@ -89,20 +81,18 @@ def check_boxes(context: GraphContext) -> Iterator[Diagnostic]:
     groups = graph.flow.subgraphs
     for box in graph.composites:
         yield from _broken(graph, box, groups)
-    for name in graph.composites.inside:
-        node = graph.by_id.get(name)
-        if node is not None and node.kind in ("input", "output") and not node.implied:
-            yield _end_inside(graph, node, groups)
     yield from _coming_back(graph, groups)
+    again: dict[str | None, list[TypedEdge]] = {}
+    for edge in graph.again:
+        again.setdefault(edge.border.scope, []).append(edge)
     for box in graph.composites:
         if box.nodes or graph.composites.members(box.id):
             if box.kind == "map":
                 yield from _without_each(graph, box, groups)
             else:
-                yield from _idle(graph, box, groups)
-    for edge in graph.edges:
-        if edge.word == OVER:
-            yield from _never_over(graph, edge)
+                yield from _idle(box, again.get(box.id, []), groups)
+    for edge in graph.over:
+        yield from _never_over(graph, edge)
 
 
 def _above_end(graph: TypedGraph) -> Iterator[Diagnostic]:
@@ -156,50 +146,10 @@ def _is_around(groups: dict[str, Subgraph], outer: str, inner: str) -> bool:
     return False
 
 
-def _end_inside(graph: TypedGraph, node: TypedNode, groups: dict[str, Subgraph]) -> Diagnostic:
-    owner = next((group for group in groups.values() if node.id in group.nodes), None)
-    box = graph.composites.boxes[graph.composites.inside[node.id]]
-    side = "an input" if node.kind == "input" else "an output"
-    inner = owner if owner is not None else groups[box.id]
-    last = inner.end.line if inner.end is not None else None
-    within = [
-        mention
-        for mention in node.flow.mentions
-        if mention.block.line > inner.block.line and (last is None or mention.block.line < last)
-    ]
-    place = within[0].range if within else node.flow.range
-    declared = within and any(mention.vertex.shape is not None for mention in within)
-    why = (
-        f"it is declared in {inner.id}"
-        if declared
-        else f"Mermaid puts a node into the first subgraph that mentions it, and {inner.id} does so here"
-    )
-    message = (
-        f"{node.id} is {side} of the workflow but lies in the {box.operator} {box.id}: {why}. Write this line below the "
-        f"`end` of {box.id}."
-    )
-    fixes: list[Fix] = []
-    if len({mention.block for mention in within}) == 1 and groups[box.id].end is not None:
-        fixes = _moved_out(graph, within[0].block, inner, groups[box.id])
-    return report(END_INSIDE, place, message, fixes=fixes)
-
-
-def _moved_out(graph: TypedGraph, block: Block, inner: Subgraph, box: Subgraph) -> list[Fix]:
-    """Move a line below the box where every other node that it names is mentioned in there elsewhere."""
-    end = inner.end.line if inner.end is not None else block.line
-    for name in inner.nodes:
-        node = graph.flow.nodes.get(name)
-        if node is None or graph.by_id[name].kind in ("input", "output"):
-            continue
-        lines = {mention.block.line for mention in node.mentions if inner.block.line < mention.block.line < end}
-        if lines == {block.line}:
-            return []
-    return moved_below(box, block, f"Move the line below the end of {box.id}")
-
-
 def _coming_back(graph: TypedGraph, groups: dict[str, Subgraph]) -> Iterator[Diagnostic]:
     """One finding for each knot of composites and nodes around them that wait for each other."""
     knotted = {index for cycle in graph.cycles for index in cycle}
+    ends = {graph.core.handles[name] for name in ends_inside(graph)}
     for row in unit_edges(graph.core).values():
         units = list(row)
         if not any(isinstance(unit, str) for unit in units):
@@ -211,8 +161,8 @@ def _coming_back(graph: TypedGraph, groups: dict[str, Subgraph]) -> Iterator[Dia
             if len(component) < 2 or not boxed:
                 continue
             members = [index for number in component for index in _handles(graph, units[number])]
-            if knotted.intersection(members):
-                continue
+            if knotted.intersection(members) or not ends.isdisjoint(members):
+                continue  # which has a finding of its own
             first = boxed[0]
             circle = shortest_cycle(following, [first, *(number for number in component if number != first)])
             yield _comes_back(graph, str(units[first]), [units[number] for number in circle[1:]], groups)
@@ -266,11 +216,11 @@ def _without_each(graph: TypedGraph, box: Composite, groups: dict[str, Subgraph]
     else:
         member = next(iter(box.nodes), "X")
         message += f"write `each` on the edge that brings the list, such as `LIST -->|each| {member}`."
-    yield report(MAP_WITHOUT_EACH, groups[box.id].range, message, fixes=fixes)
+    because = [Cause(one.code, one.range) for one in box_kinds(groups[box.id], UNKNOWN_OPERATOR, OPERATOR_DISAGREEMENT)]
+    yield report(MAP_WITHOUT_EACH, groups[box.id].range, message, fixes=fixes, because=because)
 
 
-def _idle(graph: TypedGraph, box: Composite, groups: dict[str, Subgraph]) -> Iterator[Diagnostic]:
-    own = [edge for edge in graph.again if edge.border.scope == box.id]
+def _idle(box: Composite, own: list[TypedEdge], groups: dict[str, Subgraph]) -> Iterator[Diagnostic]:
     if any(not edge.order_only for edge in own):
         return
     if own:
@@ -304,4 +254,4 @@ def _never_over(graph: TypedGraph, edge: TypedEdge) -> Iterator[Diagnostic]:
         f"This `over` edge is never taken: {edge.source.id} runs in no turn of {box} after which another one would follow; "
         "remove it."
     )
-    yield report(NEVER_OVER, label_range(edge), message, fixes=without_word(graph, edge))
+    yield report(NEVER_OVER, label_range(edge), message)

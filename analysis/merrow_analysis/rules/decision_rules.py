@@ -20,6 +20,7 @@ from merrow_analysis.rules.reporting import (
     listed,
     parameter_range,
     report,
+    spelled,
 )
 from merrow_analysis.rules.word_rules import misplaced_causes
 from merrow_analysis.suggest import Guesses
@@ -71,7 +72,7 @@ def check_decisions(context: GraphContext) -> Iterator[Diagnostic]:
             guesses = Guesses()
             if node.cases.problems:
                 causes = misplaced_causes(graph)
-                because = tuple([causes[edge.record] for edge in node.ways if edge.record in causes])
+                because = tuple([cause for edge in node.ways for cause in causes.get(edge.record, ())])
                 for problem in node.cases.problems:
                     yield replace(_TELL[problem.kind](graph, node, problem, guesses), because=because)
 
@@ -123,8 +124,8 @@ def _with_case(edge: TypedEdge, case: str) -> str:
     label = edge.placed.label
     rest = "after" if label.after else label.port
     if label.output:
-        return f"{case}:{label.output}:{rest or ''}"
-    return f"{case}:{rest}" if rest else case
+        return f"{spelled(case, edge.word, label.output)}:{rest or ''}"
+    return spelled(case, edge.word, rest)
 
 
 def _uncovered(graph: TypedGraph, node: TypedNode, problem: CaseProblem, guesses: Guesses) -> Diagnostic:

@@ -18,6 +18,7 @@ from merrow_analysis.graph.reach import reach
 from merrow_analysis.graph.together import fed_at_once, voices_alone
 from merrow_analysis.graph.words import OVER
 from merrow_analysis.rules.context import GraphContext
+from merrow_analysis.rules.end_rules import ends_inside
 from merrow_analysis.rules.path_rules import told_dead_ends
 from merrow_analysis.rules.registry import Family, Flags, Scope
 from merrow_analysis.rules.reporting import fix, listed, named, report
@@ -143,7 +144,7 @@ def _crowded(graph: TypedGraph, node: TypedNode, port: str, combinations: Combin
     message = f"Port `{port}` of {named(node)} takes one value, but {sources} feed it at once{when}; {remedy}"
     related = [Related(other.flow.range, f"`{port}` is fed here already")]
     causes = misplaced_causes(graph)
-    because = [causes[one.record] for one in (other, edge) if one.record in causes]
+    because = [cause for one in (other, edge) for cause in causes.get(one.record, ())]
     return report(PORT_FED_TWICE, edge.flow.range, message, related=related, because=because)
 
 
@@ -191,6 +192,7 @@ def _skipped(graph: TypedGraph, combinations: Combinations) -> Iterator[Diagnost
         yield report(NEVER_RUNS, node.flow.range, message)
     behind = reach(graph.shape.following, [node.index for node in first])
     told = [Cause(NEVER_RUNS.code, node.flow.range) for node in first]
+    inside = ends_inside(graph)
     cases = combinations.cases
     if cases is None:
         return
@@ -209,7 +211,13 @@ def _skipped(graph: TypedGraph, combinations: Combinations) -> Iterator[Diagnost
     for node in outputs:
         choices = cases.failing(combinations.runs(node))
         if choices is not None:
-            yield _left_empty(graph, node, combinations, choices, told if behind[node.index] else ())
+            yield _left_empty(
+                graph,
+                node,
+                combinations,
+                choices,
+                [*(told if behind[node.index] else ()), *((inside[node.id],) if node.id in inside else ())],
+            )
 
 
 def _left_empty(

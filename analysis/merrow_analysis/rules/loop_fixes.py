@@ -11,7 +11,7 @@ from merrow_analysis.graph.knots import Knot, read_knot
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph
 from merrow_analysis.graph.records import EdgeRecord
 from merrow_analysis.graph.words import AGAIN
-from merrow_analysis.rules.reporting import edges_of_arrow, fix, listed
+from merrow_analysis.rules.reporting import edges_of_arrow, fix, listed, spelled
 from merrow_analysis.text import TextEdit
 
 _MOST_BOXED = 100
@@ -23,12 +23,11 @@ def with_word(edge: TypedEdge, word: str) -> str:
     label = edge.placed.label
     case = label.case
     if case is not None:
-        rest = "after" if label.after else label.port
-        return ":".join(part for part in (case, word, rest) if part)
+        return spelled(case, word, "after" if label.after else label.port)
     if label.words is not None:
-        return f"{word}:{edge.port}" if edge.port is not None else word
+        return spelled(word, edge.port)
     text = edge.flow.arrow.label
-    return word if text is None else f"{word}:{text.text.strip()}"
+    return spelled(word, None if text is None else text.text.strip())
 
 
 def loop_around(graph: TypedGraph, component: Sequence[int], marked: Collection[EdgeRecord] = ()) -> list[Fix]:

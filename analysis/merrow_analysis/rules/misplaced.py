@@ -46,9 +46,12 @@ def _as_names(graph: TypedGraph) -> Iterator[Misplaced]:
 
 def _on_cycles(graph: TypedGraph) -> Iterator[Misplaced]:
     """Words on cycles, where a source that comes later counts as unknown, so that nothing is found about its outputs."""
-    for component in graph.cycles:
+    alone = [[index] for index in graph.shape.wrong]
+    for component in (*graph.cycles, *alone):
         for node in map(graph.node, component):
             for edge in node.incoming:
+                if len(component) == 1 and edge.source is not node:
+                    continue
                 label = edge.placed.label
                 word = (label.output or label.port or "").partition(":")[0].strip()
                 if word not in WORDS or edge.source.kind != "operator":

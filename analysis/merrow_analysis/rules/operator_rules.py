@@ -14,6 +14,7 @@ from merrow_analysis.edits.renaming import rename_class
 from merrow_analysis.graph.flow import Flow, FlowNode
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.graph.resolve import Claim, NodeProblem
+from merrow_analysis.rules.box_kinds import box_kinds
 from merrow_analysis.rules.box_moves import is_metadata_alone, to_inside
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.registry import Family, Flags, Scope
@@ -97,6 +98,8 @@ def check_operators(context: GraphContext) -> Iterator[Diagnostic]:
             elif problem.kind == "bad-type":
                 message = f"`{problem.key}` of {node.id}: {problem.message}"
                 yield report(UNKNOWN_TYPE, parameter_range(node, problem.key), message)
+    for group in graph.flow.groups.values():
+        yield from box_kinds(group, UNKNOWN_OPERATOR, OPERATOR_DISAGREEMENT)
     for word, uses in spelled.items():
         yield _class_spelling(word, uses, graph)
     for number, (word, found) in enumerate(unknown.items()):

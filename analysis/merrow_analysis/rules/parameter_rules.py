@@ -14,7 +14,7 @@ from merrow_analysis.graph.resolve import Resolution
 from merrow_analysis.places.node_places import label_part, label_start, metadata_key_range, metadata_value_range
 from merrow_analysis.rules.box_parameters import box_parameters
 from merrow_analysis.rules.context import GraphContext
-from merrow_analysis.rules.parameter_findings import (
+from merrow_analysis.rules.key_rules import (
     FAMILY,
     FRAGMENTS,
     IDLE,

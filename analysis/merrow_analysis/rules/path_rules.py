@@ -88,7 +88,7 @@ def _missing_rims(context: GraphContext) -> Iterator[Diagnostic]:
         yield report(MISSING_INPUT_OR_OUTPUT, place, message, fixes=fixes)
 
 
-def _misplaced_edges(graph: TypedGraph, causes: Mapping[EdgeRecord, Cause]) -> Iterator[Diagnostic]:
+def _misplaced_edges(graph: TypedGraph, causes: Mapping[EdgeRecord, Sequence[Cause]]) -> Iterator[Diagnostic]:
     """Edges where none may be: to the same node, into inputs, out of outputs, and ones that repeat another."""
     shape = graph.shape
     inputs = set(shape.inputs)
@@ -110,8 +110,7 @@ def _misplaced_edges(graph: TypedGraph, causes: Mapping[EdgeRecord, Cause]) -> I
         elif source_id == target_id:
             message = f"The edge from {source_id} to itself can never be followed; remove it or name another node."
             fixes = loop_around(graph, [graph.core.handles[source_id]])
-            because = [causes[record]] if record in causes else []
-            yield report(SELF_LOOP, edge.range, message, fixes=fixes, because=because)
+            yield report(SELF_LOOP, edge.range, message, fixes=fixes, because=causes.get(record, ()))
         elif into_input:
             message = f"{target_id} is an input and takes no edges, but {source_id} leads into it; turn the edge round."
             yield report(EDGE_INTO_INPUT, edge.range, message)
@@ -173,7 +172,7 @@ _LONGEST_CIRCLE = 8
 _MOST_RELATED = 100
 
 
-def _cycles(graph: TypedGraph, causes: Mapping[EdgeRecord, Cause]) -> Iterator[Diagnostic]:
+def _cycles(graph: TypedGraph, causes: Mapping[EdgeRecord, Sequence[Cause]]) -> Iterator[Diagnostic]:
     """One finding for each knot of nodes that wait for each other, with the edges of one circle through it."""
     if not graph.cycles:
         return
@@ -204,7 +203,8 @@ def _cycles(graph: TypedGraph, causes: Mapping[EdgeRecord, Cause]) -> Iterator[D
                     f"{unfinished.why}, which makes {path} a cycle{knot}; write its target after it, or remove it."
                 )
         inside = {graph.node(index).id for index in component}
-        because = [cause for edge, cause in causes.items() if edge.source in inside and edge.target in inside]
+        within = [found for edge, found in causes.items() if edge.source in inside and edge.target in inside]
+        because = [cause for found in within for cause in found]
         fixes = fixes or loop_around(graph, component)
         others = [edge for edge in edges if edge is not last][:_MOST_RELATED]
         related = [Related(edge.range, f"{edge.record.source} leads to {edge.record.target}") for edge in others]
@@ -235,7 +235,8 @@ def _off_path(graph: TypedGraph, rims: Rims) -> Iterator[Diagnostic]:
     idle = [index for index in starts if not shape.following[index]] if ends else []
     unfed = _unfed(graph, rims)
     if unreached or idle:
-        yield from _broken_beginnings(graph, [graph.node(i) for i in unreached], [graph.node(i) for i in idle])
+        lost = [node for node in map(graph.node, unreached) if node.id not in graph.flow.groups]
+        yield from _broken_beginnings(graph, lost, [graph.node(i) for i in idle])
     if stuck or unfed:
         yield from _broken_ends([graph.node(i) for i in stuck], [graph.node(i) for i in unfed])
 
@@ -275,6 +276,8 @@ def _unfed_result(unfed: list[TypedNode]) -> TypedNode | None:
 def _dead_ends(graph: TypedGraph, rims: Rims) -> list[int]:
     shape, starts, ends = graph.shape, set(rims.starts), set(rims.ends)
     stuck = [index for index in shape.by_rank(shape.sinks) if index not in ends and index not in starts] if ends else []
+    # A subgraph's own id is reported as such.
+    stuck = [index for index in stuck if graph.node(index).id not in graph.flow.groups] if graph.flow.groups else stuck
     if stuck and graph.composites:
         stuck = _unread(graph, stuck, rims)
     if stuck and starts:

@@ -10,7 +10,7 @@ from merrow_analysis.graph.drawing import is_diamond
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_analysis.graph.told import plain_nodes, reading
 from merrow_analysis.rules.context import TextContext
-from merrow_analysis.rules.parameter_findings import IDLE
+from merrow_analysis.rules.key_rules import IDLE
 from merrow_analysis.rules.registry import Family, Scope
 from merrow_analysis.rules.reporting import fix, label_range, listed, parameter_range, report
 from merrow_analysis.rules.write_out import write_out

@@ -13,8 +13,8 @@ from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.graph.placement import Finding
 from merrow_analysis.graph.ports import is_odd_result
 from merrow_analysis.rules.context import GraphContext
+from merrow_analysis.rules.key_rules import CONFLICT
 from merrow_analysis.rules.misplaced import word_of
-from merrow_analysis.rules.parameter_findings import CONFLICT
 from merrow_analysis.rules.path_rules import MISSING_INPUT_OR_OUTPUT, OFF_PATH
 from merrow_analysis.rules.registry import Family, Flags, Scope
 from merrow_analysis.rules.reporting import (
@@ -27,6 +27,7 @@ from merrow_analysis.rules.reporting import (
     named,
     parameter_range,
     report,
+    spelled,
 )
 from merrow_analysis.suggest import closest
 
@@ -165,9 +166,8 @@ def _labelled(edge: TypedEdge, port: str, output: str | None = None) -> str:
     """The label that sends this edge to ``port``, keeping what its label says besides."""
     label = edge.placed.label
     if edge.source.kind == "decision":
-        return f"{label.case}:{label.output}:{port}" if label.output else f"{label.case}:{port}"
-    start = label.output if output is None else output
-    return f"{start}:{port}" if start else port
+        return spelled(label.case, edge.word, label.output, port)
+    return spelled(edge.word, label.output if output is None else output, port)
 
 
 def _label_fix(graph: TypedGraph, edge: TypedEdge, port: str, *, safe: bool, output: str | None = None) -> list[Fix]:
@@ -264,6 +264,7 @@ def _missing_input(node: TypedNode, finding: Finding, graph: TypedGraph, because
         how = f"{case_edge.source.id} carries a value: write `{case_edge.case_label}:{port}` on its edge."
     else:
         how = f"draw an edge into it, such as `{_giver(graph, node, wanted)} -->|{port}| {node.id}`."
+    because = [*because, *(cause for edge in node.incoming for cause in _later(edge))]
     message = f"{named(node)} needs its port `{port}` ({wanted}), but nothing feeds it; {how}"
     return report(MISSING_REQUIRED_INPUT, node.flow.range, message, because=because)
 
@@ -318,7 +319,13 @@ def _remedy(source: TypedNode, wanted: Type | None) -> str:
 
 def _promise(source: TypedNode, wanted: Type | None, before: str) -> str:
     """That the author may vouch for the type, where the source is a node that says what its answer is."""
-    if source.spec is None or source.spec.bulk is None or source.spec.is_ensemble or source.resolution.samples:
+    if (
+        source.spec is None
+        or source.spec.bulk is None
+        or source.spec.computes
+        or source.spec.is_ensemble
+        or source.resolution.samples
+    ):
         return ""
     verb = "if it restates the task, " if wanted == PROBLEM else ""
     return f"{before}{verb}write `returns: {wanted}` at {source.id}"
@@ -333,7 +340,7 @@ def _unknown_output(graph: TypedGraph, node: TypedNode, edge: TypedEdge, finding
     if near:
         hint = f"did you mean `{near[0]}`? Its outputs are {outputs}."
         label = edge.placed.label
-        fixes = _rewritten(graph, edge, f"{near[0]}:{label.port or ''}", safe=False)
+        fixes = _rewritten(graph, edge, spelled(edge.word, f"{near[0]}:{label.port or ''}"), safe=False)
     message = f"{named(edge.source)} has no output `{written}`; {hint}"
     return report(UNKNOWN_OUTPUT, label_range(edge), message, fixes=fixes)
 
@@ -394,7 +401,16 @@ def _no_value(graph: TypedGraph, node: TypedNode, edge: TypedEdge, finding: Find
     fixes: list[Fix] = []
     if case and not _alone_feeds(edge, node, finding.port or ""):
         fixes = _rewritten(graph, edge, case, safe=False)
-    return report(CASE_WITHOUT_VALUE, label_range(edge), message, fixes=fixes)
+    return report(CASE_WITHOUT_VALUE, label_range(edge), message, fixes=fixes, because=_later(edge))
+
+
+def _later(edge: TypedEdge) -> list[Cause]:
+    """Where it is reported that the Decision before an edge is brought a value by ``again`` alone."""
+    source = edge.source
+    if source.kind != "decision" or source.placement.signature.has_value:
+        return []
+    fed = any(feed.port == "value" for other in source.again_in for feed in other.feeds)
+    return [Cause(MISSING_REQUIRED_INPUT.code, source.flow.range)] if fed else []
 
 
 _TELL: dict[str, Callable[[TypedGraph, TypedNode, TypedEdge, Finding], Diagnostic]] = {

@@ -141,6 +141,11 @@ def continued(edge: FlowEdge) -> Continued | None:
     return Continued(edge.block.range((start, end)), "This arrow continues onto the next line", fixes)
 
 
+def spelled(*parts: str | None) -> str:
+    """A label of these parts, without those that it doesn't say."""
+    return ":".join(part for part in parts if part)
+
+
 MOST_SHARING = 50
 """An arrow that draws more edges than this is not repaired."""
 

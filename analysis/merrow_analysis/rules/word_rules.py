@@ -9,9 +9,12 @@ from merrow_analysis.edits.labels import write_label
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph
 from merrow_analysis.graph.records import EdgeRecord
 from merrow_analysis.graph.words import AGAIN, EACH, FIRST, OVER
+from merrow_analysis.rules.box_kinds import kind_causes
 from merrow_analysis.rules.context import GraphContext
+from merrow_analysis.rules.end_rules import ends_inside
 from merrow_analysis.rules.loop_fixes import loop_around
 from merrow_analysis.rules.misplaced import Misplaced, find_misplaced
+from merrow_analysis.rules.operator_rules import OPERATOR_DISAGREEMENT, UNKNOWN_OPERATOR
 from merrow_analysis.rules.registry import Family, Flags, Scope
 from merrow_analysis.rules.reporting import edges_of_arrow, fix, label_range, named, report
 from merrow_analysis.text import TextEdit
@@ -33,7 +36,9 @@ def check_words(context: GraphContext) -> Iterator[Diagnostic]:
     graph = context.graph
     misplaced = find_misplaced(graph)
     for one in misplaced:
-        yield report(MISPLACED_WORD, label_range(one.edge), _why(graph, one), fixes=_repairs(graph, one, misplaced))
+        place, why = label_range(one.edge), _why(graph, one)
+        fixes, because = _repairs(graph, one, misplaced), _causes(graph, one.edge)
+        yield report(MISPLACED_WORD, place, why, fixes=fixes, because=because)
     for record, said in graph.core.words.items():
         if said.word != FIRST:
             continue
@@ -47,9 +52,19 @@ def check_words(context: GraphContext) -> Iterator[Diagnostic]:
             yield report(MISPLACED_WORD, label_range(edge), message, fixes=without_word(graph, edge))
 
 
-def misplaced_causes(graph: TypedGraph) -> dict[EdgeRecord, Cause]:
-    """The edges with a word that is out of place, and where that is reported."""
-    return {one.edge.record: Cause(MISPLACED_WORD.code, label_range(one.edge)) for one in find_misplaced(graph)}
+def misplaced_causes(graph: TypedGraph) -> dict[EdgeRecord, tuple[Cause, ...]]:
+    """The edges with a word that is out of place, and where that, and what explains it, is reported."""
+    return {
+        one.edge.record: (Cause(MISPLACED_WORD.code, label_range(one.edge)), *_causes(graph, one.edge))
+        for one in find_misplaced(graph)
+    }
+
+
+def _causes(graph: TypedGraph, edge: TypedEdge) -> list[Cause]:
+    """What is reported of the subgraphs around an edge, and of an input or output that should not be in there."""
+    ends = ends_inside(graph)
+    found = [ends[node.id] for node in (edge.source, edge.target) if node.id in ends]
+    return [*found, *kind_causes(graph, edge, UNKNOWN_OPERATOR, OPERATOR_DISAGREEMENT)]
 
 
 def without_word(graph: TypedGraph, edge: TypedEdge) -> list[Fix]:
@@ -111,6 +126,10 @@ def _why(graph: TypedGraph, one: Misplaced) -> str:
 
 
 def _repairs(graph: TypedGraph, one: Misplaced, misplaced: list[Misplaced]) -> list[Fix]:
+    if one.word == FIRST and len(edges_of_arrow(one.edge, graph)) == 1 and one.edge.flow.arrow.label is not None:
+        parts = [part.strip() for part in one.edge.flow.arrow.label.text.split(":")]
+        parts.remove(FIRST)
+        return [fix("Remove first", [write_label(one.edge, ":".join(parts))], safe=False)] if any(parts) else []
     if one.word != AGAIN or one.edge.left or one.edge.entered:
         return []
     handles = {one.edge.source.index, one.edge.target.index}

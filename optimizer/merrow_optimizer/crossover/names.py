@@ -190,7 +190,7 @@ def _front_types(host: Share) -> Mapping[str, object]:
 def _retyped(body: object, merged: Merged) -> object:
     """A type expression, or the fields of a record, with the new names of types."""
     if isinstance(body, dict):
-        return {field: _retyped(text, merged) for field, text in body.items()}
+        return {field: _retyped(text, merged) if isinstance(text, str) else text for field, text in body.items()}
     if not isinstance(body, str):
         return body
     return _WORD.sub(lambda found: merged.names.get(symbol("type", found[0]), found[0]), body)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from merrow_analysis.check import Analysis
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
+from merrow_analysis.graph.records import EdgeRecord
 from merrow_analysis.text import Range, TextEdit, apply_edits
 
 
@@ -62,14 +63,19 @@ def terms_of(graph: TypedGraph) -> Terms:
     return terms_of_nodes(graph.nodes)
 
 
-def terms_of_nodes(nodes: Iterable[TypedNode]) -> Terms:
-    """Some nodes and the edges into them in those terms; an edge of order alone counts with an empty port."""
+def terms_of_nodes(nodes: Iterable[TypedNode], but: Container[EdgeRecord] = ()) -> Terms:
+    """Some nodes and the edges into them in those terms; an edge of order alone counts with an empty port.
+
+    ``but`` are edges that are left out.
+    """
     terms = Terms({}, Counter(), set())
     for node in nodes:
         terms.nodes[node.id] = Node(node.id, node.operator or "")
         if "prompt" in node.resolution.parameters:
             terms.prompts.add(f"{node.id}.prompt")
         for edge in node.incoming:
+            if edge.record in but:
+                continue
             start = edge.case_label or ""
             if not edge.feeds:
                 terms.edges[Edge(edge.record.source, start, node.id, "")] += 1

@@ -98,8 +98,10 @@ class Mutation(GraphChange):
         """The difference that this change declares."""
         before = set(self.subject.analysis.settings.prompts)
         after = (before - set(self.subject.manuscript.lost_prompts(self))) | {name for name, _ in self.gained_prompts}
-        old = terms_of_nodes(self._differing(self.subject.typed))
-        return difference(old, terms_of_nodes(self._differing(self.after)), before, after)
+        old, new = self._differing(self.subject.typed), self._differing(self.after)
+        placed = {edge.record: edge.placed for node in old for edge in node.incoming}
+        same = {edge.record for node in new for edge in node.incoming if placed.get(edge.record) == edge.placed}
+        return difference(terms_of_nodes(old, same), terms_of_nodes(new, same), before, after)
 
 
 Proposal = Callable[[], Mutation]

@@ -59,6 +59,13 @@ class Account:
             account = self.nodes[visit] = NodeAccount(self, visit)
         return account
 
+    def gather(self, call: Visit) -> None:
+        """Note at a node that called a file who answered the nodes in there."""
+        account, path = self.of(call), str(call)
+        for visit, inner in list(self.nodes.items()):
+            if visit.path == path or visit.path.startswith(f"{path}/"):
+                account.answered.update(inner.answered)
+
     def meter(self, path: str, usage: Usage) -> None:
         """Count what a visit in the frame with this path used, for the Loops around it."""
         end = 0

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Awaitable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from merrow_runtime.calls.account import Account, NodeAccount
@@ -101,8 +101,8 @@ class Effects:
     cache: AnswerCache | None = None
     replay: Replay | None = None
     recorder: Recorder | None = None
-    busy: Busy | None = None
-    """Who knows how many nodes run; None where one runs alone."""
+    busy: list[Busy] = field(default_factory=list)
+    """Who knows how many nodes run: of the workflow, and of each file that one of its nodes calls."""
     _sandbox: Sandbox | None = None
 
     @property
@@ -222,7 +222,8 @@ class Effects:
         return self.calling.call(question.request, question.retries, question, stream=self.options.stream)
 
     def _running(self) -> int:
-        return 1 if self.busy is None else self.busy.running()
+        # A node that calls a file waits for the nodes in there.
+        return 1 if not self.busy else sum(one.running() for one in self.busy) - len(self.busy) + 1
 
 
 def reply_of(plain: Mapping[str, Any]) -> ModelReply | None:

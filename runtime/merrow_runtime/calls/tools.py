@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from random import Random
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -17,12 +17,13 @@ from merrow_runtime.requests import AnswerSchema, CallKey, Message, ModelReply, 
 from merrow_runtime.store.contract import CallRecord
 from merrow_runtime.store.rows import storable_json, text_of
 from merrow_runtime.usage import NOTHING
-from merrow_runtime.values import canonical
+from merrow_runtime.values import Outputs, Value, canonical
 
 if TYPE_CHECKING:
     from merrow_runtime.sandbox import SandboxResult, TestResult
 
 T = TypeVar("T")
+RunFile = Callable[[Mapping[str, Value]], Awaitable[Outputs]]
 
 ATTEMPTS = 3
 """How often a question is asked in all, where answers can't be used."""
@@ -40,12 +41,23 @@ _REFUSED = AnswerFailure(
 class NodeTools:
     """`merrow_runtime.operators.base.Tools` of one sample of a visit."""
 
-    __slots__ = ("_account", "_effects", "_past_cache", "_random", "_sample", "_seed", "_step")
+    __slots__ = ("_account", "_effects", "_past_cache", "_random", "_run_file", "_sample", "_seed", "_step")
 
     def __init__(
-        self, effects: Effects, step: Step, account: NodeAccount, sample: int, seed: str, *, past_cache: bool = False
+        self,
+        effects: Effects,
+        step: Step,
+        account: NodeAccount,
+        sample: int,
+        seed: str,
+        *,
+        past_cache: bool = False,
+        run_file: RunFile | None = None,
     ) -> None:
-        """``seed`` is what shuffles of the visit are seeded with, together with the run's seed and the sample."""
+        """``seed`` is what shuffles of the visit are seeded with, together with the run's seed and the sample; ``run_file`` runs
+        the file that a Call names, None at other nodes.
+        """
+        self._run_file = run_file
         self._effects = effects
         self._step = step
         self._account = account
@@ -109,6 +121,11 @@ class NodeTools:
             raise NodeFailure.of(node.id, f"{where} gave no usable answer in {ATTEMPTS} attempts. {failure}")
         finally:
             gate.under_way -= 1
+
+    async def run_file(self, inputs: Mapping[str, Value]) -> Outputs:
+        """See `merrow_runtime.operators.base.Tools.run_file`."""
+        assert self._run_file is not None  # noqa: S101 (only a Call asks for this)
+        return await self._run_file(inputs)
 
     async def evaluate(self, step: str, code: str, call: str = "solve") -> SandboxResult:
         """See `merrow_runtime.operators.base.Tools.evaluate`."""

@@ -12,7 +12,7 @@ from merrow_runtime.frontier.items import Items
 from merrow_runtime.frontier.layout import Box
 from merrow_runtime.frontier.outcomes import Closes, Consequence, Judge, Judged, Opens
 from merrow_runtime.frontier.turns import Turns
-from merrow_runtime.values import Outputs, Value, canonical
+from merrow_runtime.values import Outputs, Value, canonical, part_of
 from merrow_runtime.visit import segment
 
 
@@ -249,7 +249,9 @@ class MapRun(_Composed):
         for source, depth in self.box.exits:
             if source.feed.case is None and source.feed.over is None:
                 defaults = self.around.shared.defaults(source.handle)
-                value = defaults[source.output or next(iter(defaults))]
+                value = part_of(
+                    defaults[source.output or next(iter(defaults))], source.keys if source.each is None else ()
+                )
                 for _ in range(depth):
                     value = [value]
                 found.append((source.number, [value]))

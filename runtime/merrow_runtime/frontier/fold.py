@@ -41,10 +41,14 @@ class Frontier:
         parallel: int = MOST_ITEMS,
         defaults: Callable[[int], Outputs] = _no_defaults,
         once: bool = False,
+        path: str = "",
+        ordinal: str = "",
     ) -> None:
         """``parallel`` is how many items of a Map are under way at once where it doesn't say; ``defaults`` gives by handle what a
         node gives in an item that failed and counts all the same. With ``once`` each composite makes one turn, or one item.
+        ``path`` is that of the graph's frame, and ``ordinal`` its own, where another graph calls this one.
         """
+        self._path, self._ordinal = path, ordinal
         self._shared = Shared(graph, layout_of(graph), compose, parallel, defaults, once)
         self._take(graph)
 
@@ -55,7 +59,7 @@ class Frontier:
         shared.frames.clear()
         shared.judging.clear()
         shared.__dict__.pop("decides", None)
-        self._whole = Frame(shared, shared.layout.whole, live_state(graph))
+        self._whole = Frame(shared, shared.layout.whole, live_state(graph), self._path, ordinal=self._ordinal)
 
     @property
     def graph(self) -> TypedGraph:

@@ -113,6 +113,10 @@ class Tools(Protocol):
         """Run tests against a solution, each in a process of its own."""
         ...
 
+    async def run_file(self, inputs: Mapping[str, Value]) -> Outputs:
+        """Run the file that a Call names, with a value for each of its inputs that is fed; what reaches its outputs."""
+        ...
+
     def no_call(self, why: str) -> None:
         """Say why the node asks nothing this time, in a sentence for the user."""
         ...

@@ -8,6 +8,7 @@ from merrow_runtime.errors import NodeFailure
 from merrow_runtime.operators.answer_generate import AnswerGenerate
 from merrow_runtime.operators.ask_decision import AskDecision
 from merrow_runtime.operators.base import NodeDefinition
+from merrow_runtime.operators.call import Call
 from merrow_runtime.operators.custom import Custom
 from merrow_runtime.operators.custom_code_generate import CustomCodeGenerate
 from merrow_runtime.operators.format import Format
@@ -35,6 +36,7 @@ _CLASSES: tuple[type[ModelOperator], ...] = (
     Format,
     Pass,
     Select,
+    Call,
     AskDecision,
 )
 

@@ -15,7 +15,18 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
 
-from merrow_analysis.definitions.types import ANY, BOOL, CODE, ENTRY_POINT, JSON, NUMBER, Type, is_variable, item_of
+from merrow_analysis.definitions.types import (
+    ANY,
+    BOOL,
+    BUILT_IN,
+    CODE,
+    ENTRY_POINT,
+    JSON,
+    NUMBER,
+    Type,
+    is_variable,
+    item_of,
+)
 from merrow_analysis.graph.decisions import FALSY, KIND, TRUTHY
 from merrow_runtime.errors import AnswerFailure
 from merrow_runtime.operators.python_code import read_code
@@ -31,6 +42,8 @@ _NUMBER = re.compile(r"[+-]?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+)?(?:[eE][+-]?\d{
 _DECORATION = " \t\r\n\"'`*_.()[]"
 _LONGEST_NUMBER = 400
 _SHOWN = 60
+_MOST_NAMED = 8
+"""Fields of a record that a message names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +94,15 @@ def _shape(
         return Shape("list", type_, item=_shape(item, kinds, words, records, unions))
     if type_ in words:
         return Shape("words", type_, tuple(words[type_]))
-    if type_ in records:
-        fields = records[type_].items()
-        return Shape("record", type_, parts=tuple((n, _shape(t, kinds, words, records, unions)) for n, t in fields))
-    if type_ in unions:
-        return Shape(
-            "union", type_, parts=tuple((kind, _shape(kind, kinds, words, records, unions)) for kind in unions[type_])
+    parts: Mapping[str, Type] | None = records.get(type_)
+    if parts is None and type_ in unions:
+        parts = {kind: kind for kind in unions[type_]}
+    if parts is not None:
+        shapes = (
+            (name, _built_in(part) if part in BUILT_IN else _shape(part, kinds, words, records, unions))
+            for name, part in parts.items()
         )
+        return Shape("record" if type_ in records else "union", type_, parts=tuple(shapes))
     if is_variable(type_):
         return Shape("any", type_)
     return Shape(_KINDS.get(kinds.get(type_, type_), "text"), type_)
@@ -235,7 +250,10 @@ class FieldFailure(AnswerFailure):
 def _unfit(value: Value, shape: Shape) -> AnswerFailure:
     wanted = phrase(shape)
     if shape.kind in ("record", "union"):
-        return AnswerFailure(f"{shown(value)} is not a {shape.type}.", advice=f"Give {wanted}.")
+        keys = [KIND, VALUE] if shape.kind == "union" else [name for name, _ in shape.parts]
+        named = ", ".join(f"`{key}`" for key in keys[:_MOST_NAMED]) + (", ..." if len(keys) > _MOST_NAMED else "")
+        message = f"{shown(value)} is not a {shape.type}, which is a JSON object with {named}."
+        return AnswerFailure(message, advice=f"Give {wanted}.")
     return AnswerFailure(f"{shown(value)} is not {wanted}.", advice=f"Give {wanted}.")
 
 

@@ -8,7 +8,7 @@ from simpleeval import InvalidExpression, SimpleEval  # type: ignore[import-unty
 
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_runtime.errors import NodeFailure
-from merrow_runtime.values import Outputs, Value, canonical, part_of
+from merrow_runtime.values import Outputs, Value, canonical
 
 _FUNCTIONS = {"float": float, "int": int, "len": len, "str": str}
 """The functions that `merrow_analysis.graph.decisions.FUNCTIONS` allows."""
@@ -60,18 +60,15 @@ def _of_turn(loop: str, said: str, expression: str, outputs: Callable[[str], Out
         given = outputs(name)
         if given is None:
             raise KeyError(name)
-        return _Fields(lambda part: _part(given, part))
+        first = next(iter(given.values()), None)
+        # The fields of a record are as outputs of what gives it.
+        return _Fields({**(first if isinstance(first, dict) else {}), **given}.__getitem__)
 
     try:
         return _evaluate(expression, _Fields(member))
     except _WRONG as problem:
         reason = f"`{said}: {expression}` can't be worked out: {_reason(problem)}."
         raise NodeFailure(f"Loop {loop}: {reason}", node=loop, reason=reason) from None
-
-
-def _part(outputs: Outputs, name: str) -> Value:
-    """An output, or a field of the record that the first one is. Raises ``LookupError`` where there is neither."""
-    return outputs[name] if name in outputs else part_of(next(iter(outputs.values())), [name])
 
 
 def _decided(node: TypedNode, expression: str, inputs: Mapping[str, Value]) -> bool:

@@ -19,6 +19,7 @@ from merrow_analysis.definitions.types import BUILT_IN, TEXT, Type, TypeTable, i
 from merrow_analysis.graph.decisions import KIND
 from merrow_analysis.graph.instructions import memory_of, prompt_of, role_of
 from merrow_analysis.graph.nodes import TypedNode
+from merrow_analysis.graph.resolve import called_path
 from merrow_runtime.errors import AnswerFailure, UsageFailure
 from merrow_runtime.operators.ask_decision import CASE, CHOICE, case_words
 from merrow_runtime.operators.base import Given, NodeDefinition, Operator, Remembered
@@ -27,7 +28,7 @@ from merrow_runtime.operators.registry import operator_for
 from merrow_runtime.operators.shapes import Shape, coerce, is_of, shape_of
 from merrow_runtime.options import DEFAULT_MODEL, RunOptions
 from merrow_runtime.program.titles import title_of
-from merrow_runtime.store.rows import text_of
+from merrow_runtime.store.rows import definition_name, text_of
 from merrow_runtime.values import VALUE, Outputs, Value, canonical
 from merrow_runtime.workflow import Workflow
 
@@ -54,6 +55,8 @@ class Step:
     on_error: str = "fail"
     fallback: Outputs | None = None
     samples: int | None = None
+    called: Workflow | None = None
+    """The file that a Call runs."""
 
     @cached_property
     def default(self) -> Outputs:
@@ -92,13 +95,25 @@ class Step:
         return hashlib.sha256(self.digest + "".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
 
+def depth_of(step: Step) -> int:
+    """How many calls of a node may run inside each other."""
+    said = step.definition.parameters.get("depth")
+    return int(said) if isinstance(said, (int, float)) else 3
+
+
 class Steps(dict[int, Step]):
     """The steps of all nodes with an operator, by index. It is not changed any more."""
 
-    @cached_property
-    def shown(self) -> str:
-        """All their definitions as the journal shows them, a JSON object by node id."""
-        return text_of({step.definition.id: step.shown for step in self.values()})
+
+def definitions_text(by_place: Mapping[str, Steps]) -> str:
+    """The definitions of all steps as the journal shows them, those of called files too: see `definition_of`."""
+    return text_of(
+        {
+            definition_name(place, step.definition.id): step.shown
+            for place, steps in by_place.items()
+            for step in steps.values()
+        }
+    )
 
 
 def make_steps(workflow: Workflow, options: RunOptions, default_model: str | None = None) -> Steps:
@@ -127,6 +142,8 @@ def _step(workflow: Workflow, node: TypedNode, default_model: str) -> Step:
 
     model = said.get("model") or default_model
     samples = int(_number(said["samples"])) if node.resolution.samples else None
+    path = called_path(node.resolution)
+    called = None if path is None else workflow.called[path]
     outputs = {name: _single(type_, samples) for name, type_ in node.own_outputs.items()}
     meanings = meanings_of(outputs.values(), types)
     own_keys = (spec.parameters - {spec.instruction_key}) | {"returns" if spec.is_pass else "format"}
@@ -143,14 +160,17 @@ def _step(workflow: Workflow, node: TypedNode, default_model: str) -> Step:
         max_tokens=_whole(of("max_tokens")),
         seed=_whole(of("seed")),
         outputs=outputs,
-        parameters={key: _plain(said[key], node, key) for key in sorted(own_keys) if said.get(key) is not None},
+        parameters={
+            **{key: _plain(said[key], node, key) for key in sorted(own_keys) if said.get(key) is not None},
+            **({} if called is None else {"file": called.place, "text": _texts(called)}),
+        },
         spec=None if spec.built_in else _declaration(node),
         **meanings._asdict(),
     )
     operator = operator_for(definition)
     shapes = {name: shape_of(type_, *meanings) for name, type_ in outputs.items()}
     on_error = str(of("on_error", "fail"))
-    memory = memory_of(node, settings)
+    memory = memory_of(node, settings) if called is None else Memory()
     timeout = of("timeout")
     return Step(
         node,
@@ -164,7 +184,14 @@ def _step(workflow: Workflow, node: TypedNode, default_model: str) -> Step:
         on_error,
         _fallback(node, said, shapes) if on_error == "default" and not node.asks else None,
         samples,
+        called,
     )
+
+
+def _texts(called: Workflow) -> str:
+    """A hash of all that a called file says, with the files that it reads and calls in turn."""
+    said = [[one.place, one.text, {path: dict(known) for path, known in one.files.items()}] for one in called.reached()]
+    return hashlib.sha256(canonical(said).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _single(type_: Type | None, samples: int | None) -> Type:

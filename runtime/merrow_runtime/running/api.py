@@ -145,11 +145,11 @@ def resume(
         resources.prefer(record.snapshot.get("base_url"))
         damaged: list[str] = []
         earlier = _parents(resources.store, merged, damaged.append)
-        taken = [node for node in resources.store.nodes(record.id, damaged.append) if node.status == "reused"]
+        own_nodes = resources.store.nodes(record.id, damaged.append)
         elapsed = _worked(resources.store.calls(record.id, report=damaged.append))
         if endpoint is None and own.base_url is None and own.replay is None:
             _check_same_origin(record, resources.chosen(workflow.machine).endpoint.origin)
-        job = Job(workflow, merged, inputs, resources, earlier, taken, damaged)
+        job = Job(workflow, merged, inputs, resources, earlier, own_nodes, damaged)
         if own.reuse is None and job.endpoint == record.snapshot.get("origin"):
             job.options = replace(merged, reuse=kept.reuse)
         others = resources.store.answered_by_others(record.id, job.endpoint)

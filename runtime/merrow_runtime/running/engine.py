@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_runtime.calls.effects import Effects
 from merrow_runtime.calls.tools import NodeTools
-from merrow_runtime.errors import EndpointFailure, NodeFailure, RunFailure
-from merrow_runtime.frontier import Inputs, Judge, Judged, Opens, Start
+from merrow_runtime.errors import EndpointFailure, NodeFailure, RunFailure, UsageFailure
+from merrow_runtime.frontier import Frontier, Inputs, Judge, Judged, Opens, Start
 from merrow_runtime.operators.base import Remembered, Task
 from merrow_runtime.operators.memory import recall, remembered
 from merrow_runtime.operators.outputs import check_outputs
 from merrow_runtime.operators.shapes import is_of
 from merrow_runtime.program.decision import holds, score
-from merrow_runtime.program.definitions import Step, Steps
+from merrow_runtime.program.definitions import Step, Steps, depth_of, make_steps
+from merrow_runtime.program.inputs import read_inputs
 from merrow_runtime.running.executions import Executions
 from merrow_runtime.running.loop_budgets import LoopBudgets
-from merrow_runtime.running.scheduler import Finished
+from merrow_runtime.running.scheduler import Finished, Scheduler
+from merrow_runtime.running.single import Anew
+from merrow_runtime.running.watch import Watch
 from merrow_runtime.store.contract import NodeRecord
 from merrow_runtime.usage import NOTHING
-from merrow_runtime.values import Outputs
+from merrow_runtime.values import Outputs, Value
 from merrow_runtime.visit import Visit
+from merrow_runtime.workflow import Workflow
 
 
 def seed_of(visit: Visit, key: str, ordinal: str) -> str:
@@ -38,45 +42,62 @@ def seed_of(visit: Visit, key: str, ordinal: str) -> str:
 class Engine:
     """The work of one run. ``executions`` are those that it may reuse from an earlier one.
 
-    ``anew`` are the indices of nodes that are run past earlier results and past the cache; ``said_on_error`` is what the
-    workflow says of nodes that fail.
+    ``workflow`` is what it runs, the whole or a called file, and ``watch`` is told of its nodes. ``anew`` are the visits that are
+    made past earlier results and past the cache, each by its node's index. ``parallel`` is how many items of a Map are under way
+    at once where it doesn't say, ``default_model`` that of the user's settings. ``around`` are the Calls in which it runs,
+    outermost first, each by the place of its file and its node.
     """
 
+    workflow: Workflow
     steps: Steps
     effects: Effects
     executions: Executions
-    anew: Collection[int] = frozenset()
-    said_on_error: str = "fail"
+    watch: Watch
+    anew: Anew = field(default_factory=Anew)
+    parallel: int = 1
+    default_model: str | None = None
     budgets: LoopBudgets = field(default_factory=LoopBudgets)
+    around: tuple[tuple[str, str], ...] = ()
+
+    def frontier(self, path: str = "", ordinal: str = "") -> Frontier:
+        """The frontier of what it runs, in the frame with a path."""
+        return Frontier(self.workflow.graph, parallel=self.parallel, defaults=self.default, path=path, ordinal=ordinal)
 
     async def run(self, start: Start, entries: Callable[[], list[Remembered]]) -> Finished:
         """See `merrow_runtime.running.scheduler.Work.run`."""
         node, visit, inputs = start.node, start.visit, start.inputs
         step = self.steps[node.index]
         account = self.effects.account.of(visit)
-        past_cache = node.index in self.anew
+        past_cache = self.anew.covers(node.index, visit)
         kind, amount = step.memory.kind, step.memory.amount
         memory = [] if kind == "none" else remembered(kind, amount, entries())
         key = step.key(inputs, memory)
         seed = seed_of(visit, key, start.ordinal)
-        earlier = None if past_cache else self.executions.take(visit, key, self._is_usable)
+        # A recording is made of calls, and so these are gone through one by one.
+        own = None if self.effects.recorder else self.executions.done(visit, key, self._is_usable)
+        earlier = own if own is not None or past_cache else self.executions.take(visit, key, self._is_usable)
         if earlier is not None:
             sources = tuple(earlier.sources)
             account.answered.update(dict.fromkeys(sources))
+            if own is not None:
+                account.count_known(own.usage)
             if kind == "summary":
                 memory = [Remembered(**entry) for entry in earlier.memory]
             return Finished(
                 dict(earlier.outputs or {}),
                 key,
-                NOTHING,
-                reused=True,
+                NOTHING if own is None else own.usage,
+                reused=own is None,
                 memory=tuple(memory),
                 sources=sources,
                 why_no_call=earlier.why_no_call,
             )
 
         def tools(sample: int) -> NodeTools:
-            return NodeTools(self.effects, step, account, sample, seed, past_cache=past_cache)
+            return NodeTools(self.effects, step, account, sample, seed, past_cache=past_cache, run_file=run_file)
+
+        async def run_file(values: Mapping[str, Value]) -> Outputs:
+            return await self._run_file(start, step, values)
 
         if kind == "summary":
             memory = await recall(kind, amount, memory, tools(0))
@@ -93,6 +114,46 @@ class Engine:
             why_no_call=account.why_no_call,
         )
 
+    async def _run_file(self, start: Start, step: Step, values: Mapping[str, Value]) -> Outputs:
+        """Run the file that a Call names, in a frame of its own: what reaches its outputs. Raises `RunFailure`."""
+        called, name, visit = step.called, step.definition.id, start.visit
+        assert called is not None  # noqa: S101 (only a Call asks for this)
+        own, depth = (self.workflow.place, name), depth_of(step)
+        if self.around.count(own) >= depth:
+            raise NodeFailure.of(
+                name,
+                f"its calls of {called.name} are nested {depth} deep already, which is its `depth`; have a Decision end them"
+                " earlier, or raise `depth`.",
+            )
+        steps = make_steps(called, self.effects.options, self.default_model)
+        engine = replace(
+            self,
+            workflow=called,
+            steps=steps,
+            watch=self.watch.inside(steps),
+            anew=Anew(frozenset(steps)) if self.anew.covers(start.node.index, visit) else Anew(),
+            around=(*self.around, own),
+        )
+        try:
+            inputs = read_inputs(called.graph, values)
+        except UsageFailure as problem:
+            raise NodeFailure.of(name, f"{called.name} can't take what it is given. {problem}") from None
+        scheduler = Scheduler(engine.frontier(str(visit), start.ordinal), inputs, engine, engine.watch)
+        busy = self.effects.busy
+        busy.append(scheduler)
+        try:
+            await scheduler.run()
+        finally:
+            busy.remove(scheduler)
+            self.effects.account.gather(visit)
+        if scheduler.failure is not None:
+            raise engine.watch.located(scheduler.failure)
+        results = scheduler.results
+        empty = next((port for port in step.shapes if port not in results), None)
+        if empty is not None:
+            raise NodeFailure.of(name, f"output {empty} of {called.name} stays empty.")
+        return {port: results[port] for port in step.shapes}
+
     def _is_usable(self, earlier: NodeRecord) -> bool:
         """Whether the run may reuse a result, by who gave it."""
         effects = self.effects
@@ -106,7 +167,7 @@ class Engine:
         if node.kind != "decision":
             return "fail"
         said = node.resolution.parameters.get("on_error")
-        return self.said_on_error if said is None else str(said.value)
+        return self.workflow.analysis.settings.on_error or "fail" if said is None else str(said.value)
 
     def opened(self, one: Opens) -> None:
         """See `merrow_runtime.running.scheduler.Work.opened`."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from merrow_runtime.program.definitions import Step
 from merrow_runtime.store.contract import NodeRecord
 from merrow_runtime.store.rows import text_of
-from merrow_runtime.visit import Visit
+from merrow_runtime.visit import Visit, read_segment
 
 
 class Executions:
@@ -22,17 +22,28 @@ class Executions:
         records: Iterable[NodeRecord] = (),
         steps: Mapping[int, Step] | None = None,
         taken: Iterable[NodeRecord] = (),
+        done: Iterable[NodeRecord] = (),
+        inside: Iterable[Step] = (),
     ) -> None:
-        """``records`` are those of the run that results are taken from, ``steps`` those of the run that takes them, and
-        ``taken`` what that has taken already, before it was resumed.
+        """``records`` are those of the run that results are taken from, ``steps`` those of the run that takes them, ``taken``
+        what that has taken already, before it was resumed, and ``done`` what it had finished itself until then. ``inside`` are
+        the steps of the files that it calls.
         """
+        self._done = {
+            (record.key, record.visit): record
+            for record in done
+            if record.status == "finished" and record.key is not None and record.outputs is not None
+        }
         self._steps = {} if steps is None else steps
         self._own: dict[tuple[str, Visit], NodeRecord] = {}
         self._free: dict[str, list[NodeRecord]] = {}
-        now = {step.definition.id: step for step in self._steps.values()}
+        self._inside = list(inside)
+        now: dict[str, list[Step]] = {}
+        for one in (*self._steps.values(), *self._inside):
+            now.setdefault(one.definition.id, []).append(one)
         for record in _in_order(records):
-            step = now.get(record.node)
-            if step is not None and (record.definition is None or _is_of(record, step)):
+            steps_now = now.get(record.node, [])
+            if steps_now and (record.definition is None or any(_is_of(record, step) for step in steps_now)):
                 self._own[record.key or "", record.visit] = record
             else:
                 self._free.setdefault(record.key or "", []).append(record)
@@ -47,6 +58,13 @@ class Executions:
                     free.remove(found)
             self._own[place] = record
 
+    def done(self, visit: Visit, key: str, usable: Callable[[NodeRecord], bool]) -> NodeRecord | None:
+        """The execution with which the run itself finished a visit, before it was resumed; None where none is ``usable``."""
+        if not self._done:
+            return None
+        own = self._done.get((key, visit))
+        return own if own is not None and usable(own) else None
+
     def take(self, visit: Visit, key: str, usable: Callable[[NodeRecord], bool]) -> NodeRecord | None:
         """The execution with this key for a visit, which no other visit gets from now on; None where none is ``usable``."""
         own = self._own.get((key, visit))
@@ -58,21 +76,42 @@ class Executions:
             free.remove(found)
         return found
 
-    def answered_by_others(self, endpoint: str, anew: Collection[int]) -> list[tuple[str, str]]:
-        """The visits with results that may be taken and that another endpoint gave, each with that endpoint; ``anew`` are the
-        indices of nodes that take none.
+    def answered_by_others(self, endpoint: str, anew: Callable[[int, Visit], bool]) -> list[tuple[str, str]]:
+        """The visits with results that may be taken and that another endpoint gave, each with that endpoint; ``anew`` says of a
+        visit, of the node with an index, that it takes none.
         """
         if not self._own and not self._free:
             return []
+        own: dict[str, list[NodeRecord]] = {}
+        for record in self._own.values():
+            own.setdefault(record.node, []).append(record)
+        free: dict[str, list[NodeRecord]] = {}
+        for several in self._free.values():
+            for record in several:
+                if record.definition is not None:
+                    free.setdefault(text_of(record.definition), []).append(record)
         found: list[tuple[str, str]] = []
-        free = [record for several in self._free.values() for record in several if record.definition is not None]
         for index, step in self._steps.items():
-            if index in anew:
-                continue
-            own = [record for record in self._own.values() if record.node == step.definition.id]
-            for record in [*own, *(record for record in free if _is_of(record, step))]:
-                found += [(record.visit.name, one.endpoint) for one in record.sources if one.endpoint != endpoint]
+            for record in (*own.get(step.definition.id, ()), *free.get(text_of(step.shown), ())):
+                if not anew(index, record.visit):
+                    found += [(record.visit.name, one.endpoint) for one in record.sources if one.endpoint != endpoint]
+        calls = {step.definition.id: index for index, step in self._steps.items() if step.called is not None}
+        for step in self._inside:
+            for record in (*own.get(step.definition.id, ()), *free.get(text_of(step.shown), ())):
+                call = _call_around(record.path, calls)
+                if call is None or not anew(calls[call.node], call):
+                    found += [(record.visit.name, one.endpoint) for one in record.sources if one.endpoint != endpoint]
         return list(dict.fromkeys(found))
+
+
+def _call_around(path: str, calls: Collection[str]) -> Visit | None:
+    """The visit of the outermost Call in which a frame is; ``calls`` are the ids of the workflow's own."""
+    parts = path.split("/") if path else []
+    for number, part in enumerate(parts):
+        node, redo, _, index = read_segment(part)
+        if node in calls and index is None:
+            return Visit(node, "/".join(parts[:number]), redo)
+    return None
 
 
 def _in_order(records: Iterable[NodeRecord]) -> list[NodeRecord]:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import product
-from math import prod
+from math import inf, prod
 from typing import Any
 
 from merrow_analysis.definitions.types import Type
+from merrow_analysis.graph.composites import loop_settings, map_settings
 from merrow_analysis.graph.conditions import ALWAYS
 from merrow_analysis.graph.decisions import KIND
 from merrow_analysis.graph.live_state import live_state
@@ -26,14 +27,21 @@ from merrow_runtime.operators.questions import Planned
 from merrow_runtime.operators.registry import operator_for
 from merrow_runtime.operators.shapes import placeholder, shape_of
 from merrow_runtime.options import RunOptions
-from merrow_runtime.program.definitions import Step, make_steps, meanings_of
+from merrow_runtime.program.definitions import Step, depth_of, make_steps, meanings_of
 from merrow_runtime.program.inputs import read_inputs, type_of_input
 from merrow_runtime.program.loading import load
 from merrow_runtime.requests import ModelRequest
 from merrow_runtime.running.resources import Chosen, choose
 from merrow_runtime.usage import Usage
 from merrow_runtime.values import VALUE, Value
+from merrow_runtime.visit import segment
 from merrow_runtime.workflow import Workflow
+
+Call = tuple[str, str]
+"""A node that calls a file, by the place of its own file and its id."""
+
+_MOST_CALLED = 500
+"""Calls of files that are unfolded; what more of them use isn't known."""
 
 _MOST_COMBINATIONS = 2_000
 """Combinations of cases that are looked at one by one; for more the bounds are wider, but still hold."""
@@ -54,7 +62,9 @@ class Bounds:
 class PlannedNode:
     """A node in the order of the run. ``runs`` is False for one that only some cases of Decisions reach.
 
-    ``questions`` are all that it asks or may ask, as they would be sent; ``samples`` is how often it does.
+    ``questions`` are all that it asks or may ask, as they would be sent; ``samples`` is how often it does. ``times`` bounds how
+    often it runs, in turns and for items of all composites around it; None for a node in none. Of a Call, ``inside`` are the
+    nodes of its file, and ``costs`` what that may use.
     """
 
     node: str
@@ -63,14 +73,20 @@ class PlannedNode:
     runs: bool
     questions: tuple[Planned, ...] = ()
     samples: int = 1
+    times: Bounds | None = None
+    inside: tuple[PlannedNode, ...] = ()
+    costs: _Cost | None = None
 
     def to_json(self) -> dict[str, Any]:
+        calls = {} if self.costs is None else {"calls": self.costs.bounds[0].to_json()}
         return {
+            **calls,
             "node": self.node,
             "operator": self.operator,
             "model": self.model,
             "runs": "always" if self.runs else "by choice",
             "samples": self.samples,
+            **({} if self.times is None else {"times": self.times.to_json()}),
             "questions": [
                 {
                     "step": question.step,
@@ -85,9 +101,10 @@ class PlannedNode:
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """What a run would do. ``calls``, ``tokens`` and ``cost_usd`` are bounds over all choices of Decisions and all
-    repair loops; a question whose answer can't be used may be asked up to twice more, which they don't count. Tokens and
-    cost are estimates, for what is not known yet has no length; the cost's most is None where a price is unknown.
+    """What a run would do, with one turn of each Loop and one item of each Map. ``calls``, ``tokens`` and ``cost_usd`` are
+    bounds over all choices of Decisions, all turns and items and all repair loops; a question whose answer can't be used may be
+    asked up to twice more, which they don't count. Tokens and cost are estimates, for what is not known yet has no length; the
+    cost's most is None where a price is unknown.
     """
 
     workflow: str
@@ -109,6 +126,25 @@ class Forecast:
         }
 
 
+ONCE = Bounds(1, 1)
+
+
+def times_of(graph: TypedGraph, node: str) -> Bounds | None:
+    """How often a node in composites runs: the products of their turns and items; None outside of any."""
+    around = graph.composites.around(node)
+    if not around:
+        return None
+    least = most = 1
+    for name in around:
+        box = graph.composites.boxes[name]
+        if box.kind == "map":
+            items = map_settings(box)
+            least, most = least * items.least, most * items.most
+        elif any(edge.border.scope == name for edge in graph.again):
+            most *= loop_settings(box).most
+    return Bounds(least, most)
+
+
 def dry_run(
     source: str | os.PathLike[str] | Workflow,
     inputs: Mapping[str, Value] | None = None,
@@ -125,17 +161,50 @@ def dry_run(
     chosen = Chosen(endpoint) if endpoint is not None else choose(options, options.base_url, workflow.machine)
     endpoint = chosen.endpoint
     steps = make_steps(workflow, options, chosen.model)
-    nodes = tuple(_Forecaster(workflow, steps, dict(inputs or {})).nodes())
-    return Forecast(workflow.name, endpoint.origin, nodes, *_bounds(workflow.graph, steps, nodes, endpoint))
+    unfolding = _Unfolding(options, chosen.model, endpoint)
+    nodes = _Forecaster(workflow, steps, dict(inputs or {}), unfolding).nodes()
+    costs = _costs(workflow.graph, steps, nodes, endpoint)
+    return Forecast(workflow.name, endpoint.origin, tuple(_unfolded(nodes)), *costs.bounds)
+
+
+def _unfolded(nodes: Iterable[PlannedNode], around: str = "") -> Iterator[PlannedNode]:
+    """The nodes, each Call followed by those of its file, which are named by their paths."""
+    for node in nodes:
+        name = f"{around}{node.node if not around else segment(node.node)}"
+        yield replace(node, node=name)
+        yield from _unfolded(node.inside, f"{name if around else segment(node.node)}/")
+
+
+@dataclass(slots=True, eq=False)
+class _Unfolding:
+    """What is the same for a workflow and all files that it calls. ``known`` are the forecasts of called files, by the
+    call and by how often each call is around it.
+    """
+
+    options: RunOptions
+    default_model: str | None
+    endpoint: Endpoint
+    known: dict[tuple[Call, frozenset[tuple[Call, int]]], tuple[tuple[PlannedNode, ...], _Cost]] = field(
+        default_factory=dict
+    )
 
 
 class _Forecaster:
     """Runs the workflow without calls: with placeholders for values, and Decisions that leave all their cases open."""
 
-    def __init__(self, workflow: Workflow, steps: Mapping[int, Step], inputs: dict[str, Value]) -> None:
-        self.graph = workflow.graph
+    def __init__(
+        self,
+        workflow: Workflow,
+        steps: Mapping[int, Step],
+        inputs: dict[str, Value],
+        unfolding: _Unfolding,
+        around: tuple[Call, ...] = (),
+    ) -> None:
+        self.graph, self._place = workflow.graph, workflow.place
         self.steps = steps
-        self._frontier = Frontier(self.graph)
+        self._unfolding, self._around = unfolding, around
+        self._called: dict[int, tuple[tuple[PlannedNode, ...], _Cost]] = {}
+        self._frontier = Frontier(self.graph, once=True)
         self._inputs = read_inputs(self.graph, self._with_placeholders(inputs))
         self._questions: dict[int, tuple[Planned, ...]] = {}
 
@@ -152,9 +221,31 @@ class _Forecaster:
         runs = self.graph.combinations.runs(node) == ALWAYS
         step = self.steps.get(node.index)
         if step is None:
-            return PlannedNode(node.id, node.operator or "", None, runs)
+            return PlannedNode(node.id, node.operator or "", None, runs, times=times_of(self.graph, node.id))
         definition, questions = step.definition, self._questions.get(node.index, ())
-        return PlannedNode(node.id, definition.operator, definition.model, runs, questions, step.samples or 1)
+        times = times_of(self.graph, node.id)
+        if step.called is not None:
+            inside, costs = self._called.get(node.index, ((), _FREE))
+            return PlannedNode(node.id, definition.operator, None, runs, times=times, inside=inside, costs=costs)
+        return PlannedNode(node.id, definition.operator, definition.model, runs, questions, step.samples or 1, times)
+
+    def _call(self, step: Step, called: Workflow, inputs: Inputs) -> tuple[tuple[PlannedNode, ...], _Cost]:
+        """The nodes of a called file, and what it may use. Those of a file that is running already are only counted."""
+        own, unfolding = (self._place, step.definition.id), self._unfolding
+        if self._around.count(own) >= depth_of(step):
+            return (), _FREE
+        around = (*self._around, own)
+        key = own, frozenset(Counter(around).items())
+        known = unfolding.known.get(key)
+        if known is None and len(unfolding.known) >= _MOST_CALLED:
+            return (), _Cost((0.0, 0.0, 0.0), (inf, inf, inf), priced=True)
+        if known is None:
+            unfolding.known[key] = (), _FREE
+            steps = make_steps(called, unfolding.options, unfolding.default_model)
+            given = {port: values[0].value for port, values in inputs.items()}
+            nodes = tuple(_Forecaster(called, steps, given, unfolding, around).nodes())
+            known = unfolding.known[key] = nodes, _costs(called.graph, steps, nodes, unfolding.endpoint)
+        return ((), known[1]) if own in self._around else known
 
     def _outcome(self, start: Start) -> Outcome:
         node, visit = start.node, start.visit
@@ -163,7 +254,9 @@ class _Forecaster:
         inputs = {port: values if port in many else values[:1] for port, values in start.inputs.items()}
         step = self.steps.get(node.index)
         if step is not None:
-            self._questions[node.index] = tuple(self._asked(node, step, inputs))
+            if step.called is not None:
+                self._called[node.index] = self._call(step, step.called, inputs)
+            self._questions[node.index] = tuple(self._asked(start, step, inputs))
             if node.asks:
                 return Chose(visit, None)
             outputs = {port: placeholder(shape, f"{node.id}.{port}") for port, shape in step.shapes.items()}
@@ -196,13 +289,14 @@ class _Forecaster:
     def _placeholder(self, type_: Type, origin: str) -> Value:
         return placeholder(shape_of(type_, *meanings_of([type_], self.graph.types)), origin)
 
-    def _asked(self, node: TypedNode, step: Step, inputs: Inputs) -> Iterator[Planned]:
+    def _asked(self, start: Start, step: Step, inputs: Inputs) -> Iterator[Planned]:
+        node, path = start.node, start.visit.path
         memory: list[Remembered] = []
         if step.memory.kind != "none":
             # What a Decision keeps away by one of its cases isn't among the inputs then, and what it skips isn't remembered:
             # whether there is anything to sum up is open.
             is_open = step.memory.kind == "summary" and bool(self.graph.decisions)
-            entries = self._frontier.remembered(node, {} if is_open else inputs)
+            entries = self._frontier.remembered(node, {} if is_open else inputs, path)
             memory = remembered(step.memory.kind, step.memory.amount, entries)
             if memory and step.memory.kind == "summary":
                 yield summary_question(memory).planned(least=0 if is_open else 1)
@@ -210,29 +304,47 @@ class _Forecaster:
         yield from operator_for(step.definition).plan(Task(step.definition, inputs, memory))
 
 
-def _bounds(
-    graph: TypedGraph, steps: Mapping[int, Step], nodes: Sequence[PlannedNode], endpoint: Endpoint
-) -> tuple[Bounds, Bounds, Bounds]:
-    """Bounds of calls, tokens and cost."""
-    costs = {node.node: _cost(node, steps, graph, endpoint) for node in nodes if node.questions}
+def _costs(graph: TypedGraph, steps: Mapping[int, Step], nodes: Sequence[PlannedNode], endpoint: Endpoint) -> _Cost:
+    """What a graph may use, whatever is chosen."""
+    costs = {
+        node.node: node.costs or _cost(node, steps, graph, endpoint)
+        for node in nodes
+        if node.questions or node.costs is not None
+    }
     ways = list(_ways(graph, nodes))
-    least = [min(sum(costs[name].least[i] for name in way if name in costs) for way, _ in ways) for i in range(3)]
-    most = [max(sum(costs[name].most[i] for name in way if name in costs) for _, way in ways) for i in range(3)]
+    times = {node.node: ONCE if node.times is None else node.times for node in nodes}
+    least = [
+        min(sum(costs[name].least[i] * times[name].least for name in way if name in costs) for way, _ in ways)
+        for i in range(3)
+    ]
+    most = [
+        max(sum(costs[name].most[i] * (times[name].most or 0) for name in way if name in costs) for _, way in ways)
+        for i in range(3)
+    ]
     priced = all(cost.priced for cost in costs.values())
-    return (
-        Bounds(least[0], most[0]),
-        Bounds(least[1], most[1]),
-        Bounds(least[2], most[2] if priced else None),
-    )
+    return _Cost((least[0], least[1], least[2]), (most[0], most[1], most[2]), priced)
 
 
 @dataclass(frozen=True, slots=True)
 class _Cost:
-    """Calls, tokens and US dollars of a node, the least and the most."""
+    """Calls, tokens and US dollars, the least and the most; the most is infinite where it isn't known."""
 
     least: tuple[float, float, float]
     most: tuple[float, float, float]
     priced: bool
+
+    @property
+    def bounds(self) -> tuple[Bounds, Bounds, Bounds]:
+        """The same as bounds of calls, tokens and cost."""
+        calls, tokens, cost = (None if most == inf else most for most in self.most)
+        return (
+            Bounds(self.least[0], calls),
+            Bounds(self.least[1], tokens),
+            Bounds(self.least[2], cost if self.priced else None),
+        )
+
+
+_FREE = _Cost((0.0, 0.0, 0.0), (0.0, 0.0, 0.0), priced=True)
 
 
 def _cost(node: PlannedNode, steps: Mapping[int, Step], graph: TypedGraph, endpoint: Endpoint) -> _Cost:
@@ -260,8 +372,10 @@ def _cost(node: PlannedNode, steps: Mapping[int, Step], graph: TypedGraph, endpo
 
 
 def _ways(graph: TypedGraph, nodes: Sequence[PlannedNode]) -> Iterator[tuple[list[str], list[str]]]:
-    """For each way through the Decisions the nodes that run, twice; or once those of all ways, and those of any."""
-    decisions = [node for node in graph.decisions if node.cases is not None]
+    """For each way through the Decisions outside of composites the nodes that run in any case, and those that may run; or once
+    those of all ways, and those of any.
+    """
+    decisions = [node for node in graph.decisions if node.cases is not None and node.id not in graph.composites.inside]
     if prod(len(node.cases.keys) for node in decisions if node.cases is not None) > _MOST_COMBINATIONS:
         yield [node.node for node in nodes if node.runs], [node.node for node in nodes]
         return
@@ -269,5 +383,8 @@ def _ways(graph: TypedGraph, nodes: Sequence[PlannedNode]) -> Iterator[tuple[lis
     for choice in product(*ranges):
         chosen = {node.id: case for node, case in zip(decisions, choice, strict=True)}
         state = live_state(graph, chosen)
-        running = [node.node for node in nodes if state.runs(graph.by_id[node.node])]
-        yield running, running
+        truths = {node.node: state.runs(graph.by_id[node.node]) for node in nodes}
+        yield (
+            [name for name, runs in truths.items() if runs],
+            [name for name, runs in truths.items() if runs is not False],
+        )

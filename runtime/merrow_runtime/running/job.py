@@ -13,20 +13,20 @@ from merrow_runtime.calls.calling import Calling
 from merrow_runtime.calls.effects import Effects
 from merrow_runtime.calls.gate import gate_of
 from merrow_runtime.errors import UsageFailure
-from merrow_runtime.frontier import Frontier, OneNode, behind
+from merrow_runtime.frontier import OneNode, behind
 from merrow_runtime.models.budget import Budget, unpriced_failure
 from merrow_runtime.models.prices import price_at
 from merrow_runtime.options import RunOptions
-from merrow_runtime.program.definitions import make_steps
+from merrow_runtime.program.definitions import definitions_text, make_steps
 from merrow_runtime.program.inputs import read_inputs
 from merrow_runtime.provenance import REPLAY_ORIGIN, ForeignResults, listed, named
 from merrow_runtime.running.engine import Engine
 from merrow_runtime.running.executions import Executions
 from merrow_runtime.running.resources import Resources
-from merrow_runtime.running.run import Execution, Run
+from merrow_runtime.running.run import Execution, Run, with_members
 from merrow_runtime.running.scheduler import Scheduler
-from merrow_runtime.running.single import node_named, single_inputs
-from merrow_runtime.running.watch import Watch
+from merrow_runtime.running.single import Anew, single_inputs, visit_named
+from merrow_runtime.running.watch import NodeRecords, Watch
 from merrow_runtime.store.contract import NodeRecord, RunJournal, RunRecord
 from merrow_runtime.store.recording import Recorder, Replay
 from merrow_runtime.telling import Telling
@@ -61,29 +61,33 @@ class Job:
         inputs: Mapping[str, Value],
         resources: Resources,
         earlier: Sequence[NodeRecord],
-        taken: Sequence[NodeRecord] = (),
+        own: Sequence[NodeRecord] = (),
         notices: Sequence[str] = (),
     ) -> None:
-        """``earlier`` are results of the run that this one reuses, ``taken`` those that it has taken already;
-        ``notices`` are for the user to read when the run begins.
+        """``earlier`` are results of the run that this one reuses, ``own`` those that it has itself, reused or made before it
+        was resumed; ``notices`` are for the user to read when the run begins.
         """
+        taken = [node for node in own if node.status == "reused"]
         self.workflow = workflow
         self.options = options
         self.resources = resources
         graph = workflow.graph
         self.chosen = resources.chosen(workflow.machine)
-        self.steps = make_steps(workflow, options, self.chosen.model)
-        before = {node.node: node for node in (*earlier, *taken) if not node.path}
+        self.by_place = {one.place: make_steps(one, options, self.chosen.model) for one in workflow.reached()}
+        self.steps = self.by_place[workflow.place]
+        inside = [step for place, steps in self.by_place.items() if place for step in steps.values()]
+        before = with_members({node.visit.name: node for node in (*earlier, *taken)})
         self.only = None if options.only is None else single_inputs(graph, self.steps, options, before)
         self.inputs = {} if self.only is not None else read_inputs(graph, inputs)
-        self.executions = Executions() if self.only is not None else Executions(earlier, self.steps, taken)
-        self.anew = (
-            frozenset() if options.from_node is None else behind(graph, node_named(graph, options.from_node).index)
-        )
+        self.executions = Executions() if self.only is not None else Executions(earlier, self.steps, taken, own, inside)
+        start = None if options.from_node is None else visit_named(graph, options.from_node)
+        self.anew = Anew() if start is None else Anew(behind(graph, graph.by_id[start.node].index), start)
         self.replay = None if options.replay is None else Replay.read(options.replay)
         self.notices = [*notices, *self._inputs_of_others(before)]
         self.limits = limits_of(workflow, options)
-        self.loop_budgets = _loop_budgets(graph)
+        self.loop_budgets = {
+            name: limits for one in workflow.reached() for name, limits in _loop_budgets(one.graph).items()
+        }
         priced = [self.limits, *self.loop_budgets.values()]
         if any(limits.usd is not None for limits in priced) and self.replay is None:
             self._check_prices()
@@ -92,7 +96,7 @@ class Job:
 
     def _check_prices(self) -> None:
         endpoint = self.chosen.endpoint
-        for step in self.steps.values():
+        for step in (step for steps in self.by_place.values() for step in steps.values() if step.called is None):
             model = step.definition.model
             if price_at(endpoint, model) is None:
                 raise UsageFailure(str(unpriced_failure(model, endpoint.origin)))
@@ -104,7 +108,7 @@ class Job:
 
     def answered_by_others(self) -> list[tuple[str, str]]:
         """The nodes whose results would be reused and are of another endpoint, each with that endpoint."""
-        return self.executions.answered_by_others(self.endpoint, self.anew)
+        return self.executions.answered_by_others(self.endpoint, self.anew.covers)
 
     def check_reuse(self, run: str, others: Sequence[tuple[str, str]]) -> None:
         """Raise `ForeignResults` where ``run`` has results of others that would be used, and the user has not decided;
@@ -137,21 +141,24 @@ class Job:
         telling = Telling(record.id, journal.ended_nodes)
         run = Run(record.id, self.workflow.name, telling)
         effects = self._effects(record, journal, budget, telling)
+        watch = Watch(telling, NodeRecords(telling, journal, run.nodes), effects.account, self.steps)
         engine = Engine(
-            self.steps, effects, self.executions, self.anew, self.workflow.analysis.settings.on_error or "fail"
+            self.workflow,
+            self.steps,
+            effects,
+            self.executions,
+            watch,
+            self.anew,
+            self.chosen.concurrency,
+            self.chosen.model,
         )
-        graph = self.workflow.graph
-        watch = Watch(telling, journal, effects.account, self.steps, run.nodes)
         only = self.only
-        frontier = (
-            Frontier(graph, parallel=self.chosen.concurrency, defaults=engine.default)
-            if only is None
-            else OneNode(only.node, only.inputs, only.memory)
-        )
-        scheduler = effects.busy = Scheduler(frontier, self.inputs, engine, watch)
+        frontier = engine.frontier() if only is None else OneNode(only.node, only.inputs, only.memory)
+        scheduler = Scheduler(frontier, self.inputs, engine, watch)
+        effects.busy.append(scheduler)
         seconds = None if budget is None else budget.remaining_seconds
         execution = Execution(run, scheduler, watch, effects, telling, self.resources, seconds)
-        run.begin(execution.work(self.steps.shown, self._begun(scheduler.count)))
+        run.begin(execution.work(definitions_text(self.by_place), self._begun(scheduler.count)))
         return run
 
     def _budget(self, journal: RunJournal, elapsed: float) -> Budget | None:

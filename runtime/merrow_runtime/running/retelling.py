@@ -9,7 +9,7 @@ from typing import Any
 
 from merrow_runtime.events import LAST_OF
 from merrow_runtime.options import RunOptions
-from merrow_runtime.running.run import Run, RunResult
+from merrow_runtime.running.run import Run, RunResult, with_members
 from merrow_runtime.store.contract import NodeRecord, RunRecord
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.recording import Recorder
@@ -60,7 +60,7 @@ def retell(record: RunRecord, store: Store, options: RunOptions, close: Callable
                 record.usage,
                 record.seconds,
                 None,
-                nodes,
+                with_members(nodes),
                 sources=record.sources,
                 finished_before=True,
             )

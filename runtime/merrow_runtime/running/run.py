@@ -27,7 +27,8 @@ _CANCEL_LOOK = 0.5
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """How a run ended. ``outputs`` has what reached each output node, by id; ``nodes`` how each node ended, by id.
+    """How a run ended. ``outputs`` has what reached each output node, by id; ``nodes`` how each node ended, by id, and of those
+    inside Loops and Maps each visit by its name: by the id alone they have their last one.
 
     ``usage`` counts all that the run ever used, before it was resumed too; ``seconds`` are those of this part of it.
     ``failure`` is the cause where it failed, with its ``code``, ``node``, ``path`` and ``remedy``, and ``error`` its sentence.
@@ -61,6 +62,16 @@ class RunResult:
         if self.finished_before:
             shown["finished_before"] = True
         return shown
+
+
+def with_members(visits: Mapping[str, NodeRecord]) -> dict[str, NodeRecord]:
+    """How nodes ended by the names of their visits, and of those inside Loops and Maps the last visit by their id, too."""
+    nodes = dict(visits)
+    for record in visits.values():
+        # Only turns and items have a number: a called file has nodes of its own, maybe with the same ids.
+        if record.path and record.node not in visits and all(part.endswith("]") for part in record.path.split("/")):
+            nodes[record.node] = record
+    return nodes
 
 
 def failed_as(failure: RunFailure) -> RunFailed:
@@ -210,7 +221,8 @@ class Execution:
                 await effects.journal.close()
         seconds = time.monotonic() - started
         spent = effects.account.spent
-        return RunResult(self.run.id, status, outputs, spent, seconds, error, dict(self.run.nodes), failure, sources)
+        nodes = with_members(self.run.nodes)
+        return RunResult(self.run.id, status, outputs, spent, seconds, error, nodes, failure, sources)
 
 
 def _time_is_over() -> BudgetFailure:

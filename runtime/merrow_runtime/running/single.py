@@ -15,6 +15,7 @@ from merrow_runtime.program.definitions import Step
 from merrow_runtime.program.inputs import typed_value
 from merrow_runtime.store.contract import NodeRecord
 from merrow_runtime.values import Value, output_at
+from merrow_runtime.visit import Visit, read_segment
 
 
 def node_named(graph: TypedGraph, name: str) -> TypedNode:
@@ -27,6 +28,50 @@ def node_named(graph: TypedGraph, name: str) -> TypedNode:
         return same[0]
     near = closest(name, graph.by_id)
     raise UsageFailure(f"The workflow has no node {name}." + (f" Did you mean {near}?" if near else ""))
+
+
+def visit_named(graph: TypedGraph, name: str) -> Visit:
+    """The visit of this name: a node's id, or with the turns and items that it is in, as ``REFINE[2]/WRITE``. Of a node inside
+    composites that is named alone the path is empty. Raises `UsageFailure`.
+    """
+    path, _, last = name.rpartition("/")
+    if name in graph.by_id or not path:
+        return Visit(node_named(graph, name).id)
+    try:
+        node = node_named(graph, read_segment(last)[0])
+        boxes = [read_segment(part) for part in path.split("/")]
+    except ValueError:
+        raise UsageFailure(f"{name} names no node; write its id, or as REFINE[2]/WRITE with turns and items.") from None
+    around = graph.composites.around(node.id)[::-1]
+    if tuple(box for box, *_ in boxes) != around or any(number is None for *_, number in boxes):
+        inside = "/".join(f"{box}[1]" for box in around)
+        said = f"write {inside}/{node.id}, with the numbers of turns and items" if around else f"write {node.id}"
+        raise UsageFailure(f"{name} names no visit of {node.id}; {said}.", node=node.id)
+    return Visit(node.id, path)
+
+
+@dataclass(frozen=True, slots=True)
+class Anew:
+    """Which visits are made again with ``--from``: those of ``handles`` (the node, and what follows from it), in the frames that
+    come from ``start`` on.
+    """
+
+    handles: frozenset[int] = frozenset()
+    start: Visit | None = None
+
+    def covers(self, handle: int, one: Visit) -> bool:
+        """Whether a visit, of the node with this handle, is among them."""
+        if handle not in self.handles:
+            return False
+        if self.start is None or not self.start.path or not one.path:
+            return True
+        for first, then in zip(self.start.path.split("/"), one.path.split("/"), strict=False):
+            (box, _, _, begin), (other, _, _, number) = read_segment(first), read_segment(then)
+            if box != other or begin is None or number is None or number > begin:
+                return True
+            if number < begin:
+                return False
+        return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,16 +90,18 @@ def single_inputs(
 
     Raises `UsageFailure` where a port that must have a value has none.
     """
-    node = node_named(graph, options.only or "")
+    visit = visit_named(graph, options.only or "")
+    node = graph.by_id[visit.node]
     if node.index not in steps:
         raise UsageFailure(
             f"Node {node.id} has no operator that asks or computes anything; name one that has.", node=node.id
         )
-    before = earlier.get(node.id)
+    before = earlier.get(visit.name)
+    path = "" if before is None else before.path
     inputs: Inputs = {}
     for port, references in (before.inputs or {}).items() if before is not None else ():
         inputs[port] = [
-            Given(one["node"], one["output"], one["type"], _value(one, earlier), _title(one, earlier))
+            Given(one["node"], one["output"], one["type"], _value(one, path, earlier), _title(one, path, earlier))
             for one in references
         ]
     memory = [Remembered(**dict(entry)) for entry in before.memory] if before is not None else []
@@ -88,10 +135,15 @@ def _set(graph: TypedGraph, node: TypedNode, values: Mapping[str, Value]) -> Inp
     return inputs
 
 
-def _value(reference: Mapping[str, Value], earlier: Mapping[str, NodeRecord]) -> Value:
+def _giver(reference: Mapping[str, Value], path: str, earlier: Mapping[str, NodeRecord]) -> NodeRecord | None:
+    """The visit that gave something to a node in the frame with this path."""
+    return earlier.get(Visit(str(reference["node"]), str(reference.get("path", path))).name)
+
+
+def _value(reference: Mapping[str, Value], path: str, earlier: Mapping[str, NodeRecord]) -> Value:
     if "value" in reference:
         return reference["value"]
-    giver = earlier.get(str(reference["node"]))
+    giver = _giver(reference, path, earlier)
     outputs = None if giver is None else giver.outputs
     try:
         return output_at(outputs or {}, str(reference["output"]))
@@ -101,7 +153,7 @@ def _value(reference: Mapping[str, Value], earlier: Mapping[str, NodeRecord]) ->
         ) from None
 
 
-def _title(reference: Mapping[str, Value], earlier: Mapping[str, NodeRecord]) -> str:
-    giver = earlier.get(str(reference["node"]))
+def _title(reference: Mapping[str, Value], path: str, earlier: Mapping[str, NodeRecord]) -> str:
+    giver = _giver(reference, path, earlier)
     definition = None if giver is None else giver.definition
     return str(definition["title"]) if definition else str(reference["node"])

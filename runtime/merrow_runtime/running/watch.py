@@ -26,120 +26,19 @@ _BATCH_DELAY = 0.25
 """Seconds that the record of a node may wait for others, and for a quieter moment: what matters is journalled with its calls."""
 
 
-class Watch:
-    """Journals how nodes end, and reports it. ``nodes`` has how they ended so far, by the name of the visit.
+class NodeRecords:
+    """How the visits of one run ended, on their way to the journal. ``nodes`` has them so far, by the name of the visit.
 
-    A node follows from its calls, and these were committed before it ended: so its end is reported at once, while its own record
-    is on its way to the journal. What waits for `settle` is written without holding anything up.
+    What waits for `settle` is written without holding anything up.
     """
 
-    def __init__(
-        self, telling: Telling, journal: RunJournal, account: Account, steps: Steps, nodes: dict[str, NodeRecord]
-    ) -> None:
+    def __init__(self, telling: Telling, journal: RunJournal, nodes: dict[str, NodeRecord]) -> None:
         self._telling = telling
         self._journal = journal
-        self._account = account
-        self._steps = steps
         self._nodes = nodes
         self._waiting: list[NodeRecord] = []
         self._timer: asyncio.TimerHandle | None = None
         self._writing: set[asyncio.Future[None]] = set()
-        self._failed: dict[Visit, RunFailure] = {}
-        self._ended_by: dict[int, tuple[RunFailure, RunFailure]] = {}
-
-    def started(self, node: TypedNode, visit: Visit, inputs: Inputs) -> None:
-        """See `merrow_runtime.running.scheduler.Watcher`."""
-        del inputs
-        self._telling.started(visit, node.operator)
-
-    def finished(
-        self, node: TypedNode, visit: Visit, inputs: Inputs, done: Finished, started: float, case: int | None
-    ) -> None:
-        """See `merrow_runtime.running.scheduler.Watcher`."""
-        failed = self._failed.get(visit) if self._failed else None
-        self._keep(
-            NodeRecord(
-                node.id,
-                "reused" if done.reused else "finished",
-                done.key,
-                done.outputs,
-                done.usage,
-                _micro(started),
-                _micro(time.time()),
-                None if failed is None else str(failed),
-                case,
-                self._definition(node),
-                _references(inputs),
-                [{"node": entry.node, "title": entry.title, "text": entry.text} for entry in done.memory],
-                done.sources,
-                done.why_no_call,
-                visit.path,
-                visit.redo,
-                self._telling.next,
-                None if case is None or node.cases is None else node.cases.labels[case],
-            )
-        )
-
-    def skipped(self, node: TypedNode, visit: Visit, reason: str) -> None:
-        """See `merrow_runtime.running.scheduler.Watcher`."""
-        now = _micro(time.time())
-        self._keep(
-            NodeRecord(
-                node.id,
-                "skipped",
-                None,
-                None,
-                NOTHING,
-                now,
-                now,
-                reason,
-                path=visit.path,
-                redo=visit.redo,
-                number=self._telling.next,
-            )
-        )
-
-    def failed(
-        self, node: TypedNode, visit: Visit, inputs: Inputs, failure: RunFailure, started: float, goes_on: str
-    ) -> None:
-        """See `merrow_runtime.running.scheduler.Watcher`."""
-        account = self._account.of(visit)
-        met = self._failed[visit] = failure.at(visit.node, visit.path)
-        if goes_on == "fail":
-            self._ended_by.setdefault(id(failure), (failure, met))
-        self._keep(
-            NodeRecord(
-                node.id,
-                "failed",
-                None,
-                None,
-                account.used,
-                _micro(started),
-                _micro(time.time()),
-                str(failure),
-                None,
-                self._definition(node),
-                _references(inputs),
-                sources=account.sources,
-                path=visit.path,
-                redo=visit.redo,
-                number=self._telling.next,
-                failed=Failed(failure.code, failure.reason, goes_on, failure.remedy),
-            )
-        )
-
-    def located(self, failure: RunFailure) -> RunFailure:
-        """What ended the run, with the node that met it, where it was one."""
-        known = self._ended_by.get(id(failure))
-        return failure if known is None else known[1]
-
-    def opened(self, one: Opens) -> None:
-        """See `merrow_runtime.running.scheduler.Watcher`."""
-        self._telling.opened(one.composite, one.path, one.number, one.most)
-
-    def closed(self, one: Closes) -> None:
-        """See `merrow_runtime.running.scheduler.Watcher`."""
-        self._telling.closed(one.composite, one.path, one.number, one.most, one.failure)
 
     async def settle(self) -> None:
         """Wait until all is in the journal. What it refused waits there for the next commit, which fails for the same reason."""
@@ -147,10 +46,8 @@ class Watch:
         if self._writing:
             await asyncio.gather(*self._writing, return_exceptions=True)
 
-    def _definition(self, node: TypedNode) -> Mapping[str, Any] | None:
-        return self._steps[node.index].shown if node.kind == "operator" or node.asks else None
-
-    def _keep(self, record: NodeRecord) -> None:
+    def keep(self, record: NodeRecord) -> None:
+        """Tell how a visit ended, and have it written."""
         self._nodes[record.visit.name] = record
         self._waiting.append(record)
         self._telling.ended(record)
@@ -180,18 +77,143 @@ class Watch:
             self._telling.committed(last)
 
 
+class Watch:
+    """Journals how the nodes of a graph end, and tells it.
+
+    A node follows from its calls, and these were committed before it ended: so its end is reported at once, while its own record
+    is on its way to the journal.
+    """
+
+    def __init__(self, telling: Telling, records: NodeRecords, account: Account, steps: Steps) -> None:
+        self._telling = telling
+        self._records = records
+        self._account = account
+        self._steps = steps
+        self._failed: dict[Visit, RunFailure] = {}
+        self._ended_by: dict[int, tuple[RunFailure, RunFailure]] = {}
+
+    def inside(self, steps: Steps) -> Watch:
+        """A watch of a file that a node calls."""
+        return Watch(self._telling, self._records, self._account, steps)
+
+    def started(self, node: TypedNode, visit: Visit, inputs: Inputs) -> None:
+        """See `merrow_runtime.running.scheduler.Watcher`."""
+        del inputs
+        self._telling.started(visit, node.operator)
+
+    def finished(
+        self, node: TypedNode, visit: Visit, inputs: Inputs, done: Finished, started: float, case: int | None
+    ) -> None:
+        """See `merrow_runtime.running.scheduler.Watcher`."""
+        failed = self._failed.get(visit) if self._failed else None
+        self._records.keep(
+            NodeRecord(
+                node.id,
+                "reused" if done.reused else "finished",
+                done.key,
+                done.outputs,
+                done.usage,
+                _micro(started),
+                _micro(time.time()),
+                None if failed is None else str(failed),
+                case,
+                self._definition(node),
+                _references(inputs, visit.path),
+                [{"node": entry.node, "title": entry.title, "text": entry.text} for entry in done.memory],
+                done.sources,
+                done.why_no_call,
+                visit.path,
+                visit.redo,
+                self._telling.next,
+                None if case is None or node.cases is None else node.cases.labels[case],
+            )
+        )
+
+    def skipped(self, node: TypedNode, visit: Visit, reason: str) -> None:
+        """See `merrow_runtime.running.scheduler.Watcher`."""
+        now = _micro(time.time())
+        self._records.keep(
+            NodeRecord(
+                node.id,
+                "skipped",
+                None,
+                None,
+                NOTHING,
+                now,
+                now,
+                reason,
+                path=visit.path,
+                redo=visit.redo,
+                number=self._telling.next,
+            )
+        )
+
+    def failed(
+        self, node: TypedNode, visit: Visit, inputs: Inputs, failure: RunFailure, started: float, goes_on: str
+    ) -> None:
+        """See `merrow_runtime.running.scheduler.Watcher`."""
+        account = self._account.of(visit)
+        met = self._failed[visit] = failure.at(visit.node, visit.path)
+        if goes_on == "fail":
+            self._ended_by.setdefault(id(failure), (failure, met))
+        self._records.keep(
+            NodeRecord(
+                node.id,
+                "failed",
+                None,
+                None,
+                account.used,
+                _micro(started),
+                _micro(time.time()),
+                str(failure),
+                None,
+                self._definition(node),
+                _references(inputs, visit.path),
+                sources=account.sources,
+                path=visit.path,
+                redo=visit.redo,
+                number=self._telling.next,
+                failed=Failed(failure.code, failure.reason, goes_on, failure.remedy),
+            )
+        )
+
+    def located(self, failure: RunFailure) -> RunFailure:
+        """What ended the run, with the node that met it, where it was one."""
+        known = self._ended_by.get(id(failure))
+        return failure if known is None else known[1]
+
+    def opened(self, one: Opens) -> None:
+        """See `merrow_runtime.running.scheduler.Watcher`."""
+        self._telling.opened(one.composite, one.path, one.number, one.most)
+
+    def closed(self, one: Closes) -> None:
+        """See `merrow_runtime.running.scheduler.Watcher`."""
+        self._telling.closed(one.composite, one.path, one.number, one.most, one.failure)
+
+    def _definition(self, node: TypedNode) -> Mapping[str, Any] | None:
+        return self._steps[node.index].shown if node.kind == "operator" or node.asks else None
+
+    async def settle(self) -> None:
+        """See `NodeRecords.settle`."""
+        await self._records.settle()
+
+
 def _micro(seconds: float) -> float:
     """In whole microseconds, as the journal has it."""
     return int(seconds * 1e6) / 1e6
 
 
-def _references(inputs: Inputs) -> dict[str, list[dict[str, Any]]]:
-    """Where a node's inputs came from: the values are in the records of the nodes that gave them."""
-    return {port: [_reference(given) for given in values] for port, values in inputs.items()}
+def _references(inputs: Inputs, path: str) -> dict[str, list[dict[str, Any]]]:
+    """Where the inputs of a node in a frame came from: the values stand in the records of the nodes that gave them, but for items
+    of a list, and lists of what items gave.
+    """
+    return {port: [_reference(given, path) for given in values] for port, values in inputs.items()}
 
 
-def _reference(given: Given) -> dict[str, Any]:
+def _reference(given: Given, path: str) -> dict[str, Any]:
     shown: dict[str, Any] = {"node": given.node, "output": given.output, "type": given.type}
-    if not given.node:
+    if not given.node or given.path is None:
         shown["value"] = given.value
+    elif given.path != path:
+        shown["path"] = given.path
     return shown

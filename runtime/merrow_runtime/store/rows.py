@@ -14,6 +14,7 @@ from merrow_runtime.store.contract import CallRecord, Failed, NodeRecord, RunFai
 from merrow_runtime.store.schema import WORKFLOW
 from merrow_runtime.usage import Usage
 from merrow_runtime.values import number_text
+from merrow_runtime.visit import read_segment
 
 RUN_COLUMNS = "id, workflow, status, started, ended, seconds, usage, sources, error, parent, failure, snapshot, outputs"
 """Of a run; to be read, followed by the text of its workflow's snapshot where that is kept apart."""
@@ -185,7 +186,7 @@ def _node(values: Sequence[Any], definitions: Mapping[str, Any]) -> NodeRecord:
         ended / _MICROSECONDS,
         error,
         chosen,
-        None if status == "skipped" else definitions.get(node),
+        None if status == "skipped" else definition_of(definitions, str(path), str(node)),
         None if inputs is None else dict(inputs),
         tuple(memory),
         sources_of(sources),
@@ -196,6 +197,21 @@ def _node(values: Sequence[Any], definitions: Mapping[str, Any]) -> NodeRecord:
         label,
         None if failed is None else Failed(*failed),
     )
+
+
+def definition_name(place: str, node: str) -> str:
+    """By what the definition of a node is found; ``place`` is the called file that it is in, empty for the workflow itself."""
+    return f"{place}:{node}" if place else node
+
+
+def definition_of(definitions: Mapping[str, Any], path: str, node: str) -> Mapping[str, Any] | None:
+    """The definition of a node in a frame. Each Call among the parts of the path leads to the file that it runs."""
+    place = ""
+    for part in path.split("/") if path else ():
+        around = definitions.get(definition_name(place, read_segment(part)[0]))
+        place = place if around is None else around.get("parameters", {}).get("file", place)
+    found: Mapping[str, Any] | None = definitions.get(definition_name(place, node))
+    return found
 
 
 def hash_of(body: str) -> bytes:

@@ -25,6 +25,8 @@ def forecast_lines(forecast: Forecast) -> Iterator[str]:
 def _node(number: int, node: PlannedNode) -> Iterator[str]:
     model = f", {node.model}" if node.model and node.questions else ""
     times = f", {node.samples} samples" if node.samples > 1 else ""
+    if node.times is not None:
+        times += f", {_range(node.times)} times"
     choice = "" if node.runs else ", only if a Decision leads here"
     yield f"{number}. {style(node.node, bold=True)} ({node.operator}{model}{times}{choice})"
     for question in node.questions:

@@ -29,6 +29,8 @@ _AHEAD = 100
 """Events that wait to be written at most; more stay with the run until there is room."""
 _WAIT = 0.02
 """Seconds between looks at whether there is room."""
+_FRAMES = 8
+"""Loops and Maps that are shown at once, the newest."""
 _STATES = {
     "node_started": "[cyan]runs[/]",
     "node_retrying": "[yellow]tries again[/]",
@@ -143,19 +145,32 @@ def _line(event: Event) -> str | None:
     data = event.data
     match event.event:
         case "node_started":
-            return f"{event.node} begins" if data.get("operator") not in ("Interface", "Decision") else None
+            return f"{_who(event)} begins" if data.get("operator") not in ("Interface", "Decision") else None
         case "node_finished" | "node_reused":
             if not _worked(data) and event.event == "node_finished" and "case" not in data:
                 return None
             done = style("finished" if event.event == "node_finished" else "taken over", fg="green")
-            return f"{event.node} {done}{_details(data)}"
+            return f"{_who(event)} {done}{_details(data)}"
         case "node_skipped":
-            return f"{event.node} is skipped: {data.get('reason', '')}"
+            return f"{_who(event)} is skipped: {data.get('reason', '')}"
         case "node_retrying":
-            return style(f"{event.node} tries again: {data.get('reason', '')}", fg="yellow")
+            return style(f"{_who(event)} tries again: {data.get('reason', '')}", fg="yellow")
         case "node_failed":
-            return style(f"{event.node} failed: {_error(event)}", fg="red")
+            return style(f"{_who(event)} failed: {_error(event)}", fg="red")
+        case "turn_started":
+            return f"{_who(event)}: turn {data['turn']} of {data['of']}"
+        case "turn_failed":
+            return style(f"{_who(event)}: turn {data['turn']} failed: {_error(event)}", fg="red")
+        case "item_finished":
+            return f"{_who(event)}: item {data['item']} of {data['of']} is done"
+        case "item_failed":
+            return style(f"{_who(event)}: item {data['item']} of {data['of']} failed: {_error(event)}", fg="red")
     return None
+
+
+def _who(event: Event) -> str:
+    """The node, with the turns and items that it is in."""
+    return f"{event.path}/{event.node}" if event.path else str(event.node)
 
 
 def _error(event: Event) -> str:
@@ -183,6 +198,8 @@ class LiveTable:
         self._states: dict[str, Event] = {}
         self._began: dict[str, float] = {}
         self._texts: dict[str, str] = {}
+        self._frames: dict[str, str] = {}
+        self._items: dict[str, int] = {}
         self._usage = NOTHING
         self._live: Live | None = None
 
@@ -216,7 +233,8 @@ class LiveTable:
         if event.event == "node_output":
             self._texts[event.node] = (self._texts.get(event.node, "") + str(event.data.get("text", "")))[-_SHORT:]
             return
-        if event.data.get("operator") == "Interface":
+        if event.data.get("operator") == "Interface" or event.event not in _STATES:
+            self._note_frame(event)
             return
         if event.event == "node_started":
             self._began[event.node] = time.monotonic()
@@ -225,6 +243,14 @@ class LiveTable:
         if "usage" in event.data:
             self._usage += Usage.from_json(event.data["usage"])
         self._states[event.node] = event
+
+    def _note_frame(self, event: Event) -> None:
+        """A turn or an item began or ended: how far its Loop or Map is."""
+        if "turn" in event.data:
+            self._frames[_who(event)] = f"turn {event.data['turn']} of {event.data['of']}"
+        elif event.event in ("item_finished", "item_failed"):
+            done = self._items[_who(event)] = self._items.get(_who(event), 0) + 1
+            self._frames[_who(event)] = f"{done} of {event.data['of']} items"
 
     def _table(self) -> Group:
         from rich.console import Group
@@ -247,5 +273,7 @@ class LiveTable:
                 f"{tokens:,} tokens" if tokens else "",
                 escape(visible(said)[:_SHORT]),
             )
+        for name, said in list(self._frames.items())[-_FRAMES:]:
+            table.add_row(f"[bold]{escape(visible(name))}[/]", escape(said), "", "", "")
         spent = f"{self._usage.calls} calls, {self._usage.tokens:,} tokens, {cost_text(self._usage.to_json())}"
         return Group(table, f"[dim]{spent}[/]")

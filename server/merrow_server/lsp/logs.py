@@ -45,20 +45,16 @@ class ClientLog(logging.Handler):
     def __init__(self, client: Host) -> None:
         super().__init__(logging.INFO)
         self._client = client
-        self._sending = False
         self.setFormatter(_Formatter("%(message)s"))
 
     def emit(self, record: logging.LogRecord) -> None:
-        if self._sending or not self._client.is_initialized:
+        if not self._client.is_initialized:
             return
-        self._sending = True
         try:
             kind = next((kind for level, kind in _MESSAGE_TYPES if record.levelno >= level), types.MessageType.Log)
             self._client.window_log_message(types.LogMessageParams(kind, self.format(record)))
         except Exception:  # noqa: BLE001 - a log must not fail its user
             self.handleError(record)
-        finally:
-            self._sending = False
 
 
 def start_logging(client: logging.Handler, file: Path | None = None) -> None:

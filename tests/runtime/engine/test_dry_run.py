@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from tests.runtime.engine.fakes import FakeEndpoint, answered, workflow
 
 import merrow_runtime
@@ -68,3 +69,44 @@ def test_an_unknown_price_is_no_price() -> None:
     plan = merrow_runtime.dry_run(flow, endpoint=Priced(answered), options=RunOptions())
     assert plan.cost_usd.most is None
     assert plan.tokens.most is not None
+
+
+class At(FakeEndpoint):
+    """An endpoint at so many US dollars for a million tokens."""
+
+    def __init__(self, price: float) -> None:
+        super().__init__(answered)
+        self._price = price
+
+    def price(self, model: str) -> Price | None:
+        return Price(self._price, 2 * self._price) if model else None
+
+
+@pytest.mark.parametrize(
+    "edges",
+    [
+        ("A --> B --> J[ScEnsemble] --> RETURN",),
+        (
+            "A --> D{good?}",
+            "PROBLEM --> B & C",
+            "D -- yes --> C --> RETURN",
+            "D -- no --> B --> J[ScEnsemble] --> RETURN",
+        ),
+    ],
+)
+def test_bounds_of_cost_are_in_proportion_to_the_price_and_others_do_not_depend_on_it(edges: tuple[str, ...]) -> None:
+    nodes = ('A@{op: Custom, prompt: "a"}', 'B@{op: Custom, prompt: "b", samples: 3, temperature: 1}')
+    last = 'C@{op: Custom, prompt: "c"}'
+    flow = workflow(*nodes, *([last] if len(edges) > 1 else []), "PROBLEM --> A", *edges)
+    free, cheap, dear = (merrow_runtime.dry_run(flow, endpoint=At(price)) for price in (0.0, 1.0, 4.0))
+    assert (free.cost_usd.least, free.cost_usd.most) == (0.0, 0.0)
+    assert cheap.cost_usd.most is not None
+    assert dear.cost_usd.most == pytest.approx(4 * cheap.cost_usd.most)
+    assert dear.cost_usd.least == pytest.approx(4 * cheap.cost_usd.least)
+    assert cheap.cost_usd.most > cheap.cost_usd.least > 0
+    # Every token costs at least the lower of the two prices and at most the higher one.
+    assert cheap.tokens.most is not None
+    assert cheap.tokens.most <= cheap.cost_usd.most * 1_000_000 <= 2 * cheap.tokens.most
+    assert cheap.tokens.least <= cheap.cost_usd.least * 1_000_000 <= 2 * cheap.tokens.least
+    for other in (free, dear):
+        assert (other.calls, other.tokens) == (cheap.calls, cheap.tokens)

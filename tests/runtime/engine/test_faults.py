@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from unittest.mock import patch
 
 import pytest
@@ -11,9 +12,9 @@ from tests.runtime.engine.test_running import finished
 
 import merrow_runtime
 from merrow_runtime import RunOptions
-from merrow_runtime.frontier import Frontier
+from merrow_runtime.frontier import Consequence, Frontier, Gave, Outcome
 from merrow_runtime.requests import ModelRequest
-from merrow_runtime.running import scheduler
+from merrow_runtime.running import scheduler, watch
 from merrow_runtime.store.memory import MemoryStore
 
 
@@ -91,3 +92,22 @@ async def test_a_run_whose_time_is_over_while_a_cancelled_call_ends_was_cancelle
     run.cancel()
     result = await run.result()
     assert (result.status, result.error) == ("cancelled", None)
+
+
+@pytest.mark.parametrize(("at", "before"), [("PROBLEM", {"PROBLEM"}), ("B", {"PROBLEM", "A", "B"})])
+async def test_a_fault_in_merrow_loses_no_record_of_what_ended_before(at: str, before: set[str]) -> None:
+    flow = workflow('A@{op: Custom, prompt: "A"}', 'B@{op: Custom, prompt: "B"}', "PROBLEM --> A --> B --> RETURN")
+    store, tell = MemoryStore(), Frontier.tell
+
+    def broken(self: Frontier, outcome: Outcome) -> list[Consequence]:
+        if isinstance(outcome, Gave) and outcome.visit.node == at:
+            raise RuntimeError("broken")
+        return tell(self, outcome)
+
+    with patch.object(Frontier, "tell", broken), patch.object(watch, "_BATCH_DELAY", 3600.0):
+        run = merrow_runtime.start(flow, {"problem": "x"}, endpoint=FakeEndpoint(lambda _: "a"), store=store)
+        # Where the run itself met the fault it is raised; where a node's task did, the run ends with it.
+        with contextlib.suppress(RuntimeError):
+            assert "RuntimeError" in str((await run.result()).error)
+    assert store.run(run.id).status == "failed"
+    assert {node.node for node in store.nodes(run.id) if node.status == "finished"} == before

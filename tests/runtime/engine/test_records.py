@@ -104,6 +104,10 @@ def test_a_dry_run_shows_each_case_with_its_kind() -> None:
     assert (plan.calls.least, plan.calls.most) == (1, 2)
     [question] = next(node for node in plan.nodes if node.node == "A").questions
     assert question.messages[-1].content == "<Text from THINK.city>"
+    other = flow(*CASES[:-2], "D -->|Query:input| A", "A --> RETURN", "D -->|else| RETURN")
+    plan = merrow_runtime.dry_run(other, endpoint=FakeEndpoint())
+    [question] = next(node for node in plan.nodes if node.node == "A").questions
+    assert question.messages[-1].content == "<Query from THINK>"
 
 
 PASS = (
@@ -157,8 +161,8 @@ async def test_an_input_may_be_a_record(place: Any) -> None:
             "The input PLACE must be of type Place: Field `x` is not a field of Place.",
         ),
         ({"city": "Bonn", "rank": "high"}, "Field `rank` is wrong: `high` is not a number."),
-        ("Bonn", "The input PLACE must be of type Place: `Bonn` is not a Place."),
-        ([], "`[]` is not a Place."),
+        ("Bonn", "type Place: `Bonn` is not a Place, which is a JSON object with `city`, `rank`."),
+        ([], "`[]` is not a Place,"),
     ],
 )
 async def test_an_input_that_is_no_such_record_is_refused_before_the_run(place: Any, said: str) -> None:
@@ -189,6 +193,14 @@ def with_default(*lines: str) -> Workflow:
 async def test_a_node_that_failed_gives_its_default_record(lines: tuple[str, ...]) -> None:
     result, _ = await ran(with_default(*lines), {"a": "nothing of the kind"})
     assert result.outputs == {"RETURN": {"city": "Bonn", "rank": 1}}
+
+
+async def test_a_default_may_have_a_field_with_the_name_of_the_output() -> None:
+    front = "{types: {Reply: {response: Text}}, prompts: {a: a}}"
+    node = "N@{\n op: Custom\n role: a\n returns: Reply\n on_error: default\n default:\n  response: spare\n }"
+    of = workflow(node, "PROBLEM --> N", "N --> RETURN", front=front)
+    result, _ = await ran(of, {"a": "nothing of the kind"})
+    assert result.outputs == {"RETURN": {"response": "spare"}}
 
 
 async def test_a_default_that_is_no_such_record_is_refused_before_the_run() -> None:

@@ -176,3 +176,35 @@ async def test_its_json_is_valid_for_the_schema(fields: dict[str, Any]) -> None:
     }
     answer = json.loads(await said(schema=AnswerSchema("any", schema)))
     jsonschema.Draft202012Validator(schema).validate(answer)
+
+
+@pytest.mark.parametrize(
+    ("schema", "answer"),
+    [
+        ({"const": "word"}, "word"),
+        ({"const": 0}, 0),
+        ({"enum": ["no", "yes"]}, "no"),
+        ({"type": "array", "items": {"const": 1}}, [1]),
+        ({"type": "array", "items": {"const": 1}, "minItems": 0}, [1]),
+        ({"type": "array", "items": {"const": 1}, "minItems": 3}, [1, 1, 1]),
+        ({"type": "array", "items": {"const": 1}, "maxItems": 0}, []),
+        ({"type": "array", "items": {"const": 1}, "minItems": 2, "maxItems": 4}, [1, 1]),
+        ({"properties": {"a": {"const": "b"}}}, {"a": "b"}),
+        ({"type": "object"}, {}),
+        ({"anyOf": [{"const": 1}, {"const": 2}]}, 1),
+        ({"type": ["integer", "null"]}, 0),
+        ({"type": ["null", "integer"]}, None),
+        ({"type": "boolean"}, True),
+        ({"type": "integer", "maximum": -2}, -2),
+        ({"type": "integer", "exclusiveMinimum": 2}, 3),
+        ({"type": "number", "exclusiveMinimum": 2}, 2.5),
+        ({"type": "number", "exclusiveMaximum": 0}, -0.5),
+        ({"type": "integer", "minimum": -3, "maximum": 4}, 0),
+        ({"type": "string"}, NOTICE),
+        ({"type": "string", "maxLength": 4}, NOTICE[:4]),
+        ({"type": "string", "minLength": len(NOTICE) + 2}, NOTICE + ".."),
+        ({}, NOTICE),
+    ],
+)
+async def test_each_form_of_a_schema_has_its_answer(schema: dict[str, Any], answer: object) -> None:
+    assert json.loads(await said(schema=AnswerSchema("one", {"properties": {"f": schema}}))) == {"f": answer}

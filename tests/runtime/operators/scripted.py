@@ -32,6 +32,7 @@ OUTPUTS: dict[str, dict[str, str]] = {
     "Format": {"solution": "Answer"},
     "Pass": {"value": "Text"},
     "Select": {"selected": "list[Number]", "best": "Number", "score": "Number"},
+    "Call": {},
 }
 
 
@@ -98,6 +99,10 @@ class ScriptedTools:
         self._taken[key] += 1
         assert number < len(answers), f"no answer left for {step}"
         return answers[number]
+
+    async def run_file(self, inputs: Mapping[str, Value]) -> Outputs:
+        assert inputs
+        return {}
 
     async def evaluate(self, step: str, code: str, call: str = "solve") -> SandboxResult:
         self.sandbox.append((step, code, call))

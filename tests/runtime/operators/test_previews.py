@@ -40,6 +40,7 @@ WAYS: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {
     "Format": ({"solution": given("s"), "problem": given("a")}, [{"answers": ["x"]}]),
     "Pass": ({"value": given("a")}, [{}]),
     "Select": ({"items": given(3, 5, type_="Number")}, [{}]),
+    "Call": ({"PROBLEM": given("a")}, [{}]),
 }
 
 

@@ -182,7 +182,10 @@ async def test_a_record_is_asked_for_by_its_fields(type_: str) -> None:
         ({"good": None}, "Field `good` of the answer is wrong: `null` is not true or false."),
         ({"place": {"city": "Rome"}}, "Field `place.rank` of the answer is missing."),
         ({"place": {"city": ["Rome"], "rank": 1}}, "Field `place.city` of the answer is wrong"),
-        ({"place": "Rome"}, "Field `place` of the answer is wrong: `Rome` is not a Place."),
+        (
+            {"place": "Rome"},
+            "Field `place` of the answer is wrong: `Rome` is not a Place, which is a JSON object with `city`, `rank`.",
+        ),
         ({"marks": [1, "many"]}, "Field `marks` of the answer is wrong: `many` is not a number."),
         ({"more": 1}, "Field `more` of the answer is not a field of Verdict."),
     ],

@@ -128,3 +128,22 @@ def test_a_profile_for_macos_denies_first_and_names_the_folder() -> None:
     assert "(deny network*)" in text
     assert "(deny process-fork)" in text
     assert text.count("(") == text.count(")")
+
+
+def test_a_guest_on_macos_is_started_under_the_profile_of_its_real_folder(tmp_path: Path) -> None:
+    from merrow_runtime.sandbox.means.base import environment, resource_limits
+    from merrow_runtime.sandbox.means.seatbelt import Seatbelt
+
+    real, limits = tmp_path / "real", Limits()
+    real.mkdir()
+    (tmp_path / "link").symlink_to(real)
+    start = Seatbelt().start(tmp_path / "link", limits)
+    program, option, text, interpreter, *_ = start.command
+    assert (program, option) == ("/usr/bin/sandbox-exec", "-p")
+    assert interpreter == os.path.realpath(interpreter) or interpreter == sys.executable
+    assert f'(allow file-read* (subpath "{os.path.realpath(real)}"))' in text
+    assert str(tmp_path / "link") not in text
+    assert start.environment == environment(os.path.realpath(real))
+    assert start.lock == {"limits": resource_limits(limits)}
+    for folder in start.libraries:
+        assert f'(allow file-read-data (literal "{os.path.realpath(folder)}"))' in text

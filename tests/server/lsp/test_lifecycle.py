@@ -131,3 +131,18 @@ def test_garbage_is_collected_when_nobody_types(editor: Editor, monkeypatch: pyt
         assert not collected
     editor.run(0.2)
     assert len(collected) == 1
+
+
+@pytest.mark.parametrize("longest", [0.1, 60.0])
+def test_garbage_is_collected_at_times_also_while_somebody_types(
+    editor: Editor, monkeypatch: pytest.MonkeyPatch, longest: float
+) -> None:
+    collected: list[float] = []
+    monkeypatch.setattr(memory, "collect", lambda: collected.append(editor.loop.time()))
+    monkeypatch.setattr(memory, "IDLE", 0.2)
+    monkeypatch.setattr(memory, "LONGEST_WITHOUT", longest)
+    collector = memory.IdleCollector(editor.loop)
+    for _ in range(30):
+        collector.active()
+        editor.run(0.02)
+    assert bool(collected) == (longest < 1)

@@ -1,0 +1,66 @@
+"""What says that a subgraph is a Loop or a Map, where that is misspelled or contradicts itself."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from merrow_analysis.definitions.parameters import parse_label
+from merrow_analysis.definitions.schema import LOOP_KEYS, MAP_KEYS
+from merrow_analysis.diagnostics import Cause, Diagnostic
+from merrow_analysis.graph.composites import kind_of, kinds_said
+from merrow_analysis.graph.flow import Subgraph
+from merrow_analysis.graph.nodes import TypedEdge, TypedGraph
+from merrow_analysis.rules.box_parameters import title_range
+from merrow_analysis.rules.registry import Rule
+from merrow_analysis.rules.reporting import fix, listed, report
+from merrow_analysis.suggest import closest
+from merrow_analysis.text import TextEdit
+
+_TITLE = re.compile(r"\s*([A-Za-z]+)\s*\(")
+
+
+def box_kinds(group: Subgraph, unknown: Rule, disagreement: Rule) -> Iterator[Diagnostic]:
+    """Findings about what a subgraph is, of two rules of operators."""
+    said = kinds_said(group)
+    if len({one for _, one in said}) > 1:
+        claims = [f"its {place} says {'Loop' if one == 'loop' else 'Map'}" for place, one in said]
+        message = f"It is not clear what {group.id} is: {listed(claims)}. Make them agree."
+        yield report(disagreement, group.range, message)
+    elif kind_of(group) is None:
+        yield from _misspelled(group, unknown)
+
+
+def kind_causes(graph: TypedGraph, edge: TypedEdge, unknown: Rule, disagreement: Rule) -> list[Cause]:
+    """What is reported of the subgraphs around an edge, by which a word on it may mean nothing."""
+    ends = {edge.source.id, edge.target.id}
+    groups = graph.flow.subgraphs
+    around: dict[str, Subgraph] = {}
+    for group in groups.values():
+        at: Subgraph | None = group if not ends.isdisjoint(group.nodes) else None
+        while at is not None and at.id not in around:
+            around[at.id] = at
+            at = None if at.parent is None else groups.get(at.parent)
+    return [Cause(one.code, one.range) for group in around.values() for one in box_kinds(group, unknown, disagreement)]
+
+
+def _misspelled(group: Subgraph, unknown: Rule) -> Iterator[Diagnostic]:
+    """A title or class that is nearly a Loop's or Map's."""
+    match = _TITLE.match(group.title)
+    if match is not None:
+        near = closest(match[1], ("Loop", "Map"))
+        keys = parse_label(group.title).parameters
+        if near is not None and any(key in (LOOP_KEYS if near == "Loop" else MAP_KEYS) for key in keys):
+            message = (
+                f"The title of {group.id} begins with `{match[1]}`, which is nothing that runs; did you mean {near}?"
+            )
+            place = title_range(group, match.span(1))
+            yield report(unknown, place, message, fixes=[fix(f"Write {near}", [TextEdit(place, near)])])
+            return
+    for use in group.classes:
+        name = use.name.text
+        near = closest(name, ("LoopOp", "MapOp"))
+        if near is not None and name.endswith("Op"):
+            message = f"{group.id} has class `{name}`, which makes nothing of a subgraph; did you mean `{near}`?"
+            fixes = [fix(f"Write {near}", [TextEdit(use.range, near)], safe=False)]
+            yield report(unknown, use.range, message, fixes=fixes)

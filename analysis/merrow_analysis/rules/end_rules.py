@@ -1,0 +1,100 @@
+"""Inputs and outputs of the workflow that lie in a Loop or Map."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from merrow_analysis.diagnostics import Cause, Diagnostic, Fix, Severity
+from merrow_analysis.graph.flow import Mention, Subgraph
+from merrow_analysis.graph.nodes import TypedGraph, TypedNode
+from merrow_analysis.rules.box_moves import moved_below
+from merrow_analysis.rules.context import GraphContext
+from merrow_analysis.rules.registry import Family, Flags, Scope
+from merrow_analysis.rules.reporting import report
+from merrow_analysis.syntax.tree import Block
+from merrow_analysis.text import Range
+
+_FAMILY = Family[GraphContext](Scope.GRAPH, Flags.QUICK_LOOK)
+END_INSIDE = _FAMILY.rule(
+    "MW120",
+    "end-inside",
+    "An input or output of the workflow lies in a Loop or Map.",
+    Severity.ERROR,
+    fix="sometimes",
+    flags=Flags.PATHS,
+)
+
+
+@_FAMILY.checked_by
+def check_ends(context: GraphContext) -> Iterator[Diagnostic]:
+    """Findings about inputs and outputs in composites."""
+    for node in _inside(context.graph):
+        yield _end_inside(context.graph, node)
+
+
+def ends_inside(graph: TypedGraph) -> dict[str, Cause]:
+    """The inputs and outputs that lie in a composite, by id, and where that is reported."""
+    return {node.id: Cause(END_INSIDE.code, _place(graph, node)) for node in _inside(graph)}
+
+
+def _inside(graph: TypedGraph) -> list[TypedNode]:
+    if not graph.composites:
+        return []
+    ends = (graph.node(index) for index in (*graph.shape.inputs, *graph.shape.outputs))
+    return [node for node in ends if node.id in graph.composites.inside and not node.implied]
+
+
+def _owner(graph: TypedGraph, node: TypedNode) -> Subgraph:
+    groups = graph.flow.subgraphs
+    owner = next((group for group in groups.values() if node.id in group.nodes), None)
+    return groups[graph.composites.inside[node.id]] if owner is None else owner
+
+
+def _mentions(graph: TypedGraph, node: TypedNode) -> list[Mention]:
+    """Where a node is written in the subgraph that it lies in."""
+    owner = _owner(graph, node)
+    last = None if owner.end is None else owner.end.line
+    return [
+        mention
+        for mention in node.flow.mentions
+        if mention.block.line > owner.block.line and (last is None or mention.block.line < last)
+    ]
+
+
+def _place(graph: TypedGraph, node: TypedNode) -> Range:
+    within = _mentions(graph, node)
+    return within[0].range if within else node.flow.range
+
+
+def _end_inside(graph: TypedGraph, node: TypedNode) -> Diagnostic:
+    groups = graph.flow.subgraphs
+    box = graph.composites.boxes[graph.composites.inside[node.id]]
+    side = "an input" if node.kind == "input" else "an output"
+    inner, within, place = _owner(graph, node), _mentions(graph, node), _place(graph, node)
+    declared = within and any(mention.vertex.shape is not None for mention in within)
+    why = (
+        f"it is declared in {inner.id}"
+        if declared
+        else f"Mermaid puts a node into the first subgraph that mentions it, and {inner.id} does so here"
+    )
+    message = (
+        f"{node.id} is {side} of the workflow but lies in the {box.operator} {box.id}: {why}. Write this line below the "
+        f"`end` of {box.id}."
+    )
+    fixes: list[Fix] = []
+    if len({mention.block for mention in within}) == 1 and groups[box.id].end is not None:
+        fixes = _moved_out(graph, within[0].block, inner, groups[box.id])
+    return report(END_INSIDE, place, message, fixes=fixes)
+
+
+def _moved_out(graph: TypedGraph, block: Block, inner: Subgraph, box: Subgraph) -> list[Fix]:
+    """Move a line below the box where every other node that it names is mentioned in there elsewhere."""
+    end = inner.end.line if inner.end is not None else block.line
+    for name in inner.nodes:
+        node = graph.flow.nodes.get(name)
+        if node is None or graph.by_id[name].kind in ("input", "output"):
+            continue
+        lines = {mention.block.line for mention in node.mentions if inner.block.line < mention.block.line < end}
+        if lines == {block.line}:
+            return []
+    return moved_below(box, block, f"Move the line below the end of {box.id}")

@@ -1,0 +1,27 @@
+"""Call: runs another workflow file, and gives what reaches its outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from merrow_runtime.operators.base import Task, Tools
+from merrow_runtime.operators.questions import ModelOperator, Planned
+from merrow_runtime.values import Outputs
+
+
+class Call(ModelOperator):
+    """Outputs what the called file gives. It asks nothing itself: the nodes of the file do."""
+
+    name: ClassVar[str] = "Call"
+    version: ClassVar[int] = 1
+    calls: ClassVar[tuple[int, int]] = (0, 0)
+
+    def plan(self, task: Task) -> Sequence[Planned]:
+        """See `ModelOperator.plan`."""
+        del task
+        return ()
+
+    async def run(self, task: Task, tools: Tools) -> Outputs:
+        """See `merrow_runtime.operators.base.Operator`."""
+        return await tools.run_file({port: given[0].value for port, given in task.inputs.items()})

@@ -1,0 +1,344 @@
+"""Loops and Maps in editors: hover, completion, signature help, names, outline, hints, colours."""
+
+from __future__ import annotations
+
+import pytest
+from tests.analysis.ide.cursor import drawn, marked, slice_of
+
+from merrow_analysis.check import analyse
+from merrow_analysis.ide.call_hierarchy import incoming
+from merrow_analysis.ide.completion import complete, documentation
+from merrow_analysis.ide.definition import definition
+from merrow_analysis.ide.folding import folds
+from merrow_analysis.ide.hover import hover
+from merrow_analysis.ide.inlay_hints import inlay_hints
+from merrow_analysis.ide.picture import picture
+from merrow_analysis.ide.references import references
+from merrow_analysis.ide.rename import RenameRefusedError, rename
+from merrow_analysis.ide.selection_ranges import selections
+from merrow_analysis.ide.semantic_tokens import TokenMemory, semantic_tokens
+from merrow_analysis.ide.signature_help import signature_help
+from merrow_analysis.ide.symbols import outline
+from merrow_analysis.text import Position, Range, apply_edits
+
+FLOW = """flowchart TD
+    PROBLEM([Problem]):::Interface
+    RETURN([Result]):::Interface
+    PLAN@{ op: Custom, returns: 'list[Text]' }
+    subgraph PARTS[The parts]
+        PART["Custom<br/>"]
+        subgraph REFINE["Loop (max: 4, until: REVIEW.result)"]
+            WRITE["Custom<br/>(role: writer)"]
+            REVIEW["Review<br/>"]
+            CHECK{Good?}:::DecisionOp
+        end
+    end
+    class PARTS MapOp
+    SUM["Custom<br/>"]
+    PROBLEM --> PLAN
+    PLAN -->|each| PART
+    PART --> WRITE
+    PROBLEM -->|problem| REVIEW
+    WRITE -->|solution| REVIEW
+    WRITE -->|value| CHECK
+    REVIEW -->|result:when| CHECK
+    CHECK -->|no:again:input| WRITE
+    REVIEW -.->|again:feedback:input| WRITE
+    CHECK -->|yes| SUM
+    WRITE -->|over| SUM
+    SUM --> RETURN
+    classDef Interface fill:#eee
+"""
+
+
+def at(place: str, text: str = FLOW) -> str:
+    """The workflow with the cursor where ``place`` has it."""
+    plain = place.replace("<|>", "")
+    assert text.count(plain) == 1, plain
+    return text.replace(plain, place)
+
+
+def shown(place: str) -> tuple[str, str]:
+    here = marked(at(place))
+    found = hover(here.analysis, here.position)
+    assert found is not None
+    under = drawn(here.text, [found.range]).split("\n")
+    begin = under[1].index("^")
+    return under[0][begin : under[1].rindex("^") + 1], found.text.plain()
+
+
+def test_the_flow_of_these_tests_is_valid() -> None:
+    assert analyse(FLOW).is_valid
+
+
+def test_hover_of_a_loop_says_when_it_ends() -> None:
+    under, text = shown("subgraph REF<|>INE")
+    assert under == "REFINE"
+    for part in (
+        "REFINE is a Loop: its nodes run in turns, 4 at most.",
+        "- when CHECK takes yes, which leads to SUM",
+        "- after a turn in which REVIEW.result holds",
+        "- after 4 turns; then over leads to SUM",
+        "- CHECK.no -> WRITE.input",
+        "- REVIEW.feedback -> WRITE.input",
+        "- max: 4: How many turns at most.",
+        "- on_error: fail (default): ",
+    ):
+        assert part in text, text
+    assert "budget" not in text
+
+
+def test_hover_of_a_map_says_what_its_items_are() -> None:
+    under, text = shown("class PAR<|>TS")
+    assert under == "PARTS"
+    assert "PARTS is a Map: its nodes run once for each item of PLAN.response (Text)." in text
+    assert "- max: 100 (default): " in text
+
+
+def test_hover_of_a_title() -> None:
+    assert shown('["Lo<|>op (max')[1] == shown("subgraph REF<|>INE")[1]
+    under, text = shown("un<|>til: REV")
+    assert (under, "Ends the Loop after the turn in which it holds" in text) == ("until", True)
+    assert shown("until: REV<|>IEW.res")[0] == "REVIEW"
+
+
+@pytest.mark.parametrize(
+    ("place", "parts"),
+    [
+        (
+            "PLAN --><|>|each| PART",
+            [
+                "PLAN.response -> PART.input : Text (inferred, each)",
+                "each: takes the list apart, an item for each run of PARTS: list[Text] becomes Text.",
+            ],
+        ),
+        (
+            "REVIEW -.-<|>>|again:feedback",
+            [
+                "REVIEW.feedback -> WRITE.input : Feedback (written, again)",
+                "again: brings it in later turns of REFINE. It orders nothing, and nothing waits for it.",
+            ],
+        ),
+        (
+            "WRITE --<|>>|over| SUM",
+            [
+                "over: taken only when the turns of REFINE ran out.",
+                "Leaves PARTS: brings the values of all items as a list: Text becomes list[Text].",
+            ],
+        ),
+        ("CHECK --<|>>|yes| SUM", ["case yes", "Leaves PARTS"]),
+    ],
+)
+def test_hover_of_an_edge_says_what_its_word_means(place: str, parts: list[str]) -> None:
+    text = shown(place)[1]
+    for part in parts:
+        assert part in text, text
+
+
+def offered(text: str) -> list[str]:
+    here = marked(text)
+    return [item.label for item in complete(here.analysis, here.position).items]
+
+
+@pytest.mark.parametrize(
+    ("place", "words", "never"),
+    [
+        ("REVIEW -.->|<|>again:feedback:input| WRITE", ["again"], ["over", "each", "first"]),
+        ("PROBLEM -->|<|>problem| REVIEW", ["each"], ["again", "over", "first"]),
+        ("WRITE -->|<|>over| SUM", ["over"], ["again", "each", "first"]),
+        ("PART --><|> WRITE", [], []),
+        ("CHECK -->|no:<|>again:input| WRITE", ["again"], ["over", "each"]),
+        ("CHECK -->|<|>yes| SUM", ["yes"], ["again", "over"]),
+    ],
+)
+def test_words_are_offered_where_they_mean_something(place: str, words: list[str], never: list[str]) -> None:
+    labels = offered(at(place))
+    assert set(words) <= set(labels), labels
+    assert not set(never) & set(labels), labels
+
+
+def test_what_follows_a_word_is_completed_as_without_it() -> None:
+    assert offered(at("PLAN -->|each:<|>| PART", FLOW.replace("|each|", "|each:|")))[0] == "input"
+    labels = offered(at("REVIEW -.->|again:<|>feedback:input| WRITE"))
+    assert "feedback:input" in labels or "input" in labels
+    assert "again" not in labels
+    text = at("-.->|again:feedback:<|>input| WRITE")
+    assert offered(text)[0] == "input"
+
+
+def test_first_is_offered_where_something_comes_again() -> None:
+    text = FLOW.replace("PART --> WRITE", "PART -->|<|>| WRITE")
+    assert "first" in offered(text)
+
+
+@pytest.mark.parametrize(
+    ("line", "wanted", "never"),
+    [
+        ('subgraph X["<|>', ["Loop", "Map"], []),
+        ('subgraph X["Loop (<|>', ["max", "until", "best", "budget", "on_error"], ["parallel", "op"]),
+        ('subgraph X["Map (max: 3, <|>', ["parallel", "min", "on_error"], ["max", "until"]),
+        ('subgraph X["Loop (on_error: <|>', ["fail", "skip"], ["default"]),
+        ('subgraph X["Map (min: <|>', ["1"], []),
+        ("PARTS@{ <|> }", ["max", "parallel"], ["until"]),
+        ("REFINE@{ <|> }", ["max", "until"], ["parallel"]),
+        ("REFINE@{ until: <|> }", ["REVIEW.result", "WRITE.response"], ["PLAN.response"]),
+        ('subgraph REFINE["Loop (until: REV<|>', ["REVIEW.result"], []),
+    ],
+)
+def test_parameters_are_offered(line: str, wanted: list[str], never: list[str]) -> None:
+    if line.startswith("subgraph REFINE"):
+        text = FLOW.replace('subgraph REFINE["Loop (max: 4, until: REVIEW.result)"]', line)
+    else:
+        text = f"{FLOW}{line}\n"
+    labels = offered(text)
+    assert set(wanted) <= set(labels), labels
+    assert not set(never) & set(labels), labels
+
+
+def test_every_offered_parameter_and_word_is_explained() -> None:
+    for text in (
+        f'{FLOW}subgraph X["Map (<|>',
+        f"{FLOW}REFINE@{{ <|> }}",
+        at("REVIEW -.->|<|>again:feedback:input| WRITE"),
+    ):
+        here = marked(text)
+        for item in complete(here.analysis, here.position).items:
+            if item.kind in ("key", "keyword"):
+                assert documentation(here.analysis, item.subject), item.label
+
+
+def test_the_choice_of_a_bool_comes_first_in_until() -> None:
+    assert offered(f"{FLOW}REFINE@{{ until: <|> }}\n")[0] == "REVIEW.result"
+
+
+@pytest.mark.parametrize(
+    ("line", "label", "active"),
+    [
+        ('subgraph X["Loop (<|>', "Loop (max, until, best, budget, on_error)", None),
+        ('subgraph X["Loop (max: <|>', "Loop (max, until, best, budget, on_error)", "max"),
+        ('subgraph X["Map (max: 3, parallel: <|>', "Map (parallel, max, min, on_error)", "parallel"),
+    ],
+)
+def test_signature_help_in_titles(line: str, label: str, active: str | None) -> None:
+    here = marked(FLOW + line)
+    found = signature_help(here.analysis, here.position)
+    assert found is not None
+    assert found.label == label
+    assert (None if found.active is None else found.parameters[found.active].key) == active
+
+
+def test_no_signature_for_a_free_title() -> None:
+    here = marked(f'{FLOW}subgraph X["Notes (<|>')
+    assert signature_help(here.analysis, here.position) is None
+
+
+def test_until_leads_to_the_node_and_is_renamed_with_it() -> None:
+    here = marked(at("until: REV<|>IEW.result"))
+    found = definition(here.analysis, here.position)
+    assert found is not None
+    assert [target.name.start.line for target in found.targets] == [8]
+    assert Range(Position(6, 46), Position(6, 52)) in [one.range for one in references(here.analysis, here.position)]
+    changed = apply_edits(here.text, rename(here.analysis, here.position, "JUDGE").edits)
+    assert 'subgraph REFINE["Loop (max: 4, until: JUDGE.result)"]' in changed
+    assert "REVIEW" not in changed
+    assert analyse(changed).is_valid
+
+
+def test_names_in_metadata_of_a_loop_and_not_in_its_strings() -> None:
+    text = FLOW.replace(", until: REVIEW.result", "").replace(
+        "class PARTS MapOp", "class PARTS MapOp\n    REFINE@{ until: \"REVIEW.feedback == 'REVIEW.' and CHECK\" }"
+    )
+    here = marked(at("RE<|>VIEW.feedback", text))
+    changed = apply_edits(here.text, rename(here.analysis, here.position, "JUDGE").edits)
+    assert "until: \"JUDGE.feedback == 'REVIEW.' and CHECK\"" in changed
+
+
+def test_a_name_that_no_expression_can_say_is_refused() -> None:
+    here = marked(at("until: REV<|>IEW.result"))
+    with pytest.raises(RenameRefusedError):
+        rename(here.analysis, here.position, "RE-VIEW")
+
+
+def test_a_box_is_renamed_wherever_it_is_named() -> None:
+    text = FLOW.replace("    SUM[", "    PARTS@{ view: collapsed }\n    style PARTS fill:#eee\n    SUM[")
+    here = marked(at("subgraph PAR<|>TS[", text))
+    changed = apply_edits(here.text, rename(here.analysis, here.position, "PIECES").edits)
+    for line in ("subgraph PIECES[", "class PIECES MapOp", "PIECES@{ view", "style PIECES"):
+        assert line in changed
+    assert "PARTS" not in changed
+
+
+def test_a_box_is_the_parent_of_its_nodes() -> None:
+    (parts,) = [entry for entry in outline(analyse(FLOW)) if entry.kind == "subgraph"]
+    assert (parts.name, parts.detail) == ("PARTS", "Map: The parts")
+    assert [child.name for child in parts.children] == ["PART", "REFINE"]
+    refine = parts.children[1]
+    assert refine.detail == "Loop (max: 4, until: REVIEW.result)"
+    assert [child.name for child in refine.children] == ["WRITE", "REVIEW", "CHECK"]
+
+
+def test_boxes_fold() -> None:
+    assert {(fold.first, fold.last) for fold in folds(analyse(FLOW))} >= {(4, 10), (6, 9)}
+
+
+def test_edges_back_are_callers() -> None:
+    assert [one.item.id for one in incoming(analyse(FLOW), "WRITE")] == ["PART", "CHECK", "REVIEW"]
+
+
+def test_hints_say_how_types_change_and_which_bounds_hold() -> None:
+    analysis = analyse(FLOW)
+    hints = {hint.position.line: hint.text for hint in inlay_hints(analysis, Range(Position(0, 0), Position(99, 0)))}
+    lines = FLOW.split("\n")
+    by_text = {lines[line].strip(): text for line, text in hints.items()}
+    assert by_text["PLAN -->|each| PART"] == "input: list[Text] → Text"
+    assert by_text["WRITE -->|over| SUM"] == "input: Text → list[Text]"
+    assert by_text["subgraph PARTS[The parts]"] == " Map, up to 100 items"
+    assert 'subgraph REFINE["Loop (max: 4, until: REVIEW.result)"]' not in by_text
+
+
+def coloured(text: str, line: str) -> list[tuple[str, str]]:
+    number = next(number for number, one in enumerate(text.split("\n")) if one.strip() == line)
+    whole = text.split("\n")[number]
+    return [
+        (whole[token.column : token.column + token.length], token.kind)
+        for token in semantic_tokens(analyse(text))
+        if token.line == number
+    ]
+
+
+def test_words_and_parameters_are_coloured() -> None:
+    assert coloured(FLOW, "REVIEW -.->|again:feedback:input| WRITE") == [
+        ("REVIEW", "node"),
+        ("-.->|", "arrow"),
+        ("again", "keyword"),
+        (":feedback:input", "port"),
+        ("|", "arrow"),
+        ("WRITE", "node"),
+    ]
+    assert ("again", "keyword") in coloured(FLOW, "CHECK -->|no:again:input| WRITE")
+    title = coloured(FLOW, 'subgraph REFINE["Loop (max: 4, until: REVIEW.result)"]')
+    assert {("max", "parameter"), ("4", "number"), ("until", "parameter"), ("REVIEW", "node")} <= set(title)
+
+
+def test_colours_follow_when_a_subgraph_becomes_a_loop() -> None:
+    before, after = FLOW.replace("Loop (max: 4, until: REVIEW.result)", "Loop"), FLOW
+    memory = TokenMemory()
+    for text in (before, after, before):
+        analysis = analyse(text)
+        tokens = [
+            token._replace(line=token.line + block.line) for block, row in memory.tokens(analysis) for token in row
+        ]
+        assert tokens == semantic_tokens(analysis)
+
+
+def test_a_parameter_of_a_title_is_selected_step_by_step() -> None:
+    here = marked(at("max: <|>4, until"))
+    said = [slice_of(here.text, place) for place in selections(here.analysis, here.position)]
+    assert said[:3] == ["4", "max: 4", "Loop (max: 4, until: REVIEW.result)"]
+
+
+def test_edges_back_are_in_the_picture_with_what_they_bring() -> None:
+    edges = {edge.id: edge for edge in picture(analyse(FLOW)).edges}
+    again = edges["L_REVIEW_WRITE_0"]
+    assert again.typed is not None
+    assert (again.typed.word, again.typed.port, again.typed.type) == ("again", "input", "Feedback")

@@ -1,0 +1,234 @@
+"""Loops: how many turns there are, what `again` brings, and what goes out."""
+
+from __future__ import annotations
+
+import pytest
+from tests.runtime.composites.loops import box, custom, data, flow, ran, says
+
+from merrow_runtime import RunFailure, Workflow
+from merrow_runtime.errors import NodeFailure
+
+DECIDED = ['JUDGE["Custom (prompt: JUDGE, returns: Mood)"]:::CustomOp', "D{which?}:::DecisionOp"]
+
+
+def refining(title: str = "Loop (max: 4)", again: str = "bad:again:input", out: str = "good") -> Workflow:
+    """A draft that is judged, and written again while it is bad."""
+    return flow(
+        box("L", title, custom("WRITE"), *DECIDED),
+        "PROBLEM -->|input| WRITE",
+        "WRITE -->|input| JUDGE",
+        "JUDGE -->|when| D",
+        "WRITE -->|value| D",
+        f"D -->|{again}| WRITE",
+        f"D -->|{out}| RETURN",
+        "WRITE -->|over| RETURN",
+    )
+
+
+@pytest.mark.parametrize(("moods", "turns"), [(["good"], 1), (["bad", "good"], 2), (["bad", "bad", "bad", "good"], 4)])
+async def test_turns_go_on_until_a_case_leads_out(moods: list[str], turns: int) -> None:
+    done = await ran(refining(), says(JUDGE=moods, WRITE=["one", "two", "three", "four"]))
+    assert done.result.outputs == {"RETURN": ["one", "two", "three", "four"][turns - 1]}
+    assert done.asked == ["WRITE", "JUDGE"] * turns
+    last = f"L[{turns}]/WRITE"
+    assert done.result.nodes["WRITE"] is done.result.nodes[last]
+    assert done.record("RETURN").inputs == {
+        "result": [{"node": "WRITE", "output": "response", "type": "Text", "path": f"L[{turns}]"}]
+    }
+
+
+async def test_when_turns_run_out_the_last_one_goes_out_by_over() -> None:
+    done = await ran(refining("Loop (max: 3)"), says(JUDGE="bad", WRITE=["one", "two", "three", "four"]))
+    assert done.result.outputs == {"RETURN": "three"}
+    assert [one for one in done.told if one[0].startswith("turn")] == [
+        (event, "L", "") for _ in range(3) for event in ("turn_started", "turn_finished")
+    ]
+    assert [event.data for event in done.events if event.event == "turn_started"] == [
+        {"turn": turn, "of": 3} for turn in (1, 2, 3)
+    ]
+
+
+async def test_a_port_for_several_has_what_came_in_the_turn_just_before_and_the_value_from_outside() -> None:
+    done = await ran(refining(), says(JUDGE="bad", WRITE=["one", "two", "three", "four"]))
+    given = [data(request) for name, request in zip(done.asked, done.endpoint.seen, strict=True) if name == "WRITE"]
+    assert given[0] == "x"
+    for turn, before in ((1, "one"), (2, "two"), (3, "three")):
+        assert "Input 1 of 2: PROBLEM\n```\nx\n" in given[turn]
+        assert f"Input 2 of 2: Custom\n```\n{before}\n" in given[turn]
+
+
+async def test_first_gives_way_to_what_again_brings() -> None:
+    workflow = flow(
+        box("L", "Loop (max: 3)", custom("WRITE")),
+        "PROBLEM -->|first:input| WRITE",
+        "WRITE -.->|again:input| WRITE",
+        "WRITE --> RETURN",
+    )
+    done = await ran(workflow, says(WRITE=["one", "two", "three"]))
+    assert [data(request) for request in done.endpoint.seen] == ["x", "one", "two"]
+    assert done.result.outputs == {"RETURN": "three"}
+
+
+async def test_a_port_for_one_value_keeps_the_newest() -> None:
+    """In turns in which REVISE is left out, its newest value stays."""
+    workflow = flow(
+        box(
+            "L",
+            "Loop (max: 4)",
+            'V["Review"]:::ReviewOp',
+            'JUDGE["Custom (prompt: JUDGE, returns: Mood)"]:::CustomOp',
+            "D{which?}:::DecisionOp",
+            custom("REVISE"),
+        ),
+        "PROBLEM -->|problem| V",
+        "PROBLEM -->|solution| V",
+        "PROBLEM -->|input| JUDGE",
+        "V -.->|again:feedback:input| JUDGE",
+        "JUDGE -->|when| D",
+        "D -->|bad| REVISE",
+        "D -->|good:again| V",
+        "V -->|feedback:input| REVISE",
+        "REVISE -.->|again:solution| V",
+        "V -->|feedback:result| RETURN",
+    )
+    done = await ran(workflow, says(JUDGE=["bad", "good", "good", "good"], REVISE="revised"))
+    reviews = [
+        data(request) for request in done.endpoint.seen if request.schema and "feedback" in str(request.schema.schema)
+    ]
+    assert len(reviews) == 4
+    assert "revised" not in reviews[0]
+    assert all("revised" in text for text in reviews[1:])
+
+
+async def test_until_ends_after_the_turn_in_which_it_holds() -> None:
+    workflow = flow(
+        box("L", "Loop (max: 5, until: RATE.response >= 7)", custom("WRITE"), custom("RATE", "returns: Number")),
+        "PROBLEM -->|input| WRITE",
+        "WRITE -->|input| RATE",
+        "RATE -.->|again:input| WRITE",
+        "WRITE --> RETURN",
+    )
+    done = await ran(workflow, says(RATE=[3, 5, 7, 9], WRITE=["one", "two", "three", "four"]))
+    assert done.result.outputs == {"RETURN": "three"}
+    assert done.asked == ["WRITE", "RATE"] * 3
+
+
+@pytest.mark.parametrize(("scores", "best"), [([3, 9, 5], "two"), ([9, 9, 5], "one"), ([1, 2, 3], "three")])
+async def test_where_turns_run_out_the_best_one_goes_out(scores: list[int], best: str) -> None:
+    workflow = flow(
+        box("L", "Loop (max: 3, best: RATE.response)", custom("WRITE"), custom("RATE", "returns: Number")),
+        "PROBLEM -->|input| WRITE",
+        "WRITE -->|input| RATE",
+        "RATE -.->|again:input| WRITE",
+        "WRITE -->|over| RETURN",
+        "RATE -->|input| SEE",
+        custom("SEE"),
+        "SEE --> SECOND([Second]):::Interface",
+    )
+    done = await ran(workflow, says(RATE=scores, WRITE=["one", "two", "three"]))
+    assert done.result.outputs["RETURN"] == best
+    see = next(request for name, request in zip(done.asked, done.endpoint.seen, strict=True) if name == "SEE")
+    assert data(see) == str(max(scores))
+
+
+async def test_a_case_that_leads_out_of_several_loops_ends_them_all() -> None:
+    workflow = flow(
+        box("OUTER", "Loop (max: 3)", *box("INNER", "Loop (max: 2)", custom("WRITE"), *DECIDED), custom("NOTE")),
+        "PROBLEM -->|input| WRITE",
+        "WRITE -->|input| JUDGE",
+        "JUDGE -->|when| D",
+        "WRITE -->|value| D",
+        "D -->|bad:again:input| WRITE",
+        "WRITE -->|over:input| NOTE",
+        "NOTE -.->|again:input| WRITE",
+        "D -->|good| RETURN",
+        "NOTE -->|over| RETURN",
+    )
+    done = await ran(workflow, says(JUDGE=["bad", "bad", "bad", "good"], WRITE=["1", "2", "3", "4"]))
+    assert done.result.outputs == {"RETURN": "4"}
+    assert done.asked == ["WRITE", "JUDGE", "WRITE", "JUDGE", "NOTE", "WRITE", "JUDGE", "WRITE", "JUDGE"]
+    skipped = [(event.node, event.path) for event in done.events if event.event == "node_skipped"]
+    assert skipped == [("NOTE", "OUTER[2]")]
+    done = await ran(workflow, says(JUDGE="bad", WRITE=[str(n) for n in range(1, 9)], NOTE=["n1", "n2", "n3"]))
+    assert done.result.outputs == {"RETURN": "n3"}
+    assert done.asked.count("WRITE") == 6
+
+
+@pytest.mark.parametrize("said", ["fail", "skip"])
+async def test_on_error_of_a_loop_is_that_of_its_turns(said: str) -> None:
+    workflow = flow(
+        box("L", f"Loop (max: 3, on_error: {said})", custom("WRITE")),
+        custom("OTHER"),
+        custom("JOIN"),
+        "PROBLEM -->|input| WRITE & OTHER",
+        "WRITE -.->|again:input| WRITE",
+        "WRITE -->|input| JOIN",
+        "OTHER -->|input| JOIN",
+        "JOIN --> RETURN",
+    )
+    failure = NodeFailure("Node WRITE: no more.", node="WRITE", reason="no more.")
+    done = await ran(workflow, says(WRITE=["one", failure]))
+    failed = [event for event in done.events if event.event == "turn_failed"]
+    assert [event.data["turn"] for event in failed] == [2]
+    if said == "fail":
+        assert done.result.status == "failed"
+        assert done.result.failure is not None
+        assert (done.result.failure.node, done.result.failure.path) == ("WRITE", "L[2]")
+        return
+    assert done.result.outputs == {"RETURN": "JOIN"}
+    assert data(done.endpoint.seen[-1]) == "OTHER"
+
+
+async def test_a_decision_that_failed_counts_as_having_led_out() -> None:
+    """REVIEW's `again` edge is live, but the Decision with the way out has failed: there is no other turn, and no `over`."""
+    workflow = flow(
+        box(
+            "L",
+            "Loop (max: 4)",
+            custom("WRITE"),
+            custom("JUDGE", "returns: Mood, on_error: skip"),
+            "D{which?}:::DecisionOp",
+        ),
+        "PROBLEM -->|input| WRITE",
+        "WRITE -->|input| JUDGE",
+        "JUDGE -->|when| D",
+        "WRITE -->|value| D",
+        "WRITE -.->|again:input| WRITE",
+        "D -->|bad:again:input| WRITE",
+        "D -->|good| RETURN",
+        "WRITE -->|over| RETURN",
+    )
+    done = await ran(workflow, says(JUDGE=["bad", NodeFailure("Node JUDGE: odd.", node="JUDGE")]))
+    assert done.asked == ["WRITE", "JUDGE"] * 2
+    assert done.result.status == "failed"
+    assert str(done.result.error).startswith("Output RETURN stays empty")
+
+
+@pytest.mark.parametrize(("budget", "turns"), [("tokens: 1", 1), ("tokens: 1000000", 4), ("seconds: 0.000001", 1)])
+async def test_beyond_its_budget_a_loop_begins_no_further_turn(budget: str, turns: int) -> None:
+    workflow = flow(
+        box("L", "Loop (max: 4)", custom("WRITE")),
+        "L@{",
+        "  budget:",
+        f"    {budget}",
+        "}",
+        "PROBLEM -->|input| WRITE",
+        "WRITE -.->|again:input| WRITE",
+        "WRITE -->|over| RETURN",
+    )
+    done = await ran(workflow, says(WRITE=["1", "2", "3", "4"]))
+    assert done.result.status == "finished", done.result.error
+    assert done.result.outputs == {"RETURN": str(turns)}
+
+
+async def test_an_expression_that_cannot_be_worked_out_fails_the_loop() -> None:
+    workflow = flow(
+        box("L", "Loop (max: 3, until: len(RATE.response) > 'x')", custom("RATE")),
+        "PROBLEM -->|input| RATE",
+        "RATE -.->|again:input| RATE",
+        "RATE --> RETURN",
+    )
+    done = await ran(workflow, says())
+    assert done.result.status == "failed"
+    assert isinstance(done.result.failure, RunFailure)
+    assert str(done.result.error).startswith("Loop L: `until: len(RATE.response) > 'x'` can't be worked out:")

@@ -1,0 +1,230 @@
+"""Maps: items side by side or one after another, and lists in their order."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from random import Random
+
+import pytest
+from tests.runtime.composites.loops import asks, box, custom, data, flow, ran, says
+from tests.runtime.engine.fakes import FakeEndpoint
+
+import merrow_runtime
+from merrow_runtime import RunOptions, Workflow
+from merrow_runtime.errors import NodeFailure
+from merrow_runtime.requests import ModelRequest
+from merrow_runtime.store.memory import MemoryStore
+
+LIST = 'LIST["Custom (prompt: LIST, returns: list[Text])"]:::CustomOp'
+ALL = custom("ALL")
+
+
+def mapped(title: str = "Map (max: 50)", *lines: str, work: str = custom("WORK")) -> Workflow:
+    """A list, something done with each of its items, and all that came of it."""
+    return flow(
+        LIST,
+        box("M", title, work),
+        ALL,
+        "PROBLEM -->|input| LIST & ALL",
+        "LIST -->|each:input| WORK",
+        "WORK -->|input| ALL",
+        "ALL --> RETURN",
+        *lines,
+    )
+
+
+def doubled(request: ModelRequest) -> str:
+    return data(request) * 2
+
+
+def results(request: ModelRequest) -> list[str]:
+    """What ALL was given, besides the problem."""
+    return [part.split("\n")[1].strip() for part in data(request).split("## ")[2:]]
+
+
+@pytest.mark.parametrize("count", [1, 2, 7])
+async def test_lists_come_out_in_the_order_of_the_items_whatever_ends_first(count: int) -> None:
+    items = [f"item{number}" for number in range(count)]
+    chance = Random(count)
+
+    async def slowly(request: ModelRequest) -> str:
+        if asks(request) == "LIST":
+            return json.dumps({"response": items})
+        await asyncio.sleep(chance.random() / 50)
+        return doubled(request) if asks(request) == "WORK" else "done"
+
+    endpoint = FakeEndpoint(slowly)
+    done = await merrow_runtime.run(
+        mapped(), {"problem": "x"}, endpoint=endpoint, store=MemoryStore(), options=RunOptions(fresh=True)
+    )
+    assert done.outputs == {"RETURN": "done"}, done.error
+    given = done.nodes["ALL"].inputs
+    assert given is not None
+    assert given["input"][1]["value"] == [item * 2 for item in items]
+    assert [name for name in done.nodes if name.startswith("M[")] == sorted(
+        [f"M[{n}]/WORK" for n in range(1, count + 1)], key=list(done.nodes).index
+    )
+
+
+@pytest.mark.parametrize(("title", "most"), [("Map (parallel: 2)", 2), ("Map (parallel: 5)", 5), ("Map ()", 3)])
+async def test_so_many_items_are_under_way_at_once(title: str, most: int) -> None:
+    endpoint = FakeEndpoint(says(LIST=[list("abcdefgh")]))
+    options = RunOptions(fresh=True, concurrency=3 if "parallel" not in title else 20)
+    result = await merrow_runtime.run(
+        mapped(title), {"problem": "x"}, endpoint=endpoint, store=MemoryStore(), options=options
+    )
+    assert result.status == "finished"
+    assert endpoint.most_flying == most
+
+
+async def test_with_again_items_go_one_after_another_and_hand_on_their_value() -> None:
+    workflow = mapped("Map (parallel: 9)", "WORK -.->|again:input| WORK")
+    done = await ran(workflow, says(LIST=[["a", "b", "c"]], WORK=["one", "two", "three"]))
+    given = [data(request) for request in done.endpoint.seen if asks(request) == "WORK"]
+    assert given[0] == "a"
+    assert "\nb\n" in given[1]
+    assert "\none\n" in given[1]
+    assert "\nc\n" in given[2]
+    assert "\ntwo\n" in given[2]
+    assert "one" not in given[2]
+    assert done.endpoint.most_flying == 1
+
+
+def failing(item: str) -> object:
+    def work(request: ModelRequest) -> object:
+        return NodeFailure(f"Node WORK: {item} is odd.", node="WORK") if data(request) == item else doubled(request)
+
+    return work
+
+
+@pytest.mark.parametrize(("said", "out"), [("fail", None), ("skip", ["aa", "cc"]), ("default", ["aa", "none", "cc"])])
+async def test_an_item_that_fails(said: str, out: list[str] | None) -> None:
+    workflow = mapped(f"Map (on_error: {said})", work=custom("WORK", "default: none"))
+    done = await ran(workflow, says(LIST=[["a", "b", "c"]], WORK=failing("b")))
+    assert [(event.data["item"], event.data["of"]) for event in done.events if event.event == "item_failed"] == [(2, 3)]
+    if out is None:
+        assert done.result.status == "failed"
+        assert done.result.failure is not None
+        assert done.result.failure.path == "M[2]"
+        return
+    inputs = done.record("ALL").inputs
+    assert inputs is not None
+    assert inputs["input"][1]["value"] == out
+
+
+@pytest.mark.parametrize(
+    ("title", "items", "sentence"),
+    [
+        ("Map (max: 2)", ["a", "b", "c"], "Map M: 3 items arrived, and `max` is 2; a higher `max` takes them."),
+        ("Map ()", [], "Map M: no item came out of 0, and `min` is 1; a lower one allows it."),
+        (
+            "Map (min: 3, on_error: skip)",
+            ["a", "b", "c"],
+            "Map M: 2 items came out of 3, and `min` is 3; a lower one allows it.",
+        ),
+    ],
+)
+async def test_too_many_items_or_too_few(title: str, items: list[str], sentence: str) -> None:
+    done = await ran(mapped(title), says(LIST=[items], WORK=failing("b")))
+    assert done.result.error == sentence
+
+
+async def test_an_empty_list_gives_empty_lists() -> None:
+    done = await ran(mapped("Map (min: 0)"), says(LIST=[[]]))
+    assert done.result.outputs == {"RETURN": "ALL"}
+    inputs = done.record("ALL").inputs
+    assert inputs is not None
+    assert inputs["input"][1]["value"] == []
+
+
+async def test_a_case_edge_out_brings_the_items_that_took_the_case() -> None:
+    workflow = flow(
+        LIST,
+        box(
+            "M",
+            "Map ()",
+            'JUDGE["Custom (prompt: JUDGE, returns: Mood)"]:::CustomOp',
+            "D{which?}:::DecisionOp",
+            custom("FIX"),
+        ),
+        ALL,
+        "PROBLEM -->|input| LIST",
+        "LIST -->|each:input| JUDGE",
+        "LIST -->|each:value| D",
+        "JUDGE -->|when| D",
+        "D -->|bad| FIX",
+        "FIX -->|input| ALL",
+        "D -->|good:input| ALL",
+        "ALL --> RETURN",
+    )
+    verdicts = {"a": "good", "b": "bad", "c": "good", "d": "bad"}
+    done = await ran(workflow, says(LIST=[list("abcd")], JUDGE=lambda request: verdicts[data(request)], FIX=doubled))
+    inputs = done.record("ALL").inputs
+    assert inputs is not None
+    assert [one["value"] for one in inputs["input"]] == [["bb", "dd"], ["a", "c"]]
+
+
+async def test_maps_in_maps_give_lists_of_lists() -> None:
+    workflow = flow(
+        LIST,
+        box(
+            "OUTER",
+            "Map ()",
+            'SPLIT["Custom (prompt: SPLIT, returns: list[Text])"]:::CustomOp',
+            *box("INNER", "Map (min: 0)", custom("WORK")),
+        ),
+        ALL,
+        "PROBLEM -->|input| LIST",
+        "LIST -->|each:input| SPLIT",
+        "SPLIT -->|each:input| WORK",
+        "WORK -->|input| ALL",
+        "ALL --> RETURN",
+    )
+    done = await ran(
+        workflow,
+        says(
+            LIST=[["ab", "", "cde"]],
+            SPLIT=lambda request: [] if "## " in data(request) else list(data(request).strip()),
+            WORK=doubled,
+        ),
+    )
+    inputs = done.record("ALL").inputs
+    assert inputs is not None
+    assert inputs["input"][0]["value"] == [["aa", "bb"], [], ["cc", "dd", "ee"]]
+    assert "OUTER[3]/INNER[2]/WORK" in done.result.nodes
+
+
+async def test_a_list_that_does_not_come_skips_the_map() -> None:
+    workflow = flow(
+        'JUDGE["Custom (prompt: JUDGE, returns: Mood)"]:::CustomOp',
+        "D{which?}:::DecisionOp",
+        LIST,
+        box("M", "Map ()", custom("WORK"), custom("NOTE")),
+        ALL,
+        "PROBLEM -->|input| JUDGE & LIST & NOTE & ALL",
+        "JUDGE -->|when| D",
+        "D -->|bad| LIST",
+        "D -->|good:after| ALL2",
+        custom("ALL2"),
+        "PROBLEM -->|input| ALL2",
+        "LIST -->|each:input| WORK",
+        "WORK -->|input| ALL",
+        "NOTE -->|input| ALL",
+        "ALL2 -->|input| ALL",
+        "ALL --> RETURN",
+    )
+    done = await ran(workflow, says(JUDGE="good"))
+    assert done.result.status == "finished", done.result.error
+    assert sorted(done.asked) == ["ALL", "ALL2", "JUDGE"]
+    assert {event.node for event in done.events if event.event == "node_skipped"} == {"LIST", "WORK", "NOTE"}
+
+
+async def test_each_item_is_told_when_it_begins_and_when_it_has_ended() -> None:
+    done = await ran(mapped("Map (parallel: 1)"), says(LIST=[["a", "b"]]))
+    told = [
+        (event.event, event.node, event.path, event.data) for event in done.events if event.event.startswith("item")
+    ]
+    assert told == [
+        (event, "M", "", {"item": number, "of": 2}) for number in (1, 2) for event in ("item_started", "item_finished")
+    ]

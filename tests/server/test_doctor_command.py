@@ -1,0 +1,55 @@
+"""`merrow doctor`: each line has its mark, and the exit code and the JSON agree with the marks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.server.program import Outcome, in_process, write
+
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(autouse=True)
+def _own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MERROW_STATE_DIR", str(tmp_path / "state"))
+    monkeypatch.setenv("MERROW_CONFIG_DIR", str(tmp_path / "config"))
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "MERROW_MODEL"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def lines_of(outcome: Outcome, part: str) -> list[str]:
+    after = outcome.out.split(f"{part}\n", 1)[1]
+    lines = after.split("\n")
+    return lines[: next(number for number, line in enumerate(lines) if not line.startswith("  "))]
+
+
+def check(capsys: Capture, part: str, *arguments: str) -> str:
+    """The first line of the part that is not in order; every other place says the same of it."""
+    text = in_process(capsys, "doctor", *arguments)
+    data = in_process(capsys, "doctor", *arguments, "--format", "json")
+    assert (text.code, data.code) == (1, 1)
+    assert data.json[part]["ok"] is False
+    marks = {True: "ok", False: "no", None: "-"}
+    shown = [f"  {marks[line['ok']]} {line['text']}" for line in data.json[part]["lines"]]
+    assert lines_of(text, part) == shown
+    return next(line for line in shown if line.startswith("  no "))
+
+
+def test_an_address_that_is_none_is_not_in_order(capsys: Capture) -> None:
+    assert "not an address such as" in check(capsys, "endpoint", "--base-url", "nowhere")
+
+
+def test_settings_that_cannot_be_read_are_not_in_order(capsys: Capture) -> None:
+    write("config/config.toml", "= broken")
+    assert "config.toml" in check(capsys, "endpoint")
+
+
+def test_an_endpoint_that_is_not_reached_is_not_in_order(capsys: Capture) -> None:
+    assert "http://127.0.0.1:9" in check(capsys, "endpoint", "--base-url", "http://127.0.0.1:9/v1")
+
+
+def test_a_journal_that_cannot_be_read_is_not_in_order(capsys: Capture) -> None:
+    write("state/runs.sqlite", b"no database at all, " * 100)
+    assert "The journal of runs is damaged" in check(capsys, "journal")
+    assert "runs.sqlite" in in_process(capsys, "doctor").out
