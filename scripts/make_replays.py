@@ -86,12 +86,13 @@ class Script:
         """Where the recording is kept."""
         return EXAMPLES / "replays" / f"{self.name}.jsonl"
 
-    def arguments(self, inputs: str = "examples/inputs") -> list[str]:
-        """The options of ``merrow run`` that give the inputs; ``inputs`` is the path to the folder of them."""
-        given = []
+    @property
+    def command(self) -> list[str]:
+        """The command that replays it, in the folder of the repository."""
+        given = ["merrow", "run", f"examples/{self.workflow}"]
         for name, value in self.inputs.items():
-            given += ["--input", f"{name}=@{inputs}/{value}" if _is_file(value) else f"{name}={value}"]
-        return given
+            given += ["--input", f"{name}=@examples/inputs/{value}" if _is_file(value) else f"{name}={value}"]
+        return [*given, "--replay", self.replay.relative_to(ROOT).as_posix()]
 
 
 def scripts() -> list[Script]:
@@ -124,7 +125,8 @@ async def record(script: Script, path: Path) -> str:
 
     inputs = {name: _text(value) for name, value in script.inputs.items()}
     async with OpenAIServer(answer) as server:
-        options = merrow_runtime.RunOptions(base_url=server.base_url, record=path, concurrency=1)  # samples ask in their order
+        # One call at a time, so that samples ask in their order.
+        options = merrow_runtime.RunOptions(base_url=server.base_url, record=path, concurrency=1)
         workflow = EXAMPLES / script.workflow
         result = await merrow_runtime.run(workflow, inputs, options=options, store=MemoryStore())
     if result.status != "finished":
