@@ -37,6 +37,8 @@ def beside_a_class(label: str) -> str:
 @pytest.mark.parametrize("name", NAMES)
 def test_one_slip_in_a_label_still_names_the_operator(name: str) -> None:
     for word in dict.fromkeys([name, *slips(name)]):
+        if len(word) < 6:
+            continue  # It is taken for what it says.
         text = beside_a_class(word)
         assert typed(text).by_id["V"].kind == "unknown", word
         (message,) = (one.message for one in diagnose(text) if one.code == "MW107")
