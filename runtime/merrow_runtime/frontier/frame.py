@@ -57,8 +57,8 @@ class Shared:
     ``parallel`` is how many items of a Map are under way at once where it doesn't say; ``defaults`` gives the outputs that a node
     has in items that failed; ``once`` has each composite make one turn, or one item. ``frames`` are those that are not over, by
     path. ``failure`` is why the run fails; of several causes the one that was told first. ``judging`` are turns of which
-    something is still to be said, ``early`` and ``early_judged`` what was told of frames that have not begun; ``begun`` counts how
-    often each composite of the whole workflow did.
+    something is still to be said, ``early`` and ``early_judged`` what was told of frames that have not begun; ``begun`` counts
+    how often each composite of the whole workflow did.
     """
 
     graph: TypedGraph
