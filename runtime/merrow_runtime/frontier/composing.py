@@ -133,9 +133,8 @@ class LoopRun(_Composed):
         if number is None:
             return self._next(self._carried(frame), consequences)
         final = self._final = self.frames[number - 1]
-        # Of any turn but the last more were wanted.
-        known = more if final is frame else True
-        self.around.settle_loop(self.box, final, None if self.around.shared.once else known is not False, consequences)
+        # An earlier turn's go out only where the turns ran out, and then more were wanted of all of them.
+        self.around.settle_loop(self.box, final, None if self.around.shared.once else more is not False, consequences)
         return None
 
     def _more(self, frame: Frame, told: Judged) -> bool | None:

@@ -244,13 +244,14 @@ async def test_memory_is_that_of_the_unrolled_graph_oldest_turn_first() -> None:
 async def test_what_is_behind_a_map_remembers_all_items_and_an_item_only_itself() -> None:
     workflow = flow(
         'LIST["Custom (prompt: LIST, returns: list[Text])"]:::CustomOp',
-        box("M", "Map ()", custom("ONE"), custom("TWO", "memory: all")),
+        box("M", "Map ()", custom("ONE"), custom("TWO", "memory: all"), custom("THREE", "memory: all")),
         custom("BETWEEN"),
         custom("END", "memory: all"),
         "PROBLEM -->|input| LIST",
         "LIST -->|each:input| ONE",
         "ONE -->|input| TWO",
-        "TWO -->|input| BETWEEN",
+        "TWO -->|input| THREE",
+        "THREE -->|input| BETWEEN",
         "BETWEEN -->|input| END",
         "END --> RETURN",
     )
@@ -259,11 +260,10 @@ async def test_what_is_behind_a_map_remembers_all_items_and_an_item_only_itself(
         name: [(entry["title"], entry["text"]) for entry in node.memory] for name, node in done.result.nodes.items()
     }
     assert [title for title, _ in memory["M[2]/TWO"]] == ["PROBLEM", "Custom"]
+    assert memory["M[2]/THREE"][2:] == [("Custom", "bb")]
     assert memory["END"][2:] == [
-        ("Custom, item 1", "aa"),
-        ("Custom, item 1", "TWO"),
-        ("Custom, item 2", "bb"),
-        ("Custom, item 2", "TWO"),
+        *(("Custom, item 1", text) for text in ("aa", "TWO", "THREE")),
+        *(("Custom, item 2", text) for text in ("bb", "TWO", "THREE")),
     ]
 
 
