@@ -231,12 +231,12 @@ def parameters_of(group: Subgraph) -> dict[str, Parameter]:
 
 def _enclosing(subgraphs: Mapping[str, Subgraph], name: str) -> list[str]:
     """The subgraphs around one, innermost first."""
-    found: list[str] = []
+    found: dict[str, None] = {}
     parent = subgraphs[name].parent
     while parent is not None and parent in subgraphs and parent not in found and parent != name:
-        found.append(parent)
+        found[parent] = None
         parent = subgraphs[parent].parent
-    return found
+    return list(found)
 
 
 def _around(subgraphs: Mapping[str, Subgraph], name: str, kinds: Mapping[str, CompositeKind]) -> str | None:

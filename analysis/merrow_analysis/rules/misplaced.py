@@ -65,7 +65,7 @@ def _as_cases(graph: TypedGraph) -> Iterator[Misplaced]:
     for node in graph.decisions:
         for edge in node.ways:
             case = edge.case_label
-            if case is None or ":" not in case or edge.word is not None:
+            if case is None or ":" not in case:
                 continue
             word = next((part for part in map(str.strip, case.split(":")[1:]) if part in WORDS), None)
             if word is not None:

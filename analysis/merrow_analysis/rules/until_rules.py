@@ -68,7 +68,7 @@ def _problem(graph: TypedGraph, box: Composite, key: str, text: str, usual: str 
         return f"`{key}` reads `{name}`, which is no output of a node in {box.id}; write one such as `{example}`.", None
     if not read.paths:
         return f"`{key}` reads nothing of {box.id}, so it is the same after every turn; read an output in it.", None
-    away = failing_away(graph, members, usual)
+    away = failing_away(graph, box.id, usual)
     for path in read.paths:
         found = _unreadable(graph, box, key, path, members) or _absent(graph, box, key, path, away)
         if found is not None:

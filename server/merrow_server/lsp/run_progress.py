@@ -67,6 +67,8 @@ class RunProgress:
 
     def take(self, event: dict[str, Any]) -> None:
         """What an event says of the progress."""
+        from merrow_runtime.visit import is_called
+
         kind, node = event["event"], event["node"]
         if kind == "run_started":
             self._total = event["nodes"]
@@ -75,7 +77,7 @@ class RunProgress:
             self._node = f"{event['path']}/{node}" if event.get("path") else node
             if kind in _ROUNDS:
                 self._node += f", {round_text(event)}"
-        if kind in _ENDED:
+        if kind in _ENDED and not is_called(event.get("path") or ""):
             self._done.add(node)
         usage = event.get("usage") if node is not None and kind != "node_reused" else None
         if usage is not None and self._cost is not None:

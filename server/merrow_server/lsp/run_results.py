@@ -104,12 +104,16 @@ class Results:
 
     def take(self, diagram: OpenDiagram, events: list[Json]) -> None:
         """Events of a run of the diagram; those of another than the last are passed over."""
+        from merrow_runtime.visit import is_called
+
         last = self._last.get(diagram)
         found = len(diagram.run_findings)
         for event in events:
             if last is None or event["run"] != last.run:
                 continue
             node, kind = event["node"], event["event"]
+            if is_called(event.get("path") or ""):
+                continue
             if kind == "run_started":
                 last.offline = event.get("endpoint") == _OFFLINE
                 if last.offline and self._server.supports.refresh_code_lenses:
