@@ -229,6 +229,10 @@ def _around(subgraphs: Mapping[str, Subgraph], name: str, kinds: Mapping[str, Co
 
 @dataclass(frozen=True, slots=True)
 class LoopSettings:
+    """The parameters of a Loop: ``most`` turns; ``until`` and ``best`` are expressions over what its members give; beyond its
+    ``budget`` no further turn begins; ``on_error`` is ``fail`` or ``skip``, for a turn that fails.
+    """
+
     most: int = 3
     until: str | None = None
     best: str | None = None
@@ -238,6 +242,10 @@ class LoopSettings:
 
 @dataclass(frozen=True, slots=True)
 class MapSettings:
+    """The parameters of a Map: so many items at once (None: as the endpoint allows), ``most`` that may come, ``least`` results
+    that must come out; ``on_error`` is ``fail``, ``skip`` or ``default``, for an item that fails.
+    """
+
     parallel: int | None = None
     most: int = 100
     least: int = 1
@@ -245,6 +253,7 @@ class MapSettings:
 
 
 def loop_settings(box: Composite) -> LoopSettings:
+    """The parameters of a Loop about which there is no finding; what it doesn't say is as usual."""
     said = {key: one.value for key, one in box.parameters.items()}
     budget = said.get("budget")
     return LoopSettings(
@@ -257,6 +266,7 @@ def loop_settings(box: Composite) -> LoopSettings:
 
 
 def map_settings(box: Composite) -> MapSettings:
+    """The parameters of a Map about which there is no finding; what it doesn't say is as usual."""
     said = {key: one.value for key, one in box.parameters.items()}
     parallel = said.get("parallel")
     return MapSettings(
