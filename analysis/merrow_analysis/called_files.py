@@ -23,6 +23,7 @@ from merrow_analysis.definitions.types import ANY, Type, TypeTable
 from merrow_analysis.diagnostics import Diagnostic, Related
 from merrow_analysis.document import Document
 from merrow_analysis.graph import typed
+from merrow_analysis.graph.call_bounds import call_bounds
 from merrow_analysis.graph.conditions import ALWAYS
 from merrow_analysis.graph.fold import fold
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
@@ -145,11 +146,14 @@ class _Outline:
 
 @dataclass(frozen=True, slots=True)
 class _Meaning:
-    """What a file means with all that it calls. ``always`` are the files that it calls whatever is chosen, from its folder."""
+    """What a file means with all that it calls. ``always`` are the files that it calls whatever is chosen, from its folder,
+    ``calls`` how many calls it makes at least and at most.
+    """
 
     outputs: tuple[OutputPort, ...]
     types: Mapping[Type, tuple[object, ...]]
     always: tuple[str, ...]
+    calls: tuple[int, int | None]
 
 
 class CalledFiles:
@@ -213,6 +217,7 @@ class CalledFiles:
         if len(self._reached(name)) > MOST_FILES:
             return Callee(shown, problem=f"{cannot} its calls lead to more than {MOST_FILES} files; call fewer.")
         calls_back = caller in self._reached(name)
+        calls: tuple[int, int | None] = (0, None)
         if calls_back:
             untyped = next((output for output, type_ in outline.outputs if type_ is None), None)
             if untyped is not None:
@@ -227,8 +232,8 @@ class CalledFiles:
             types = outline.types
         else:
             meaning = self._meaning(name)
-            outputs, types = meaning.outputs, {**outline.types, **meaning.types}
-        found = Callee(shown, outline.inputs, outputs, types, outline.title, places=outline.places)
+            outputs, types, calls = meaning.outputs, {**outline.types, **meaning.types}, meaning.calls
+        found = Callee(shown, outline.inputs, outputs, types, outline.title, places=outline.places, calls=calls)
         errors = self._all_errors(name) if is_entry or not calls_back else []
         if calls_back:
             errors = [error for error in errors if error.code != ENDLESS_CALL.code]
@@ -356,7 +361,9 @@ class CalledFiles:
             and not graph.composites.maps(graph.composites.around(node.id))
         ]
         types = declared_types([type_ for _, type_ in given], graph.types)
-        return _Meaning(tuple(OutputPort(*one) for one in given), types, tuple(dict.fromkeys(always)))
+        bounds = call_bounds(graph)
+        outputs = tuple(OutputPort(*one) for one in given)
+        return _Meaning(outputs, types, tuple(dict.fromkeys(always)), (bounds.least, bounds.most))
 
     def _find_errors(self, name: str) -> list[Diagnostic]:
         text = self.reads.read(name)

@@ -34,6 +34,11 @@ class Visit:
         return f"{self.path}/{own}" if self.path else own
 
 
+def is_called(path: str) -> bool:
+    """Whether a frame is that of a called file, or lies in one. Its nodes may have the ids of nodes of the caller."""
+    return bool(path) and any(not part.endswith("]") for part in path.split("/"))
+
+
 def segment(node: str, redo: int = 0, sample: int | None = None, index: int | None = None) -> str:
     """One part of a path: a node's id (escaped, for ids may hold any character), then ``!redo``, ``#sample``, ``[index]``,
     each only where it says something. ``index`` is the number of a turn or of an item.

@@ -290,6 +290,13 @@ def test_a_plain_diamond_decides_by_a_union() -> None:
     assert graph.by_id["D"].placement.decided_by == "kinds"
 
 
+def test_another_union_at_value_is_not_the_one_that_decides() -> None:
+    lines = ('B["Custom<br/>(role: b, returns: Step)"]', "PROBLEM --> B", "B -->|value| D")
+    cases = ("D -->|search| RETURN", "D -->|query| RETURN", "D -->|answer| RETURN")
+    graph = typed(flow(*UNION, *lines, *cases))
+    assert {one.type for one in graph.by_id["D"].outgoing} == {"Step"}
+
+
 ON = 'P["Pass<br/>"]'
 
 

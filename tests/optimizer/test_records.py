@@ -109,4 +109,6 @@ def test_types_that_mean_something_else_are_told_apart(old: str, new: str, apart
         after = check(child, first, second)
         names = set(after.settings.types)
         both |= {name for name in ("Place", "Search", "Step") if sum(one.startswith(name) for one in names) == 2}
+        if {"Place_2", "Search_2"} <= names:
+            assert after.settings.types["Search_2"]["place"] == "Place_2"
     assert both == apart

@@ -18,7 +18,8 @@ class Callee:
 
     ``inputs`` and ``outputs`` are None where they can't be told. Their types are those of the called file; ``types`` has each
     of them that is not built in, with what it is (`meaning_of`). ``problem`` is a sentence, ``related`` the place in the called
-    file that it speaks of. ``places`` are where its inputs and outputs are declared, by name.
+    file that it speaks of. ``places`` are where its inputs and outputs are declared, by name. ``calls`` is how many calls it
+    makes at least and at most, None where nothing bounds it but the Calls' `depth`.
     """
 
     path: str
@@ -29,6 +30,7 @@ class Callee:
     problem: str | None = None
     related: Related | None = None
     places: Mapping[str, Range] = field(default_factory=dict)
+    calls: tuple[int, int | None] = (0, None)
 
     def spec(self, types: TypeTable) -> OperatorSpec:
         """The Call's signature where a caller has these types.

@@ -63,12 +63,16 @@ class Link(NamedTuple):
 class GraphChange:
     """What becomes of a flowchart. ``edges`` maps the index of an edge to what stands in its place, in order; an empty
     tuple drops it. Edges of removed nodes must be mapped, too. ``substituted`` has the new content of nodes that stay.
+    ``turns`` are new numbers of turns of Loops, ``unwrapped`` the Loops that become mere groups; their edges with words must be
+    mapped.
     """
 
     added: tuple[NewNode, ...] = ()
     removed: frozenset[str] = frozenset()
     substituted: Mapping[str, NewNode] = field(default_factory=lambda: MappingProxyType({}))
     edges: Mapping[int, tuple[Link, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    turns: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    unwrapped: frozenset[str] = frozenset()
 
     @property
     def written(self) -> tuple[NewNode, ...]:

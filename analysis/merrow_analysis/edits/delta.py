@@ -33,7 +33,12 @@ def _composites(change: GraphChange, before: Composites) -> Composites:
             place = beside[place]
         if place in before.inside:
             added[name] = before.inside[place]
-    return before.changed(change.removed, added)
+    after = before.changed(change.removed, added)
+    for name, most in change.turns.items():
+        after = after.with_value(name, "max", most)
+    for name in change.unwrapped:
+        after = after.without(name)
+    return after
 
 
 def delta_of(change: GraphChange, chart: Chart) -> Delta:

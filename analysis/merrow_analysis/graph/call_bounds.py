@@ -15,13 +15,15 @@ from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 @dataclass(frozen=True, slots=True)
 class CallBounds:
     """How often nodes are carried out, all of a workflow together: each operator, and each Decision that asks a model, once for
-    each turn, item and sample. Further calls that an operator makes for one answer are not counted.
+    each turn, item and sample; in place of a Call those of its file. Further calls that an operator makes for one answer are not
+    counted.
     """
 
     least: int
-    most: int
+    most: int | None
+    """None where files call each other: then it is a matter of their Decisions."""
 
-    def as_json(self) -> dict[str, int]:
+    def as_json(self) -> dict[str, int | None]:
         return {"least": self.least, "most": self.most}
 
 
@@ -29,16 +31,20 @@ def call_bounds(graph: TypedGraph) -> CallBounds:
     """The bounds for one workflow. A node behind a Decision may not run at all; a Loop has one turn at least. Where the cases of
     Decisions are too many to combine, nothing is certain to run.
     """
-    least = most = 0
+    least, most = 0, 0
+    is_open = False
     is_known = graph.combinations.undecided is None
     for node in graph.nodes:
         if node.kind == "operator" or node.asks:
             boxes = [graph.composites.boxes[name] for name in graph.composites.around(node.id)]
             samples = _samples(node)
-            most += samples * prod(count_of(box, "max") for box in boxes)
+            callee = node.resolution.callee
+            own_least, own_most = (1, 1) if callee is None else callee.calls
+            is_open = is_open or own_most is None
+            most += samples * (own_most or 0) * prod(count_of(box, "max") for box in boxes)
             if is_known and graph.combinations.runs(node) == ALWAYS:
-                least += samples * prod(count_of(box, "min") for box in boxes if box.kind == "map")
-    return CallBounds(least, most)
+                least += samples * own_least * prod(count_of(box, "min") for box in boxes if box.kind == "map")
+    return CallBounds(least, None if is_open else most)
 
 
 def count_of(box: Composite, key: str) -> int:

@@ -133,6 +133,28 @@ class Composites:
             members[box].append(node)
         return Composites({box.id: replace(box, nodes=tuple(members[box.id])) for box in self}, inside)
 
+    def with_value(self, name: str, key: str, value: object) -> Composites:
+        """These composites with another value of a parameter."""
+        box = self.boxes[name]
+        said = box.parameters.get(key)
+        changed = {**box.parameters, key: Parameter(value, None if said is None else said.block)}
+        return Composites({**self.boxes, name: replace(box, parameters=changed)}, self.inside)
+
+    def without(self, name: str) -> Composites:
+        """These composites without one, whose nodes and inner composites are directly in the one around it."""
+        gone = self.boxes[name]
+        boxes = {
+            box.id: replace(box, parent=gone.parent if box.parent == name else box.parent)
+            for box in self
+            if box.id != name
+        }
+        inside = {node: gone.parent if box == name else box for node, box in self.inside.items()}
+        kept = {node: box for node, box in inside.items() if box is not None}
+        if gone.parent is not None:
+            around = boxes[gone.parent]
+            boxes[gone.parent] = replace(around, nodes=(*around.nodes, *gone.nodes))
+        return Composites(boxes, kept)
+
     def maps(self, boxes: tuple[str, ...]) -> list[str]:
         """Those of some composites that are Maps."""
         return [box for box in boxes if self.boxes[box].kind == "map"]

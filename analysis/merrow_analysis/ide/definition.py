@@ -1,4 +1,6 @@
-"""Where a name leads: a node to its declaration, a class to its classDef, a role to its prompt, an operator to its ports."""
+"""Where a name leads: a node to its declaration, a class to its classDef, a role to its prompt, an operator to its ports, a
+Call to its file.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +9,12 @@ from dataclasses import dataclass
 from merrow_analysis.check import Analysis
 from merrow_analysis.definitions.provider import Provider, ResourceError
 from merrow_analysis.definitions.yaml_text import YamlResult, read_yaml
-from merrow_analysis.ide.lookup import occurrence_at
+from merrow_analysis.ide.lookup import arrow_at, occurrence_at, spot
+from merrow_analysis.places.call_places import calls_of, named_in_callee
 from merrow_analysis.places.front_names import scalar_span
 from merrow_analysis.places.names import Symbol
 from merrow_analysis.places.occurrences import declarations_of
+from merrow_analysis.syntax.tree import Chain
 from merrow_analysis.text import Position, Range, split_lines
 
 
@@ -38,9 +42,30 @@ def definition(analysis: Analysis, position: Position, provider: Provider | None
     """
     here = occurrence_at(analysis, position)
     if here is None:
-        return None
+        return _into_called_file(analysis, position)
     targets = targets_of(analysis, here.symbol, provider)
     return Definition(here.range, tuple(targets)) if targets else None
+
+
+def _into_called_file(analysis: Analysis, position: Position) -> Definition | None:
+    """From the path at a Call to the file, and from an input or output on an edge to its place in there."""
+    place, graph = spot(analysis, position), analysis.typed
+    if place is None or graph is None or not isinstance(place.statement, Chain):
+        return None
+    for node, path, where in calls_of(graph):
+        if where.start <= position <= where.end:
+            callee = node.resolution.callee
+            start = Range(Position(0, 0), Position(0, 0))
+            return Definition(where, (Target(start, start, path if callee is None else callee.path),))
+    arrow = arrow_at(place.statement, place.offset)
+    for edge in graph.edges if arrow is not None else ():
+        if edge.flow.block is place.block and edge.flow.arrow is arrow:
+            named = named_in_callee(edge, place.offset)
+            if named is not None:
+                span, callee, name = named
+                target = callee.places[name]
+                return Definition(place.block.range(span), (Target(target, target, callee.path),))
+    return None
 
 
 def targets_of(analysis: Analysis, symbol: Symbol, provider: Provider | None = None) -> list[Target]:

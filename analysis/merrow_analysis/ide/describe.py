@@ -134,7 +134,22 @@ def parameter(name: str, node: TypedNode | None = None) -> Markup | None:
     """A key of a node's label or metadata; ``default`` and ``op`` mean the same everywhere. None for an unknown key."""
     fragment = INTERFACE_KEYS.get(name) if node is not None and node.kind in ("input", "output") else None
     fragment = fragment or KEYS.get(name)
-    return None if fragment is None else key(name, fragment)
+    if fragment is None:
+        return None
+    text = key(name, fragment)
+    return text if name != "workflow" or node is None else text.join(called_file(node))
+
+
+def called_file(node: TypedNode) -> Markup:
+    """The file that a node calls: its title and its signature, or why it can't be called."""
+    callee, text = node.resolution.callee, Markup()
+    if callee is None:
+        return text
+    if callee.inputs is not None and node.spec is not None:
+        text.block(signature_text(node.spec))
+    titled = "" if callee.title is None else f": {callee.title}"
+    text.say("It runs ", Code(callee.path), f"{titled}.")
+    return text if callee.problem is None else text.say(callee.problem)
 
 
 def prompt(found: Prompt, uses: int | None = None) -> Markup:

@@ -1,4 +1,4 @@
-"""What in a file can be followed by a click: addresses of ``click`` lines, prompt files and libraries."""
+"""What in a file can be followed by a click: addresses of ``click`` lines, prompt files, libraries and called files."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from merrow_analysis.check import Analysis
 from merrow_analysis.definitions.settings import read_settings
+from merrow_analysis.places.call_places import calls_of
 from merrow_analysis.places.front_names import scalar_span
 from merrow_analysis.syntax.tree import Click
 from merrow_analysis.text import Range
@@ -28,7 +29,13 @@ class Link:
 
 def links(analysis: Analysis) -> list[Link]:
     """The links of a file, in the order of the text. Anchors and scripts lead nowhere in an editor and are none."""
-    return [*_files(analysis), *_clicks(analysis)]
+    return [*_files(analysis), *_called(analysis), *_clicks(analysis)]
+
+
+def _called(analysis: Analysis) -> Iterator[Link]:
+    if analysis.typed is not None:
+        for _, path, place in calls_of(analysis.typed):
+            yield Link(place, path, "Open the called workflow", is_file=True)
 
 
 def _clicks(analysis: Analysis) -> Iterator[Link]:

@@ -33,6 +33,8 @@ def node_text(analysis: Analysis, node: TypedNode) -> Markup:
         text.block(describe.signature_of(node))
     if spec is not None:
         describe.add_note(text, spec)
+    if spec is not None and spec.is_call:
+        text.join(describe.called_file(node))
     if node.conflicting:
         text.say("Its declarations contradict each other, so its ports are not checked.")
     text.join(_known_by(node))
@@ -198,7 +200,8 @@ def metrics_text(analysis: Analysis) -> Markup:
         lines.append(("longest path: ", Code(" -> ".join(measures.critical_path))))
     if figures.calls is not None:
         least, most = figures.calls.least, figures.calls.most
-        lines.append(("calls in a run: ", Code(str(most) if least == most else f"{least} to {most}")))
+        most_said = f"{least} or more" if most is None else f"{least} to {most}"
+        lines.append(("calls in a run: ", Code(str(most) if least == most else most_said)))
     if figures.promises:
         lines.append(("promised types: ", Code(str(figures.promises))))
     text.items(lines)

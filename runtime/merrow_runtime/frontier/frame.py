@@ -159,7 +159,7 @@ class Frame:
         """Whether a node failed without ending the frame."""
         self._early: dict[int, Told] = {}
         self._left = len(part.order)
-        self._ready: deque[Unit] = deque([unit for unit in part.order if self._waiting[unit] == 0])
+        self._ready: deque[Unit] = deque(part.roots)
         shared.frames[path] = self
         for outcome in shared.early.pop(path, ()):
             self._early[shared.graph.core.handles[outcome.visit.node]] = outcome

@@ -20,6 +20,7 @@ from merrow_runtime.store.contract import NodeRecord, RunFailed, RunStatus
 from merrow_runtime.telling import Telling
 from merrow_runtime.usage import NOTHING, Usage
 from merrow_runtime.values import Value
+from merrow_runtime.visit import is_called
 
 _CANCEL_LOOK = 0.5
 """Seconds between looks at whether another process asked for the run to end."""
@@ -68,8 +69,7 @@ def with_members(visits: Mapping[str, NodeRecord]) -> dict[str, NodeRecord]:
     """How nodes ended by the names of their visits, and of those inside Loops and Maps the last visit by their id, too."""
     nodes = dict(visits)
     for record in visits.values():
-        # Only turns and items have a number: a called file has nodes of its own, maybe with the same ids.
-        if record.path and record.node not in visits and all(part.endswith("]") for part in record.path.split("/")):
+        if record.path and record.node not in visits and not is_called(record.path):
             nodes[record.node] = record
     return nodes
 

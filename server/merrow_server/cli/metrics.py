@@ -79,7 +79,8 @@ def _table(found: Metrics) -> Iterator[str]:
     yield from _aligned(rows)
     if found.calls is not None:
         least, most = found.calls.least, found.calls.most
-        yield f"\ncalls: {least}" if least == most else f"\ncalls: {least} to {most}"
+        most_said = "or more" if most is None else f"to {most}"
+        yield f"\ncalls: {least}" if least == most else f"\ncalls: {least} {most_said}"
     if found.promises:
         yield f"\n{found.promises} of the types are promises of the author (returns:)."
     for title, part in columns:
