@@ -66,6 +66,7 @@ class Composites:
     inside: Mapping[str, str] = field(default_factory=dict)
     _borders: dict[tuple[str | None, str | None], Border] = field(default_factory=dict, compare=False, repr=False)
     _members: dict[str, list[str]] = field(default_factory=dict, compare=False, repr=False)
+    _within: dict[str, list[str]] = field(default_factory=dict, compare=False, repr=False)
 
     def __bool__(self) -> bool:
         return bool(self.boxes)
@@ -96,7 +97,12 @@ class Composites:
 
     def within(self, box: str) -> list[str]:
         """The ids of a composite and of those nested in it, outer ones first."""
-        return [other.id for other in self if box in self.chain(other.id)]
+        if not self._within:
+            self._within.update({one.id: [] for one in self})
+            for other in self:
+                for around in self.chain(other.id):
+                    self._within[around].append(other.id)
+        return self._within[box]
 
     def scope(self, source: str, target: str) -> str | None:
         """The innermost composite that holds both nodes."""
