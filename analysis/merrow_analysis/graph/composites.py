@@ -140,6 +140,22 @@ class Composites:
         changed = {**box.parameters, key: Parameter(value, None if said is None else said.block)}
         return Composites({**self.boxes, name: replace(box, parameters=changed)}, self.inside)
 
+    def with_box(self, name: str, title: str, nodes: Collection[str]) -> Composites:
+        """These composites with one more, around nodes that are in the same one now. ``title`` says what it is."""
+        match = _TITLE.match(title)
+        if match is None:
+            raise ValueError(f"{title} is the title of neither a Loop nor a Map")
+        parent = next((self.inside[node] for node in nodes if node in self.inside), None)
+        values = {key: Parameter(one.value, None) for key, one in parse_label(title).parameters.items()}
+        boxes = {
+            box.id: replace(box, nodes=tuple([node for node in box.nodes if node not in nodes]))
+            if box.id == parent
+            else box
+            for box in self
+        }
+        boxes[name] = Composite(name, _KINDS[match[1]], parent, tuple(nodes), values)
+        return Composites(boxes, {**self.inside, **dict.fromkeys(nodes, name)})
+
     def without(self, name: str) -> Composites:
         """These composites without one, whose nodes and inner composites are directly in the one around it."""
         gone = self.boxes[name]
