@@ -79,6 +79,15 @@ def test_a_node_that_ran_in_turns_is_asked_for_by_the_name_of_a_visit(
     assert f"Run {run} has no node ARGUES." in in_process(capsys, "show", run, "--node", "ARGUES").err
 
 
+def test_a_dry_run_says_that_it_shows_one_turn_only_where_there_are_turns(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    said = "Of each Loop the first turn is shown"
+    assert said in in_process(capsys, "run", "examples/patterns/debate.mmd", "--dry-run").out
+    assert said not in in_process(capsys, "run", "examples/patterns/routing.mmd", "--dry-run").out
+
+
 def answer(request: Received) -> Step:
     if "Split." in request.prompt:
         return Reply('{"response": ["one", "two"]}')
