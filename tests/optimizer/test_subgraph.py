@@ -168,7 +168,7 @@ flowchart TD
         "polish",
     )
     choice = Choice({SUBGRAPH: subgraph.with_patterns([pattern])})
-    assert not list(moves(analyse(CHAIN), choice))
+    assert not [move.title for move in moves(analyse(CHAIN), choice) if move.title.startswith("Polish")]
     knows = (
         "---\nworkflow:\n  operators: {Polish: {inputs: {text: Text}, outputs: {better: Text}, prompt: Shine.}}\n---\n"
         + CHAIN
