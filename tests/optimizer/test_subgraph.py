@@ -174,7 +174,7 @@ flowchart TD
         + CHAIN
     )
     before = analyse(knows)
-    found = list(moves(before, choice))
+    found = [move for move in moves(before, choice) if move.title.startswith("Polish")]
     assert [move.title for move in found] == ["Polish what DRAFT gives", "Polish what SOLVE gives"]
     for move in found:
         check_mutant(before, knows, move)
