@@ -6,16 +6,22 @@ python scripts/generate_docs.py --check    say what is out of date, and fail if 
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from merrow_analysis.definitions.configuration import settings_table
-from merrow_analysis.definitions.operators import BUILT_IN_TABLE, InputPort, OperatorSpec
-from merrow_analysis.rules.registry import all_rules
-from merrow_server.templates import templates
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
 
-DOCS = Path(__file__).resolve().parent.parent / "docs"
+from scripts.make_replays import scripts  # noqa: E402
+
+from merrow_analysis.definitions.configuration import settings_table  # noqa: E402
+from merrow_analysis.definitions.operators import BUILT_IN_TABLE, InputPort, OperatorSpec  # noqa: E402
+from merrow_analysis.rules.registry import all_rules  # noqa: E402
+from merrow_server.templates import templates  # noqa: E402
+
+DOCS = ROOT / "docs"
 GROUPS = {
     "0": "Syntax",
     "1": "The graph",
@@ -25,6 +31,17 @@ GROUPS = {
     "5": "Resources and configuration",
 }
 NOTICE = "<!-- Written by scripts/generate_docs.py; change the code and run `make docs`. -->\n\n"
+
+ABOUT_PATTERNS = """\
+Each is a file in [examples/patterns](../examples/patterns). `merrow new --list` lists them, and
+`merrow new flow.mmd --template debate` writes a file that starts from one.
+
+Each has a recording, which replays in the folder of the repository without a model, a key or a sandbox. Its answers were written
+by hand, not by a model; programs and tests in it were really run.
+
+These patterns need people, tools, stores or environments, or a graph that changes while it runs, and are not here: MedPrompt,
+ReAct, ALFWorld, Reflexion and ADaPT, a person who approves, retrieve-answer-check, and Flow's refinement of a running workflow.
+"""
 
 
 def rules() -> str:
@@ -69,20 +86,22 @@ def operators() -> str:
 
 
 def gallery() -> str:
-    """The known patterns with their drawings."""
-    text = "# Patterns of workflows\n\n" + NOTICE
-    text += "Each is a file in [examples/patterns](../examples/patterns); `merrow new NAME --template PATTERN`\nstarts from it.\n"
+    """The known patterns with their files and the commands that replay them."""
+    text = "# Patterns of workflows\n\n" + NOTICE + ABOUT_PATTERNS
+    replays = {script.workflow: script for script in scripts()}
     for template in templates().values():
+        replay = replays[f"patterns/{template.name}.mmd"]
         text += f"\n## {template.name}\n\n**{template.title}.** {' '.join(template.sentences)}"
         text += f" ({template.source})\n\n" if template.source else "\n\n"
-        text += f"```mermaid\n{_drawing(template.text)}```\n"
+        text += f"```mermaid\n{_without_comments(template.text)}```\n\n"
+        text += f"Its recording: {replay.shows}\n\n```sh\n{shlex.join(replay.command)}\n```\n"
     return text
 
 
-def _drawing(text: str) -> str:
-    """A workflow file without its front matter and comments."""
-    body = text.split("\n---\n", 1)[1]
-    return "".join(line for line in body.splitlines(keepends=True) if not line.startswith("%%"))
+def _without_comments(text: str) -> str:
+    """A workflow file without the comments above its header, which are said beside it."""
+    front, body = text.split("\n---\n", 1)
+    return f"{front}\n---\n" + "".join(line for line in body.splitlines(keepends=True) if not line.startswith("%%"))
 
 
 def _input(port: InputPort, spec: OperatorSpec) -> str:

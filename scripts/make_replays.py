@@ -11,7 +11,7 @@ import asyncio
 import json
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,14 +33,28 @@ _IMPOSSIBLE = 418
 """A status that nothing recovers from: the answers and the workflow have parted."""
 
 
+Place = tuple[str, str, int, str]
+"""The path of a frame, a node, a sample, a step."""
+
+
 @dataclass(frozen=True)
 class Answer:
-    """What is said at a step of a node; ``when`` are words of the prompt by which it is known."""
+    """What is said at a step of a node; ``when`` are words of the prompt by which it is known.
+
+    ``path`` names the frame of a node in a composite, as in ``TALK[1]/AROUND[2]``; ``sample`` counts from 0.
+    """
 
     node: str
     step: str
     when: str
     says: str
+    path: str = ""
+    sample: int = 0
+
+    @property
+    def place(self) -> Place:
+        """Where it is said."""
+        return self.path, self.node, self.sample, self.step
 
 
 @dataclass(frozen=True)
@@ -59,7 +73,7 @@ class Script:
         """Of a file of examples/replays/answers. An input that names a file in examples/inputs is that file's text."""
         said: dict[str, Any] = yaml.safe_load(path.read_text("utf-8"))
         return cls(
-            path.stem,
+            path.relative_to(ANSWERS).with_suffix("").as_posix(),
             said["workflow"],
             said["inputs"],
             [Answer(**one) for one in said["answers"]],
@@ -72,17 +86,18 @@ class Script:
         """Where the recording is kept."""
         return EXAMPLES / "replays" / f"{self.name}.jsonl"
 
-    def arguments(self, inputs: str = "examples/inputs") -> list[str]:
-        """The options of ``merrow run`` that give the inputs; ``inputs`` is the path to the folder of them."""
-        given = []
+    @property
+    def command(self) -> list[str]:
+        """The command that replays it, in the folder of the repository."""
+        given = ["merrow", "run", f"examples/{self.workflow}"]
         for name, value in self.inputs.items():
-            given += ["--input", f"{name}=@{inputs}/{value}" if _is_file(value) else f"{name}={value}"]
-        return given
+            given += ["--input", f"{name}=@examples/inputs/{value}" if _is_file(value) else f"{name}={value}"]
+        return [*given, "--replay", self.replay.relative_to(ROOT).as_posix()]
 
 
 def scripts() -> list[Script]:
     """All that there are."""
-    return [Script.read(path) for path in sorted(ANSWERS.glob("*.yaml"))]
+    return [Script.read(path) for path in sorted(ANSWERS.rglob("*.yaml"))]
 
 
 def _is_file(value: str) -> bool:
@@ -94,17 +109,24 @@ def _text(value: str) -> str:
 
 
 async def record(script: Script, path: Path) -> str:
-    """Run the example and record it at ``path``; the output. Raises `ValueError` where the answers don't fit the run."""
+    """Run the example and record it at ``path``; the output. Raises `ValueError` where the answers don't fit the run.
+
+    A prompt gets the first of the answers that fit it which was not given before: later turns repeat words of earlier ones,
+    and samples have the same prompt.
+    """
+    left = list(script.answers)
 
     def answer(request: Received) -> Step:
-        fitting = [one for one in script.answers if one.when in request.prompt]
-        if len(fitting) != 1:
-            return Status(_IMPOSSIBLE, f"{len(fitting)} answers fit this prompt: {request.prompt}")
-        return Reply(fitting[0].says.rstrip("\n"), usage=False)
+        fitting = next((one for one in left if one.when in request.prompt), None)
+        if fitting is None:
+            return Status(_IMPOSSIBLE, f"No answer fits this prompt: {request.prompt}")
+        left.remove(fitting)
+        return Reply(fitting.says.rstrip("\n"), usage=False)
 
     inputs = {name: _text(value) for name, value in script.inputs.items()}
     async with OpenAIServer(answer) as server:
-        options = merrow_runtime.RunOptions(base_url=server.base_url, record=path)
+        # One call at a time, so that samples ask in their order.
+        options = merrow_runtime.RunOptions(base_url=server.base_url, record=path, concurrency=1)
         workflow = EXAMPLES / script.workflow
         result = await merrow_runtime.run(workflow, inputs, options=options, store=MemoryStore())
     if result.status != "finished":
@@ -115,7 +137,7 @@ async def record(script: Script, path: Path) -> str:
 def finished(script: Script, recorded: str) -> str:
     """The recording as it is kept: labelled, without the times and the counts of the run that made it.
 
-    Raises `ValueError` where an answer was given at another node or step than the one that it was written for.
+    Raises `ValueError` where an answer was given at another place than the one that it was written for.
     """
     header, *lines = (json.loads(line) for line in recorded.splitlines())
     header |= {
@@ -125,12 +147,12 @@ def finished(script: Script, recorded: str) -> str:
         "shows": script.shows,
         "inputs": script.inputs,
     }
-    places = {(one.node, one.step): one.says.rstrip("\n") for one in script.answers}
+    places = {one.place: one.says.rstrip("\n") for one in script.answers}
     used = set()
     for line in lines:
         if line["kind"] != "model":
             continue
-        place = line["node"], line["step"]
+        place = place_of(line)
         if places.get(place) != line["result"]["text"]:
             raise ValueError(f"{script.name}: {place} was answered with what was written for another place.")
         used.add(place)
@@ -138,9 +160,19 @@ def finished(script: Script, recorded: str) -> str:
     if unused := sorted(places.keys() - used):
         raise ValueError(f"{script.name}: nobody asked for {unused}.")
     # Nodes that run at the same time are recorded in the order in which they end, which is chance.
-    order = [one.node for one in script.answers]
-    lines.sort(key=lambda line: order.index(line["node"]) if line["node"] in order else len(order))
+    order = [one.place[:3] for one in script.answers]
+
+    def rank(line: dict[str, Any]) -> tuple[int, Place]:
+        place = place_of(line)
+        return (order.index(place[:3]) if place[:3] in order else len(order)), (*place[:3], "")
+
+    lines.sort(key=rank)
     return "".join(json.dumps(line) + "\n" for line in [header, *lines])
+
+
+def place_of(line: Mapping[str, Any]) -> Place:
+    """Where a call of a recording was made; ``line`` is its object."""
+    return line.get("path", ""), line["node"], line["sample"], line["step"]
 
 
 def main() -> int:
@@ -148,6 +180,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         for script in scripts():
             path = Path(folder) / script.replay.name
+            script.replay.parent.mkdir(exist_ok=True)
             try:
                 output = asyncio.run(record(script, path))
                 text = finished(script, path.read_text("utf-8"))

@@ -120,10 +120,12 @@ class _Writer:
         self.boxes += 1
         name = f"BOX{self.boxes}"
         inside = ", ".join(f"{key}: {value}" for key, value in parameters.items())
-        by_class = not parameters and self.draw(st.booleans())
-        title = "[Some work]" if by_class else f'["{kind} ({inside})"]'
-        if by_class:
+        form = self.draw(st.sampled_from(["title", "metadata", "title" if parameters else "class"]))
+        title = f'["{kind} ({inside})"]' if form == "title" else "[Some work]"
+        if form == "class":
             self.below.append(f"class {name} {kind}Op")
+        elif form == "metadata":
+            self.below.append(f"{name}@{{ {', '.join([f'op: {kind}', *([inside] if inside else [])])} }}")
         self.scopes.append(Scope([f"subgraph {name}{title}"]))
 
     def end(self) -> None:

@@ -92,7 +92,8 @@ class _Layout:
         self.options = options
         first = split_lines(text[: text.find("\n") + 1] or text)
         self.line_ending = (first[0][len(line_content(first[0])) :] if first else "") or "\n"
-        self.depth = 1
+        self.depth = 0
+        """Of what is at a line's beginning: 0 above the header, 1 below it, more in subgraphs."""
         self.after_suppression = False
 
     def edits(self) -> Iterator[tuple[int, TextEdit]]:
@@ -121,7 +122,7 @@ class _Layout:
         for statement in sorted(block.statements, key=lambda s: s.span):
             if isinstance(statement, EmptyStatement):
                 # Inside a subgraph Mermaid takes a lone semicolon for a node.
-                touchable = touchable and self.depth == 1
+                touchable = touchable and self.depth <= 1
                 continue
             if isinstance(statement, SubgraphEnd):
                 self.depth = max(1, self.depth - 1)
@@ -130,12 +131,12 @@ class _Layout:
             if touchable:
                 piece = _statement(text, statement)
                 touchable = bool(piece) and text[end : end + 1] != "%"
-                depth = 0 if isinstance(statement, Header) else min(self.depth, _DEEPEST)
+                depth = min(self.depth, _DEEPEST)
                 pieces.append(" " * (depth * self.options.indent_width) + piece)
                 if self.options.keep_semicolons and text[end:].lstrip(" \t").startswith(";"):
                     pieces[-1] += ";"
             done = end
-            if isinstance(statement, SubgraphStart):
+            if isinstance(statement, SubgraphStart | Header):
                 self.depth += 1
         if not touchable or not pieces or not _is_between(text[done:]):
             return text

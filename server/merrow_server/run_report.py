@@ -32,20 +32,25 @@ def run_object(run: RunRecord) -> dict[str, Any]:
 
 def run_report(store: Store, run: str, node: str | None = None) -> dict[str, Any]:
     """A run as a whole: its nodes with inputs, memory, outputs and every call, or only one of them. A node stands there as
-    often as it was visited, by the name of each visit (``node`` may be one). ``damaged`` has a sentence about each record of
-    the run that can't be read, and is left out.
+    often as it was visited, by the name of each visit (``node`` may be one; of a node that ran in turns or items its id means the
+    last visit). ``visits`` are all of the node that is asked for. ``damaged`` has a sentence about each record of the run that
+    can't be read, and is left out.
 
     Raises `UsageFailure` where there is no such run, `StoreFailure`.
     """
     record = store.run(run)
     calls: dict[str, list[CallRecord]] = {}
     damaged: list[str] = []
+    ended = {one.visit.name: one for one in store.nodes(record.id, damaged.append)}
+    known = [] if node is None else _visits(node, ended)
+    if known and node not in known:
+        node = known[-1]
     for call in store.calls(record.id, node, damaged.append):
         if call.kind == "budget":
             continue  # No node's: that a Loop had used up what it may use.
         calls.setdefault(call.key.visit.name, []).append(call)
-    ended = {one.visit.name: one for one in store.nodes(record.id, damaged.append)}
     lost = [one for one in store.lost(record.id) if node in (None, one[0])]
+    visits = {name: own[0].key.visit for name, own in calls.items()} | {name: one.visit for name, one in ended.items()}
     return {
         **run_object(record),
         "inputs": dict(record.snapshot.get("inputs", {})),
@@ -54,14 +59,23 @@ def run_report(store: Store, run: str, node: str | None = None) -> dict[str, Any
         "nodes": [
             {
                 **_node(ended.get(name), name, ended, calls.get(name, []), record.parent),
+                "id": visits[name].node if name in visits else name,
+                "path": visits[name].path if name in visits else "",
                 "calls": [_call(call) for call in calls.get(name, [])],
             }
             for name in dict.fromkeys([*ended, *calls, *(name for name, _, _ in lost)])
             if node in (None, name)
         ],
+        **({"visits": known} if len(known) > 1 else {}),
         "lost": [{"node": name, "step": step, "why": why} for name, step, why in lost],
         "damaged": list(dict.fromkeys(damaged)),
     }
+
+
+def _visits(node: str, ended: Mapping[str, NodeRecord]) -> list[str]:
+    """The names of the visits of a node that have ended, in their order; ``node`` is its id or one of these names."""
+    own = ended[node].visit.node if node in ended else node
+    return [name for name, one in ended.items() if one.visit.node == own]
 
 
 def _node(

@@ -123,6 +123,13 @@ def test_subgraphs_are_indented_one_in_another() -> None:
     )
 
 
+def test_comments_above_the_header_are_not_indented() -> None:
+    text = "---\ntitle: x\n---\n  %% what it is for\n\n%% source\nflowchart TD\n%% below\nA\n"
+    assert format_text(text) == (
+        "---\ntitle: x\n---\n%% what it is for\n\n%% source\nflowchart TD\n    %% below\n    A\n"
+    )
+
+
 def test_very_deep_nesting_does_not_blow_up_the_text() -> None:
     text = "flowchart TD\n" + "subgraph a\n" * 3000 + "end\n" * 3000
     assert len(format_text(text)) < 50 * len(text)

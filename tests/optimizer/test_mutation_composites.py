@@ -33,7 +33,16 @@ def words_of(analysis: Analysis) -> Counter[tuple[str, str, str]]:
 def check_boxes(before: Analysis, after: Analysis, move: Move, mutant: str) -> None:
     """Assert that each box is what it was but for nodes that came and went, and that no path leaves one and comes back."""
     old, new = boxes_of(before), boxes_of(after)
-    assert old.keys() == new.keys(), f"{move.title}\n{mutant}"
+    unwrapped = {name for name in old if move.title == f"Run the nodes of {name} once"}
+    drawn = new.keys() - old.keys()
+    assert old.keys() - unwrapped == new.keys() - drawn, f"{move.title}\n{mutant}"
+    if drawn:
+        assert move.title.startswith("Review "), f"{move.title}\n{mutant}"
+        check_wrapped(before, after, move, drawn.pop(), mutant)
+        return
+    if unwrapped:
+        check_unwrapped(before, after, unwrapped.pop(), mutant)
+        return
     came = {node.id for node in move.difference.added_nodes}
     went = {node.id for node in move.difference.removed_nodes}
     for name, (kind, parent, nodes) in old.items():
@@ -44,6 +53,39 @@ def check_boxes(before: Analysis, after: Analysis, move: Move, mutant: str) -> N
     assert all(came.intersection(edge[:2]) for edge in copied), f"{move.title}\n{mutant}"
     assert after.typed is not None
     assert unit_order(after.typed.core) is not None, f"{move.title}\n{mutant}"
+
+
+def check_wrapped(before: Analysis, after: Analysis, move: Move, name: str, mutant: str) -> None:
+    """Assert that a Loop is around one node and its review, where that node was."""
+    old, new = boxes_of(before), boxes_of(after)
+    (review,) = (node.id for node in move.difference.added_nodes)
+    (core,) = new[name][2] - {review}
+    assert new[name][:2] == ("loop", before.typed.composites.inside.get(core) if before.typed else None), mutant
+    assert {box: nodes for box, (_, _, nodes) in new.items() if box != name} == {
+        box: nodes - {core} for box, (_, _, nodes) in old.items()
+    }, mutant
+    assert words_of(after) - words_of(before) == Counter([(review, core, "again")]), mutant
+    assert words_of(before) <= words_of(after), mutant
+    assert after.typed is not None
+    assert unit_order(after.typed.core) is not None, mutant
+
+
+def check_unwrapped(before: Analysis, after: Analysis, name: str, mutant: str) -> None:
+    """Assert that a Loop became a group, and its nodes and inner boxes are directly in what was around it."""
+    old, new = boxes_of(before), boxes_of(after)
+    parent = old[name][1]
+    for box, (kind, around, nodes) in new.items():
+        was = old[box]
+        assert (kind, around) == (was[0], parent if was[1] == name else was[1]), mutant
+        assert nodes == (was[2] | old[name][2] if box == parent else was[2]), mutant
+    assert before.typed is not None
+    assert after.typed is not None
+    back = Counter(
+        (edge.source.id, edge.target.id, "again") for edge in before.typed.again if edge.border.scope == name
+    )
+    assert words_of(before) - back == words_of(after), mutant
+    assert name in after.flow.subgraphs
+    assert unit_order(after.typed.core) is not None, mutant
 
 
 @SMALL
@@ -104,3 +146,79 @@ def test_every_move_of_one_workflow() -> None:
     assert "Insert Custom on PLAN -> WRITE" in titles
     assert "Insert Custom on WRITE -> REVIEW" in titles, sorted(titles)
     assert "Remove REVIEW" not in titles
+    assert {"Let REFINE have up to 3 turns", "Let REFINE have up to 5 turns"} <= titles
+    # What happens when the turns run out would never happen.
+    assert "Run the nodes of REFINE once" not in titles
+
+
+UNTIL = """flowchart TD
+    PROBLEM([Problem]):::Interface
+    RETURN([Result]):::Interface
+    subgraph REFINE["Loop (until: REVIEW.result)"]
+        WRITE["Custom<br/>(role: writer)"]
+        REVIEW["Review<br/>"]
+        READ["Custom<br/>(role: reader)"]
+    end
+    PROBLEM -->|first:input| WRITE
+    PROBLEM -->|problem| REVIEW
+    WRITE -->|solution| REVIEW
+    REVIEW -->|feedback:input| READ
+    WRITE --> READ
+    READ -.->|again:input| WRITE
+    READ --> RETURN
+    classDef Interface fill:#e2e2f2
+"""
+
+
+def made(text: str, title: str) -> str:
+    (move,) = [one for one in moves(analyse(text)) if one.title == title]
+    return move.apply(text)
+
+
+def test_turns_are_written_where_the_loop_says_or_could_say_them() -> None:
+    more = "Let REFINE have up to 4 turns"
+    assert 'subgraph REFINE["Loop (max: 4, until: REVIEW.result)"]' in made(UNTIL, more)
+    bare = UNTIL.replace("(until: REVIEW.result)", "()")
+    assert 'subgraph REFINE["Loop (max: 4)"]' in made(bare, more)
+    below = bare.replace('["Loop ()"]', "[Refine]").replace(
+        "    PROBLEM -->|f", "    REFINE@{ op: Loop, max: 3 }\n    PROBLEM -->|f"
+    )
+    assert "    REFINE@{ op: Loop, max: 4 }\n" in made(below, more)
+    assert "Let REFINE have up to 0 turns" not in {
+        one.title for one in moves(analyse(UNTIL.replace("(until", "(max: 1, until")))
+    }
+
+
+def test_a_node_is_reviewed_in_a_loop_of_its_own() -> None:
+    text = """flowchart TD
+    PROBLEM([Problem]):::Interface
+    RETURN([Result]):::Interface
+    SOLVE["Custom<br/>(role: solver)"]
+    PROBLEM -->|input| SOLVE
+    SOLVE --> RETURN
+    classDef Interface fill:#e2e2f2
+"""
+    mutant = made(text, "Review SOLVE and repeat it until it is accepted")
+    assert (
+        """    subgraph REFINE["Loop (until: REVIEW.result)"]
+    SOLVE["Custom<br/>(role: solver)"]
+    REVIEW["Review<br/>"]
+    end
+"""
+        in mutant
+    )
+    assert '    REVIEW -->|"again:feedback:input"| SOLVE\n' in mutant
+    assert analyse(mutant).is_valid
+
+
+def test_a_loop_taken_back_is_a_group_whose_nodes_run_once() -> None:
+    mutant = made(UNTIL, "Run the nodes of REFINE once")
+    assert 'subgraph REFINE["REFINE"]' in mutant
+    assert "    PROBLEM -->|input| WRITE\n" in mutant
+    assert "again" not in mutant
+    assert analyse(mutant).is_valid
+
+
+def test_a_node_that_a_loop_names_stays_what_it_is() -> None:
+    titles = {move.title for move in moves(analyse(UNTIL))}
+    assert not {title for title in titles if title.startswith(("Remove REVIEW", "Replace Review REVIEW"))}

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from scripts.make_replays import Script, scripts
+from scripts.make_replays import Script, place_of, scripts
 from tests.server.program import in_process
 
 from merrow_analysis.definitions.configuration import parse_configuration
@@ -17,6 +17,7 @@ from merrow_analysis.definitions.configuration import parse_configuration
 ROOT = Path(__file__).parents[2]
 BROKEN = ROOT / "examples" / "broken.mmd"
 EXAMPLES = sorted(path for path in (ROOT / "examples").iterdir() if path.is_file() and path != BROKEN)
+PATTERNS = sorted((ROOT / "examples" / "patterns").glob("*.mmd"))
 SCRIPTS = scripts()
 DOCUMENTS = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs").glob("*.md"))]
 
@@ -31,7 +32,7 @@ def _a_state_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         monkeypatch.delenv(name, raising=False)
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", EXAMPLES + PATTERNS, ids=lambda path: path.name)
 def test_an_example_has_no_finding_and_is_formatted(path: Path, capsys: Capture) -> None:
     outcome = in_process(capsys, "check", "--format", "json", str(path))
     assert (outcome.json, outcome.code) == ([], 0)
@@ -43,8 +44,7 @@ def test_an_example_runs_from_its_recording_to_the_output_that_was_written_for_i
     script: Script, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(ROOT)
-    path = f"examples/{script.workflow}"
-    outcome = in_process(capsys, "run", path, *script.arguments(), "--replay", str(script.replay))
+    outcome = in_process(capsys, *script.command[1:])
     assert (outcome.out, outcome.code) == (f"{script.output}\n", 0), outcome.err
     assert "0 calls" in outcome.err
     assert "Note: The recording says: The answers in this recording were written by hand" in outcome.err
@@ -58,14 +58,21 @@ def test_a_recording_says_that_it_was_written_by_hand_and_has_nothing_of_the_mac
     assert lines[0]["written_by_hand"] is True
     assert "by hand" in lines[0]["note"]
     assert lines[0]["workflow"] == f"examples/{script.workflow}"
-    said = {(one.node, one.step): one.says.rstrip("\n") for one in script.answers}
-    assert {(one["node"], one["step"]): one["result"]["text"] for one in lines[1:] if one["kind"] == "model"} == said
+    said = {one.place: one.says.rstrip("\n") for one in script.answers}
+    assert {place_of(one): one["result"]["text"] for one in lines[1:] if one["kind"] == "model"} == said
     assert not re.search(r"127\.0\.0\.1|/tmp/|/home/|/root/", json.dumps(lines))
 
 
 def test_every_example_that_can_run_has_a_recording() -> None:
-    assert {script.workflow for script in SCRIPTS} == {path.name for path in EXAMPLES}
-    assert {script.replay for script in SCRIPTS} == set((ROOT / "examples" / "replays").glob("*.jsonl"))
+    runnable = {path.relative_to(ROOT / "examples").as_posix() for path in EXAMPLES + PATTERNS}
+    assert {script.workflow for script in SCRIPTS} == runnable
+    assert {script.replay for script in SCRIPTS} == set((ROOT / "examples" / "replays").rglob("*.jsonl"))
+
+
+def test_the_gallery_has_the_command_that_replays_each_pattern() -> None:
+    gallery = (ROOT / "docs" / "patterns-gallery.md").read_text("utf-8")
+    commands = [shlex.split(block) for block in re.findall(r"^```sh\n(.*?)^```", gallery, re.M | re.S)]
+    assert commands == [script.command for script in SCRIPTS if script.workflow.startswith("patterns/")]
 
 
 def test_the_demo_runs_a_workflow_to_its_end(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:

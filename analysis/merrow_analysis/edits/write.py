@@ -6,6 +6,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable
 
+from merrow_analysis.edits.box_writing import write_boxes
 from merrow_analysis.edits.change import GraphChange, Link
 from merrow_analysis.edits.edge_writing import write_edges
 from merrow_analysis.edits.front_matter import Prompts, exchange_prompts, gain_prompt, lose_prompt
@@ -27,6 +28,7 @@ def write(manuscript: Manuscript, change: GraphChange) -> list[Replacement]:
         *write_removed(manuscript, change),
         *write_substituted(manuscript, change),
         *write_added(manuscript, change),
+        *write_boxes(manuscript, change),
         *write_definitions(manuscript, change),
         *edges.replacements,
         *_link_styles(manuscript, edges.order),

@@ -16,8 +16,10 @@ from merrow_analysis.definitions.metadata import parse_metadata
 from merrow_analysis.definitions.operators import BUILT_IN_TABLE, OperatorTable
 from merrow_analysis.definitions.parameters import parse_label
 from merrow_analysis.definitions.step_text import step_text
+from merrow_analysis.graph.composites import Composites
 from merrow_analysis.graph.records import Chart, EdgeRecord, MentionRecord, NodeRecord
 from merrow_analysis.graph.resolve import Reading, Role
+from merrow_analysis.graph.words import AGAIN
 from merrow_analysis.syntax.tree import Arrow, Name, Vertex
 
 PROBLEM_ID = "PROBLEM"
@@ -95,10 +97,12 @@ def reading_of(chart: Chart, names_ends: bool, table: OperatorTable) -> Reading:
     return Reading(not drawn or any(names_operator(record, table) for record in nodes.values()), drawn)
 
 
-def ends_of(chart: Chart, table: OperatorTable, names: bool) -> Ends:
-    """The ends of a drawing."""
-    into = {edge.target for edge in chart.edges if not edge.carries_nothing and edge.source != edge.target}
-    out = {edge.source for edge in chart.edges if not edge.carries_nothing and edge.source != edge.target}
+def ends_of(chart: Chart, table: OperatorTable, names: bool, composites: Composites) -> Ends:
+    """The ends of a drawing. An edge that says ``again`` in a Loop or Map is not what a step begins or ends with."""
+    edges = [edge for edge in chart.edges if not edge.carries_nothing and edge.source != edge.target]
+    if composites:
+        edges = [edge for edge in edges if not _says_again(edge, composites)]
+    into, out = {edge.target for edge in edges}, {edge.source for edge in edges}
     roles: dict[str, Role] = {}
     first: list[str] = []
     last: list[str] = []
@@ -118,6 +122,13 @@ def ends_of(chart: Chart, table: OperatorTable, names: bool) -> Ends:
         if ends:
             last.append(name)
     return Ends(roles, tuple(first), tuple(last))
+
+
+def _says_again(edge: EdgeRecord, composites: Composites) -> bool:
+    label = edge.arrow.label
+    if label is None or composites.scope(edge.source, edge.target) is None:
+        return False
+    return any(part.strip() == AGAIN for part in label.text.split(":")[:2])
 
 
 def _has_operator(record: NodeRecord, table: OperatorTable, names: bool) -> bool:

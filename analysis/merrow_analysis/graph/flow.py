@@ -187,7 +187,8 @@ class Subgraph:
     """A subgraph; ``nodes`` are the ids directly or indirectly first claimed by it, in Mermaid's order.
 
     ``label`` is its title where it is written, ``end`` the block of its ``end``. ``refused`` are nodes that stand in it alone
-    or are declared there, and that a subgraph above has claimed.
+    or are declared there, and that a subgraph above has claimed. The first ``early`` blocks of metadata stand above its ``end``,
+    where Mermaid makes a node of them. ``repeated`` are the blocks of other subgraphs with its id, whose nodes are its own.
     """
 
     id: str
@@ -202,6 +203,8 @@ class Subgraph:
     label: Label | None = None
     end: Block | None = None
     refused: tuple[str, ...] = ()
+    early: int = 0
+    repeated: tuple[Block, ...] = ()
 
     @property
     def range(self) -> Range:
@@ -375,6 +378,7 @@ def _placed(subgraph: Subgraph, here: Callable[[Block], Block]) -> Subgraph:
         subgraph,
         block=here(subgraph.block),
         end=None if subgraph.end is None else here(subgraph.end),
+        repeated=tuple([here(block) for block in subgraph.repeated]),
         metadata=[(metadata, here(block)) for metadata, block in subgraph.metadata],
         classes=[replace(use, block=here(use.block)) for use in subgraph.classes],
     )

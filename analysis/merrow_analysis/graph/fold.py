@@ -16,6 +16,7 @@ from merrow_analysis.syntax.tree import (
     ClassDef,
     Direction,
     Header,
+    Metadata,
     SubgraphEnd,
     SubgraphStart,
     Vertex,
@@ -239,7 +240,9 @@ class _Folder:
         existing = subgraphs.get(identifier)
         if existing is not None:
             existing.nodes.extend(members)
+            existing.repeated += (done.block,)
         else:
+            early = self._early_metadata(identifier)
             subgraphs[identifier] = Subgraph(
                 identifier,
                 title,
@@ -249,7 +252,9 @@ class _Folder:
                 start.id,
                 label=start.title,
                 end=end,
+                metadata=early,
                 refused=refused,
+                early=len(early),
             )
         for member in members:
             inner = subgraphs.get(member)
@@ -257,6 +262,16 @@ class _Folder:
                 inner.parent = identifier
         if self.open:
             self.open[-1].members.setdefault(identifier)
+
+    def _early_metadata(self, name: str) -> list[tuple[Metadata, Block]]:
+        """Take the metadata of a subgraph from the node that Mermaid makes of it; none where more is said of this node."""
+        node = self.nodes.get(name)
+        if node is None or name in self.chart.incoming or name in self.chart.outgoing:
+            return []
+        if any(mention.vertex.shape is not None or mention.vertex.metadata is None for mention in node.mentions):
+            return []
+        del self.nodes[name]
+        return list(node.metadata)
 
 
 def _append_class(node: NodeRecord, given: ClassRecord) -> None:

@@ -100,7 +100,7 @@ def live_order(order: Sequence[int], plan: Iterable[LiveNode], loops: Mapping[st
     for one in plan:
         for feed in feeds_of_node(one):
             following.setdefault(feed.source, {})[one.index] = None
-            for loop in _loops_before(feed, loops):
+            for loop in loops_before(feed, loops):
                 behind[loop.id][one.index] = None
                 for other in (*loop.again, *loop.leads_out):
                     following.setdefault(other.source, {})[one.index] = None
@@ -122,7 +122,7 @@ def feeds_of_node(node: LiveNode) -> Iterator[Feed]:
     yield from node.passes
 
 
-def _loops_before(feed: Feed, loops: Mapping[str, LiveLoop]) -> Iterator[LiveLoop]:
+def loops_before(feed: Feed, loops: Mapping[str, LiveLoop]) -> Iterator[LiveLoop]:
     """The Loop that a feed is over, and those whose being over it depends on."""
     pending = [feed]
     seen: set[str] = set()

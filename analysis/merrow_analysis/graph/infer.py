@@ -88,7 +88,7 @@ def read_graph(
     empty = Graph(Chart(), settings, language, {}, [], [], [], [], EMPTY_SHAPE, Marks())
     reading, drawn, roles = _reading(chart, settings, language), chart, {}
     if reading.drawn:
-        ends = ends_of(drawn, language.operators, reading.names)
+        ends = ends_of(drawn, language.operators, reading.names, composites)
         chart, roles = with_ends(drawn, ends), ends.roles
     graph = _Inference(empty, Delta(chart.nodes), chart, reading, composites, roles).graph()
     graph.touched, graph.drawn = None, drawn

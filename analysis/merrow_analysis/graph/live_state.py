@@ -23,6 +23,10 @@ class LiveState:
     _chosen: dict[int, int]
     _skipped: set[int]
     _alone: dict[int, LiveNode] = field(default_factory=dict)
+    _members: dict[str, tuple[frozenset[int], frozenset[str]]] = field(default_factory=dict)
+    """Of each composite that was entered, the handles of the nodes inside, and the ids of it and of the composites inside."""
+    _own: frozenset[int] | None = None
+    """In a frame inside a composite the nodes whose liveness is its matter; None: all are."""
 
     def runs(self, node: TypedNode) -> bool | None:
         """True: it runs or ran; False: it is skipped; None: some Decision before it hasn't chosen yet."""
@@ -58,8 +62,11 @@ class LiveState:
 
     def inner(self, box: str) -> LiveState:
         """The state of a frame inside a composite: the same choices around it, none in it. The two change apart from now on."""
-        nodes, within = self.graph.composites.members(box), set(self.graph.composites.within(box))
-        own = {self.graph.by_id[node].index for node in nodes}
+        known, composites = self._members.get(box), self.graph.composites
+        if known is None:
+            handles = frozenset(self.graph.by_id[node].index for node in composites.members(box))
+            known = self._members[box] = handles, frozenset(composites.within(box))
+        own, within = known
         chosen = {node: case for node, case in self._chosen.items() if node not in own}
         skipped = self._skipped - own
         algebra = Chosen(chosen, skipped)
@@ -67,7 +74,7 @@ class LiveState:
         algebra.mores = {loop: more for loop, more in self._algebra.mores.items() if loop not in within}
         live = self._live
         inner = Liveness(algebra, live.runs.copy(), live.values.copy(), live.passed.copy(), live.loops)
-        state = LiveState(self.graph, inner, algebra, chosen, skipped, self._alone)
+        state = LiveState(self.graph, inner, algebra, chosen, skipped, self._alone, self._members, own)
         if own & (self._chosen.keys() | self._skipped):
             state._settle(own)
         return state
@@ -83,6 +90,8 @@ class LiveState:
             if place == last_place:
                 continue
             last_place, node = place, order[place]
+            if self._own is not None and node not in self._own:
+                continue
             before = live.runs.get(node, True), live.values.get(node), live.passed.get(node)
             live.settle(self._waiting(node))
             if (live.runs[node], live.values.get(node), live.passed.get(node)) != before:

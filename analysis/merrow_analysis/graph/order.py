@@ -7,16 +7,27 @@ what comes next is a function of the set of nodes that came already and of the e
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from math import inf
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Protocol
 
 from merrow_analysis.graph.reach import components
 
-if TYPE_CHECKING:
-    from merrow_analysis.graph.shape import Shape
+
+class Ranked(Protocol):
+    """What a shape has that its order is made of; see `merrow_analysis.graph.shape`."""
+
+    ranks: list[float]
+    before: list[list[int]]
+    wrong: frozenset[int]
+
+    def sources(self, node: int) -> list[int]: ...
+
+    def targets(self, node: int) -> Collection[int]: ...
+
+    def by_rank(self, nodes: Iterable[int]) -> list[int]: ...
 
 
 class Ordered(NamedTuple):
@@ -42,14 +53,14 @@ class Draft:
     cycles: Sequence[list[int]] = ()
 
 
-def ordered(shape: Shape, draft: Draft) -> Ordered:
+def ordered(shape: Ranked, draft: Draft) -> Ordered:
     """The order of a shape's nodes. Takes time linear in the part of the draft that does not hold, and in the edges there."""
     return _Ordering(shape, draft).run()
 
 
 @dataclass(slots=True, eq=False)
 class _Ordering:
-    shape: Shape
+    shape: Ranked
     draft: Draft
     found: list[int] = field(default_factory=list)
     knots: list[list[int]] = field(default_factory=list)
@@ -89,6 +100,8 @@ class _Ordering:
                 knot = self._knot()
                 self._come_together(knot)
                 last = max(last, *map(places.__getitem__, knot))
+            else:
+                break
             here = begin + len(self.found)
             if last + 1 == here >= draft.until and not any(start < here < end for start, end in spans):
                 break

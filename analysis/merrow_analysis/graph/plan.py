@@ -11,10 +11,10 @@ from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 from typing import Protocol
 
-from merrow_analysis.graph.composites import Border
+from merrow_analysis.graph.composites import NO_COMPOSITES, Border, Composites
 from merrow_analysis.graph.conditions import ALWAYS, LARGEST, NEVER, Condition, TooManyCombinationsError
 from merrow_analysis.graph.decisions import Cases
-from merrow_analysis.graph.frames import LiveOrder, live_order, unit_order
+from merrow_analysis.graph.frames import LiveOrder, live_order, loops_before, unit_order
 from merrow_analysis.graph.liveness import AllCases, Feed, LiveLoop, Liveness, LiveNode
 from merrow_analysis.graph.model import Graph
 from merrow_analysis.graph.placement import Placement, PortFeed
@@ -50,6 +50,8 @@ class PlanEdge(Protocol):
     @property
     def source(self) -> PlanNode: ...
     @property
+    def target(self) -> PlanNode: ...
+    @property
     def case(self) -> int | None: ...
     @property
     def feeds(self) -> Sequence[PortFeed]: ...
@@ -68,6 +70,8 @@ class PlanGraph(Protocol):
     def core(self) -> Graph: ...
     @property
     def again(self) -> Sequence[PlanEdge]: ...
+    @property
+    def over(self) -> Sequence[PlanEdge]: ...
     def node(self, index: int) -> PlanNode: ...
     def edge(self, record: EdgeRecord) -> PlanEdge: ...
 
@@ -81,7 +85,7 @@ class Combinations:
     ``waiting`` says by handle what each node waits for, ``decisions`` are the handles of all Decisions. ``reused`` says that
     conditions of earlier graphs are kept along; then ``settled`` are the nodes that were looked at again, None where all were.
     ``cyclic`` says that some nodes wait for each other, and so were looked at before what they wait for. ``loops`` are the
-    Loops, ``by_unit`` the order of a graph with composites (None where its shape's order serves).
+    Loops of ``composites``; ``handles`` is how many handles a graph with composites has, None in one without.
     """
 
     order: Sequence[int] = ()
@@ -94,10 +98,19 @@ class Combinations:
     settled: Sequence[int] | None = None
     cyclic: bool = False
     loops: Mapping[str, LiveLoop] = field(default_factory=dict)
-    by_unit: LiveOrder | None = None
+    composites: Composites = NO_COMPOSITES
+    handles: int | None = None
     unchosen: Liveness[bool | None] | None = None
     """What is live before any Decision has chosen, as `live_state` found it; nodes that are not listed always run."""
     _plan: list[LiveNode] | None = None
+    _by_unit: LiveOrder | None = None
+
+    @property
+    def by_unit(self) -> LiveOrder | None:
+        """The order of a graph with composites, None where its shape's order serves."""
+        if self._by_unit is None and self.handles is not None:
+            self._by_unit = live_order(self.order, self.waiting.values(), self.loops, self.handles)
+        return self._by_unit
 
     @property
     def plan(self) -> list[LiveNode]:
@@ -271,7 +284,6 @@ def combinations(graph: PlanGraph, largest: int = LARGEST) -> Combinations:
         except TooManyCombinationsError:
             return Combinations(undecided=index, loops=loops)
         waiting[index] = node
-    ordered = live_order(order, waiting.values(), loops, len(core.records)) if core.composites else None
     return Combinations(
         order,
         waiting,
@@ -280,7 +292,8 @@ def combinations(graph: PlanGraph, largest: int = LARGEST) -> Combinations:
         decisions=core.marks.decisions,
         cyclic=_is_cyclic(core.shape),
         loops=loops,
-        by_unit=ordered,
+        composites=core.composites,
+        handles=len(core.records) if core.composites else None,
     )
 
 
@@ -325,19 +338,26 @@ def combinations_after(graph: PlanGraph, earlier: Combinations, touched: Collect
     made here.
     """
     live, cases, shape = earlier.live, earlier.cases, graph.core.shape
-    if live is None or cases is None or earlier.cyclic or _is_cyclic(shape) or not graph.core.marks.decisions:
+    core = graph.core
+    if live is None or cases is None or earlier.cyclic or _is_cyclic(shape) or not core.marks.decisions:
         return None
-    if graph.core.composites or earlier.by_unit is not None:
+    if core.composites is not earlier.composites:
         return None
+    order = unit_order(core) if core.composites else shape.order
+    if order is None:
+        return None  # composites that wait for each other
+    loops = live_loops(graph) if core.composites else {}
     before = dict(zip(cases.decisions, cases.store.sizes, strict=True))
     known_sizes = {index: size for index, size in before.items() if isinstance(index, int) and index not in touched}
-    decisions = _decisions(graph, known_sizes)
+    decisions: Mapping[int | str, int] = _decisions(graph, known_sizes)
+    if core.composites:
+        decisions = _with_untils(graph, decisions, loops, order)
     if list(decisions.items()) != list(before.items()):
         return None
     if earlier.crowded:
         return None
     records = graph.core.records
-    known = Liveness(cases, live.runs.copy(), live.values.copy(), live.passed.copy())
+    known = Liveness(cases, live.runs.copy(), live.values.copy(), live.passed.copy(), loops)
     waiting = earlier.waiting.copy()
     stale: set[int] = set()
     for index in touched:
@@ -349,14 +369,21 @@ def combinations_after(graph: PlanGraph, earlier: Combinations, touched: Collect
             # What a node waits for speaks of Decisions before it by their cases, of other nodes by name alone.
             if index in graph.core.marks.decisions or index in earlier.decisions:
                 stale.update(shape.following[index])
-    places, last_place = shape.places, -1
+    behind = _behind_overs(graph, loops)
+    for name, loop in loops.items():
+        if loop != earlier.loops.get(name):
+            stale.update(behind.get(name, ()))
+    places: Sequence[int] | Mapping[int, int] = shape.places
+    if core.composites:
+        places = dict(zip(order, range(len(order)), strict=True))
+    last_place = -1
     settled: list[int] = []
     queue = sorted(places[index] for index in stale)
     while queue:
         place = heappop(queue)
         if place == last_place:
             continue
-        last_place, index = place, shape.order[place]
+        last_place, index = place, order[place]
         settled.append(index)
         told = known.runs.get(index), known.values.pop(index, None), known.passed.pop(index, None)
         try:
@@ -365,10 +392,32 @@ def combinations_after(graph: PlanGraph, earlier: Combinations, touched: Collect
         except TooManyCombinationsError:
             return None
         if (known.runs[index], known.values.get(index), known.passed.get(index)) != told:
-            for target in shape.following[index]:
+            for target in (*shape.following[index], *behind.get(index, ())):
                 heappush(queue, places[target])
-    marked = graph.core.marks.decisions
-    return Combinations(shape.order, waiting, cases, known, decisions=marked, reused=True, settled=settled)
+    return Combinations(
+        order,
+        waiting,
+        cases,
+        known,
+        decisions=core.marks.decisions,
+        reused=True,
+        settled=settled,
+        loops=loops,
+        composites=core.composites,
+        handles=len(core.records) if core.composites else None,
+    )
+
+
+def _behind_overs(graph: PlanGraph, loops: Mapping[str, LiveLoop]) -> dict[int | str, set[int]]:
+    """The nodes for which it matters whether a Loop goes on: by the Loop's id, and by each node that this depends on."""
+    found: dict[int | str, set[int]] = {}
+    for edge in graph.over if loops else ():
+        target = edge.target.index
+        for loop in loops_before(order_of(edge), loops):
+            found.setdefault(loop.id, set()).add(target)
+            for feed in (*loop.again, *loop.leads_out):
+                found.setdefault(feed.source, set()).add(target)
+    return found
 
 
 def _decisions(graph: PlanGraph, known: Mapping[int, int]) -> dict[int | str, int]:

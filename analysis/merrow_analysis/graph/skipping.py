@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 
 
@@ -13,28 +11,38 @@ def on_error_of(node: TypedNode, usual: str | None) -> str:
     return str(said.value) if said is not None else usual or "fail"
 
 
-def failing_away(graph: TypedGraph, members: Iterable[str], usual: str | None) -> dict[str, str]:
-    """Those of some nodes that a failure may skip, by id, with the node or composite that says ``on_error: skip``."""
-    inside = set(members)
+def failing_away(graph: TypedGraph, box: str, usual: str | None) -> dict[str, str]:
+    """Those of a composite's nodes that a failure in it may skip, by id, with the node or Loop that says ``on_error: skip``.
+
+    Where the composite itself is skipped there is nothing left that could miss them.
+    """
+    composites, handles, places = graph.composites, graph.core.handles, graph.shape.places
+    members = [graph.by_id[name] for name in composites.members(box) if name in handles]
+    skipped = {name: _skipped_whole(graph, name, box) for name in composites.within(box)}
     found: dict[str, str] = {}
-    for index in graph.order:
-        node = graph.node(index)
-        if node.id not in inside:
-            continue
-        cause = _fails(graph, node, inside, usual) or _lacks(node, found)
+    for node in sorted(members, key=lambda node: places[node.index]):
+        fails = node.kind in ("operator", "decision") and on_error_of(node, usual) == "skip"
+        cause = node.id if fails else skipped[composites.inside[node.id]] or _lacks(node, found)
         if cause is not None:
             found[node.id] = cause
     return found
 
 
-def _fails(graph: TypedGraph, node: TypedNode, inside: set[str], usual: str | None) -> str | None:
-    if node.kind in ("operator", "decision") and on_error_of(node, usual) == "skip":
-        return node.id
-    for name in graph.composites.around(node.id):
-        box = graph.composites.boxes[name]
-        said = box.parameters.get("on_error")
-        # A composite that is skipped as a whole; of a Map that leaves items out the others remain.
-        if box.kind == "loop" and said is not None and said.value == "skip" and inside.issuperset(box.nodes):
+def any_skips(graph: TypedGraph, usual: str | None) -> bool:
+    """Whether anything at all says ``on_error: skip``; nodes that say the same share what is known of them."""
+    said = [box.parameters.get("on_error") for box in graph.composites]
+    said += [one.parameters.get("on_error") for one in {id(one): one for one in graph.resolutions}.values()]
+    return usual == "skip" or any(one is not None and one.value == "skip" for one in said)
+
+
+def _skipped_whole(graph: TypedGraph, inner: str, box: str) -> str | None:
+    """The Loop within ``box``, around or at an inner composite, that is skipped where it fails; Maps only leave items out."""
+    for name in graph.composites.chain(inner):
+        if name == box:
+            return None
+        one = graph.composites.boxes[name]
+        said = one.parameters.get("on_error")
+        if one.kind == "loop" and said is not None and said.value == "skip":
             return name
     return None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from merrow_analysis.diagnostics import Fix
 from merrow_analysis.edits.lines import indentation
-from merrow_analysis.graph.flow import Flow, FlowEdge, Subgraph
+from merrow_analysis.graph.flow import FlowEdge, Subgraph
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.rules.reporting import fix
 from merrow_analysis.syntax.tree import Block
@@ -22,15 +22,6 @@ def moved_below(group: Subgraph, block: Block, title: str) -> list[Fix]:
     line = f"{indentation(end)}{block.text.strip()}"
     place = end.position(len(end.text.rstrip("\r\n")))
     return [fix(title, [gone, TextEdit(Range(place, place), f"\n{line}")], safe=False)]
-
-
-def is_metadata_alone(node: TypedNode, flow: Flow) -> bool:
-    """Whether a node is nothing but the metadata of a subgraph, written above its ``end``, where Mermaid makes a node of it."""
-    return (
-        node.id in flow.groups
-        and not (node.flow.incoming or node.flow.outgoing)
-        and all(mention.vertex.shape is None and mention.vertex.metadata is not None for mention in node.flow.mentions)
-    )
 
 
 def to_inside(node: TypedNode, graph: TypedGraph) -> list[Fix]:

@@ -16,7 +16,7 @@ from merrow_analysis.graph.plan import order_of
 from merrow_analysis.graph.reach import components, shortest_cycle
 from merrow_analysis.graph.words import EACH
 from merrow_analysis.rules.box_kinds import box_kinds
-from merrow_analysis.rules.box_moves import is_metadata_alone, moved_below
+from merrow_analysis.rules.box_moves import moved_below
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.end_rules import ends_inside
 from merrow_analysis.rules.loop_fixes import with_word
@@ -44,7 +44,7 @@ MAP_WITHOUT_EACH = _FAMILY.rule(
 METADATA_ABOVE_END = _FAMILY.rule(
     "MW122",
     "metadata-above-end",
-    "The metadata of a subgraph stands above its `end`, where it is not read.",
+    "The metadata of a subgraph stands above its `end`, where Mermaid makes a node of it.",
     Severity.WARNING,
     fix="sometimes",
 )
@@ -65,7 +65,7 @@ NEVER_OVER = _FAMILY.rule(
 BROKEN_BOX = _FAMILY.rule(
     "MW126",
     "broken-box",
-    "A Loop or Map has no id, has no nodes, or shares a node with another subgraph.",
+    "A Loop or Map has no id of its own, has no nodes, or shares a node with another subgraph.",
     Severity.ERROR,
     flags=Flags.NEEDS_WHOLE,
 )
@@ -97,15 +97,10 @@ def check_boxes(context: GraphContext) -> Iterator[Diagnostic]:
 
 def _above_end(graph: TypedGraph) -> Iterator[Diagnostic]:
     for name, group in graph.flow.groups.items():
-        if name not in graph.flow.chart.nodes:
-            continue
-        node = graph.by_id[name]
-        if not is_metadata_alone(node, graph.flow):
-            continue
-        for metadata, block in node.flow.metadata:
+        for metadata, block in group.metadata[: group.early]:
             message = (
-                f"This metadata of {name} stands above its `end`, so Mermaid makes a node of it and {name} does not have "
-                "it; move the line below `end`."
+                f"This metadata of {name} stands above its `end`: Merrow reads it, but Mermaid makes a node of it; move the "
+                "line below `end`."
             )
             fixes = moved_below(group, block, f"Move it below the end of {name}")
             yield report(METADATA_ABOVE_END, block.range(metadata.span), message, fixes=fixes)
@@ -123,6 +118,14 @@ def _broken(graph: TypedGraph, box: Composite, groups: dict[str, Subgraph]) -> I
     if not any(name in graph.flow.chart.nodes for name in members):
         message = f"The {box.operator} {box.id} has no nodes, so it does nothing; put nodes into it or remove it."
         yield report(BROKEN_BOX, group.range, message)
+    for block in group.repeated:
+        start = len(block.text) - len(block.text.lstrip())
+        message = (
+            f"Another subgraph has the id {box.id} already, so their nodes lie in one {box.operator}; give it an id of its "
+            "own."
+        )
+        related = [Related(group.range, f"{box.id} begins here")]
+        yield report(BROKEN_BOX, block.range((start, len(block.text.rstrip()))), message, related=related)
     for name in group.refused:
         owner = next((other for other in groups.values() if name in other.nodes), None)
         if owner is None or _is_around(groups, box.id, owner.id) or graph.by_id.get(name) is None:

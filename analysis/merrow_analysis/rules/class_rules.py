@@ -12,6 +12,7 @@ from merrow_analysis.edits.renaming import rename_class
 from merrow_analysis.graph.flow import ClassUse, Flow
 from merrow_analysis.graph.nodes import TypedGraph
 from merrow_analysis.graph.records import ClassRecord
+from merrow_analysis.rules.box_moves import moved_below
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.registry import Family, Flags, Scope
 from merrow_analysis.rules.reporting import fix, listed, report
@@ -141,6 +142,14 @@ def _on_nothing(flow: Flow) -> Iterator[Diagnostic]:
                     yield report(CLASS_ON_NOTHING, block.range(name.span), message, related=related)
                 continue
             if name.text in flow.groups:
+                group = flow.groups[name.text]
+                if group.end is not None and block.line < group.end.line:
+                    message = (
+                        f"Class `{assign.class_name.text}` is given to {name.text} above its `end`, and Mermaid forgets it; move "
+                        "this line below the `end`."
+                    )
+                    fixes = moved_below(group, block, f"Move it below the end of {name.text}")
+                    yield report(CLASS_ON_NOTHING, block.range(name.span), message, fixes=fixes)
                 continue
             if edge_ids is None:
                 edge_ids = {edge.arrow.edge_id.text for edge in flow.chart.edges if edge.arrow.edge_id is not None}

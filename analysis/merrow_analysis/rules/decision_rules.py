@@ -74,11 +74,20 @@ def check_decisions(context: GraphContext) -> Iterator[Diagnostic]:
                 causes = misplaced_causes(graph)
                 because = tuple([cause for edge in node.ways for cause in causes.get(edge.record, ())])
                 for problem in node.cases.problems:
+                    if problem.kind == "unlabelled" and node.ways[problem.edge or 0].flow.arrow.label is not None:
+                        continue  # on a cycle, which has a finding of its own
                     yield replace(_TELL[problem.kind](graph, node, problem, guesses), because=because)
 
 
 def _unknown_name(node: TypedNode, names: tuple[str, ...]) -> Diagnostic:
     name, *near = names
+    again = next((edge for edge in node.again_in if any(feed.port == name for feed in edge.feeds)), None)
+    if again is not None:
+        message = (
+            f"The `if:` of {node.id} names `{name}`, which only `again` from {again.source.id} brings, so there is nothing in "
+            "the first turn; draw an edge that brings it from the beginning."
+        )
+        return report(DECISION_EXPRESSION, parameter_range(node, "if"), message)
     fed = list(dict.fromkeys(feed.port for edge in node.incoming for feed in edge.feeds))
     hint = f"did you mean `{near[0]}`?" if near else f"its inputs are {listed(f'`{port}`' for port in fed)}."
     message = f"The `if:` of {node.id} names `{name}`, but no edge into {node.id} brings it; {hint}"

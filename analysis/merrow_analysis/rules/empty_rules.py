@@ -10,7 +10,7 @@ from merrow_analysis.graph.conditions import NEVER, TooManyCombinationsError
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.graph.placement import PortFeed
 from merrow_analysis.graph.plan import feed_of, passes
-from merrow_analysis.graph.skipping import failing_away
+from merrow_analysis.graph.skipping import any_skips, failing_away
 from merrow_analysis.graph.words import OVER
 from merrow_analysis.rules.context import TextContext
 from merrow_analysis.rules.registry import Family, Scope
@@ -36,10 +36,7 @@ def check_empty_lists(context: TextContext) -> Iterator[Diagnostic]:
         reasons = _Reasons(graph, context.settings.on_error)
     except TooManyCombinationsError:
         return
-    for edge in graph.edges:
-        reason = reasons.by_edge.get(edge)
-        if reason is None:
-            continue
+    for edge, reason in sorted(reasons.by_edge.items(), key=lambda item: item[0].flow.index):
         box = edge.lowered
         related = [Related(graph.flow.groups[reason.box].range, f"the items of {reason.box}")]
         if box is not None and reasons.least(box) > 0:
@@ -94,18 +91,33 @@ class _Reasons:
 
     def __init__(self, graph: TypedGraph, usual: str | None) -> None:
         self._graph = graph
-        self._away = {
-            box.id: failing_away(graph, graph.composites.members(box.id), usual)
-            for box in graph.composites
-            if box.kind == "map"
-        }
+        self._usual = usual
+        self._skips = any_skips(graph, usual)
+        self._away: dict[str, dict[str, str]] = {}
         self.by_edge: dict[TypedEdge, _Reason] = {}
-        for index in graph.order:
-            node = graph.node(index)
-            for edge in node.outgoing:
-                reason = self._leaving(edge) if edge.out_of is not None else self._handed_on(node, edge)
+        composites = graph.composites
+        for record in graph.core.chart.edges:
+            border = composites.border(record.source, record.target)
+            if border.left and composites.maps(border.left) and graph.core.is_flat(record):
+                edge = graph.edge(record)
+                reason = self._leaving(edge)
                 if reason is not None:
                     self.by_edge[edge] = reason
+        for index in graph.order if self.by_edge else ():
+            node = graph.node(index)
+            if node.kind == "decision" or (node.spec is not None and node.spec.name == "Pass"):
+                for edge in node.outgoing:
+                    reason = self._handed_on(node, edge) if edge.out_of is None else None
+                    if reason is not None:
+                        self.by_edge[edge] = reason
+
+    def _failing(self, box: str) -> dict[str, str]:
+        """`failing_away` of a Map."""
+        if not self._skips:
+            return {}
+        if box not in self._away:
+            self._away[box] = failing_away(self._graph, box, self._usual)
+        return self._away[box]
 
     def least(self, box: str) -> float:
         """How many results a Map needs."""
@@ -118,7 +130,7 @@ class _Reasons:
         for box in maps:
             if self.least(box) <= 0:
                 return _Reason(box, f"`min` of {box} is 0")
-            cause = self._away[box].get(edge.source.id)
+            cause = self._failing(box).get(edge.source.id)
             if cause is not None:
                 return _Reason(box, f"{cause} is skipped where it fails (`on_error: skip`)")
         live = self._graph.combinations.live

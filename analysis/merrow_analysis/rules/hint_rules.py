@@ -44,7 +44,7 @@ def _implied_orders(graph: TypedGraph) -> Iterator[Diagnostic]:
         return
     waiting = combinations.waiting
     orders = sorted(
-        (edge for node in graph.decisions for edge in node.outgoing if edge.order_only),
+        (edge for node in graph.decisions for edge in node.outgoing if edge.order_only and _orders_alone(edge)),
         key=lambda edge: edge.flow.index,
     )
     for edge in orders[:_MOST_ORDERS]:
@@ -57,6 +57,11 @@ def _implied_orders(graph: TypedGraph) -> Iterator[Diagnostic]:
                 yield report(IMPLIED_ORDER, edge.flow.range, message, tags=(Tag.UNNECESSARY,))
         except TooManyCombinationsError:
             return
+
+
+def _orders_alone(edge: TypedEdge) -> bool:
+    """Whether an edge says nothing of a composite: one that leads out may end a Loop, and what enters lets all of it wait."""
+    return not (edge.left or edge.entered)
 
 
 def _is_implied(graph: TypedGraph, edge: TypedEdge, waiting: LiveNode) -> bool:

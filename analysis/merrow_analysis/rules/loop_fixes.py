@@ -21,23 +21,34 @@ _MOST_BOXED = 100
 def with_word(edge: TypedEdge, word: str) -> str:
     """The label of an edge with a word of composites."""
     label = edge.placed.label
-    case = label.case
-    if case is not None:
-        return spelled(case, word, "after" if label.after else label.port)
+    if label.case is not None:
+        return spelled(label.case, word, "after" if label.after else label.port)
+    written = edge.flow.arrow.label
+    if edge.source.kind == "decision" and written is not None:
+        # On a cycle its source counts as unknown, and the case is not told from the rest.
+        case, _, rest = written.text.partition(":")
+        return spelled(case.strip(), word, rest.strip())
     if label.words is not None:
         return spelled(word, edge.port)
-    text = edge.flow.arrow.label
-    return spelled(word, None if text is None else text.text.strip())
+    return spelled(word, None if written is None else written.text.strip())
 
 
-def loop_around(graph: TypedGraph, component: Sequence[int], marked: Collection[EdgeRecord] = ()) -> list[Fix]:
+def loop_around(
+    graph: TypedGraph,
+    component: Sequence[int],
+    marked: Collection[EdgeRecord] = (),
+    last: EdgeRecord | None = None,
+) -> list[Fix]:
     """The fix that makes a Loop of nodes that wait for each other, where it is clear which edges lead back.
 
-    ``marked`` are those of its edges that say ``again`` already. Where all its nodes lie in a composite, ``again`` is enough.
+    ``marked`` are those of its edges that say ``again`` already, ``last`` is one that leads back where it is entered at several
+    nodes. Where all its nodes lie in a composite, ``again`` is enough.
     """
     if len(component) > _MOST_BOXED:
         return []
     knot = read_knot(graph.core, component, marked)
+    if knot is None and last is not None and not marked:
+        knot = read_knot(graph.core, component, (last,))
     if knot is None:
         return []
     edits = _words(graph, knot, marked)

@@ -15,7 +15,7 @@ from merrow_analysis.graph.flow import Flow, FlowNode
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.graph.resolve import Claim, NodeProblem
 from merrow_analysis.rules.box_kinds import box_kinds
-from merrow_analysis.rules.box_moves import is_metadata_alone, to_inside
+from merrow_analysis.rules.box_moves import to_inside
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.registry import Family, Flags, Scope
 from merrow_analysis.rules.reporting import (
@@ -86,7 +86,7 @@ def check_operators(context: GraphContext) -> Iterator[Diagnostic]:
             if problem.kind == "variant":
                 yield from _spelling(node, problem.claims[0], graph, spelled)
             elif problem.kind in ("unknown", "none"):
-                if node.id not in stand_ins and not is_metadata_alone(node, graph.flow):
+                if node.id not in stand_ins:
                     yield from _unknown(node, problem, graph, unknown)
             elif problem.kind == "disagreement":
                 yield _disagreement(node, problem)
@@ -269,17 +269,25 @@ def _unknown_class(
     claim, near = problem.claims[0], problem.near
     ids = listed([used.id for used, _ in found])
     verb = "have" if len(found) > 1 else "has"
+    if word in ("LoopOp", "MapOp"):
+        message = f"{ids} {verb} class `{word}`, which is for subgraphs; give it to a subgraph around the nodes."
+        return report(UNKNOWN_OPERATOR, claim_range(node.flow, claim), message, related=_other_uses(_uses_of(found)))
     if near is None:
         hint = f"the operators are {', '.join(graph.operators.names())}; declare others under `operators:`."
     else:
         hint = f"did you mean `{class_for(near, graph.flow)}`, the class of {near.name}?"
     message = f"{ids} {verb} class `{word}`, which is no operator's; {hint}"
-    uses = [(used, other.claims[0]) for used, other in found]
+    uses = _uses_of(found)
     fixes = []
     if near is not None and repair:
         confirmed = all(_confirms(used, near) for used, _ in found)
         fixes = [_renamed(word, class_for(near, graph.flow), graph.flow, safe=confirmed)]
     return report(UNKNOWN_OPERATOR, claim_range(node.flow, claim), message, related=_other_uses(uses), fixes=fixes)
+
+
+def _uses_of(found: list[tuple[TypedNode, NodeProblem]]) -> list[tuple[TypedNode, Claim]]:
+    """The nodes with the places that name what they are."""
+    return [(node, problem.claims[0]) for node, problem in found]
 
 
 def _confirms(node: TypedNode, near: OperatorSpec) -> bool:

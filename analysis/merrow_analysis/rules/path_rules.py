@@ -205,7 +205,7 @@ def _cycles(graph: TypedGraph, causes: Mapping[EdgeRecord, Sequence[Cause]]) -> 
         inside = {graph.node(index).id for index in component}
         within = [found for edge, found in causes.items() if edge.source in inside and edge.target in inside]
         because = [cause for found in within for cause in found]
-        fixes = fixes or loop_around(graph, component)
+        fixes = fixes or loop_around(graph, component, last=last.record)
         others = [edge for edge in edges if edge is not last][:_MOST_RELATED]
         related = [Related(edge.range, f"{edge.record.source} leads to {edge.record.target}") for edge in others]
         yield report(CYCLE, last.range, message, related=related, fixes=fixes, because=because)

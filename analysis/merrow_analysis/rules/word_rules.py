@@ -88,6 +88,8 @@ def _why(graph: TypedGraph, one: Misplaced) -> str:
     source, target, border = edge.source.id, edge.target.id, edge.border
     left = boxes.boxes[border.left[0]] if border.left else None
     entered = boxes.boxes[border.entered[-1]] if border.entered else None
+    if edge.word is not None:
+        return f"An edge has one word, and this one says `{edge.word}` already; remove `{one.word}`."
     if one.word == AGAIN:
         if left is not None:
             return (

@@ -15,6 +15,7 @@ from merrow_analysis.edits.change import as_it_is
 from merrow_analysis.graph.nodes import TypedEdge
 from merrow_analysis.graph.placement import PortFeed
 from merrow_analysis.graph.ports import is_odd_result
+from merrow_analysis.graph.words import AGAIN
 from merrow_analysis.rules.registry import Flags, find_rule, flags_of
 from merrow_analysis.rules.syntax_rules import MOST_EDGES
 from merrow_optimizer.mutations.base import Refused
@@ -205,7 +206,11 @@ def _boxes(change: Mutation) -> str | None:
     for index, put in change.edges.items():
         edge = flow.edges[index]
         said = words.get(edge.record)
-        if said is not None and as_it_is(edge) not in put:
+        if said is None or as_it_is(edge) in put:
+            continue
+        border = typed.composites.border(edge.source.id, edge.target.id)
+        # Without the box these words mean nothing.
+        if not change.unwrapped.intersection([border.scope] if said.word == AGAIN else border.entered):
             return (
                 f"The edge from {edge.source.id} to {edge.target.id} has the word `{said.word}` of its box; it stays."
             )

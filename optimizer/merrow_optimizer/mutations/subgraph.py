@@ -1,4 +1,5 @@
-"""Subgraph mutation: a typed pattern put around a node or in place of a part, and a pattern taken back to its core.
+"""Subgraph mutation: a typed pattern put around a node or in place of a part, and a pattern taken back to its core; also a turn
+more or less of a Loop, and a Loop taken back to its nodes.
 
 What comes in and what goes on stay: a pattern's nodes read the workflow's own inputs and the value that the replaced part
 read, and all readers of that part read the pattern's last node. Whether the types on this boundary fit is asked of the graph
@@ -15,12 +16,13 @@ from merrow_optimizer.mutations.patterns import Pattern, built_in_patterns
 from merrow_optimizer.mutations.subgraph_around import around, can_go_around, possible_cores
 from merrow_optimizer.mutations.subgraph_boundary import suits
 from merrow_optimizer.mutations.subgraph_instead import can_stand_for, instead, parts
+from merrow_optimizer.mutations.subgraph_loops import loop_proposals
 from merrow_optimizer.mutations.subgraph_reduce import instances, reduce_to_core
 from merrow_optimizer.mutations.subject import Subject
 
 
 def proposals(subject: Subject, patterns: Iterable[Pattern] | None = None) -> Sequence[Proposal]:
-    """Every pattern around every node, in place of every part, and every instance back to its core.
+    """Every pattern around every node, in place of every part, every instance back to its core, and what can be done to Loops.
 
     ``patterns`` are the built-in ones unless told otherwise.
     """
@@ -35,7 +37,8 @@ def proposals(subject: Subject, patterns: Iterable[Pattern] | None = None) -> Se
             found += (partial(around, subject, pattern, core.node) for core in cores if can_go_around(pattern, core))
         else:
             found += (partial(instead, subject, pattern, part) for part in regions if can_stand_for(pattern, part))
-    return [*found, *(partial(reduce_to_core, subject, instance) for instance in instances(subject, known))]
+    found += (partial(reduce_to_core, subject, instance) for instance in instances(subject, known))
+    return [*found, *loop_proposals(subject)]
 
 
 def with_patterns(patterns: Iterable[Pattern]) -> Callable[[Subject], Sequence[Proposal]]:

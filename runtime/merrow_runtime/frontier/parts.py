@@ -17,7 +17,8 @@ class Part:
     """``box`` is the composite that it is the inside of, None for the whole graph. ``order`` are its units, sources first.
 
     ``waiting`` counts the units that must be settled before each, ``following`` are those that wait for it, ``places`` are
-    their places in the order. ``unit`` has for each node inside, however deep, the unit that it belongs to.
+    their places in the order. ``unit`` has for each node inside, however deep, the unit that it belongs to; ``roots``
+    wait for nothing.
     """
 
     box: str | None
@@ -26,13 +27,14 @@ class Part:
     following: dict[Unit, list[Unit]] = field(default_factory=dict)
     unit: dict[int, Unit] = field(default_factory=dict)
     places: dict[Unit, int] = field(default_factory=dict)
+    roots: tuple[Unit, ...] = ()
 
 
 def parts_of(graph: TypedGraph) -> Mapping[str | None, Part]:
     """The part of each composite, and under None that of the whole workflow. Linear in the edges and in how deep they lie."""
     composites, shape = graph.composites, graph.shape
     if not composites:
-        return {None: _whole(graph)}
+        return {None: _rooted(_whole(graph))}
     parts: dict[str | None, Part] = {None: Part(None)}
     parts.update((name, Part(name)) for name in composites.boxes)
     chains: dict[int, tuple[str | None, ...]] = {}
@@ -62,7 +64,13 @@ def parts_of(graph: TypedGraph) -> Mapping[str | None, Part]:
                 part.following[first].append(then)
     for part in parts.values():
         _sort(part, shape.places)
+        _rooted(part)
     return parts
+
+
+def _rooted(part: Part) -> Part:
+    part.roots = tuple(unit for unit in part.order if part.waiting[unit] == 0)
+    return part
 
 
 def _whole(graph: TypedGraph) -> Part:

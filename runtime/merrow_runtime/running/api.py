@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from merrow_runtime.errors import StoreFailure, UsageFailure
@@ -18,7 +18,7 @@ from merrow_runtime.running.job import Job
 from merrow_runtime.running.resources import Resources
 from merrow_runtime.running.retelling import retell
 from merrow_runtime.running.run import Run, RunResult
-from merrow_runtime.store.contract import CallRecord, NodeRecord, RunRecord
+from merrow_runtime.store.contract import NodeRecord, RunRecord
 from merrow_runtime.store.database import Store, damaged_run
 from merrow_runtime.store.names import check_name, new_id
 from merrow_runtime.values import Value
@@ -146,7 +146,7 @@ def resume(
         damaged: list[str] = []
         earlier = _parents(resources.store, merged, damaged.append)
         own_nodes = resources.store.nodes(record.id, damaged.append)
-        elapsed = _worked(resources.store.calls(record.id, report=damaged.append))
+        elapsed = _worked(resources.store.times(record.id, damaged.append))
         if endpoint is None and own.base_url is None and own.replay is None:
             _check_same_origin(record, resources.chosen(workflow.machine).endpoint.origin)
         job = Job(workflow, merged, inputs, resources, earlier, own_nodes, damaged)
@@ -188,10 +188,12 @@ def _parents(store: Store, options: RunOptions, report: Callable[[str], object])
     return []
 
 
-def _worked(calls: Sequence[CallRecord]) -> float:
-    """The seconds in which calls of a run were in flight: the time of a run that was not always at work."""
+def _worked(times: Iterable[tuple[float, float]]) -> float:
+    """The seconds in which calls of a run were in flight: the time of a run that was not always at work. ``times`` say of each
+    when it began, and how long it took.
+    """
     total = end = 0.0
-    for started, seconds in sorted((call.started, call.seconds) for call in calls):
+    for started, seconds in sorted(times):
         total += max(0.0, started + seconds - max(started, end))
         end = max(end, started + seconds)
     return total

@@ -44,6 +44,12 @@ SELECT 1 AS age, body FROM runs JOIN definitions ON run = number WHERE id = :run
 UNION ALL SELECT 2, bodies.body FROM runs JOIN uses ON run = runs.number JOIN bodies ON bodies.number = uses.body
 WHERE id = :run AND part = :part ORDER BY age
 """
+_TIMES = f"""
+SELECT number, started, seconds,
+    json_valid(usage) AND json_valid(request) AND json_valid(result) AND request LIKE '{{%' AND result LIKE '{{%'
+FROM calls WHERE run = {_NUMBER} ORDER BY number
+"""  # noqa: S608 (texts of this package)
+_OTHERS = f"SELECT 1 FROM calls WHERE run = {_NUMBER} AND kind = 'model' AND endpoint <> ? LIMIT 1"  # noqa: S608
 _REMEDY = "To remove the run, use: merrow runs --delete {}"
 
 
@@ -225,14 +231,31 @@ class Store:
             try:
                 calls.append(rows.call_of(row))
             except rows.Damaged:
-                report(f"A call of node {place} in run {run} is damaged in the journal. {_REMEDY.format(run)}")
+                report(_damaged_call(place, run))
         return calls
+
+    def times(self, run: str, report: Report = _ignore) -> list[tuple[float, float]]:
+        """When each call of a run began and how many seconds it took; damaged records as in `runs`. Raises `StoreFailure`."""
+        times: list[tuple[float, float]] = []
+        for number, started, seconds, sound in self._rows(_TIMES, (run,)):
+            if not sound:
+                # What SQLite doesn't take for JSON may be some all the same.
+                (row,) = self._rows(f"SELECT {rows.CALL_COLUMNS} FROM calls WHERE number = ?", (number,))  # noqa: S608
+                try:
+                    rows.call_of(row)
+                except rows.Damaged:
+                    report(_damaged_call(Visit(row[0], row[4], row[5]).name, run))
+                    continue
+            times.append((float(started), float(seconds)))
+        return times
 
     def answered_by_others(self, run: str, endpoint: str) -> list[tuple[str, str]]:
         """The nodes of a run with answers that another endpoint gave and this one did not, each with that endpoint.
 
         Raises `StoreFailure`.
         """
+        if not self._rows(_OTHERS, (run, endpoint)):
+            return []
         given: dict[tuple[Any, ...], dict[str, None]] = {}
         for *key, by in self._rows(
             f"SELECT node, path, redo, sample, step, attempt, request_hash, endpoint FROM calls WHERE run = {_NUMBER}"  # noqa: S608
@@ -351,6 +374,10 @@ class Store:
 def damaged_run(run: str) -> str:
     """The sentence about a run whose record can't be read."""
     return f"The record of run {run} is damaged in the journal. {_REMEDY.format(run)}"
+
+
+def _damaged_call(visit: str, run: str) -> str:
+    return f"A call of node {visit} in run {run} is damaged in the journal. {_REMEDY.format(run)}"
 
 
 def _set_aside(ballast: Path) -> None:

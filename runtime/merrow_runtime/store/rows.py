@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any
 
 from merrow_runtime.provenance import UNKNOWN_ORIGIN, Source
@@ -266,6 +267,7 @@ def usage_of(text: str) -> Usage:
         return Usage(int(prompt), int(completion), int(calls), None if cost is None else float(cost), bool(estimated))
 
 
+@lru_cache(maxsize=1024)
 def usage_or_unknown(text: str) -> Usage:
     """The same; of a damaged column it is one call of unknown cost, so that nothing paid for is counted as free."""
     try:

@@ -104,6 +104,7 @@ class Lines:
     def __init__(self, *, verbose: bool) -> None:
         self._verbose = verbose
         self._open: str | None = None
+        self._begun: set[str] = set()
 
     def __enter__(self) -> Lines:
         return self
@@ -114,11 +115,11 @@ class Lines:
     async def show(self, event: Event) -> None:
         if event.event == "node_output":
             if self._verbose:
-                self._text(event.node or "", str(event.data.get("text", "")))
+                self._text(_who(event), str(event.data.get("text", "")))
             return
         for notice in _notices(event):
             echo(f"{style('Note:', fg='yellow')} {notice}", err=True)
-        line = _line(event)
+        line = _line(event, self._begun)
         if line is not None:
             self._end_of_text()
             echo(line, err=True)
@@ -141,14 +142,19 @@ def _notices(event: Event) -> list[str]:
     return [visible(str(notice)) for notice in event.data.get("notices", ())] if event.event == "run_started" else []
 
 
-def _line(event: Event) -> str | None:
+def _line(event: Event, begun: set[str]) -> str | None:
+    """A line on an event; ``begun`` are the visits that were said to begin: their ends are told, however short they took."""
     data = event.data
     match event.event:
         case "node_started":
-            return f"{_who(event)} begins" if data.get("operator") not in ("Interface", "Decision") else None
-        case "node_finished" | "node_reused":
-            if not _worked(data) and event.event == "node_finished" and "case" not in data:
+            if data.get("operator") in ("Interface", "Decision"):
                 return None
+            begun.add(_who(event))
+            return f"{_who(event)} begins"
+        case "node_finished" | "node_reused":
+            if event.event == "node_finished" and "case" not in data and _who(event) not in begun:
+                return None
+            begun.discard(_who(event))
             done = style("finished" if event.event == "node_finished" else "taken over", fg="green")
             return f"{_who(event)} {done}{_details(data)}"
         case "node_skipped":
@@ -178,10 +184,6 @@ def _error(event: Event) -> str:
     return str(event.data.get("reason") or event.data.get("error") or "")
 
 
-def _worked(data: Any) -> bool:
-    return bool(data.get("seconds", 0) > 0.001 or data.get("usage", {}).get("calls"))
-
-
 def _details(data: Any) -> str:
     if "case" in data:
         return f": {data['case']}"
@@ -197,6 +199,7 @@ class LiveTable:
         self._run = run
         self._states: dict[str, Event] = {}
         self._began: dict[str, float] = {}
+        self._running: dict[str, set[str]] = {}
         self._texts: dict[str, str] = {}
         self._frames: dict[str, str] = {}
         self._items: dict[str, int] = {}
@@ -236,13 +239,18 @@ class LiveTable:
         if event.data.get("operator") == "Interface" or event.event not in _STATES:
             self._note_frame(event)
             return
+        running = self._running.setdefault(event.node, set())
         if event.event == "node_started":
             self._began[event.node] = time.monotonic()
+            running.add(event.path)
         elif event.node not in self._began and event.event == "node_finished":
             return  # An input or output: nothing happens there.
+        elif event.event != "node_retrying":
+            running.discard(event.path)
         if "usage" in event.data:
             self._usage += Usage.from_json(event.data["usage"])
-        self._states[event.node] = event
+        if not running or event.event != "node_finished":  # else it still runs for other items
+            self._states[event.node] = event
 
     def _note_frame(self, event: Event) -> None:
         """A turn or an item began or ended: how far its Loop or Map is."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from typing import Any
 
@@ -23,6 +23,7 @@ from merrow_server.run_report import cost_text, run_report, workflow_text
 
 _COLOUR = {**COLOURS, "reused": "blue", "skipped": None, "unfinished": "yellow"}
 _SHORT = 72
+_MOST_NAMED = 4
 
 
 @click.command(
@@ -43,9 +44,7 @@ def command(run: str, node: str | None, output: str) -> None:
         report = run_report(store, run, node)
         if node is not None and not report["nodes"]:
             known = [one["node"] for one in run_report(store, run)["nodes"]]
-            near = closest(node, known)
-            hint = f" Did you mean {near}?" if near else ""
-            raise InputError(f"Run {report['run']} has no node {node}.{hint}")
+            raise InputError(_unknown(report["run"], node, known))
     if output == "json":
         emit(json.dumps(report, indent=2))
         return
@@ -53,6 +52,18 @@ def command(run: str, node: str | None, output: str) -> None:
         echo(line)
     for sentence in report["damaged"]:
         complain(sentence)
+
+
+def _unknown(run: str, node: str, known: Sequence[str]) -> str:
+    """Why there is nothing to show of a node; ``known`` are the names of all visits."""
+    visits = [name for name in known if name.rpartition("/")[2].partition("!")[0] == node]
+    if visits:
+        more = f" and {len(visits) - _MOST_NAMED} more" if len(visits) > _MOST_NAMED else ""
+        named = f"{', '.join(visits[:_MOST_NAMED])}{more}"
+        return f"In run {run}, {node} ran in turns or for items; name one of its visits: {named}."
+    near = closest(node, known)
+    hint = f" Did you mean {near}?" if near else ""
+    return f"Run {run} has no node {node}.{hint}"
 
 
 def _whole(report: dict[str, Any]) -> Iterator[str]:

@@ -7,9 +7,11 @@ diagram at ``position`` or the last before it; without both the first. The answe
 - ``kind``: ``flowchart``, ``other`` (a diagram that Merrow does not read) or ``unknown``; ``workflow``: whether it is one;
   ``why``: why it is not one, as part of a sentence, else null;
 - ``nodes``: ``{id, kind, operator, label, range, places, diagnostics}``, ``places`` being all that is written about the node;
-- ``edges``, in Mermaid's order: ``{id, source, target, label, range, output, port, type, case, drawn, diagnostics}``, ``id``
-  being the one that Mermaid gives the path;
-- ``subgraphs``: ``{id, title, range}``; and ``diagnostics`` about neither a node nor an edge.
+- ``edges``, in Mermaid's order: ``{id, source, target, label, range, output, port, type, case, word, box, drawn, diagnostics}``,
+  ``id`` being the one that Mermaid gives the path, ``word`` that of Loops and Maps (``again``), ``box`` the innermost Loop or
+  Map around both ends;
+- ``subgraphs``: ``{id, title, operator, range}``, ``operator`` being ``Loop`` or ``Map`` of those that are one; and
+  ``diagnostics`` about neither a node nor an edge.
 
 A diagnostic is ``{code, severity, message, range}`` with the severities ``error``, ``warning`` and ``hint``. Ranges are those of
 the document, in the encoding that was agreed.
@@ -77,6 +79,7 @@ def _answer(document: OpenDocument, number: int) -> dict[str, Any]:
     diagram = document.diagrams[number - 1]
     analysis = diagram.analysis
     drawn = ide_picture.picture(analysis)
+    boxes = {} if analysis.typed is None else analysis.typed.composites.boxes
     encode = _Encoder(diagram)
     return _Json(
         uri=document.uri,
@@ -92,7 +95,13 @@ def _answer(document: OpenDocument, number: int) -> dict[str, Any]:
         nodes=[encode.node(node) for node in drawn.nodes],
         edges=[encode.edge(edge) for edge in drawn.edges],
         subgraphs=[
-            {"id": part.id, "title": part.title, "range": encode.range(place)} for part, place in drawn.subgraphs
+            {
+                "id": part.id,
+                "title": part.title,
+                "operator": boxes[part.id].operator if part.id in boxes else None,
+                "range": encode.range(place),
+            }
+            for part, place in drawn.subgraphs
         ],
         diagnostics=encode.diagnostics(drawn.elsewhere),
     )
@@ -155,6 +164,8 @@ class _Encoder:
             "port": None if typed is None else typed.port,
             "type": None if typed is None else typed.type,
             "case": None if typed is None else typed.case_label,
+            "word": None if typed is None else typed.word,
+            "box": None if typed is None else typed.border.scope,
             "drawn": not edge.flow.carries_nothing,
             "diagnostics": self.diagnostics(edge.diagnostics),
         }

@@ -19,7 +19,15 @@ from merrow_analysis.definitions.operators import OperatorSpec
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_analysis.ide.selection import Selection, selection
 from merrow_analysis.text import Range
-from merrow_optimizer.mutations import addition, deletion, rewiring, rewiring_heads, subgraph, substitution
+from merrow_optimizer.mutations import (
+    addition,
+    deletion,
+    rewiring,
+    rewiring_heads,
+    subgraph,
+    subgraph_loops,
+    substitution,
+)
 from merrow_optimizer.mutations.base import Difference, Move, Refused
 from merrow_optimizer.mutations.change import Proposal
 from merrow_optimizer.mutations.moves import MAX_NODES, OPERATORS, Choice, Proposals, draw_from, identity
@@ -275,10 +283,15 @@ def _rewirings(subject: Subject, selected: Selection) -> Iterator[Proposal]:
 
 
 def _subgraphs(subject: Subject, selected: Selection, patterns: tuple[Pattern, ...]) -> Iterator[Proposal]:
-    """Instances back to their core, then patterns around the nodes or in place of the part that ends in them."""
+    """What can be done to a Loop all of whose nodes are selected; instances back to their core, then patterns around the nodes
+    or in place of the part that ends in them.
+    """
     chosen = {node.id for node in selected.nodes}
     if not chosen:
         return
+    for box in subject.typed.composites:
+        if chosen == set(subject.typed.composites.members(box.id)):
+            yield from subgraph_loops.proposals_for(subject, box)
     for instance in instances(subject, patterns, selected.nodes):
         yield partial(reduce_to_core, subject, instance)
     smallest = sorted(patterns, key=lambda pattern: len(pattern.nodes) + len(pattern.copies))

@@ -20,6 +20,13 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _ENDED = frozenset({"node_finished", "node_reused", "node_skipped", "node_failed"})
+_ROUNDS = frozenset({"turn_started", "item_started"})
+
+
+def round_text(event: dict[str, Any]) -> str:
+    """Which turn of a Loop or item of a Map an event tells of: ``turn 2 of 4``."""
+    what = "turn" if "turn" in event else "item"
+    return f"{what} {event[what]} of {event['of']}"
 
 
 class RunProgress:
@@ -66,7 +73,10 @@ class RunProgress:
         if kind == "run_started":
             self._total = event["nodes"]
         if node is not None:
-            self._node = node
+            # In a turn or an item the name says in which.
+            self._node = f"{event['path']}/{node}" if event.get("path") else node
+            if kind in _ROUNDS:
+                self._node += f", {round_text(event)}"
         if kind in _ENDED and not is_called(event.get("path") or ""):
             self._done.add(node)
         usage = event.get("usage") if node is not None and kind != "node_reused" else None

@@ -11,6 +11,7 @@ from lsprotocol import types
 
 from merrow_server.lsp.documents import OpenDiagram
 from merrow_server.lsp.host import Host
+from merrow_server.lsp.run_progress import round_text
 
 if TYPE_CHECKING:
     from merrow_analysis.diagnostics import Diagnostic
@@ -48,6 +49,8 @@ class NodeResult:
     usage: Json = field(default_factory=dict)
     seconds: float = 0.0
     answered_by: str = ""
+    visit: str = ""
+    """The node as reports of the run name it: with the turns and items that it ran in."""
 
     @property
     def figures(self) -> list[str]:
@@ -76,6 +79,8 @@ class LastRun:
     offline: bool = False
     """Whether the embedded model answers."""
     nodes: dict[str, NodeResult] = field(default_factory=dict)
+    boxes: dict[str, str] = field(default_factory=dict)
+    """By Loop or Map the turn or item that began last, in words."""
 
 
 class Results:
@@ -113,6 +118,8 @@ class Results:
                 last.offline = event.get("endpoint") == _OFFLINE
                 if last.offline and self._server.supports.refresh_code_lenses:
                     self._server.protocol.send_request(types.WORKSPACE_CODE_LENS_REFRESH)
+            if node is not None and kind in ("turn_started", "item_started"):
+                last.boxes[node] = round_text(event)
             if node is not None and kind in _STATES:
                 last.nodes[node] = _result(event)
             if kind == "node_failed":
@@ -158,7 +165,8 @@ def _result(event: Json) -> NodeResult:
         text = "\n".join(f"{name}: {as_text(value)}" if several else as_text(value) for name, value in outputs.items())
     usage = event.get("usage") or {}
     by = answered_by((one["endpoint"], one["model"]) for one in event.get("sources", ()))
-    return NodeResult(event["run"], status, text[:_KEPT], dict(usage), float(event.get("seconds", 0.0)), by)
+    visit = f"{event['path']}/{event['node']}" if event.get("path") else event["node"]
+    return NodeResult(event["run"], status, text[:_KEPT], dict(usage), float(event.get("seconds", 0.0)), by, visit)
 
 
 def _ends_runs(found: Diagnostic) -> bool:

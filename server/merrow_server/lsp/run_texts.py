@@ -10,6 +10,7 @@ from urllib.parse import quote
 from lsprotocol import types
 
 from merrow_analysis.ide import lookup, markup
+from merrow_analysis.places.box_places import range_of
 from merrow_server.lsp.documents import OpenDiagram
 from merrow_server.lsp.run_results import NodeResult
 
@@ -45,12 +46,13 @@ def result_text(server: MerrowServer, here: Located) -> ResultText:
     status = "taken over from an earlier run" if result.status == "reused" else result.status
     stale = " The text has changed since." if here.diagram.text != last.text else ""
     figures = "".join(f", {figure}" for figure in result.figures)
-    text = markup.Markup().say(f"Last run: {status}{figures}.{stale}")
+    within = f" in {result.visit.rpartition('/')[0]}" if "/" in result.visit else ""
+    text = markup.Markup().say(f"Last run: {status}{within}{figures}.{stale}")
     if result.text.strip():
         text.block(markup.shortened(result.text, _LINES))
     link = ""
     if here.supports.shows_runs:
-        arguments = [{"uri": here.document.uri, "run": result.run, "node": named.symbol.name}]
+        arguments = [{"uri": here.document.uri, "run": result.run, "node": result.visit}]
         link = f"\n\n[Show all of it](command:{SHOW_NODE}?{quote(json.dumps(arguments))})"
     return ResultText(text, link)
 
@@ -66,15 +68,24 @@ def result_hints(server: MerrowServer, diagram: OpenDiagram, place: Range) -> It
             continue
         command = None
         if server.supports.shows_runs:
-            arguments = [{"uri": diagram.document.uri, "run": result.run, "node": name}]
+            arguments = [{"uri": diagram.document.uri, "run": result.run, "node": result.visit}]
             command = types.Command("Show the result", SHOW_NODE, arguments=arguments)
-        tooltip = "\n".join([f"{name}: {', '.join([result.status, *result.figures])}", markup.shortened(result.text)])
+        tooltip = "\n".join(
+            [f"{result.visit}: {', '.join([result.status, *result.figures])}", markup.shortened(result.text)]
+        )
         yield types.InlayHint(
             diagram.position_to_lsp(position),
             [types.InlayHintLabelPart(_hint(result), command=command)],
             tooltip=tooltip.rstrip(),
             padding_left=True,
         )
+
+    for name, words in last.boxes.items():
+        subgraph = diagram.analysis.flow.subgraphs.get(name)
+        position = None if subgraph is None else range_of(subgraph).end
+        if position is not None and place.start <= position <= place.end:
+            tooltip = f"{name}: {words} began last."
+            yield types.InlayHint(diagram.position_to_lsp(position), f"→ {words}", tooltip=tooltip, padding_left=True)
 
 
 def _hint(result: NodeResult) -> str:

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import re
+
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from tests.analysis.ide.cursor import drawn, marked, slice_of
+from tests.composites import composite_workflows
+from tests.examples import examples
 
 from merrow_analysis.check import analyse
 from merrow_analysis.ide.call_hierarchy import incoming
@@ -342,3 +349,45 @@ def test_edges_back_are_in_the_picture_with_what_they_bring() -> None:
     again = edges["L_REVIEW_WRITE_0"]
     assert again.typed is not None
     assert (again.typed.word, again.typed.port, again.typed.type) == ("again", "input", "Feedback")
+
+
+@settings(max_examples=examples(6), suppress_health_check=[HealthCheck.too_slow])
+@given(composite_workflows(), st.data())
+def test_every_feature_survives_every_place_of_half_typed_boxes(text: str, data: st.DataObject) -> None:
+    for _ in range(4):
+        cut = data.draw(st.integers(0, len(text)))
+        rest = data.draw(st.sampled_from(["", text[cut:], text[cut + 3 :]]))
+        analysis = analyse(text[:cut] + rest)
+        lines = (text[:cut] + rest).split("\n")
+        here = Position(text[:cut].count("\n"), cut - (text.rfind("\n", 0, cut) + 1))
+        for position in (here, Position(data.draw(st.integers(0, len(lines) - 1)), data.draw(st.integers(0, 40)))):
+            for item in complete(analysis, position).items:
+                if item.subject:
+                    documentation(analysis, item.subject)
+            hover(analysis, position)
+            signature_help(analysis, position)
+            definition(analysis, position)
+            references(analysis, position)
+            selections(analysis, position)
+        outline(analysis)
+        folds(analysis)
+        picture(analysis)
+        inlay_hints(analysis, Range(Position(0, 0), Position(len(lines), 0)))
+        assert semantic_tokens(analysis) is not None
+
+
+@settings(max_examples=examples(10), suppress_health_check=[HealthCheck.too_slow])
+@given(composite_workflows(), st.data())
+def test_a_renamed_node_or_box_leaves_a_workflow_as_good_as_before(text: str, data: st.DataObject) -> None:
+    before = analyse(text)
+    assert before.is_valid
+    assert before.typed is not None
+    name = data.draw(st.sampled_from([*before.typed.composites.boxes, *before.typed.composites.inside]))
+    line = next(number for number, one in enumerate(text.split("\n")) if re.search(rf"\b{name}\b", one))
+    column = re.search(rf"\b{name}\b", text.split("\n")[line]).start()  # type: ignore[union-attr]  # it is there
+    after = analyse(apply_edits(text, rename(before, Position(line, column), "RENAMED").edits))
+    assert after.is_valid
+    assert after.typed is not None
+    said = json.dumps([sorted(before.typed.composites.boxes), sorted(before.typed.composites.inside.items())])
+    renamed = json.dumps([sorted(after.typed.composites.boxes), sorted(after.typed.composites.inside.items())])
+    assert sorted(re.sub(rf"\b{name}\b", "RENAMED", said)) == sorted(renamed)

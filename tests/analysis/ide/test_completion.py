@@ -172,7 +172,7 @@ class TestParameters:
 
     def test_keys_of_subgraphs(self) -> None:
         part = "    subgraph part\n    PROBLEM\n    end\n"
-        assert labels(part + "    part@{ <|> }") == ["view"]
+        assert labels(part + "    part@{ <|> }") == ["op", "view"]
         assert labels(part + "    part@{ view: <|> }") == ["collapsed"]
 
     def test_nothing_in_free_text(self) -> None:

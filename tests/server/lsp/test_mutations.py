@@ -104,6 +104,38 @@ def test_offered_for_what_is_at_the_cursor(editor: Editor, word: str, offset: in
     assert bool(actions) == bool(operators)
 
 
+LOOP = """flowchart TD
+    PROBLEM([Problem]):::Interface
+    RETURN([Result]):::Interface
+    subgraph REFINE["Loop (max: 2)"]
+        WRITE["Custom<br/>(role: writer)"]
+        REVIEW["Review<br/>"]
+    end
+    READ["Custom<br/>(role: reader)"]
+    PROBLEM --> WRITE
+    PROBLEM -->|problem| REVIEW
+    WRITE -->|solution| REVIEW
+    REVIEW -->|again:feedback:input| WRITE
+    REVIEW -->|feedback:input| READ
+    WRITE --> READ
+    READ --> RETURN
+    classDef Interface fill:#eee
+"""
+
+
+def test_what_can_be_done_to_a_loop_is_offered_where_it_is_selected(editor: Editor) -> None:
+    uri = editor.open(LOOP)
+    place = {"start": {"line": 3, "character": 0}, "end": {"line": 6, "character": 7}}
+    context = {"diagnostics": [], "only": [f"{KIND}.subgraph"]}
+    params = {"textDocument": {"uri": uri}, "range": place, "context": context}
+    titles = [action["title"] for action in editor.request("textDocument/codeAction", params)]
+    assert titles[:3] == [
+        "Let REFINE have up to 3 turns",
+        "Let REFINE have up to 1 turn",
+        "Run the nodes of REFINE once",
+    ]
+
+
 def test_few_and_each_among_the_safe_moves(editor: Editor) -> None:
     uri = editor.open(FLOW)
     safe = every(FLOW)

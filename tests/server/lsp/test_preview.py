@@ -68,6 +68,42 @@ def test_nodes_with_all_their_places(editor: Editor) -> None:
     assert text_at(editor, uri, answer["range"]) == FLOW
 
 
+BOXES = """flowchart TD
+    PROBLEM([Problem]):::Interface
+    RETURN([Result]):::Interface
+    subgraph REFINE["Loop (max: 2)"]
+        WRITE["Custom<br/>(role: writer)"]
+        REVIEW["Review<br/>"]
+    end
+    PROBLEM --> WRITE
+    PROBLEM -->|problem| REVIEW
+    WRITE -->|solution| REVIEW
+    REVIEW -->|again:feedback:input| WRITE
+    REVIEW -->|feedback:input| READ["Custom<br/>(role: reader)"]
+    WRITE --> READ
+    READ --> RETURN
+    classDef Interface fill:#eee
+"""
+
+
+def test_edges_back_are_drawn_and_belong_to_their_loop(editor: Editor) -> None:
+    uri = editor.open(BOXES)
+    answer = graph(editor, uri)
+    edges = {edge["id"]: edge for edge in answer["edges"]}
+    again = edges["L_REVIEW_WRITE_0"]
+    shown = {key: again[key] for key in ("word", "box", "output", "port", "type", "drawn")}
+    assert shown == {
+        "word": "again",
+        "box": "REFINE",
+        "output": "feedback",
+        "port": "input",
+        "type": "Feedback",
+        "drawn": True,
+    }
+    assert (edges["L_PROBLEM_WRITE_0"]["word"], edges["L_PROBLEM_WRITE_0"]["box"]) == (None, None)
+    assert [(part["id"], part["operator"]) for part in answer["subgraphs"]] == [("REFINE", "Loop")]
+
+
 def test_edges_in_mermaids_order_with_its_ids(editor: Editor) -> None:
     uri = editor.open(FLOW)
     answer = graph(editor, uri)

@@ -135,3 +135,50 @@ async def test_the_embedded_model_is_named_wherever_a_result_is_shown(tmp_path: 
         assert (
             f"Last run: {name}" in [one.command.title for one in lenses or [] if one.command is not None]
         ) is offline
+
+
+BOXES = """flowchart TD
+    PROBLEM([Problem]):::Interface
+    RETURN([Result]):::Interface
+    subgraph REFINE["Loop (max: 2)"]
+        WRITE["Custom<br/>(role: writer)"]
+        REVIEW["Review<br/>"]
+    end
+    PROBLEM --> WRITE
+    PROBLEM -->|problem| REVIEW
+    WRITE -->|solution| REVIEW
+    REVIEW -->|again:feedback:input| WRITE
+    REVIEW -->|feedback:input| READ["Custom<br/>(role: reader)"]
+    WRITE --> READ
+    READ --> RETURN
+    classDef Interface fill:#eee
+"""
+
+
+async def test_turns_are_shown_in_progress_hints_and_hovers(tmp_path: Path) -> None:
+    async with editor_on(tmp_path, capabilities=RUNS) as editor:
+        uri = editor.open(BOXES)
+        result = await editor.execute("merrow.run", uri=uri, inputs=QUESTION)
+        assert result["status"] == "finished"
+        messages = [str(getattr(one, "message", "")) for one in editor.progress]
+        assert any(one.startswith(("REFINE[1]/", "REFINE[2]/", "REFINE, turn ")) for one in messages), messages
+        hints = {hint.position.line: hint for hint in await editor.hints(uri) if "turn" in str(hint.label)}
+        assert hints[3].label == "→ turn 2 of 2"
+        told = await editor.hover(uri, 4, 8)
+        assert "Last run: finished in REFINE[2]" in told
+        (where,) = json.loads(unquote(told.rpartition("](command:merrow.showNode?")[2].removesuffix(")")))
+        assert where["node"] == "REFINE[2]/WRITE"
+
+
+async def test_a_node_in_turns_is_shown_by_its_last_one_with_all_of_them(tmp_path: Path) -> None:
+    async with editor_on(tmp_path, capabilities=RUNS) as editor:
+        uri = editor.open(BOXES)
+        run = (await editor.execute("merrow.run", uri=uri, inputs=QUESTION))["run"]
+        newest, first = [await editor.ask("merrow/show", run=run, node=one) for one in ("WRITE", "REFINE[1]/WRITE")]
+        assert newest["visits"] == first["visits"] == ["REFINE[1]/WRITE", "REFINE[2]/WRITE"]
+        assert [(one["node"], one["id"], one["path"]) for one in newest["nodes"]] == [
+            ("REFINE[2]/WRITE", "WRITE", "REFINE[2]")
+        ]
+        assert [one["node"] for one in first["nodes"]] == ["REFINE[1]/WRITE"]
+        assert first["nodes"][0]["calls"]
+        assert "visits" not in await editor.ask("merrow/show", run=run, node="READ")

@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import type { MerrowContext } from '../context';
 import { hasMermaidFence } from '../fences';
 import { PreviewPanel, type Selection, VIEW_TYPE } from './panel';
-import type { ExportFormat, NodeRun, PreviewState } from './protocol';
+import type { ExportFormat, RunPicture, PreviewState } from './protocol';
 import { say } from '../say';
 
 /** Set while the active editor is of Markdown with a diagram, for the button in its title. */
@@ -15,7 +15,7 @@ const LOOKED_AT = 500_000;
 /** All previews: one for each document. Other parts of the extension show runs in them and hear which node was chosen. */
 export class PreviewManager implements vscode.Disposable {
   private readonly panels = new Map<string, PreviewPanel>();
-  private readonly runs = new Map<string, ReadonlyMap<string, NodeRun>>();
+  private readonly runs = new Map<string, RunPicture>();
   private readonly selected = new vscode.EventEmitter<Selection>();
   /** A node was chosen in a preview, by click or key. */
   readonly onDidSelectNode = this.selected.event;
@@ -67,11 +67,11 @@ export class PreviewManager implements vscode.Disposable {
   }
 
   /** Show a run on the preview of a document, now and when it is opened; undefined takes it away. */
-  showRun(uri: vscode.Uri, states: ReadonlyMap<string, NodeRun> | undefined): void {
+  showRun(uri: vscode.Uri, run: RunPicture | undefined): void {
     const key = uri.toString();
-    if (states === undefined) this.runs.delete(key);
-    else this.runs.set(key, states);
-    this.panels.get(key)?.showRun(states ?? new Map());
+    if (run === undefined) this.runs.delete(key);
+    else this.runs.set(key, run);
+    this.panels.get(key)?.showRun(run);
   }
 
   /** Whether a document has a preview. */

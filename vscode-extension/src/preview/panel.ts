@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import type { MerrowContext } from '../context';
 import { page, webviewRoot } from './page';
 import { partAt, placeOf } from './places';
-import type { ExportFormat, FromPreview, Graph, NodeRun, Part, ToPreview } from './protocol';
+import type { ExportFormat, FromPreview, Graph, Part, RunPicture, ToPreview } from './protocol';
 
 export const VIEW_TYPE = 'merrow.preview';
 
@@ -28,7 +28,7 @@ export class PreviewPanel implements vscode.Disposable {
   private readonly selected = new vscode.EventEmitter<Selection>();
   readonly onDidSelectNode = this.selected.event;
   private graph: Graph | undefined;
-  private states: ReadonlyMap<string, NodeRun> = new Map();
+  private run: RunPicture | undefined;
   private timer: NodeJS.Timeout | undefined;
   private asking: vscode.CancellationTokenSource | undefined;
   private took = 0;
@@ -91,9 +91,9 @@ export class PreviewPanel implements vscode.Disposable {
   }
 
   /** Show the states of a run on the nodes; none takes them away. */
-  showRun(states: ReadonlyMap<string, NodeRun>): void {
-    this.states = states;
-    this.post({ type: 'run', states: [...states] });
+  showRun(run: RunPicture | undefined): void {
+    this.run = run;
+    this.post({ type: 'run', states: [...(run?.nodes ?? [])], boxes: [...(run?.boxes ?? [])] });
   }
 
   toggleTypes(): void {
@@ -161,7 +161,7 @@ export class PreviewPanel implements vscode.Disposable {
       case 'ready':
         this.ready = true;
         if (this.graph !== undefined) this.post({ type: 'graph', graph: this.graph });
-        if (this.states.size > 0) this.showRun(this.states);
+        if (this.run !== undefined) this.showRun(this.run);
         this.soon(0);
         return;
       case 'drawn':

@@ -42,6 +42,10 @@ export interface GraphEdge {
   readonly port: string | null;
   readonly type: string | null;
   readonly case: string | null;
+  /** What its label says of Loops and Maps: `again`, `over`, `each` or `first`. */
+  readonly word: string | null;
+  /** The innermost Loop or Map around both its ends. */
+  readonly box: string | null;
   readonly drawn: boolean;
   readonly diagnostics: readonly Finding[];
 }
@@ -49,6 +53,7 @@ export interface GraphEdge {
 export interface GraphSubgraph {
   readonly id: string;
   readonly title: string;
+  readonly operator: 'Loop' | 'Map' | null;
   readonly range: Range;
 }
 
@@ -85,6 +90,24 @@ export type RunState = 'waiting' | 'running' | 'finished' | 'failed' | 'skipped'
 export interface NodeRun {
   readonly state: RunState;
   readonly detail?: string;
+  /** The case that a Decision chose last. */
+  readonly case?: string;
+}
+
+/** Where a Loop or a Map is in a run. */
+export interface BoxRun {
+  /** The turns or items that began and that ended, so far. */
+  readonly begun: number;
+  readonly ended: number;
+  /** How many there are at most; unknown of runs of the journal. */
+  readonly of?: number | undefined;
+  readonly running: boolean;
+}
+
+/** What a preview shows of a run. */
+export interface RunPicture {
+  readonly nodes: ReadonlyMap<string, NodeRun>;
+  readonly boxes: ReadonlyMap<string, BoxRun>;
 }
 
 export type ExportFormat = 'svg' | 'png';
@@ -94,7 +117,7 @@ export type ToPreview =
   | { readonly type: 'graph'; readonly graph: Graph }
   /** The part where the cursor is; with `reveal` it is brought into sight. */
   | { readonly type: 'cursor'; readonly part: Part | null; readonly reveal: boolean }
-  | { readonly type: 'run'; readonly states: readonly (readonly [string, NodeRun])[] }
+  | { readonly type: 'run'; readonly states: readonly (readonly [string, NodeRun])[]; readonly boxes: readonly (readonly [string, BoxRun])[] }
   | { readonly type: 'notice'; readonly text: string }
   | { readonly type: 'types' }
   | { readonly type: 'export'; readonly request: number; readonly format: ExportFormat };

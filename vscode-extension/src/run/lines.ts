@@ -1,11 +1,18 @@
 /** Events as lines of the output channel. Pure. */
 import { costText, endpointName, figures, secondsText, tokensText } from './figures';
 import { valueText } from './pages';
+import { visitName } from './progress';
 import type { RunEvent } from './protocol';
 
 /** What the channel says of an event; undefined for what it says nothing of. */
 export function lineOf(event: RunEvent): string | undefined {
-  const node = event.node ?? '';
+  const node = visitName(event);
+  const [what, how] = event.event.split('_');
+  if (event.of !== undefined && (what === 'turn' || what === 'item')) {
+    const which = `${node}: ${what} ${event[what] ?? 0} of ${event.of}`;
+    if (how === 'started') return which;
+    return how === 'failed' ? `${which} failed: ${event.error ?? ''}` : undefined;
+  }
   switch (event.event) {
     case 'run_started':
       return [`Run ${event.run} (${endpointName(event.endpoint ?? '')})`, ...(event.notices ?? [])].join('\n');

@@ -26,9 +26,11 @@ const STATUS = { running: 'running', finished: 'finished', failed: 'failed', can
 
 /** The part of the panel that shows one node. `text` is what it has answered so far, while it runs. */
 export function nodeHtml(run: string, name: string, report: RunReport | undefined, state: string, text: string): string {
-  const node = report?.nodes.find((one) => one.node === name);
+  // A node's id means its last turn or item, which the report names.
+  const node = report?.nodes.find((one) => one.node === name || one.id === name);
   const about = [node?.operator, node && modelName(node), state, figures(node?.usage, node?.seconds)].filter((part) => part).map((part) => escape(String(part)));
-  const parts = [`<header><h1>${escape(name)}</h1><p class="about">${about.join(' · ')} · run ${escape(run)}</p></header>`];
+  const parts = [`<header><h1>${escape(node?.id ?? name)}</h1><p class="about">${about.join(' · ')} · run ${escape(run)}</p></header>`];
+  if (report?.visits !== undefined) parts.push(visitsHtml(report.visits, node?.node ?? name));
   if (node?.error) parts.push(`<p class="failure">${escape(node.error)}</p>`);
   if (typeof node?.case === 'number') parts.push(`<p>Case ${node.case + 1} was chosen.</p>`);
   if (text !== '') parts.push(section('live', 'Answer so far', pre(text), true));
@@ -38,11 +40,17 @@ export function nodeHtml(run: string, name: string, report: RunReport | undefine
   }
   for (const [port, value] of Object.entries(node?.outputs ?? {})) parts.push(section(`output ${port}`, `Output ${code(port)}`, pre(valueText(value)), true));
   if (node !== undefined) parts.push(...callsHtml(node), memoryHtml(node));
-  for (const { step, why } of report?.lost.filter((one) => one.node === name) ?? []) {
+  for (const { step, why } of report?.lost.filter((one) => one.node === (node?.node ?? name)) ?? []) {
     parts.push(`<p class="lost">A call was lost at ${code(step)}: ${escape(why)}</p>`);
   }
   if (node === undefined && text === '') parts.push(`<p class="about">${waitingWords(state)}</p>`);
   return parts.join('\n');
+}
+
+/** A picker of the turns and items that a node ran in. */
+function visitsHtml(visits: readonly string[], shown: string): string {
+  const options = visits.map((visit) => `<option value="${escape(visit)}"${visit === shown ? ' selected' : ''}>${escape(visit.slice(0, Math.max(0, visit.lastIndexOf('/'))))}</option>`);
+  return `<p><label>Turn or item <select data-act="visit">${options.join('')}</select></label></p>`;
 }
 
 function waitingWords(state: string): string {

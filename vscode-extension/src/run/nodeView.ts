@@ -7,6 +7,7 @@ import { ageText } from './figures';
 import { Following, type Shown } from './following';
 import { earlierHtml, escape, nodeHtml, runHtml } from './nodeHtml';
 import { shortName } from './pages';
+import { visitName } from './progress';
 import type { NodeReport, RunReport } from './protocol';
 import { selector } from '../selector';
 import type { RunServer } from './server';
@@ -17,8 +18,8 @@ export const NODE_VIEW = 'merrow.runNode';
 /** Milliseconds between two pictures of a node that is answering. */
 const PAUSE = 250;
 
-/** What the page says: it is there, or somebody wants to see the newest run. */
-type Said = 'ready' | 'newest';
+/** What the page says: it is there, or somebody wants to see the newest run, or the node in another turn or item. */
+type Said = 'ready' | 'newest' | { readonly visit: string };
 
 /**
  * The panel that shows what a node of a run was given, asked, remembered and answered; while it runs, the answer as it comes. It
@@ -47,7 +48,7 @@ export class NodeView implements vscode.WebviewViewProvider, vscode.Disposable {
           if (this.following.began(run.target.uri, event.run, (node) => nodes.has(node))) this.turned();
         }
         const { shown } = this.following;
-        if (shown?.run !== event.run || (event.node !== shown.node && event.node !== null && shown.node !== undefined)) return;
+        if (shown?.run !== event.run || (event.node !== null && shown.node !== undefined && event.node !== shown.node && visitName(event) !== shown.node)) return;
         if (event.event === 'node_output') this.text += event.text ?? '';
         else if (event.event === 'node_retrying' || event.event === 'node_started') this.text = '';
         else void this.load();
@@ -81,6 +82,11 @@ export class NodeView implements vscode.WebviewViewProvider, vscode.Disposable {
     this.view = view;
     view.webview.options = { enableScripts: true, localResourceRoots: [webviewRoot(this.context.extension)] };
     view.webview.onDidReceiveMessage((message: Said) => {
+      const { shown } = this.following;
+      if (typeof message === 'object' && shown !== undefined) {
+        void this.show(shown.run, message.visit);
+        return;
+      }
       if (message === 'newest' && this.following.follow()) this.forget();
       void this.load();
       this.draw();
@@ -157,7 +163,7 @@ export class NodeView implements vscode.WebviewViewProvider, vscode.Disposable {
       if (progress !== undefined) parts.push(runHtml(file, progress));
     } else {
       const node: NodeReport | undefined = this.report?.nodes[0];
-      const living = progress?.states(0).get(name)?.state;
+      const living = progress?.states(0).get(this.report?.nodes[0]?.id ?? name)?.state;
       const state = node !== undefined && node.status !== 'unfinished' ? node.status : (living ?? '');
       parts.push(nodeHtml(run, name, this.report, state, this.text));
     }

@@ -51,7 +51,7 @@ function summaryLine(run: RunReport): string {
 
 /** All that a run has of one node: what it was given, remembered, asked and answered. */
 export function nodePage(run: RunReport, name: string): string {
-  const node = run.nodes.find((one) => one.node === name);
+  const node = run.nodes.find((one) => one.node === name || one.id === name);
   if (node === undefined) return `# ${name}\n\nThe run ${run.run} did not reach this node.\n`;
   const head = [node.operator, modelName(node), node.status, figures(node.usage, node.seconds)].filter((part) => part).join(' · ');
   const lines = [`# ${name}`, '', head, ''];

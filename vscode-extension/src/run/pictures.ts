@@ -1,9 +1,8 @@
 import * as vscode from 'vscode';
-import type { NodeRun } from '../preview/protocol';
 import type { PreviewManager } from '../preview/manager';
-import { figures } from './figures';
 import type { LiveRun, LiveRuns } from './live';
-import type { NodeReport, RunReport } from './protocol';
+import type { RunReport } from './protocol';
+import { reportPicture } from './reportPicture';
 
 /** Milliseconds between two pictures of a run that goes on, and between those that only tell the time. */
 const PAUSE = 80;
@@ -47,7 +46,7 @@ export class RunPictures implements vscode.Disposable {
     if (report.uri === null) return;
     const uri = vscode.Uri.parse(report.uri);
     this.shown.set(uri.toString(), report.run);
-    this.previews.showRun(uri, reportStates(report));
+    this.previews.showRun(uri, reportPicture(report));
   }
 
   /** Show the bare diagram again. */
@@ -66,7 +65,7 @@ export class RunPictures implements vscode.Disposable {
     this.timer = undefined;
     const now = Date.now() / 1000;
     for (const run of this.waiting) {
-      if (this.shown.get(run.target.uri) === run.progress.run) this.previews.showRun(vscode.Uri.parse(run.target.uri), run.progress.states(now));
+      if (this.shown.get(run.target.uri) === run.progress.run) this.previews.showRun(vscode.Uri.parse(run.target.uri), run.progress.picture(now));
     }
     this.waiting.clear();
     if (this.live.running.length === 0) {
@@ -79,21 +78,4 @@ export class RunPictures implements vscode.Disposable {
       }, TICK);
     }
   }
-}
-
-const STATES: Readonly<Record<string, NodeRun['state']>> = { finished: 'finished', reused: 'finished', failed: 'failed', skipped: 'skipped' };
-
-/** The nodes of a run of the journal as a preview shows them. */
-function reportStates(report: RunReport): Map<string, NodeRun> {
-  return new Map(
-    report.nodes.flatMap((node): [string, NodeRun][] => {
-      const state = STATES[node.status];
-      return state === undefined ? [] : [[node.node, { state, detail: detailOf(node) }]];
-    }),
-  );
-}
-
-function detailOf(node: NodeReport): string {
-  if (node.error !== null) return node.error;
-  return node.status === 'reused' ? 'taken over' : figures(node.usage, node.seconds);
 }

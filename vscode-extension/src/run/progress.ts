@@ -1,5 +1,5 @@
 /** What the events of one run amount to. Pure. */
-import type { NodeRun } from '../preview/protocol';
+import type { BoxRun, NodeRun, RunPicture } from '../preview/protocol';
 import { figures, nothing, secondsText, sum } from './figures';
 import type { RunEvent, RunStatus, Usage, Values } from './protocol';
 
@@ -8,6 +8,15 @@ interface NodeProgress {
   detail: string;
   /** When it began, in seconds since the epoch, while it runs. */
   since?: number | undefined;
+  case?: string | undefined;
+}
+
+/** A Loop or a Map in one frame: the turns or items that began, and those that ended. */
+interface BoxProgress {
+  readonly path: string;
+  readonly begun: Set<number>;
+  readonly ended: Set<number>;
+  of: number | undefined;
 }
 
 const ENDS: Readonly<Record<string, RunStatus>> = { run_finished: 'finished', run_failed: 'failed', run_cancelled: 'cancelled' };
@@ -16,6 +25,11 @@ const LONG = 1;
 
 /** The code of the last event of a run whose server ended. */
 export const INTERRUPTED = 'interrupted';
+
+/** A node as reports name it: behind the turns and items that it ran in. */
+export function visitName({ node, path }: Pick<RunEvent, 'node' | 'path'>): string {
+  return path === '' ? (node ?? '') : `${path}/${node ?? ''}`;
+}
 
 /** Where a run is: node by node, and as a whole. */
 export class Progress {
@@ -30,17 +44,19 @@ export class Progress {
   endpoint: string | undefined;
   /** The number of its last event. */
   last = 0;
-  private readonly nodes = new Map<string, NodeProgress>();
+  /** By node and frame, what happened last at the end; a node that waits does so in no frame. */
+  private readonly nodes = new Map<string, Map<string, NodeProgress>>();
+  private readonly boxes = new Map<string, BoxProgress>();
   private count = 0;
 
   /** `nodes`: the ids that the workflow has, as far as they are known; they wait. */
   constructor(run: string, nodes: Iterable<string> = []) {
     this.run = run;
-    for (const node of nodes) this.nodes.set(node, { state: 'waiting', detail: '' });
+    this.expect(nodes);
   }
 
   get done(): number {
-    return [...this.nodes.values()].filter(({ state }) => state !== 'waiting' && state !== 'running').length;
+    return [...this.nodes.values()].map(together).filter(({ state }) => state !== 'waiting' && state !== 'running').length;
   }
 
   get total(): number {
@@ -53,12 +69,13 @@ export class Progress {
 
   /** Nodes that are known later than the first events. */
   expect(nodes: Iterable<string>): void {
-    for (const node of nodes) if (!this.nodes.has(node)) this.nodes.set(node, { state: 'waiting', detail: '' });
+    for (const node of nodes) if (!this.nodes.has(node)) this.nodes.set(node, new Map([['', { state: 'waiting', detail: '' }]]));
   }
 
   take(event: RunEvent): void {
     this.last = event.number;
-    if (event.node !== null) this.takeNode(event.node, event);
+    if (event.node !== null && (event.turn ?? event.item) !== undefined) this.takeBox(event.node, event);
+    else if (event.node !== null) this.takeNode(event.node, event);
     else if (event.event === 'run_started') {
       this.endpoint = event.endpoint;
       this.count = numberOf(event, 'nodes');
@@ -73,57 +90,89 @@ export class Progress {
       this.seconds = event.seconds;
       // What was not reached is no part of the picture any more, though of the whole.
       this.count = this.total;
-      for (const [node, { state }] of this.nodes) if (state === 'waiting' || state === 'running') this.nodes.delete(node);
+      for (const [node, visits] of this.nodes) {
+        for (const [path, { state }] of visits) if (state === 'waiting' || state === 'running') visits.delete(path);
+        if (visits.size === 0) this.nodes.delete(node);
+      }
     }
   }
 
-  /** The nodes as the preview shows them. */
+  /** The nodes, Loops and Maps as the preview shows them. */
+  picture(now: number): RunPicture {
+    return { nodes: this.states(now), boxes: new Map([...this.boxes].map(([box, run]) => [box, this.boxRun(run)])) };
+  }
+
+  /** The nodes as the preview shows them; one that runs several times as it is where something happened last. */
   states(now: number): Map<string, NodeRun> {
     const shown = new Map<string, NodeRun>();
-    for (const [node, { state, detail, since }] of this.nodes) {
+    for (const [node, visits] of this.nodes) {
+      const { state, detail, since, case: chosen } = together(visits);
       const lasting = since !== undefined && now - since >= LONG ? secondsText(Math.floor(now - since)) : '';
       const words = [detail, lasting].filter((part) => part !== '').join(' · ');
-      shown.set(node, words === '' ? { state } : { state, detail: words });
+      shown.set(node, { state, ...(words === '' ? {} : { detail: words }), ...(chosen === undefined ? {} : { case: chosen }) });
     }
     return shown;
   }
 
+  private boxRun({ begun, ended, of }: BoxProgress): BoxRun {
+    return { begun: begun.size, ended: ended.size, of, running: begun.size > ended.size && !this.isOver };
+  }
+
+  private takeBox(box: string, event: RunEvent): void {
+    let run = this.boxes.get(box);
+    // In another turn or item of what is around it, it begins again.
+    if (run?.path !== event.path) this.boxes.set(box, (run = { path: event.path, begun: new Set(), ended: new Set(), of: event.of }));
+    const number = event.turn ?? event.item ?? 0;
+    run.begun.add(number);
+    if (!event.event.endsWith('_started')) run.ended.add(number);
+  }
+
   private takeNode(node: string, event: RunEvent): void {
+    const now = this.nodeAfter(event, this.nodes.get(node)?.get(event.path));
+    if (now === undefined) return;
+    const visits = this.nodes.get(node) ?? new Map<string, NodeProgress>();
+    this.nodes.set(node, visits);
+    if (visits.get('')?.state === 'waiting') visits.delete('');
+    // Taken out first, so that the newest is the last.
+    visits.delete(event.path);
+    visits.set(event.path, now);
+  }
+
+  /** What a node is after an event of it; undefined where that changes nothing. */
+  private nodeAfter(event: RunEvent, known: NodeProgress | undefined): NodeProgress | undefined {
     switch (event.event) {
       case 'node_started':
-        this.nodes.set(node, { state: 'running', detail: '', since: event.at });
-        break;
-      case 'node_output': {
-        const known = this.nodes.get(node);
-        if (known?.state === 'running') known.detail = '';
-        break;
-      }
+        return { state: 'running', detail: '', since: event.at };
+      case 'node_output':
+        return known?.state === 'running' ? { ...known, detail: '' } : undefined;
       case 'node_retrying': {
         const wait = event.wait === undefined || event.wait === 0 ? '' : ` in ${secondsText(event.wait)}`;
-        const since = this.nodes.get(node)?.since ?? event.at;
-        this.nodes.set(node, { state: 'running', detail: `again${wait}: ${event.reason ?? ''}`, since });
-        break;
+        return { state: 'running', detail: `again${wait}: ${event.reason ?? ''}`, since: known?.since ?? event.at };
       }
       case 'node_finished':
         this.add(event);
-        this.nodes.set(node, { state: 'finished', detail: figures(event.usage, event.seconds) });
-        break;
+        return { state: 'finished', detail: figures(event.usage, event.seconds), case: event.case };
       case 'node_reused':
-        this.nodes.set(node, { state: 'finished', detail: 'taken over' });
-        break;
+        return { state: 'finished', detail: 'taken over', case: event.case };
       case 'node_skipped':
-        this.nodes.set(node, { state: 'skipped', detail: event.reason ?? '' });
-        break;
+        return { state: 'skipped', detail: event.reason ?? '' };
       case 'node_failed':
         this.add(event);
-        this.nodes.set(node, { state: 'failed', detail: event.error ?? '' });
-        break;
+        return { state: 'failed', detail: event.error ?? '' };
+      default:
+        return undefined;
     }
   }
 
   private add(event: RunEvent): void {
     if (event.usage !== undefined) this.usage = sum(this.usage, event.usage);
   }
+}
+
+/** What a node is, all frames together: it runs while it does in any of them. */
+function together(visits: ReadonlyMap<string, NodeProgress>): NodeProgress {
+  const all = [...visits.values()];
+  return all.findLast(({ state }) => state === 'running') ?? all.at(-1) ?? { state: 'waiting', detail: '' };
 }
 
 function numberOf(event: RunEvent, key: string): number {

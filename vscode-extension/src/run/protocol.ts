@@ -43,6 +43,12 @@ export interface RunEvent {
   readonly failed_path?: string;
   readonly remedy?: string;
   readonly on_error?: string;
+  /** Which turn of a Loop or item of a Map it tells of, and how many there are at most. */
+  readonly turn?: number;
+  readonly item?: number;
+  readonly of?: number;
+  /** The case that a Decision chose. */
+  readonly case?: string;
 }
 
 /** The notification `merrow/runEvent`. */
@@ -114,7 +120,11 @@ export interface Source {
 }
 
 export interface NodeReport {
+  /** The visit: the node, behind the turns and items that it ran in. */
   readonly node: string;
+  /** The node itself, and the turns and items that it ran in. */
+  readonly id: string;
+  readonly path: string;
   readonly status: string;
   readonly operator?: string | null;
   readonly model?: string | null;
@@ -139,6 +149,8 @@ export interface RunReport extends Omit<RunSummary, 'here'> {
   readonly outputs: Values | null;
   readonly text: string | null;
   readonly nodes: readonly NodeReport[];
+  /** Of a report about one node that ran in several turns or items: all of them, in their order. */
+  readonly visits?: readonly string[];
   readonly lost: readonly { readonly node: string; readonly step: string; readonly why: string }[];
 }
 

@@ -12,7 +12,7 @@ function node(id: string, ...places: [Range, ...Range[]]): GraphNode {
 }
 
 function edge(id: string, source: string, target: string, place: Range): GraphEdge {
-  return { id, source, target, label: null, range: place, output: null, port: null, type: null, case: null, drawn: true, diagnostics: [] };
+  return { id, source, target, label: null, range: place, output: null, port: null, type: null, case: null, word: null, box: null, drawn: true, diagnostics: [] };
 }
 
 /**
@@ -36,7 +36,7 @@ const graph: Graph = {
   direction: 'LR',
   nodes: [node('A', range(1, 4, 10), range(1, 21, 22)), node('B', range(1, 15, 16)), node('C', range(3, 4, 18, 4))],
   edges: [edge('L_A_B_0', 'A', 'B', range(1, 11, 14)), edge('L_B_A_0', 'B', 'A', range(1, 17, 20))],
-  subgraphs: [{ id: 'S', title: 'S', range: range(5, 13, 14) }],
+  subgraphs: [{ id: 'S', title: 'S', operator: null, range: range(5, 13, 14) }],
   diagnostics: [],
 };
 

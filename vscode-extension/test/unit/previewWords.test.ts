@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { tooLong, MOST_CHARACTERS } from '../../webview/preview/limits';
-import { notWorkflow } from '../../webview/preview/words';
+import type { BoxRun, GraphEdge, NodeRun } from '../../src/preview/protocol';
+import { badge, isLit, notWorkflow } from '../../webview/preview/words';
 
 const NODES = [{}] as never[];
 
@@ -13,6 +14,28 @@ describe('The words of the preview', () => {
     assert.equal(notWorkflow({ ...graph, workflow: true, why: null }), undefined);
     assert.equal(notWorkflow({ ...graph, kind: 'other' }), undefined);
     assert.equal(notWorkflow({ ...graph, nodes: [] }), undefined);
+  });
+
+  it('say which turn or item runs, and afterwards how many there were', () => {
+    const running = { begun: 2, ended: 1, of: 4, running: true };
+
+    assert.equal(badge({ operator: 'Loop' }, running), 'turn 2 of 4');
+    assert.equal(badge({ operator: 'Map' }, { begun: 9, ended: 7, of: 12, running: true }), '7 of 12 items');
+    assert.equal(badge({ operator: 'Loop' }, { begun: 1, ended: 1, running: false }), '1 turn');
+    assert.equal(badge({ operator: 'Map' }, { begun: 12, ended: 12, of: 12, running: false }), '12 items');
+  });
+
+  it('light the edges that brought something to the turn that runs', () => {
+    const edge = { source: 'CHECK', target: 'WRITE', word: 'again', box: 'REFINE', case: 'no' } as GraphEdge;
+    const at = (begun: number, running = true): Map<string, BoxRun> => new Map([['REFINE', { begun, ended: begun - 1, of: 4, running }]]);
+    const chose = (name: string): Map<string, NodeRun> => new Map([['CHECK', { state: 'finished', case: name }]]);
+
+    assert.ok(isLit(edge, chose('No'), at(2)));
+    assert.ok(!isLit(edge, chose('yes'), at(2)));
+    assert.ok(!isLit(edge, chose('no'), at(1)));
+    assert.ok(!isLit(edge, chose('no'), at(2, false)));
+    assert.ok(!isLit({ ...edge, word: null }, chose('no'), at(2)));
+    assert.ok(isLit({ ...edge, case: null }, new Map(), at(2)));
   });
 
   it('decline a text beyond the limit, whatever is in it', () => {

@@ -13,6 +13,7 @@ import { nodeHtml } from '../../src/run/nodeHtml';
 import { nodePage, planPage, resultPage } from '../../src/run/pages';
 import { Progress } from '../../src/run/progress';
 import type { Call, NodeReport, Plan, RunEvent, RunReport, RunSummary, Usage } from '../../src/run/protocol';
+import { reportPicture } from '../../src/run/reportPicture';
 import { runTree } from '../../src/run/treeModel';
 
 const usage = (cost: number | null, tokens = 10): Usage => ({ prompt_tokens: tokens, completion_tokens: 0, calls: 1, cost_usd: cost });
@@ -35,6 +36,53 @@ test('nodes wait, run, finish, fail and are skipped as the events say', () => {
   assert.deepEqual([going.done, going.total, going.usage.cost_usd], [3, 4, 0.5]);
   const skipped = progressOf(...begun, event('node_skipped', 'B', { reason: 'CHECK chose the other case.' }), event('node_reused', 'OUT'));
   assert.deepEqual(states(skipped), { IN: 'finished', A: 'running', B: 'skipped', OUT: 'finished' });
+});
+
+const turn = (name: string, number: number, more: Partial<RunEvent> = {}) => event(`turn_${name}`, 'REFINE', { turn: number, of: 4, ...more });
+const item = (name: string, number: number) => event(`item_${name}`, 'PARTS', { item: number, of: 12 });
+
+test('a Loop counts its turns, a Map the items that ended, and both begin again in another frame', () => {
+  const progress = progressOf(turn('started', 1), turn('finished', 1), turn('started', 2));
+  assert.deepEqual(progress.picture(100).boxes.get('REFINE'), { begun: 2, ended: 1, of: 4, running: true });
+  for (const one of [item('started', 1), item('started', 2), item('failed', 1)]) progress.take(one);
+  assert.deepEqual(progress.picture(100).boxes.get('PARTS'), { begun: 2, ended: 1, of: 12, running: true });
+  progress.take(turn('started', 1, { path: 'PARTS[2]' }));
+  assert.deepEqual(progress.picture(100).boxes.get('REFINE'), { begun: 1, ended: 0, of: 4, running: true });
+  progress.take(event('run_finished'));
+  assert.equal(progress.picture(100).boxes.get('REFINE')?.running, false);
+});
+
+test('a node in turns and items runs while it runs in any, and else is as it was last', () => {
+  const progress = progressOf(event('node_started', 'A', { path: 'PARTS[1]' }), event('node_started', 'A', { path: 'PARTS[2]' }));
+  progress.take(event('node_finished', 'A', { path: 'PARTS[2]', usage: nothing, seconds: 0 }));
+  assert.equal(states(progress)['A'], 'running');
+  progress.take(event('node_failed', 'A', { path: 'PARTS[1]', error: 'No.' }));
+  assert.deepEqual(progress.states(100).get('A'), { state: 'failed', detail: 'No.' });
+  progress.take(event('node_finished', 'B', { path: 'REFINE[1]', case: 'no' }));
+  assert.equal(progress.states(100).get('B')?.case, 'no');
+  assert.equal(progress.done, 2);
+});
+
+test('the output says in which turn or item a node ran', () => {
+  assert.equal(lineOf(turn('started', 2)), 'REFINE: turn 2 of 4');
+  assert.equal(lineOf(turn('finished', 2)), undefined);
+  assert.equal(lineOf(event('item_failed', 'PARTS', { item: 3, of: 12, error: 'No.' })), 'PARTS: item 3 of 12 failed: No.');
+  assert.equal(lineOf(event('node_started', 'A', { path: 'PARTS[3]' })), 'PARTS[3]/A begins');
+});
+
+test('a run of the journal shows the last turn of each node and how many there were', () => {
+  const visit = (name: string, path: string, status = 'finished') => node(`${path}/${name}`, 'x', { id: name, path, status });
+  const shown = reportPicture(report('r1', 0, [visit('WRITE', 'PARTS[1]/REFINE[1]'), visit('WRITE', 'PARTS[1]/REFINE[2]'), visit('WRITE', 'PARTS[2]/REFINE[1]', 'failed')]));
+  assert.equal(shown.nodes.get('WRITE')?.state, 'failed');
+  assert.deepEqual([...shown.boxes].map(([box, { ended, running }]) => [box, ended, running]), [['PARTS', 2, false], ['REFINE', 2, false]]);
+});
+
+test('the panel of a node in turns has a picker of them', () => {
+  const last = node('REFINE[2]/WRITE', 'second', { id: 'WRITE', path: 'REFINE[2]' });
+  const html = nodeHtml('r1', 'WRITE', { ...report('r1', 0, [last]), visits: ['REFINE[1]/WRITE', 'REFINE[2]/WRITE'] }, 'finished', '');
+  assert.ok(html.includes('<h1>WRITE</h1>'));
+  assert.ok(html.includes('<option value="REFINE[1]/WRITE">REFINE[1]</option><option value="REFINE[2]/WRITE" selected>REFINE[2]</option>'));
+  assert.ok(!nodeHtml('r1', 'WRITE', report('r1', 0, [last]), 'finished', '').includes('<select'));
 });
 
 test('what a run did not reach is no part of it once it is over', () => {
@@ -161,6 +209,8 @@ const call = (content: string, answer: string): Call => ({
 
 const node = (name: string, output: string, more: Partial<NodeReport> = {}): NodeReport => ({
   node: name,
+  id: name,
+  path: '',
   status: 'finished',
   operator: 'Custom',
   model: 'm',

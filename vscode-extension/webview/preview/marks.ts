@@ -1,6 +1,7 @@
-import type { Finding, Graph, NodeRun, Part, Severity } from '../../src/preview/protocol';
+import type { BoxRun, Finding, Graph, NodeRun, Part, Severity } from '../../src/preview/protocol';
 import { mark, svg } from './icons';
 import type { Picture } from './picture';
+import { badge, isLit } from './words';
 
 const ORDER: readonly Severity[] = ['error', 'warning', 'hint'];
 
@@ -17,7 +18,7 @@ export class Marks {
   private herePart: Part | undefined;
 
   /** Bring the marks up to date; only nodes and edges about which something else is to be said are touched. */
-  update(picture: Picture, graph: Graph, run: ReadonlyMap<string, NodeRun>): void {
+  update(picture: Picture, graph: Graph, run: ReadonlyMap<string, NodeRun>, boxes: ReadonlyMap<string, BoxRun>): void {
     if (picture !== this.picture) {
       this.picture = picture;
       this.said = new Map();
@@ -35,9 +36,18 @@ export class Marks {
     }
     for (const edge of graph.edges) {
       const severity = worst(edge.diagnostics);
-      if (this.changed(`e ${edge.id}`, severity ?? '')) {
+      const lit = isLit(edge, run, boxes);
+      if (this.changed(`e ${edge.id}`, `${severity ?? ''}${lit ? ' lit' : ''}`)) {
         const path = picture.edge(edge.id);
-        if (path !== undefined) markEdge(path, edge.id, severity);
+        if (path !== undefined) markEdge(path, edge.id, severity, lit);
+      }
+    }
+    for (const group of graph.subgraphs) {
+      const box = boxes.get(group.id);
+      const words = box === undefined ? '' : badge(group, box);
+      if (this.changed(`b ${group.id}`, words)) {
+        const element = picture.element({ kind: 'subgraph', id: group.id });
+        if (element instanceof SVGGElement) this.markBox(element, words);
       }
     }
     if (this.herePart !== undefined && this.here === undefined) this.show(this.herePart);
@@ -77,6 +87,17 @@ export class Marks {
     return true;
   }
 
+  /** Say at the upper right corner of a Loop or a Map which turn or item it is at. */
+  private markBox(element: SVGGElement, words: string): void {
+    const box = this.box(element);
+    const marks = layer(element);
+    for (const old of marks.querySelectorAll(':scope > .badge')) old.remove();
+    if (words === '') return;
+    const text = svg('text', { x: box.x + box.width - 6, y: box.y - 4, class: 'badge' });
+    text.textContent = words;
+    marks.append(text);
+  }
+
   private markNode(element: SVGGElement, severity: Severity | undefined, run: NodeRun | undefined, running: boolean): void {
     const box = this.box(element);
     const marks = layer(element);
@@ -111,9 +132,10 @@ function frame(box: DOMRect, room: number, kind: string): SVGRectElement {
   return svg('rect', { ...place, rx: 6, class: kind });
 }
 
-function markEdge(path: SVGPathElement, id: string, severity: Severity | undefined): void {
+function markEdge(path: SVGPathElement, id: string, severity: Severity | undefined, lit: boolean): void {
   const root = path.closest('g.root') ?? path.ownerSVGElement;
   for (const old of root?.querySelectorAll<SVGElement>(':scope > .mark') ?? []) if (old.dataset['about'] === id) old.remove();
+  path.classList.toggle('lit', lit);
   if (severity === undefined) return;
   // A third of the way: the label is in the middle.
   const place = path.getPointAtLength(path.getTotalLength() / 3);

@@ -1,7 +1,7 @@
 import { type Engine, Superseded, TooLong } from '../drawing/engine';
 import type { Theme } from '../drawing/protocol';
 import { currentTheme } from '../drawing/theme';
-import type { FromPreview, Graph, NodeRun, Part, ToPreview } from '../../src/preview/protocol';
+import type { BoxRun, FromPreview, Graph, NodeRun, Part, ToPreview } from '../../src/preview/protocol';
 import { element } from './dom';
 import { exported } from './exporting';
 import { Keyboard } from './keyboard';
@@ -34,6 +34,7 @@ export class Preview {
   private readonly keyboard: Keyboard;
   private graph: Graph | undefined;
   private run: ReadonlyMap<string, NodeRun> = new Map();
+  private boxes: ReadonlyMap<string, BoxRun> = new Map();
   private picture: Picture | undefined;
   private cursor: Part | undefined;
   private theme: Theme = currentTheme();
@@ -90,6 +91,7 @@ export class Preview {
         return;
       case 'run':
         this.run = new Map(message.states);
+        this.boxes = new Map(message.boxes);
         this.legend.show(this.run);
         this.mark();
         return;
@@ -118,7 +120,7 @@ export class Preview {
     });
     this.viewport.addEventListener('pointerover', (event) => {
       const part = this.picture?.partAt(event.target);
-      const said = part === undefined || this.graph === undefined ? undefined : about(part, this.graph, this.run);
+      const said = part === undefined || this.graph === undefined ? undefined : about(part, this.graph, this.run, this.boxes);
       if (said === undefined || !(event.target instanceof Element)) {
         this.tooltip.hide();
         return;
@@ -147,7 +149,7 @@ export class Preview {
     const node = this.picture?.node(id);
     if (node === undefined || this.graph === undefined) return;
     this.stage.reveal(node);
-    const said = about({ kind: 'node', id }, this.graph, this.run);
+    const said = about({ kind: 'node', id }, this.graph, this.run, this.boxes);
     if (said !== undefined) this.tooltip.show(said, node);
   }
 
@@ -249,7 +251,7 @@ export class Preview {
 
   private mark(): void {
     if (this.picture === undefined || this.graph === undefined) return;
-    this.marks.update(this.picture, this.graph, this.run);
+    this.marks.update(this.picture, this.graph, this.run, this.boxes);
     for (const node of this.graph.nodes) {
       if (node.diagnostics.length > 0 || this.run.has(node.id)) this.keyboard.relabel(node.id, spoken(node, this.run.get(node.id)));
     }

@@ -1,5 +1,5 @@
 /** Sentences about parts of the picture, for tooltips and for those who listen. */
-import type { Finding, Graph, GraphEdge, GraphNode, NodeRun, Part } from '../../src/preview/protocol';
+import type { BoxRun, Finding, Graph, GraphEdge, GraphNode, GraphSubgraph, NodeRun, Part } from '../../src/preview/protocol';
 
 export const STATES: Readonly<Record<NodeRun['state'], string>> = {
   waiting: 'waiting',
@@ -21,7 +21,7 @@ export function plain(label: string): string {
   return label.replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ').trim();
 }
 
-export function about(part: Part, graph: Graph, run: ReadonlyMap<string, NodeRun>): About | undefined {
+export function about(part: Part, graph: Graph, run: ReadonlyMap<string, NodeRun>, boxes: ReadonlyMap<string, BoxRun>): About | undefined {
   if (part.kind === 'edge') {
     const edge = graph.edges.find(({ id }) => id === part.id);
     return edge === undefined
@@ -31,10 +31,36 @@ export function about(part: Part, graph: Graph, run: ReadonlyMap<string, NodeRun
   const node = graph.nodes.find(({ id }) => id === part.id);
   if (node === undefined || part.kind === 'subgraph') {
     const group = graph.subgraphs.find(({ id }) => id === part.id);
-    return group === undefined ? undefined : { title: group.title || group.id, lines: ['Subgraph'], findings: [], run: undefined };
+    if (group === undefined) return undefined;
+    const box = boxes.get(group.id);
+    const lines = [group.operator ?? 'Subgraph', ...(box === undefined ? [] : [badge(group, box)])];
+    return { title: group.title || group.id, lines, findings: [], run: undefined };
   }
   return { title: node.id, lines: node.operator === null ? [] : [role(node)], findings: node.diagnostics, run: run.get(node.id) };
 }
+
+/** Where a Loop or a Map is: "turn 2 of 4", "7 of 12 items", and afterwards how many there were. */
+export function badge({ operator }: Pick<GraphSubgraph, 'operator'>, { begun, ended, of, running }: BoxRun): string {
+  const what = operator === 'Map' ? 'item' : 'turn';
+  if (!running) return `${ended} ${what}${ended === 1 ? '' : 's'}`;
+  if (what === 'turn') return `turn ${begun}${of === undefined ? '' : ` of ${of}`}`;
+  return `${ended}${of === undefined ? '' : ` of ${of}`} items`;
+}
+
+/** Whether an edge has just brought something to the turn or item that runs now. */
+export function isLit(edge: GraphEdge, run: ReadonlyMap<string, NodeRun>, boxes: ReadonlyMap<string, BoxRun>): boolean {
+  const box = edge.word !== 'again' || edge.box === null ? undefined : boxes.get(edge.box);
+  if (box === undefined || !box.running || box.begun < 2) return false;
+  if (edge.case === null) return run.get(edge.source)?.state !== 'skipped';
+  return run.get(edge.source)?.case?.trim().toLowerCase() === edge.case.trim().toLowerCase();
+}
+
+const WORDS: Readonly<Record<string, string>> = {
+  again: 'again: in later turns',
+  over: 'over: when the turns ran out',
+  each: 'each: an item at a time',
+  first: 'first: gives way to what comes again',
+};
 
 function role(node: GraphNode): string {
   if (node.kind === 'input' || node.kind === 'output') return node.kind === 'input' ? 'Input' : 'Output';
@@ -43,6 +69,7 @@ function role(node: GraphNode): string {
 
 function flow(edge: GraphEdge): string[] {
   const lines = edge.case === null ? [] : [`Case ${edge.case}`];
+  if (edge.word !== null) lines.push(WORDS[edge.word] ?? edge.word);
   if (edge.port !== null) {
     const from = edge.output === null ? '' : `${edge.output} `;
     lines.push(`${from}→ ${edge.port}${edge.type === null ? '' : `: ${edge.type}`}`);

@@ -1,0 +1,39 @@
+"""What is proposed for a class that is used and not defined: another spelling, if there is one that suits, or a definition."""
+
+from __future__ import annotations
+
+import pytest
+from tests.analysis.workflows import diagnose
+
+from merrow_analysis.text import apply_edits
+
+FRAME = "flowchart TD\n    PROBLEM([Problem]):::Interface\n    RETURN([Answer]):::Interface\n    classDef Interface fill:#eee\n"
+
+
+def workflow(used: str, *defined: str, operator: str = "Custom") -> str:
+    lines = [f"V[{operator}]:::{used}", "PROBLEM --> V --> RETURN", *(f"classDef {name} fill:#fff" for name in defined)]
+    return FRAME + "".join(f"    {line}\n" for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("used", "defined", "near"),
+    [
+        ("fancy", ("fanzy",), "fanzy"),
+        ("fancy", ("other", "fancyy", "more"), "fancyy"),
+        ("fancy", ("Fancy",), "Fancy"),
+        ("fancy", ("unlike",), None),
+        ("fancy", (), None),
+        ("CustomOp", ("CustomOpp",), None),
+        ("CustomOp", ("customop",), "customop"),
+        ("CustomO", ("CustomOp",), "CustomOp"),
+        ("ProgrammerO", ("ProgrammerOp",), None),
+    ],
+)
+def test_another_spelling_is_proposed_where_it_suits(used: str, defined: tuple[str, ...], near: str | None) -> None:
+    text = workflow(used, *defined)
+    (found,) = (one for one in diagnose(text) if f"Class `{used}` is used but not defined" in one.message)
+    assert found.message.partition("did you mean ")[2] == (f"`{near}`?" if near else "")
+    assert [one.title for one in found.fixes] == [f"Define class {used}", *([f"Write {near}"] if near else [])]
+    for fix in found.fixes:
+        after = apply_edits(text, fix.edits)
+        assert not [one for one in diagnose(after) if "is used but not defined" in one.message], after

@@ -1,0 +1,27 @@
+/** A run of the journal as a preview shows it. Pure. */
+import type { BoxRun, NodeRun, RunPicture } from '../preview/protocol';
+import { figures } from './figures';
+import type { NodeReport, RunReport } from './protocol';
+
+const STATES: Readonly<Record<string, NodeRun['state']>> = { finished: 'finished', reused: 'finished', failed: 'failed', skipped: 'skipped' };
+
+/** A run of the journal as a preview shows it: of each node the last turn or item, of each Loop and Map how many there were. */
+export function reportPicture(report: RunReport): RunPicture {
+  const nodes = new Map<string, NodeRun>();
+  const rounds = new Map<string, Set<number>>();
+  for (const node of report.nodes) {
+    for (const [, box, number] of node.path.matchAll(/(?:^|\/)([^/[\]]+)\[(\d+)\]/g)) {
+      const own = rounds.get(decodeURIComponent(box ?? '')) ?? new Set<number>();
+      rounds.set(decodeURIComponent(box ?? ''), own.add(Number(number)));
+    }
+    const state = STATES[node.status];
+    if (state !== undefined) nodes.set(node.id, { state, detail: detailOf(node) });
+  }
+  const boxes = [...rounds].map(([box, own]): [string, BoxRun] => [box, { begun: own.size, ended: own.size, running: false }]);
+  return { nodes, boxes: new Map(boxes) };
+}
+
+function detailOf(node: NodeReport): string {
+  if (node.error !== null) return node.error;
+  return node.status === 'reused' ? 'taken over' : figures(node.usage, node.seconds);
+}
