@@ -87,7 +87,8 @@ class Combinations:
     ``waiting`` says by handle what each node waits for, ``decisions`` are the handles of all Decisions. ``reused`` says that
     conditions of earlier graphs are kept along; then ``settled`` are the nodes that were looked at again, None where all were.
     ``cyclic`` says that some nodes wait for each other, and so were looked at before what they wait for. ``loops`` are the
-    Loops of ``composites``, ``lists`` what brings the items of its Maps; ``handles`` is how many handles a graph with composites has, None in one without.
+    Loops of ``composites``, ``lists`` what brings the items of its Maps; ``handles`` is how many handles a graph with composites
+    has, None in one without.
     """
 
     order: Sequence[int] = ()
@@ -424,8 +425,8 @@ def _lists(graph: PlanGraph) -> dict[str, tuple[Feed, ...]]:
 
 
 def _behind_borders(graph: PlanGraph, loops: Mapping[str, LiveLoop]) -> dict[int | str, set[int]]:
-    """The nodes that wait for more than their own edges: by the id of the Loop whose going on matters to them, or of the Map whose
-    lists do, and by each node that this depends on.
+    """The nodes that wait for more than their own edges bring: by the id of the Loop that may go on or of the Map, and by
+    each node that this depends on.
     """
     found: dict[int | str, set[int]] = {}
     composites, handles = graph.core.composites, graph.core.handles
