@@ -41,7 +41,7 @@ Place = tuple[str, str, int, str]
 class Answer:
     """What is said at a step of a node; ``when`` are words of the prompt by which it is known.
 
-    ``path`` names the frame where the node runs in turns or for items, ``TALK[1]/AROUND[2]``; ``sample`` counts from 0.
+    ``path`` names the frame of a node in a Loop, a Map or a called file, ``TALK[1]/AROUND[2]``; ``sample`` counts from 0.
     """
 
     node: str

@@ -62,21 +62,27 @@ def test_every_visit_that_begins_is_said_to_end_however_short_it_took(
     assert all(lines.index(f"{visit} begins") < lines.index(f"{visit} finished (0.0 s)") for visit in begun)
 
 
-def test_a_node_that_ran_in_turns_is_asked_for_by_the_name_of_a_visit(
+def test_one_visit_of_a_node_is_shown_with_the_names_of_the_others(
     capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, run = replayed(capsys, monkeypatch, "debate")
-    refused = in_process(capsys, "show", run, "--node", "ARGUE")
     named = [f"ROUNDS[{turn}]/DEBATERS[{item}]/ARGUE" for turn in (1, 2) for item in (1, 2, 3)]
-    assert refused.code == 2
-    assert refused.err == (
-        f"merrow: In run {run}, ARGUE ran in turns or for items; name one of its visits:"
-        f" {', '.join(named[:4])} and 2 more.\n"
-    )
-    shown = in_process(capsys, "show", run, "--node", named[4]).out
-    assert "I grant that" in shown
-    assert "First fill" not in shown
-    assert f"Run {run} has no node ARGUES." in in_process(capsys, "show", run, "--node", "ARGUES").err
+    others = f"one of 6 visits: {', '.join(named[:4])} and 2 more"
+    last = in_process(capsys, "show", run, "--node", "ARGUE").out.splitlines()
+    assert last[0].startswith(f"{named[5]}  finished")
+    assert last[1] == others
+    shown = in_process(capsys, "show", run, "--node", named[4]).out.splitlines()
+    assert shown[0].startswith(f"{named[4]}  finished")
+    assert "one of" not in "".join(in_process(capsys, "show", run, "--node", "JUDGE").out.splitlines()[:3])
+
+
+def test_a_dry_run_says_that_it_shows_one_turn_only_where_there_are_turns(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    said = "Of each Loop the first turn is shown"
+    assert said in in_process(capsys, "run", "examples/patterns/debate.mmd", "--dry-run").out
+    assert said not in in_process(capsys, "run", "examples/patterns/routing.mmd", "--dry-run").out
 
 
 def answer(request: Received) -> Step:

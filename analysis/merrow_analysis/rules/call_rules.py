@@ -31,7 +31,8 @@ def check_endless_calls(context: GraphContext) -> Iterator[Diagnostic]:
     if callees is None:
         return
     for index in graph.ranked:
-        path = called_path(graph.resolutions[index])
+        resolution = graph.resolutions[index]
+        path = None if resolution.callee is None else called_path(resolution)
         way = None if path is None else callees.way_back(path)
         if way is None:
             continue

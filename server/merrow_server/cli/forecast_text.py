@@ -19,6 +19,8 @@ def forecast_lines(forecast: Forecast) -> Iterator[str]:
     yield ""
     yield f"endpoint: {forecast.endpoint}"
     yield f"calls: {_range(forecast.calls)}; tokens: {_range(forecast.tokens, about=True)}; cost: {_cost(forecast.cost_usd)}"
+    if any(node.times is not None for node in forecast.nodes):
+        yield "Of each Loop the first turn is shown, of each Map one item; later turns also have what `again` edges bring."
     yield "No call was made. A question whose answer can't be used is asked up to twice more."
 
 

@@ -44,26 +44,16 @@ def command(run: str, node: str | None, output: str) -> None:
         report = run_report(store, run, node)
         if node is not None and not report["nodes"]:
             known = [one["node"] for one in run_report(store, run)["nodes"]]
-            raise InputError(_unknown(report["run"], node, known))
+            near = closest(node, known)
+            hint = f" Did you mean {near}?" if near else ""
+            raise InputError(f"Run {report['run']} has no node {node}.{hint}")
     if output == "json":
         emit(json.dumps(report, indent=2))
         return
-    for line in _whole(report) if node is None else _one(report["nodes"][0]):
+    for line in _whole(report) if node is None else _one(report["nodes"][0], report.get("visits", [])):
         echo(line)
     for sentence in report["damaged"]:
         complain(sentence)
-
-
-def _unknown(run: str, node: str, known: Sequence[str]) -> str:
-    """Why there is nothing to show of a node; ``known`` are the names of all visits."""
-    visits = [name for name in known if name.rpartition("/")[2].partition("!")[0] == node]
-    if visits:
-        more = f" and {len(visits) - _MOST_NAMED} more" if len(visits) > _MOST_NAMED else ""
-        named = f"{', '.join(visits[:_MOST_NAMED])}{more}"
-        return f"In run {run}, {node} ran in turns or for items; name one of its visits: {named}."
-    near = closest(node, known)
-    hint = f" Did you mean {near}?" if near else ""
-    return f"Run {run} has no node {node}.{hint}"
 
 
 def _whole(report: dict[str, Any]) -> Iterator[str]:
@@ -103,9 +93,13 @@ def _results(node: dict[str, Any]) -> list[str]:
     return [f"{visible(name)}: {_short(value)}" for name, value in outputs.items()]
 
 
-def _one(node: dict[str, Any]) -> Iterator[str]:
+def _one(node: dict[str, Any], visits: Sequence[str]) -> Iterator[str]:
+    """``visits`` are the names of all visits of the node, where it ran several times."""
     by = f"  answered by {visible(node['answered_by'])}" if node["answered_by"] else ""
     yield f"{style(node['node'], bold=True)}  {_status(node['status'])}{by}"
+    if visits:
+        more = f" and {len(visits) - _MOST_NAMED} more" if len(visits) > _MOST_NAMED else ""
+        yield f"one of {len(visits)} visits: {', '.join(map(visible, visits[:_MOST_NAMED]))}{more}"
     if node["error"]:
         yield style(node["error"], fg="red")
     if node["why_no_call"]:
