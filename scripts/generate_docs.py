@@ -79,6 +79,8 @@ def operators() -> str:
     for spec in BUILT_IN_TABLE.specs.values():
         inputs = ", ".join(_input(port, spec) for port in spec.inputs)
         outputs = ", ".join(f"{port.name}: {port.type}" for port in spec.outputs)
+        if spec.is_call:
+            inputs, outputs = "the inputs of its file", "the outputs of its file"
         text += f"| {spec.name} | `{spec.class_spelling or spec.name + 'Op'}` | {inputs} | {outputs} |\n"
     return text
 

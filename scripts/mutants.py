@@ -5,9 +5,9 @@
     python scripts/mutants.py runtime --except runtime/merrow_runtime/store
 
 Each break is made in a copy of the repository, never in the checkout. First the tests that name the broken module run
-(by what they import, and by their names), then, if none of them fails, the wider tests of its package. A break that
-hangs the tests counts as noticed. Breaks that change nothing a test could see are listed, each with its reason, in
-``equivalent_mutants.toml``; they are neither drawn nor scored.
+(by what they import, and by their names), then, if none of them fails, the wider tests of its package and those of other
+folders that go through it. A break that hangs the tests counts as noticed. Breaks that change nothing a test could see
+are listed, each with its reason, in ``equivalent_mutants.toml``; they are neither drawn nor scored.
 """
 
 from __future__ import annotations

@@ -15,8 +15,10 @@ ENTRY = ("ENTRY_POINT([e]):::Interface", "ENTRY_POINT -->|entry_point| G[CustomC
 
 # The lines beside `V --> RETURN`, the code, and what stands in backticks in its messages.
 CASES: dict[str, tuple[tuple[str, ...], str, list[list[str]]]] = {
-    "a label that is nearly a port": (
-        ("V[Programmer]", "PROBLEM -->|problm| V"), "MW201", [["problm", "problem", "problem", "analysis"]]
+    "a label that is nearly a port, which does not take it": (
+        (*DRAFT, "V[Programmer]", "A -->|problm| V", "PROBLEM -->|problem| V"),
+        "MW201",
+        [["problm", "problem", "problem", "analysis"]],
     ),
     "a label that is an output": (
         (*DRAFT, "V[Programmer]", "A -->|response| V", "PROBLEM -->|problem| V"),

@@ -34,7 +34,12 @@ def check_boxes(before: Analysis, after: Analysis, move: Move, mutant: str) -> N
     """Assert that each box is what it was but for nodes that came and went, and that no path leaves one and comes back."""
     old, new = boxes_of(before), boxes_of(after)
     unwrapped = {name for name in old if move.title == f"Run the nodes of {name} once"}
-    assert old.keys() - unwrapped == new.keys(), f"{move.title}\n{mutant}"
+    drawn = new.keys() - old.keys()
+    assert old.keys() - unwrapped == new.keys() - drawn, f"{move.title}\n{mutant}"
+    if drawn:
+        assert move.title.startswith("Review "), f"{move.title}\n{mutant}"
+        check_wrapped(before, after, move, drawn.pop(), mutant)
+        return
     if unwrapped:
         check_unwrapped(before, after, unwrapped.pop(), mutant)
         return
@@ -48,6 +53,21 @@ def check_boxes(before: Analysis, after: Analysis, move: Move, mutant: str) -> N
     assert all(came.intersection(edge[:2]) for edge in copied), f"{move.title}\n{mutant}"
     assert after.typed is not None
     assert unit_order(after.typed.core) is not None, f"{move.title}\n{mutant}"
+
+
+def check_wrapped(before: Analysis, after: Analysis, move: Move, name: str, mutant: str) -> None:
+    """Assert that a Loop is around one node and its review, where that node was."""
+    old, new = boxes_of(before), boxes_of(after)
+    (review,) = (node.id for node in move.difference.added_nodes)
+    (core,) = new[name][2] - {review}
+    assert new[name][:2] == ("loop", before.typed.composites.inside.get(core) if before.typed else None), mutant
+    assert {box: nodes for box, (_, _, nodes) in new.items() if box != name} == {
+        box: nodes - {core} for box, (_, _, nodes) in old.items()
+    }, mutant
+    assert words_of(after) - words_of(before) == Counter([(review, core, "again")]), mutant
+    assert words_of(before) <= words_of(after), mutant
+    assert after.typed is not None
+    assert unit_order(after.typed.core) is not None, mutant
 
 
 def check_unwrapped(before: Analysis, after: Analysis, name: str, mutant: str) -> None:
@@ -167,6 +187,28 @@ def test_turns_are_written_where_the_loop_says_or_could_say_them() -> None:
     assert "Let REFINE have up to 0 turns" not in {
         one.title for one in moves(analyse(UNTIL.replace("(until", "(max: 1, until")))
     }
+
+
+def test_a_node_is_reviewed_in_a_loop_of_its_own() -> None:
+    text = """flowchart TD
+    PROBLEM([Problem]):::Interface
+    RETURN([Result]):::Interface
+    SOLVE["Custom<br/>(role: solver)"]
+    PROBLEM -->|input| SOLVE
+    SOLVE --> RETURN
+    classDef Interface fill:#e2e2f2
+"""
+    mutant = made(text, "Review SOLVE and repeat it until it is accepted")
+    assert (
+        """    subgraph REFINE["Loop (until: REVIEW.result)"]
+    SOLVE["Custom<br/>(role: solver)"]
+    REVIEW["Review<br/>"]
+    end
+"""
+        in mutant
+    )
+    assert '    REVIEW -->|"again:feedback:input"| SOLVE\n' in mutant
+    assert analyse(mutant).is_valid
 
 
 def test_a_loop_taken_back_is_a_group_whose_nodes_run_once() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from merrow_analysis.edits.change import GraphChange
+from merrow_analysis.edits.change import GraphChange, Wrapping
 from merrow_analysis.edits.manuscript import Manuscript, Written
 from merrow_analysis.edits.replacements import CannotWriteError, Replacement
 from merrow_analysis.graph.composites import Composite
@@ -15,7 +15,17 @@ def write_boxes(manuscript: Manuscript, change: GraphChange) -> list[Replacement
     """The edits of the titles and metadata of boxes. Raises `CannotWriteError`."""
     boxes = manuscript.graph.composites.boxes
     found = [_with_turns(manuscript, boxes[name], most) for name, most in sorted(change.turns.items())]
-    return [*found, *(_as_group(manuscript, boxes[name]) for name in sorted(change.unwrapped))]
+    found += [_as_group(manuscript, boxes[name]) for name in sorted(change.unwrapped)]
+    return [*found, *(edit for name, box in sorted(change.wrapped.items()) for edit in _around(manuscript, name, box))]
+
+
+def _around(manuscript: Manuscript, name: str, box: Wrapping) -> list[Replacement]:
+    """A box around the declaration of a node; what is written below the declaration for new nodes comes before its end."""
+    place = manuscript.declaration(manuscript.flow.nodes[box.around])
+    if place is None or len(place.statement.groups[0]) != 1 or manuscript.text[place.end : place.end + 1] == ";":
+        raise CannotWriteError(f"{box.around} has no line of its own.")
+    manuscript.refuse_suppressed(place)
+    return [manuscript.above(place, [f'subgraph {name}["{box.title}"]']), manuscript.below(place, ["end"])]
 
 
 def _with_turns(manuscript: Manuscript, box: Composite, most: int) -> Replacement:

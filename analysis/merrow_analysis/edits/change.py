@@ -59,12 +59,19 @@ class Link(NamedTuple):
     kept: bool = False
 
 
+class Wrapping(NamedTuple):
+    """A Loop or a Map to draw around a node and the new nodes that are written beside it: its title, and that node."""
+
+    title: str
+    around: str
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class GraphChange:
     """What becomes of a flowchart. ``edges`` maps the index of an edge to what stands in its place, in order; an empty
     tuple drops it. Edges of removed nodes must be mapped, too. ``substituted`` has the new content of nodes that stay.
     ``turns`` are new numbers of turns of Loops, ``unwrapped`` the Loops that become mere groups; their edges with words must be
-    mapped.
+    mapped. ``wrapped`` are new boxes by id.
     """
 
     added: tuple[NewNode, ...] = ()
@@ -73,6 +80,7 @@ class GraphChange:
     edges: Mapping[int, tuple[Link, ...]] = field(default_factory=lambda: MappingProxyType({}))
     turns: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     unwrapped: frozenset[str] = frozenset()
+    wrapped: Mapping[str, Wrapping] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
     def written(self) -> tuple[NewNode, ...]:

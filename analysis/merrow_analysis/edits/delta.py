@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from merrow_analysis.edits.change import GraphChange, Link, NewNode, label_of
 from merrow_analysis.graph.composites import Composites
-from merrow_analysis.graph.flow import Flow
+from merrow_analysis.graph.flow import Flow, Scenery, Subgraph
 from merrow_analysis.graph.infer import infer
 from merrow_analysis.graph.nodes import TypedGraph
 from merrow_analysis.graph.records import Chart, Delta, EdgeRecord, MentionRecord, NodeRecord, Splice
@@ -20,7 +21,23 @@ def graph_after(change: GraphChange, typed: TypedGraph) -> TypedGraph:
     """The typed graph that follows from a change, worked out only where the change reaches."""
     flow = typed.flow
     core = infer(typed.core, delta_of(change, flow.chart), composites=_composites(change, typed.composites))
-    return typed.after(Flow(core.chart, flow.scenery, flow.moved, flow.last_block), core)
+    return typed.after(Flow(core.chart, _scenery(change, flow), flow.moved, flow.last_block), core)
+
+
+def _scenery(change: GraphChange, flow: Flow) -> Scenery:
+    """What there is besides nodes and edges, with the subgraphs that a change draws."""
+    if not change.wrapped:
+        return flow.scenery
+    groups = dict(flow.subgraphs)
+    for name, box in change.wrapped.items():
+        inside = [box.around, *(new.id for new in change.added if new.beside == box.around)]
+        around = next((group for group in groups.values() if box.around in group.nodes), None)
+        if around is not None:
+            others = [node for node in around.nodes if node not in inside]
+            groups[around.id] = replace(around, nodes=[*others, name])
+        parent = None if around is None else around.id
+        groups[name] = Subgraph(name, box.title, inside, None, Block(-1, "", ()), Name(name, _NOWHERE), parent)
+    return replace(flow.scenery, subgraphs=groups, read_subgraphs=None)
 
 
 def _composites(change: GraphChange, before: Composites) -> Composites:
@@ -28,17 +45,25 @@ def _composites(change: GraphChange, before: Composites) -> Composites:
     beside = {new.id: new.beside for new in change.added}
     added: dict[str, str] = {}
     for name in beside:
-        place = beside[name]
-        while place in beside:
-            place = beside[place]
+        place = _beside(name, beside)
         if place in before.inside:
             added[name] = before.inside[place]
     after = before.changed(change.removed, added)
+    for name, (title, node) in change.wrapped.items():
+        inside = [node, *(new for new in beside if _beside(new, beside) == node)]
+        after = after.with_box(name, title, inside)
     for name, most in change.turns.items():
         after = after.with_value(name, "max", most)
     for name in change.unwrapped:
         after = after.without(name)
     return after
+
+
+def _beside(name: str, beside: Mapping[str, str]) -> str:
+    """The node of the flowchart as it is that a new one is written beside."""
+    while name in beside:
+        name = beside[name]
+    return name
 
 
 def delta_of(change: GraphChange, chart: Chart) -> Delta:

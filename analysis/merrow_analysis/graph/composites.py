@@ -66,6 +66,7 @@ class Composites:
     inside: Mapping[str, str] = field(default_factory=dict)
     _borders: dict[tuple[str | None, str | None], Border] = field(default_factory=dict, compare=False, repr=False)
     _members: dict[str, list[str]] = field(default_factory=dict, compare=False, repr=False)
+    _within: dict[str, list[str]] = field(default_factory=dict, compare=False, repr=False)
 
     def __bool__(self) -> bool:
         return bool(self.boxes)
@@ -96,7 +97,12 @@ class Composites:
 
     def within(self, box: str) -> list[str]:
         """The ids of a composite and of those nested in it, outer ones first."""
-        return [other.id for other in self if box in self.chain(other.id)]
+        if not self._within:
+            self._within.update({one.id: [] for one in self})
+            for other in self:
+                for around in self.chain(other.id):
+                    self._within[around].append(other.id)
+        return self._within[box]
 
     def scope(self, source: str, target: str) -> str | None:
         """The innermost composite that holds both nodes."""
@@ -133,6 +139,22 @@ class Composites:
         said = box.parameters.get(key)
         changed = {**box.parameters, key: Parameter(value, None if said is None else said.block)}
         return Composites({**self.boxes, name: replace(box, parameters=changed)}, self.inside)
+
+    def with_box(self, name: str, title: str, nodes: Collection[str]) -> Composites:
+        """These composites with one more, around nodes that are in the same one now. ``title`` says what it is."""
+        match = _TITLE.match(title)
+        if match is None:
+            raise ValueError(f"{title} is the title of neither a Loop nor a Map")
+        parent = next((self.inside[node] for node in nodes if node in self.inside), None)
+        values = {key: Parameter(one.value, None) for key, one in parse_label(title).parameters.items()}
+        boxes = {
+            box.id: replace(box, nodes=tuple([node for node in box.nodes if node not in nodes]))
+            if box.id == parent
+            else box
+            for box in self
+        }
+        boxes[name] = Composite(name, _KINDS[match[1]], parent, tuple(nodes), values)
+        return Composites(boxes, {**self.inside, **dict.fromkeys(nodes, name)})
 
     def without(self, name: str) -> Composites:
         """These composites without one, whose nodes and inner composites are directly in the one around it."""
@@ -229,6 +251,10 @@ def _around(subgraphs: Mapping[str, Subgraph], name: str, kinds: Mapping[str, Co
 
 @dataclass(frozen=True, slots=True)
 class LoopSettings:
+    """The parameters of a Loop: ``most`` turns; ``until`` and ``best`` are expressions over what its members give; beyond its
+    ``budget`` no further turn begins; ``on_error`` is ``fail`` or ``skip``, for a turn that fails.
+    """
+
     most: int = 3
     until: str | None = None
     best: str | None = None
@@ -238,6 +264,10 @@ class LoopSettings:
 
 @dataclass(frozen=True, slots=True)
 class MapSettings:
+    """The parameters of a Map: so many items at once (None: as the endpoint allows), ``most`` that may come, ``least`` results
+    that must come out; ``on_error`` is ``fail``, ``skip`` or ``default``, for an item that fails.
+    """
+
     parallel: int | None = None
     most: int = 100
     least: int = 1
@@ -245,6 +275,7 @@ class MapSettings:
 
 
 def loop_settings(box: Composite) -> LoopSettings:
+    """The parameters of a Loop about which there is no finding; what it doesn't say is as usual."""
     said = {key: one.value for key, one in box.parameters.items()}
     budget = said.get("budget")
     return LoopSettings(
@@ -257,6 +288,7 @@ def loop_settings(box: Composite) -> LoopSettings:
 
 
 def map_settings(box: Composite) -> MapSettings:
+    """The parameters of a Map about which there is no finding; what it doesn't say is as usual."""
     said = {key: one.value for key, one in box.parameters.items()}
     parallel = said.get("parallel")
     return MapSettings(

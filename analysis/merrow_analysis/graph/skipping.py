@@ -28,6 +28,13 @@ def failing_away(graph: TypedGraph, box: str, usual: str | None) -> dict[str, st
     return found
 
 
+def any_skips(graph: TypedGraph, usual: str | None) -> bool:
+    """Whether anything at all says ``on_error: skip``; nodes that say the same share what is known of them."""
+    said = [box.parameters.get("on_error") for box in graph.composites]
+    said += [one.parameters.get("on_error") for one in {id(one): one for one in graph.resolutions}.values()]
+    return usual == "skip" or any(one is not None and one.value == "skip" for one in said)
+
+
 def _skipped_whole(graph: TypedGraph, inner: str, box: str) -> str | None:
     """The Loop within ``box``, around or at an inner composite, that is skipped where it fails; Maps only leave items out."""
     for name in graph.composites.chain(inner):

@@ -10,7 +10,7 @@ from merrow_analysis.graph.conditions import NEVER, TooManyCombinationsError
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.graph.placement import PortFeed
 from merrow_analysis.graph.plan import feed_of, passes
-from merrow_analysis.graph.skipping import failing_away
+from merrow_analysis.graph.skipping import any_skips, failing_away
 from merrow_analysis.graph.words import OVER
 from merrow_analysis.rules.context import TextContext
 from merrow_analysis.rules.registry import Family, Scope
@@ -92,6 +92,7 @@ class _Reasons:
     def __init__(self, graph: TypedGraph, usual: str | None) -> None:
         self._graph = graph
         self._usual = usual
+        self._skips = any_skips(graph, usual)
         self._away: dict[str, dict[str, str]] = {}
         self.by_edge: dict[TypedEdge, _Reason] = {}
         composites = graph.composites
@@ -110,6 +111,14 @@ class _Reasons:
                     if reason is not None:
                         self.by_edge[edge] = reason
 
+    def _failing(self, box: str) -> dict[str, str]:
+        """`failing_away` of a Map."""
+        if not self._skips:
+            return {}
+        if box not in self._away:
+            self._away[box] = failing_away(self._graph, box, self._usual)
+        return self._away[box]
+
     def least(self, box: str) -> float:
         """How many results a Map needs."""
         said = self._graph.composites.boxes[box].parameters.get("min")
@@ -121,9 +130,7 @@ class _Reasons:
         for box in maps:
             if self.least(box) <= 0:
                 return _Reason(box, f"`min` of {box} is 0")
-            if box not in self._away:
-                self._away[box] = failing_away(self._graph, box, self._usual)
-            cause = self._away[box].get(edge.source.id)
+            cause = self._failing(box).get(edge.source.id)
             if cause is not None:
                 return _Reason(box, f"{cause} is skipped where it fails (`on_error: skip`)")
         live = self._graph.combinations.live

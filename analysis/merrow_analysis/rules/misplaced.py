@@ -40,7 +40,7 @@ def _as_names(graph: TypedGraph) -> Iterator[Misplaced]:
         node = graph.node(index)
         for finding in node.placement.findings:
             word = word_of(finding)
-            if word is not None and finding.edge is not None:
+            if word is not None and finding.edge is not None and node.incoming[finding.edge].source.kind != "decision":
                 yield Misplaced(node.incoming[finding.edge], word)
 
 
@@ -61,12 +61,15 @@ def _on_cycles(graph: TypedGraph) -> Iterator[Misplaced]:
 
 
 def _as_cases(graph: TypedGraph) -> Iterator[Misplaced]:
-    """Words that became part of a case."""
+    """Words behind the case of an edge out of a Decision that are no port of its target."""
     for node in graph.decisions:
         for edge in node.ways:
-            case = edge.case_label
-            if case is None or ":" not in case:
+            label = edge.flow.arrow.label if not edge.implied else None
+            if label is None or ":" not in label.text:
                 continue
-            word = next((part for part in map(str.strip, case.split(":")[1:]) if part in WORDS), None)
-            if word is not None:
-                yield Misplaced(edge, word)
+            parts = [part.strip() for part in label.text.split(":")]
+            for number, part in enumerate(parts[1:], 1):
+                is_port = number == len(parts) - 1 and edge.port == part
+                if part in WORDS and part != edge.word and not is_port:
+                    yield Misplaced(edge, part)
+                    break

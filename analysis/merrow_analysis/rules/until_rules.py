@@ -10,7 +10,7 @@ from merrow_analysis.graph.box_expressions import read_box_expression
 from merrow_analysis.graph.composites import Composite
 from merrow_analysis.graph.conditions import NEVER, TooManyCombinationsError
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
-from merrow_analysis.graph.skipping import failing_away
+from merrow_analysis.graph.skipping import any_skips, failing_away
 from merrow_analysis.rules.box_parameters import value_range
 from merrow_analysis.rules.context import TextContext
 from merrow_analysis.rules.registry import Family, Scope
@@ -68,7 +68,7 @@ def _problem(graph: TypedGraph, box: Composite, key: str, text: str, usual: str 
         return f"`{key}` reads `{name}`, which is no output of a node in {box.id}; write one such as `{example}`.", None
     if not read.paths:
         return f"`{key}` reads nothing of {box.id}, so it is the same after every turn; read an output in it.", None
-    away = failing_away(graph, box.id, usual)
+    away = failing_away(graph, box.id, usual) if any_skips(graph, usual) else {}
     for path in read.paths:
         found = _unreadable(graph, box, key, path, members) or _absent(graph, box, key, path, away)
         if found is not None:

@@ -61,9 +61,9 @@ def written(change: Mutation, opener: Open = Analyser) -> Move | Refused:
         return Refused(_WRITING, str(problem), change.title)
     except ValueError:
         return Refused(_WRITING, "The places to edit lie inside each other.", change.title)
-    if subject.remembered(_needs_a_look):
+    if bool(change.wrapped) or subject.remembered(_needs_a_look):
         after = opener(mutant).analysis()
-        if subject.typed.composites and is_torn(change, after):
+        if (subject.typed.composites or change.wrapped) and is_torn(change, after):
             return Refused(
                 BOXES.name, "A Loop or Map would hold other nodes, or other edges would cross it.", change.title
             )

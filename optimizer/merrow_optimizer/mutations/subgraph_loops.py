@@ -1,4 +1,4 @@
-"""Loops: one turn more or less, and a Loop taken back to its nodes, which then run once."""
+"""Loops: one turn more or less, a Loop taken back to its nodes, which then run once, and a Loop around a node with a review."""
 
 from __future__ import annotations
 
@@ -6,20 +6,30 @@ from collections.abc import Iterator
 from functools import partial
 
 from merrow_analysis.definitions.schema import MOST_TURNS
-from merrow_analysis.edits.change import Link
+from merrow_analysis.definitions.types import FEEDBACK
+from merrow_analysis.edits.change import Link, NewNode, Wrapping, as_it_is
 from merrow_analysis.graph.call_bounds import count_of
 from merrow_analysis.graph.composites import Composite
-from merrow_analysis.graph.words import FIRST, OVER
+from merrow_analysis.graph.nodes import TypedNode
+from merrow_analysis.graph.words import AGAIN, FIRST, OVER
 from merrow_analysis.places.box_places import range_of
 from merrow_optimizer.mutations.change import Mutation, Proposal
 from merrow_optimizer.mutations.names import SUBGRAPH
+from merrow_optimizer.mutations.roles import node_id
 from merrow_optimizer.mutations.subject import Subject
+from merrow_optimizer.mutations.wiring import Source, feeders, fits, new_link
+
+_REVIEW = "Review"
 
 
 def loop_proposals(subject: Subject) -> Iterator[Proposal]:
-    """One turn more and one less for each Loop, and each one without an ``over`` edge taken back to its nodes."""
+    """One turn more and one less for each Loop, each one without an ``over`` edge taken back to its nodes, and a Loop around each
+    node whose work can be reviewed.
+    """
     for box in subject.typed.composites:
         yield from proposals_for(subject, box)
+    for node in subject.typed.nodes:
+        yield from wrapping(subject, node)
 
 
 def proposals_for(subject: Subject, box: Composite) -> Iterator[Proposal]:
@@ -32,6 +42,49 @@ def proposals_for(subject: Subject, box: Composite) -> Iterator[Proposal]:
             yield partial(with_turns, subject, box, turns)
     if not any(edge.word == OVER and edge.left[0] == box.id for edge in subject.typed.edges):
         yield partial(unwrap, subject, box)
+
+
+def wrapping(subject: Subject, node: TypedNode) -> Iterator[Proposal]:
+    """A Loop around a node whose work a review can judge and advise."""
+    spec, review = node.spec, subject.typed.operators.named(_REVIEW)
+    port = None if spec is None else spec.through
+    if spec is None or spec.is_ensemble or spec.is_decision or port is None or not port.many or review is None:
+        return
+    if node.id in subject.closed or not node.outgoing or node.resolution.samples or not review.built_in:
+        return
+    if fits(subject, FEEDBACK, port) and fits(
+        subject, next(iter(node.outputs.values()), None), review.ports["solution"]
+    ):
+        task = next(feeders(subject, node, review.ports["problem"]), None)
+        if task is not None and task.node is not node:
+            yield partial(wrap, subject, node, task)
+
+
+def wrap(subject: Subject, node: TypedNode, task: Source) -> Mutation:
+    """Let a node work until a review accepts what it gives, advised by what the review said of it before."""
+    spec = node.spec
+    port = None if spec is None else spec.through
+    review = subject.typed.operators.named(_REVIEW)
+    if port is None or review is None:
+        raise ValueError(f"{node.id} can't be reviewed")
+    judge = NewNode(node_id(review, None, subject), review, node.id)
+    box = subject.free_name(subject.cased("REFINE"), [judge.id])
+    links = (
+        Link(node.id, judge.id, "solution"),
+        new_link(task, judge.id, review, "problem", subject),
+        Link(judge.id, node.id, f"{AGAIN}:feedback:{port.name}"),
+    )
+    last = node.outgoing[-1].flow
+    return Mutation(
+        subject,
+        SUBGRAPH,
+        f"Review {node.id} and repeat it until it is accepted",
+        node.flow.range,
+        added=(judge,),
+        edges={last.index: (as_it_is(last), *links)},
+        wrapped={box: Wrapping(f"Loop (until: {judge.id}.result)", node.id)},
+        content=("wrap", node.id, judge.id, box),
+    )
 
 
 def with_turns(subject: Subject, box: Composite, turns: int) -> Mutation:

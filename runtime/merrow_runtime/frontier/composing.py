@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from merrow_analysis.graph.composites import LoopSettings, MapSettings
 from merrow_analysis.graph.live_state import live_state
 from merrow_runtime.errors import NodeFailure, RunFailure
-from merrow_runtime.frontier.frame import NOTHING_BACK, Back, Frame, Running
+from merrow_runtime.frontier.frame import NOTHING_BACK, Frame, Running
+from merrow_runtime.frontier.inflow import Back
 from merrow_runtime.frontier.items import Items
 from merrow_runtime.frontier.layout import Box
 from merrow_runtime.frontier.outcomes import Closes, Consequence, Judge, Judged, Opens
@@ -34,7 +35,7 @@ class _Composed:
             self._redo = shared.begun.get(box.id, 0)
             shared.begun[box.id] = self._redo + 1
 
-    def _frame(self, number: int, again: Mapping[tuple[int, str], Sequence[Back]], ordinal: int) -> Frame:
+    def _frame(self, number: int, again: Mapping[tuple[int, str], Sequence[Back[Frame]]], ordinal: int) -> Frame:
         around = self.around
         own = segment(self.box.id, self._redo, index=number)
         path = f"{around.path}/{own}" if around.path else own
@@ -53,9 +54,9 @@ class _Composed:
     def counted(self) -> Iterable[Frame]:
         raise NotImplementedError
 
-    def _carried(self, frame: Frame) -> dict[tuple[int, str], Sequence[Back]]:
+    def _carried(self, frame: Frame) -> dict[tuple[int, str], Sequence[Back[Frame]]]:
         """What `again` edges bring to the turn, or the item, after a frame."""
-        carried: dict[tuple[int, str], Sequence[Back]] = {}
+        carried: dict[tuple[int, str], Sequence[Back[Frame]]] = {}
         for handle, port, many, sources in self.box.again:
             brought = [Back(source, frame, given) for source in sources if (given := frame.brought(source))]
             # A port for one value keeps the newest; one for several has what came in the turn before.
@@ -92,16 +93,17 @@ class LoopRun(_Composed):
         """Go on with what was said of the newest turn."""
         self._go_on(self._after(self.frames[-1], told, consequences), consequences)
 
-    def _next(self, again: Mapping[tuple[int, str], Sequence[Back]], consequences: list[Consequence]) -> Frame:
+    def _next(self, again: Mapping[tuple[int, str], Sequence[Back[Frame]]], consequences: list[Consequence]) -> Frame:
         number = self._turns.begin()
-        consequences.append(Opens(self.box.composite, self.around.path, number, self._most))
+        if not self.around.stopped:
+            consequences.append(Opens(self.box.composite, self.around.path, number, self._most))
         frame = self._frame(number, again, number)
         frame.begin(consequences)
         return frame
 
     def _go_on(self, frame: Frame | None, consequences: list[Consequence]) -> None:
         """See to turns that are over, until one is not, or none follows."""
-        while frame is not None and frame.is_over and not self.around.stopped:
+        while frame is not None and frame.is_over:
             frame.close()
             if frame.failure is not None:
                 self._fail(frame, frame.failure, consequences)
@@ -112,9 +114,10 @@ class LoopRun(_Composed):
                 known = None if shared.once else shared.early_judged.pop(frame.path, None)
                 if known is None and not shared.once:
                     shared.judging[frame.path] = self
-                    consequences.append(
-                        Judge(self.box.composite, settings, self.around.path, frame.path, frame.number, _outputs(frame))
+                    turn = Judge(
+                        self.box.composite, settings, self.around.path, frame.path, frame.number, _outputs(frame)
                     )
+                    consequences += [] if self.around.stopped else [turn]
                     return
                 told = known or told
             frame = self._after(frame, told, consequences)
@@ -181,7 +184,7 @@ class MapRun(_Composed):
         self._items = Items(0, 1)
         self._ordinals: list[int] = []
         self._kept: list[Frame] = []
-        self._again: Mapping[tuple[int, str], Sequence[Back]] = NOTHING_BACK
+        self._again: Mapping[tuple[int, str], Sequence[Back[Frame]]] = NOTHING_BACK
 
     def begin(self, consequences: list[Consequence]) -> None:
         """See `merrow_runtime.frontier.frame.Running`."""
@@ -211,8 +214,9 @@ class MapRun(_Composed):
 
     def _go_on(self, consequences: list[Consequence], *, over: bool) -> None:
         """Begin as many items as may be under way; end where all have."""
-        while not over and not self.around.stopped and (number := self._items.begin()) is not None:
-            consequences.append(Opens(self.box.composite, self.around.path, number, self._items.count))
+        while not over and (number := self._items.begin()) is not None:
+            if not self.around.stopped:
+                consequences.append(Opens(self.box.composite, self.around.path, number, self._items.count))
             frame = self._frame(number, self._again, self._ordinals[number - 1])
             frame.begin(consequences)
             if frame.is_over:

@@ -127,7 +127,7 @@ class Frontier:
             run = shared.judging.pop(outcome.path, None)
             if run is None:
                 shared.early_judged[outcome.path] = outcome
-            elif not run.around.stopped:
+            elif not run.around.closed:
                 run.judged(outcome, consequences)
                 run.around.go_on(consequences)
                 self._climb(run.around, consequences)
@@ -146,7 +146,7 @@ class Frontier:
         """Tell composites of their frames that are over, the innermost first."""
         while frame.around is not None and frame.run is not None and frame.is_over and not frame.closed:
             around = frame.around
-            if around.stopped:
+            if around.closed:
                 return
             frame.run.ended(frame, consequences)
             around.go_on(consequences)

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal, NamedTuple, Protocol
+from typing import Any, Literal, Protocol, Self
 
-from merrow_analysis.graph.decisions import KIND
 from merrow_analysis.graph.live_state import LiveState
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_runtime.errors import NodeFailure, RunFailure
-from merrow_runtime.frontier.layout import Box, Layout, Source
+from merrow_runtime.frontier.inflow import Back, Inflow, Told
+from merrow_runtime.frontier.layout import Box, Layout
 from merrow_runtime.frontier.outcomes import (
     Chose,
     Consequence,
     Ended,
-    Failed,
     Gave,
     Inputs,
     Judged,
@@ -28,13 +27,11 @@ from merrow_runtime.frontier.outcomes import (
 from merrow_runtime.frontier.parts import Part, Unit
 from merrow_runtime.frontier.past import Past
 from merrow_runtime.operators.base import Given
-from merrow_runtime.values import VALUE, Outputs, Value, part_of
+from merrow_runtime.values import Outputs, Value
 from merrow_runtime.visit import Visit
 
 Standing = Literal["waiting", "open", "finished", "skipped", "failed"]
 """How a node stands. ``open``: all before it is settled and it runs, but nothing has come of it yet. ``failed``: for good."""
-
-Told = Gave | Chose | Failed
 
 
 class Running(Protocol):
@@ -58,9 +55,10 @@ class Shared:
     """What all frames of a run have in common. ``compose`` begins a composite in a frame.
 
     ``parallel`` is how many items of a Map are under way at once where it doesn't say; ``defaults`` gives the outputs that a node
-    has in items that failed; ``once`` has each composite make one
-    turn, or one item. ``frames`` are those that are not over, by path. ``failure`` is why the run fails; of several causes the
-    one that was told first.
+    has in items that failed; ``once`` has each composite make one turn, or one item. ``frames`` are those that are not over, by
+    path. ``failure`` is why the run fails; of several causes the one that was told first. ``judging`` are turns of which
+    something is still to be said, ``early`` and ``early_judged`` what was told of frames that have not begun; ``begun`` counts
+    how often each composite of the whole workflow did.
     """
 
     graph: TypedGraph
@@ -99,18 +97,10 @@ class Judging(Protocol):
         ...
 
 
-class Back(NamedTuple):
-    """What an `again` edge brings, and the frame that it comes from."""
-
-    source: Source
-    frame: Frame
-    given: Sequence[Given]
+NOTHING_BACK: Mapping[tuple[int, str], Sequence[Back[Any]]] = {}
 
 
-NOTHING_BACK: Mapping[tuple[int, str], Sequence[Back]] = {}
-
-
-class Frame:
+class Frame(Inflow):
     """Which nodes of one execution of a graph, or of the inside of a composite, can start with what; which are skipped and why,
     and what came out.
 
@@ -121,9 +111,8 @@ class Frame:
     """
 
     __slots__ = (
-        "_dead", "_early", "_left", "_owns_live", "_passed", "_ready", "_waiting", "again", "around", "chosen", "closed",
-        "failure", "gone", "lists", "live", "mores", "number", "ordinal", "part", "path", "run", "runs", "shared", "standing",
-        "told", "visits", "why",
+        "_dead", "_early", "_left", "_owns_live", "_ready", "_waiting", "chosen", "closed", "failure", "gone", "mores",
+        "ordinal", "path", "run", "shared", "standing", "visits", "why",
     )  # fmt: skip
 
     def __init__(
@@ -132,12 +121,13 @@ class Frame:
         part: Part,
         live: LiveState,
         path: str = "",
-        around: Frame | None = None,
+        around: Self | None = None,
         run: Running | None = None,
         number: int = 0,
-        again: Mapping[tuple[int, str], Sequence[Back]] = NOTHING_BACK,
+        again: Mapping[tuple[int, str], Sequence[Back[Self]]] = NOTHING_BACK,
         ordinal: str = "",
     ) -> None:
+        self.layout = shared.layout
         self.shared, self.part, self.path, self.around, self.run, self.number = shared, part, path, around, run, number
         self.again, self.ordinal = again, ordinal
         self.failure: RunFailure | None = None
@@ -149,7 +139,7 @@ class Frame:
         self.visits: dict[int, Visit | None] = {}
         self.told: dict[int, Told] = {}
         self.chosen: dict[int, int | None] = {}
-        self._passed: dict[int, list[Sequence[Given]]] = {}
+        self.passed: dict[int, list[Sequence[Given]]] = {}
         self.lists: dict[int, list[Value]] = {}
         self.mores: dict[str, bool | None] = {}
         self.runs: dict[str, Running] = {}
@@ -293,7 +283,7 @@ class Frame:
             self.chosen[handle] = outcome.case
             passed = self.shared.layout.passed.get(handle)
             if passed is not None:
-                self._passed[handle] = [self.brought(source) for source in passed]
+                self.passed[handle] = [self.brought(source) for source in passed]
             if outcome.case is not None:
                 changed = self.own_live().choose(handle, outcome.case)
         else:
@@ -371,7 +361,7 @@ class Frame:
         whys: list[str] = []
         for edge in node.incoming:
             source = edge.source
-            frame = self._frame_with(source.index)
+            frame = self.frame_with(source.index)
             case = frame.chosen.get(source.index)
             if case is not None and edge.case != case and source.cases is not None:
                 return f"{source.id} chose `{source.cases.labels[case]}`"
@@ -381,13 +371,6 @@ class Frame:
                 whys.append(frame.why[source.index])
         return next(iter(whys), "nothing reaches it")
 
-    def _frame_with(self, handle: int) -> Frame:
-        """This frame, or the innermost around it that has the node."""
-        frame = self
-        while handle not in frame.part.unit and frame.around is not None:
-            frame = frame.around
-        return frame
-
     # What composites do in it
 
     def _begin_box(self, name: str, consequences: list[Consequence]) -> None:
@@ -396,9 +379,9 @@ class Frame:
             self._skip_box(box, consequences)
             return
         self.standing[name] = "open"
-        if not self.stopped:
-            run = self.runs[name] = self.shared.compose(self, box)
-            run.begin(consequences)
+        # After a failure, too: what had begun by then counts, whatever is told first.
+        run = self.runs[name] = self.shared.compose(self, box)
+        run.begin(consequences)
 
     def _skip_box(self, box: Box, consequences: list[Consequence]) -> None:
         """Nothing inside a composite runs."""
@@ -449,8 +432,8 @@ class Frame:
                 changed += live.skip(handle)
             if handle in final.why:
                 self.why[handle] = final.why[handle]
-            if handle in final._passed:
-                self._passed[handle] = final._passed[handle]
+            if handle in final.passed:
+                self.passed[handle] = final.passed[handle]
         self.lists |= final.lists
         self.mores |= {**final.mores, box.id: more}
         for name in (*final.mores, box.id):
@@ -476,91 +459,3 @@ class Frame:
         self._left -= 1
         self._count_down(box.id)
         self._skip_dead(changed, consequences)
-
-    # What its nodes are given
-
-    def arrived(self, node: TypedNode) -> Inputs:
-        """What the live edges bring to each port of a node before which all is settled."""
-        inputs: Inputs = {}
-        for name, sources, again, many in self.shared.layout.fed[node.index]:
-            back = [given for one in self.back(node.index, name) for given in one.given] if again else []
-            values: list[Given] = []
-            if many or not back:
-                for source in sources:
-                    if not (back and source.first):
-                        values += self.brought(source)
-            values += back if many else back[-1:]
-            if values:
-                inputs[name] = values
-        return inputs
-
-    def back(self, handle: int, port: str) -> Collection[Back]:
-        """What `again` edges bring to a port in this frame, of outer composites first."""
-        found: list[Back] = []
-        frame: Frame | None = self
-        while frame is not None:
-            found[:0] = frame.again.get((handle, port), ())
-            frame = frame.around
-        return found
-
-    def brought(self, source: Source) -> Sequence[Given]:
-        """What one edge brings to one port, where that is live."""
-        number, handle, name, output, type_, title, feed, each, raised, _, keys, kind = source
-        if handle not in self.part.unit:
-            assert self.around is not None  # noqa: S101 (all nodes are in the frame of the whole workflow)
-            given = self.around.brought(source)
-            if each is None or each != self.part.box:
-                return given
-            return [
-                Given(one.node, one.output, type_, part_of(one.value[self.number - 1], keys), one.title, None)
-                for one in given
-                if isinstance(one.value, list) and self.number <= len(one.value)
-            ]
-        if raised and number in self.lists:
-            if self.live.alive(feed) is False:
-                return ()
-            return (Given(name, output, type_, self.lists[number], title, None),)
-        outcome = self.told.get(handle)
-        if isinstance(outcome, Gave):
-            if feed.over is not None and self.live.alive(feed) is False:
-                return ()
-            outputs = outcome.outputs
-            port = output or next(iter(outputs))
-            if keys and each is None:  # else the field is that of each item
-                field = ".".join((port, *keys))
-                return (Given(name, field, type_, part_of(outputs[port], keys), title, outcome.visit.path),)
-            return (Given(name, port, type_, outputs[port], title, outcome.visit.path),)
-        if isinstance(outcome, Chose) and self.live.alive(feed) is not False:
-            if (keys and each is None) or kind is not None:
-                return _carried(outcome.value, source)
-            return outcome.value if feed.passed is None else self._passed[handle][feed.passed]
-        return ()
-
-    def frames_with(self, handle: int) -> Iterator[Frame]:
-        """The frames in which a node ran as far as it counts for this one: several where a Map is between."""
-        frame = self._frame_with(handle)
-        unit = frame.part.unit[handle]
-        if isinstance(unit, int):
-            yield frame
-        elif unit in frame.runs:
-            for inner in frame.runs[unit].counted():
-                yield from inner.frames_with(handle)
-
-
-def _carried(value: Sequence[Given], source: Source) -> Sequence[Given]:
-    """What a case edge makes of its Decision's value: of a union the value of the edge's kind, of a record a field."""
-    keys = source.keys if source.each is None else ()
-    if source.kind:
-        keys = (VALUE, *keys)
-        value = [one for one in value if isinstance(one.value, dict) and one.value.get(KIND) == source.kind]
-    return [
-        Given(
-            one.node,
-            one.output and ".".join((one.output, *keys)),
-            source.type,
-            part_of(one.value, keys),
-            one.title,
-            one.path,
-        )
-        for one in value[:1]
-    ]

@@ -113,12 +113,11 @@ class Workspace:
         if is_settings_file(path):
             self.reload()
             return
-        if document.kind == "other":
-            self._server.reports.forget_files((path,))
+        stale = self._server.reports.forget_files((path,))
         dependent = self._readers({path})
         for one in dependent:
             one.refresh(one.context)
-        if dependent:
+        if dependent or stale:
             self._check_again(dependent)
 
     def _readers(self, paths: set[Path]) -> list[OpenDocument]:

@@ -228,3 +228,17 @@ async def test_each_item_is_told_when_it_begins_and_when_it_has_ended() -> None:
     assert told == [
         (event, "M", "", {"item": number, "of": 2}) for number in (1, 2) for event in ("item_started", "item_finished")
     ]
+
+
+async def test_what_ends_the_run_is_no_matter_of_an_item() -> None:
+    """A budget that is used up is not skipped with the item that met it."""
+    done = await ran(
+        mapped("Map (on_error: skip, min: 0, parallel: 1)"),
+        says(LIST=[["a", "b", "c"]]),
+        options=RunOptions(fresh=True, budget_tokens=1),
+    )
+    assert done.result.status == "failed"
+    assert done.result.failure is not None
+    assert done.result.failure.code == "budget"
+    assert done.result.failure.path == "M[1]"
+    assert done.asked == ["LIST"]

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import multiprocessing
+import random
+import sys
 from collections.abc import Mapping
+from multiprocessing.synchronize import Event
 from pathlib import Path
 
 import pytest
@@ -248,3 +252,56 @@ def test_a_called_file_with_errors_is_refused_before_anything_is_called(tmp_path
     path = write(tmp_path, {"main.mmd": CALLS, "sub/f.mmd": THINK.replace("op: Custom", "op: Custm")})
     with pytest.raises(UsageFailure, match="MW227"):
         run(path)
+
+
+LENGTH = 12
+CHAIN = flowchart(
+    *(f'N{n}@{{op: Custom, prompt: "N{n}"}}' for n in range(LENGTH)),
+    " --> ".join(["PROBLEM", *(f"N{n}" for n in range(LENGTH)), "RETURN"]),
+)
+
+
+def _work(path: Path, journal: Path, calls: int, reached: Event) -> None:
+    """Run the workflow, and say when so many calls were made."""
+    store = Store.open(journal)
+    seen = 0
+
+    def answer(request: ModelRequest) -> str:
+        nonlocal seen
+        seen += 1
+        if seen == calls:
+            reached.set()
+        return f"{request.messages[0].content.split()[0]}!"
+
+    run(path, answer, store=store)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="processes are forked here")
+def test_a_run_that_is_killed_inside_a_called_file_makes_no_call_again(tmp_path: Path) -> None:
+    path = write(tmp_path, {"main.mmd": CALLS, "sub/f.mmd": CHAIN})
+    forks = multiprocessing.get_context("fork")
+    for calls in (2, LENGTH // 2, LENGTH - 1):
+        journal, reached = tmp_path / f"{calls}.sqlite", forks.Event()
+        process = forks.Process(target=_work, args=(path, journal, calls, reached))
+        process.start()
+        assert reached.wait(60)
+        process.join(random.uniform(0.0, 0.003))
+        process.kill()
+        process.join()
+        store, endpoint = (
+            Store.open(journal),
+            FakeEndpoint(lambda request: f"{request.messages[0].content.split()[0]}!"),
+        )
+        (record,) = store.runs()
+        known = {call.key.node for call in store.calls(record.id)}
+        assert len(known) >= calls - 1
+
+        async def resumed(name: str = record.id, store: Store = store, endpoint: FakeEndpoint = endpoint) -> RunResult:
+            return await merrow_runtime.resume(name, endpoint=endpoint, store=store).result()
+
+        result = asyncio.run(resumed())
+        store.close()
+        assert result.outputs == {"RETURN": f"N{LENGTH - 1}!"}
+        asked = {prompt.split()[0] for prompt in endpoint.prompts}
+        assert asked.isdisjoint(known)
+        assert asked | known == {f"N{n}" for n in range(LENGTH)}

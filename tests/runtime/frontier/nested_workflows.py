@@ -207,8 +207,6 @@ class Nest:
             else:
                 reviews = [line.split("[")[0].strip() for line in self.lines if "Review" in line]
                 target, port = (self.random.choice(reviews), "solution") if reviews else (head, "input")
-            if port == "solution" and value.type != "Text":
-                continue
             for source, before in value.edges:
                 if before and not self.chance(self.wild):
                     label = f"{before}:again:{port}" if "over" not in before else f"again:{port}"
