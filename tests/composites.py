@@ -45,7 +45,7 @@ class _Writer:
         outside.lines += ["PROBLEM([Problem]):::Interface", "RETURN([Result]):::Interface"]
         ends = self.step([End("PROBLEM")]) if self.draw(st.booleans()) else [End("PROBLEM")]
         kinds = self.draw(st.lists(st.sampled_from(["loop", "map", "step"]), min_size=1, max_size=2))
-        for kind in [*kinds, "loop"] if kinds == ["step"] else kinds:
+        for kind in [*kinds, "loop"] if set(kinds) == {"step"} else kinds:
             ends = self.part(kind, ends, 0)
         if len(ends) > 1 and self.draw(st.booleans()):
             ends = self.step(ends)

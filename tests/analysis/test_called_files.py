@@ -208,3 +208,19 @@ def test_warm_is_cold(paths: list[str], data: st.DataObject) -> None:
         analyser.edit(edit)
         cold = analyse(text, path="main.mmd", provider=GivenFiles(dict(files)))
         assert analyser.analysis().diagnostics == cold.diagnostics
+
+
+def test_a_file_behind_the_called_one_that_changed_is_noticed() -> None:
+    between = flow(call("behind.mmd"), "PROBLEM --> C --> RETURN", front="{libraries: [own.yaml]}")
+    files = {"main.mmd": CALLS, "f.mmd": between, "behind.mmd": SIMPLE, "own.yaml": "types: {Own: Text}"}
+
+    def found() -> list[str]:
+        return codes(analyse(CALLS, path="main.mmd", provider=GivenFiles(dict(files))).errors)
+
+    assert found() == []
+    files["behind.mmd"] = SIMPLE.replace("Custom", "Custm")
+    assert found() == ["MW227"]
+    files["behind.mmd"] = SIMPLE
+    assert found() == []
+    files["own.yaml"] = "types: 3"
+    assert found() == ["MW227"]

@@ -168,13 +168,13 @@ flowchart TD
         "polish",
     )
     choice = Choice({SUBGRAPH: subgraph.with_patterns([pattern])})
-    assert not list(moves(analyse(CHAIN), choice))
+    assert not [move.title for move in moves(analyse(CHAIN), choice) if move.title.startswith("Polish")]
     knows = (
         "---\nworkflow:\n  operators: {Polish: {inputs: {text: Text}, outputs: {better: Text}, prompt: Shine.}}\n---\n"
         + CHAIN
     )
     before = analyse(knows)
-    found = list(moves(before, choice))
+    found = [move for move in moves(before, choice) if move.title.startswith("Polish")]
     assert [move.title for move in found] == ["Polish what DRAFT gives", "Polish what SOLVE gives"]
     for move in found:
         check_mutant(before, knows, move)

@@ -475,11 +475,9 @@ class TypedGraph:
     def lists(self) -> dict[str, list[TypedEdge]]:
         """By Map the ``each`` edges into it."""
         found: dict[str, list[TypedEdge]] = {}
-        for record, said in self.core.words.items():
-            if said.word == EACH:
-                edge = self.edge(record)
-                if edge.lowered is not None:
-                    found.setdefault(edge.lowered, []).append(edge)
+        for edge in self._with_word(EACH):
+            if edge.lowered is not None:
+                found.setdefault(edge.lowered, []).append(edge)
         return found
 
     @cached_property

@@ -72,6 +72,8 @@ class PlanGraph(Protocol):
     def again(self) -> Sequence[PlanEdge]: ...
     @property
     def over(self) -> Sequence[PlanEdge]: ...
+    @property
+    def lists(self) -> Mapping[str, Sequence[PlanEdge]]: ...
     def node(self, index: int) -> PlanNode: ...
     def edge(self, record: EdgeRecord) -> PlanEdge: ...
 
@@ -85,7 +87,7 @@ class Combinations:
     ``waiting`` says by handle what each node waits for, ``decisions`` are the handles of all Decisions. ``reused`` says that
     conditions of earlier graphs are kept along; then ``settled`` are the nodes that were looked at again, None where all were.
     ``cyclic`` says that some nodes wait for each other, and so were looked at before what they wait for. ``loops`` are the
-    Loops of ``composites``; ``handles`` is how many handles a graph with composites has, None in one without.
+    Loops of ``composites``, ``lists`` what brings the items of its Maps; ``handles`` is how many handles a graph with composites has, None in one without.
     """
 
     order: Sequence[int] = ()
@@ -98,6 +100,7 @@ class Combinations:
     settled: Sequence[int] | None = None
     cyclic: bool = False
     loops: Mapping[str, LiveLoop] = field(default_factory=dict)
+    lists: Mapping[str, tuple[Feed, ...]] = field(default_factory=dict)
     composites: Composites = NO_COMPOSITES
     handles: int | None = None
     unchosen: Liveness[bool | None] | None = None
@@ -276,6 +279,7 @@ def combinations(graph: PlanGraph, largest: int = LARGEST) -> Combinations:
         decisions = _with_untils(graph, decisions, loops, order)
     algebra = AllCases(decisions, largest, _inside(graph) if core.composites else None)
     live: Liveness[Condition] = Liveness(algebra, {}, {}, loops=loops)
+    lists = _lists(graph) if core.composites else {}
     waiting: dict[int, LiveNode] = {}
     for index in order:
         try:
@@ -292,6 +296,7 @@ def combinations(graph: PlanGraph, largest: int = LARGEST) -> Combinations:
         decisions=core.marks.decisions,
         cyclic=_is_cyclic(core.shape),
         loops=loops,
+        lists=lists,
         composites=core.composites,
         handles=len(core.records) if core.composites else None,
     )
@@ -369,7 +374,11 @@ def combinations_after(graph: PlanGraph, earlier: Combinations, touched: Collect
             # What a node waits for speaks of Decisions before it by their cases, of other nodes by name alone.
             if index in graph.core.marks.decisions or index in earlier.decisions:
                 stale.update(shape.following[index])
-    behind = _behind_overs(graph, loops)
+    behind = _behind_borders(graph, loops)
+    lists = _lists(graph) if core.composites else {}
+    for name in {**lists, **earlier.lists}:
+        if lists.get(name) != earlier.lists.get(name):
+            stale.update(core.handles[node] for node in core.composites.members(name) if node in core.handles)
     for name, loop in loops.items():
         if loop != earlier.loops.get(name):
             stale.update(behind.get(name, ()))
@@ -403,14 +412,28 @@ def combinations_after(graph: PlanGraph, earlier: Combinations, touched: Collect
         reused=True,
         settled=settled,
         loops=loops,
+        lists=lists,
         composites=core.composites,
         handles=len(core.records) if core.composites else None,
     )
 
 
-def _behind_overs(graph: PlanGraph, loops: Mapping[str, LiveLoop]) -> dict[int | str, set[int]]:
-    """The nodes for which it matters whether a Loop goes on: by the Loop's id, and by each node that this depends on."""
+def _lists(graph: PlanGraph) -> dict[str, tuple[Feed, ...]]:
+    """What brings the items of each Map."""
+    return {name: tuple([feed for edge in edges for feed in _brought(edge)]) for name, edges in graph.lists.items()}
+
+
+def _behind_borders(graph: PlanGraph, loops: Mapping[str, LiveLoop]) -> dict[int | str, set[int]]:
+    """The nodes that wait for more than their own edges: by the id of the Loop whose going on matters to them, or of the Map whose
+    lists do, and by each node that this depends on.
+    """
     found: dict[int | str, set[int]] = {}
+    composites, handles = graph.core.composites, graph.core.handles
+    for name, edges in graph.lists.items() if composites else ():
+        members = {handles[node] for node in composites.members(name) if node in handles}
+        keys: list[int | str] = [name, *(edge.source.index for edge in edges)]
+        for key in keys:
+            found.setdefault(key, set()).update(members)
     for edge in graph.over if loops else ():
         target = edge.target.index
         for loop in loops_before(order_of(edge), loops):

@@ -158,7 +158,7 @@ def _coming_back(graph: TypedGraph, groups: dict[str, Subgraph]) -> Iterator[Dia
         if not any(isinstance(unit, str) for unit in units):
             continue
         numbers = {unit: number for number, unit in enumerate(units)}
-        following = [[numbers[target] for target in row[unit]] for unit in units]
+        following = [sorted(numbers[target] for target in row[unit]) for unit in units]
         for component in components(following, range(len(units))):
             boxed = [number for number in component if isinstance(units[number], str)]
             if len(component) < 2 or not boxed:

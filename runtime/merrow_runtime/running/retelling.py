@@ -46,7 +46,7 @@ def retell(record: RunRecord, store: Store, options: RunOptions, close: Callable
             begun: dict[str, Any] = {
                 "workflow": record.workflow,
                 "endpoint": record.snapshot.get("origin", ""),
-                "nodes": len(nodes),
+                "nodes": len({node.node for node in told}),
                 "finished_before": True,
             }
             if damaged:

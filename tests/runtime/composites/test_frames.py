@@ -154,6 +154,11 @@ async def test_a_resumed_run_tells_its_turns_and_items_again(tmp_path: Path) -> 
     assert (names.count("item_started"), names.count("item_finished")) == (6, 6)
     assert names.count("node_finished") == len(VISITS)
     assert result.usage.calls == 19 - 1
+    told = [event async for event in merrow_runtime.resume(first.id, store=store).events()]
+    assert told[0].data["nodes"] == 6
+    assert {(event.path, event.node) for event in told if event.node} == {
+        (node.path, node.node) for node in result.nodes.values()
+    }
     store.close()
 
 

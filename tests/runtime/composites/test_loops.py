@@ -232,3 +232,24 @@ async def test_an_expression_that_cannot_be_worked_out_fails_the_loop() -> None:
     assert done.result.status == "failed"
     assert isinstance(done.result.failure, RunFailure)
     assert str(done.result.error).startswith("Loop L: `until: len(RATE.response) > 'x'` can't be worked out:")
+
+
+async def test_of_two_loops_the_inner_one_brings_the_newer_value() -> None:
+    workflow = flow(
+        box("O", "Loop (max: 2)", *box("I", "Loop (max: 2)", 'V["Review"]:::ReviewOp', custom("FIX")), custom("NOTE")),
+        "PROBLEM -->|problem| V",
+        "PROBLEM -->|solution| V",
+        "V -->|feedback:input| FIX",
+        "FIX -.->|again:solution| V",
+        "FIX -->|input| NOTE",
+        "NOTE -.->|again:solution| V",
+        "NOTE --> RETURN",
+    )
+    done = await ran(workflow, says(FIX=["f1", "f2", "f3", "f4"], NOTE=["n1", "n2"]))
+    assert done.result.status == "finished", done.result.error
+    solutions = {
+        name: (node.inputs or {})["solution"][0]["node"]
+        for name, node in done.result.nodes.items()
+        if name.endswith("]/V")
+    }
+    assert solutions == {"O[1]/I[1]/V": "PROBLEM", "O[1]/I[2]/V": "FIX", "O[2]/I[1]/V": "NOTE", "O[2]/I[2]/V": "FIX"}

@@ -242,3 +242,33 @@ async def test_what_ends_the_run_is_no_matter_of_an_item() -> None:
     assert done.result.failure.code == "budget"
     assert done.result.failure.path == "M[1]"
     assert done.asked == ["LIST"]
+
+
+async def test_a_member_that_an_outer_choice_leaves_out_brings_no_empty_list() -> None:
+    workflow = flow(
+        'JUDGE["Custom (prompt: JUDGE, returns: Mood)"]:::CustomOp',
+        "D{which?}:::DecisionOp",
+        LIST,
+        box("M", "Map ()", custom("WORK"), custom("EXTRA")),
+        ALL,
+        "PROBLEM -->|input| JUDGE & LIST & OTHER",
+        "JUDGE -->|when| D",
+        "LIST -->|each:input| WORK",
+        "WORK -->|input| EXTRA",
+        "D -->|bad| EXTRA",
+        "D -->|good| OTHER",
+        custom("OTHER"),
+        "WORK -->|input| ALL",
+        "EXTRA -->|input| ALL",
+        "OTHER -->|input| ALL",
+        "ALL --> RETURN",
+    )
+    for mood, givers in (("bad", ["WORK", "EXTRA"]), ("good", ["WORK", "OTHER"])):
+        done = await ran(workflow, says(JUDGE=mood, LIST=[["a", "b"]]))
+        assert done.result.status == "finished", done.result.error
+        inputs = done.record("ALL").inputs
+        assert inputs is not None
+        assert [one["node"] for one in inputs["input"]] == givers
+        assert [event.path for event in done.events if event.event == "node_skipped" and event.node == "EXTRA"] == (
+            [] if mood == "bad" else ["M[1]", "M[2]"]
+        )

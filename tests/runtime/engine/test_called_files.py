@@ -79,6 +79,7 @@ def test_a_called_file_runs_in_a_frame_of_its_own(tmp_path: Path) -> None:
     }  # fmt: skip
     assert result.usage.calls == len(endpoint.seen) == 1
     assert result.nodes["SUMMARISE"].outputs == {"RETURN": "think <- what?"}
+    assert [source.endpoint for source in result.nodes["SUMMARISE"].sources] == [endpoint.origin]
 
 
 def test_its_memory_begins_empty_and_its_prompts_are_its_own(tmp_path: Path) -> None:
@@ -305,3 +306,16 @@ def test_a_run_that_is_killed_inside_a_called_file_makes_no_call_again(tmp_path:
         asked = {prompt.split()[0] for prompt in endpoint.prompts}
         assert asked.isdisjoint(known)
         assert asked | known == {f"N{n}" for n in range(LENGTH)}
+
+
+def test_a_call_remembers_nothing(tmp_path: Path) -> None:
+    inner = THINK + "    PROBLEM@{type: Text}\n"
+    outer = flowchart(
+        'A@{op: Custom, prompt: "a"}', 'B@{op: Custom, prompt: "b"}', 'C@{op: Call, workflow: "f.mmd"}',
+        "PROBLEM --> A --> B --> C --> RETURN", front="{memory: all}",
+    )  # fmt: skip
+    path = write(tmp_path, {"main.mmd": outer, "f.mmd": inner})
+    result, _ = run(path)
+    assert result.status == "finished", result.error
+    assert result.nodes["B"].memory
+    assert not result.nodes["C"].memory
