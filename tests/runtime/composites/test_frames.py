@@ -6,6 +6,7 @@ import asyncio
 import json
 import multiprocessing
 import random
+import sqlite3
 import sys
 import zlib
 from itertools import count
@@ -159,6 +160,25 @@ async def test_a_resumed_run_tells_its_turns_and_items_again(tmp_path: Path) -> 
     assert {(event.path, event.node) for event in told if event.node} == {
         (node.path, node.node) for node in result.nodes.values()
     }
+    store.close()
+
+
+async def test_finished_visits_are_taken_over_without_a_look_at_their_calls(tmp_path: Path) -> None:
+    store = Store.open(tmp_path / "j.sqlite")
+    left = count(1)
+
+    def failing(request: ModelRequest) -> str | Exception:
+        return merrow_runtime.RunFailure("down") if next(left) == 11 else planned(request)
+
+    first = merrow_runtime.start(trials(parallel=1), {"problem": "x"}, endpoint=FakeEndpoint(failing), store=store)
+    assert (await first.result()).status == "failed"
+    with sqlite3.connect(tmp_path / "j.sqlite") as database:
+        database.execute("UPDATE calls SET result = '{'")
+        database.execute("DELETE FROM answers")
+    again = FakeEndpoint(planned)
+    result = await merrow_runtime.resume(first.id, endpoint=again, store=store).result()
+    assert result.status == "finished", result.error
+    assert len(again.seen) == 18 - 10
     store.close()
 
 

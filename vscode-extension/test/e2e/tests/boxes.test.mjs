@@ -1,0 +1,54 @@
+// Loops and Maps in the preview: which turn runs, how many there were, the picker of turns and items.
+import { Preview, assert, describe, it } from '../support/harness.mjs';
+
+const FLOW = `---
+title: Polish each line, three times
+workflow:
+  prompts:
+    split: |
+      Write three lines on the subject, one line each.
+    polish: |
+      Make this line better.
+    join: |
+      Put the lines together.
+---
+flowchart TD
+    PROBLEM([Subject]):::Interface
+    SPLIT["Custom<br/>(role: split, returns: 'list[Text]')"]
+    subgraph LINES["Map (max: 9)"]
+        subgraph ROUNDS["Loop (max: 3)"]
+            POLISH["Custom<br/>(role: polish)"]
+        end
+    end
+    JOIN["Custom<br/>(role: join)"]
+    RETURN([Text]):::Interface
+    PROBLEM -->|input| SPLIT
+    SPLIT -->|each:input| POLISH
+    POLISH -.->|again:input| POLISH
+    POLISH -->|input| JOIN
+    JOIN --> RETURN
+    classDef Interface fill:#e2e2f2,stroke:#6a6ab2,stroke-width:2px
+`;
+
+describe('Loops and Maps', (workbench) => {
+  it('a run says how many turns and items there were, and a node shows any of them', async () => {
+    const w = workbench();
+    const { page } = w;
+    await w.open('polish.mmd', FLOW);
+    await w.lens('Run');
+    const preview = await Preview.open(w);
+    await preview.shows('PROBLEM', 'SPLIT', 'POLISH', 'JOIN', 'RETURN');
+    await page.keyboard.press('Control+1');
+    await w.commandAnswered('Merrow: Run Workflow', 'PROBLEM (', 'The sea');
+    await page.locator('.tab.active', { hasText: 'polish result' }).waitFor();
+    const badges = preview.frame.locator('.badge');
+    await w.until(async () => (await badges.allTextContents()).sort().join().match(/^\d+ items?,3 turns$/) !== null, 'the boxes do not say how many turns and items there were');
+    await w.shot('boxes-finished');
+    await preview.node('POLISH').click();
+    const panel = await w.frame('main header h1');
+    await panel.locator('h1', { hasText: 'POLISH' }).waitFor();
+    const visits = panel.locator('select[data-act=visit] option');
+    assert.ok((await visits.count()) >= 3, 'the panel offers no turns');
+    await w.shot('boxes-node');
+  });
+});
