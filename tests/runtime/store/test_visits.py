@@ -180,15 +180,7 @@ async def test_a_recording_says_which_visit_where_that_says_something(tmp_path: 
         replay.recall(replace(made.key, path="T[9]", redo=0), made.request_hash)
 
 
-<<<<<<< HEAD
 @pytest.mark.parametrize("path", PLAIN, ids=lambda path: path.stem)
-=======
-FROM_BEFORE = [path for path in sorted(REPLAYS.glob("*.jsonl")) if '"path"' not in path.read_text(encoding="utf-8")]
-"""Those of workflows with frames can't be."""
-
-
-@pytest.mark.parametrize("path", FROM_BEFORE, ids=lambda path: path.stem)
->>>>>>> frames
 def test_recordings_from_before_visits_are_read_as_they_are(path: Path) -> None:
     lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()[1:]]
     assert lines
