@@ -208,7 +208,29 @@ def test_a_front_matter_that_names_the_ends_has_the_last_word() -> None:
     assert [node.id for node in drawn.typed.nodes] == ["A", "B", "C", "D", "PROBLEM", "RETURN"]
 
 
-def test_writing_out_waits_for_the_loop_of_an_arrow_back() -> None:
-    text = f"{FRONT}flowchart TD\n    A[Write] --> B[Check]\n    B --> A\n    A --> C[Send]\n"
+def test_writing_out_draws_the_loop_of_an_arrow_back() -> None:
+    text = f"{FRONT}flowchart TD\n    A[Write] --> B{{Good?}}\n    B -->|no| A\n    B -->|yes| C[Send]\n"
+    before = analyse(text)
+    [hint] = [one for one in before.diagnostics if one.code == "MW313"]
+    assert "A and B run in turns, at most 3, since an arrow leads back to A." in hint.message
+    [written] = hint.fixes
+    after = apply_edits(text, written.edits)
+    assert "B -->|no:again| A" in after
+    assert 'subgraph LOOP["Loop (max: 3)"]' in after
+    assert "B -->|no:over| C" in after
+    analysis = analyse(after)
+    assert analysis.is_valid, analysis.errors
+    assert before.typed is not None
+    assert analysis.typed is not None
+    assert analysis.typed.composites.inside == before.typed.composites.inside
+    words = [
+        {(edge.source.id, edge.target.id, edge.word) for edge in (*graph.edges, *graph.again)}
+        for graph in (before.typed, analysis.typed)
+    ]
+    assert words[0] == words[1]
+
+
+def test_an_arrow_back_that_makes_no_loop_is_not_written_out() -> None:
+    text = f"{FRONT}flowchart TD\n    S --> A[Draft] --> B[Review]\n    S[Plan] --> B\n    B --> A\n    B --> E[Send]\n"
     [hint] = [one for one in analyse(text).diagnostics if one.code == "MW313"]
     assert hint.fixes == ()

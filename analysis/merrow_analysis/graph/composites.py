@@ -29,7 +29,7 @@ class Composite:
     """A Loop or a Map. ``parent`` is the composite directly around it; subgraphs that only group are passed over.
 
     ``nodes`` are the ids of the nodes of which it is the innermost composite, in the order of first mention. ``parameters`` are
-    those of its title and its metadata.
+    those of its title and its metadata. ``implied`` says that nothing is written of it: arrows back of a drawing make it.
     """
 
     id: str
@@ -37,6 +37,7 @@ class Composite:
     parent: str | None
     nodes: tuple[str, ...] = ()
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
+    implied: bool = False
 
     @property
     def operator(self) -> str:

@@ -8,7 +8,7 @@ implied PROBLEM and RETURN. These have records as if they were written where the
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -97,12 +97,19 @@ def reading_of(chart: Chart, names_ends: bool, table: OperatorTable) -> Reading:
     return Reading(not drawn or any(names_operator(record, table) for record in nodes.values()), drawn)
 
 
-def ends_of(chart: Chart, table: OperatorTable, names: bool, composites: Composites) -> Ends:
-    """The ends of a drawing. An edge that says ``again`` in a Loop or Map is not what a step begins or ends with."""
+def ends_of(
+    chart: Chart, table: OperatorTable, names: bool, composites: Composites, back: Collection[EdgeRecord] = ()
+) -> Ends:
+    """The ends of a drawing. An edge that says ``again`` in a Loop or Map is not what a step begins with, nor are arrows
+    ``back``; but a step that only leads back is no end.
+    """
     edges = [edge for edge in chart.edges if not edge.carries_nothing and edge.source != edge.target]
+    out = {edge.source for edge in edges}
+    edges = [edge for edge in edges if edge not in back]
     if composites:
         edges = [edge for edge in edges if not _says_again(edge, composites)]
-    into, out = {edge.target for edge in edges}, {edge.source for edge in edges}
+    into = {edge.target for edge in edges}
+    inside = {end for edge in back for end in (edge.source, edge.target)}
     roles: dict[str, Role] = {}
     first: list[str] = []
     last: list[str] = []
@@ -110,7 +117,7 @@ def ends_of(chart: Chart, table: OperatorTable, names: bool, composites: Composi
         begins, ends = name not in into, name not in out
         if name in (PROBLEM_ID, ENTRY_POINT_ID, RETURN_ID) or not (begins or ends):
             continue
-        if begins != ends and not _has_operator(record, table, names):
+        if begins != ends and name not in inside and not has_operator(record, table, names):
             if begins and (shape_of(record) in _ROUND or _is_called(record, _BEGINNINGS)):
                 roles[name] = "input"
                 continue
@@ -131,7 +138,7 @@ def _says_again(edge: EdgeRecord, composites: Composites) -> bool:
     return any(part.strip() == AGAIN for part in label.text.split(":")[:2])
 
 
-def _has_operator(record: NodeRecord, table: OperatorTable, names: bool) -> bool:
+def has_operator(record: NodeRecord, table: OperatorTable, names: bool) -> bool:
     """Whether something written at a node says that it is not a plain step."""
     if names_operator(record, table) or any(use.name.text.endswith("Op") for use in record.classes):
         return True
@@ -160,10 +167,16 @@ def with_ends(chart: Chart, ends: Ends) -> Chart:
             between = (name, step) if name == PROBLEM_ID else (step, name)
             vertices = (other, vertex) if name == PROBLEM_ID else (vertex, other)
             edges.append(EdgeRecord(*between, _arrow(span), mention.block, *vertices))
-    if len(edges) == len(chart.edges):
+    added = edges[len(chart.edges) :]
+    return with_edges(Chart(nodes, chart.edges, chart.incoming, chart.outgoing), added) if added else chart
+
+
+def with_edges(chart: Chart, edges: Sequence[EdgeRecord]) -> Chart:
+    """A chart with further edges behind its own; the chart itself where there are none."""
+    if not edges:
         return chart
-    after = Chart(nodes, edges, chart.incoming.copy(), chart.outgoing.copy())
-    for edge in edges[len(chart.edges) :]:
+    after = Chart(chart.nodes, [*chart.edges, *edges], chart.incoming.copy(), chart.outgoing.copy())
+    for edge in edges:
         after.incoming[edge.target] = [*after.incoming.get(edge.target, ()), edge]
         after.outgoing[edge.source] = [*after.outgoing.get(edge.source, ()), edge]
     return after

@@ -10,6 +10,7 @@ from heapq import heapify, heappop, heappush
 
 from merrow_analysis.definitions.callees import Callees
 from merrow_analysis.definitions.types import ENTRY_POINT, PROBLEM, TEXT, Type
+from merrow_analysis.graph.arrows_back import arrows_back
 from merrow_analysis.graph.composites import NO_COMPOSITES, Composites
 from merrow_analysis.graph.drawing import (
     ENTRY_POINT_ID,
@@ -19,6 +20,7 @@ from merrow_analysis.graph.drawing import (
     is_diamond,
     is_interface,
     reading_of,
+    with_edges,
     with_ends,
 )
 from merrow_analysis.graph.language import Given, Language, NumberedFacts, Settings, facts_of
@@ -47,7 +49,9 @@ def infer(graph: Graph, delta: Delta, chart: Chart | None = None, composites: Co
     chart = graph.drawn.apply(delta) if chart is None else chart
     holes = len(graph.records) - len(graph.chart.nodes)
     reading = _reading(chart, graph.settings, graph.language)
-    composites = _kept(graph.composites, chart) if composites is None else composites
+    if composites is None:
+        written = not any(box.implied for box in graph.composites)
+        composites = _kept(graph.composites, chart) if written else NO_COMPOSITES
     # What is a beginning or an end of a drawing depends on all of it.
     cold = reading != graph.reading or reading.drawn or _differ(graph.composites, composites, graph.chart, chart)
     if cold or holes > len(chart.nodes) + _MOST_HOLES:
@@ -87,10 +91,15 @@ def read_graph(
         language = Language(settings, callees)
     empty = Graph(Chart(), settings, language, {}, [], [], [], [], EMPTY_SHAPE, Marks())
     reading, drawn, roles = _reading(chart, settings, language), chart, {}
+    words: Mapping[EdgeRecord, WordedLabel] = {}
     if reading.drawn:
-        ends = ends_of(drawn, language.operators, reading.names, composites)
+        back = None if composites else arrows_back(drawn, language.operators, reading.names)
+        again = () if back is None else {edge for edge, said in back.words.items() if said.word == AGAIN}
+        ends = ends_of(drawn, language.operators, reading.names, composites, again)
         chart, roles = with_ends(drawn, ends), ends.roles
-    graph = _Inference(empty, Delta(chart.nodes), chart, reading, composites, roles).graph()
+        if back is not None:
+            chart, composites, words = with_edges(chart, back.implied), back.composites, back.words
+    graph = _Inference(empty, Delta(chart.nodes), chart, reading, composites, roles, words).graph()
     graph.touched, graph.drawn = None, drawn
     return graph
 
@@ -110,7 +119,10 @@ class _Inference:
         reading: Reading,
         composites: Composites,
         ends: Mapping[str, Role] | None = None,
+        implied: Mapping[EdgeRecord, WordedLabel] | None = None,
     ) -> None:
+        # What arrows back of a drawing say without a word.
+        self.implied = implied or {}
         self.old, self.delta, self.chart, self.composites = old, delta, chart, composites
         self.reading, self.ends = reading, ends or {}
         self.settings, self.language = old.settings, old.language
@@ -355,7 +367,7 @@ class _Inference:
                         from_decision=self.resolutions[handles[edge.source]].kind == "decision",
                         again_into=final and edge.target in again,
                     )
-        for edge, said in found.items():
+        for edge, said in {**found, **self.implied}.items():
             if said is not None:
                 words[edge] = said
             else:

@@ -79,13 +79,14 @@ def check_boxes(context: GraphContext) -> Iterator[Diagnostic]:
     if not graph.composites:
         return
     groups = graph.flow.subgraphs
-    for box in graph.composites:
+    boxes = [box for box in graph.composites if not box.implied]
+    for box in boxes:
         yield from _broken(graph, box, groups)
     yield from _coming_back(graph, groups)
     again: dict[str | None, list[TypedEdge]] = {}
     for edge in graph.again:
         again.setdefault(edge.border.scope, []).append(edge)
-    for box in graph.composites:
+    for box in boxes:
         if box.nodes or graph.composites.members(box.id):
             if box.kind == "map":
                 yield from _without_each(graph, box, groups)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from merrow_analysis.definitions.operators import INTERFACE_CLASS, INTERFACE_STYLE
 from merrow_analysis.definitions.parameters import parse_label
@@ -10,9 +10,12 @@ from merrow_analysis.definitions.settings import WorkflowSettings, read_settings
 from merrow_analysis.edits.labels import write_label
 from merrow_analysis.edits.lines import indentation, insert_lines_after
 from merrow_analysis.edits.yaml_write import quoted, word
+from merrow_analysis.graph.composites import Composite
 from merrow_analysis.graph.drawing import PROBLEM_ID, RETURN_ID
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.graph.told import plain_nodes
+from merrow_analysis.graph.words import AGAIN, OVER
+from merrow_analysis.rules.loop_fixes import with_word
 from merrow_analysis.rules.operator_rules import class_for
 from merrow_analysis.rules.reporting import edges_of_arrow
 from merrow_analysis.syntax.tree import Block, FrontMatter
@@ -32,8 +35,10 @@ def write_out(
     block = graph.flow.last_block
     plain, drawn = plain_nodes(graph), graph.core.reading.drawn
     named = [node for node in graph.nodes if not node.implied and node.kind in ("input", "output")] if drawn else []
-    if block is None or graph.cycles or (drawn and len(graph.outputs) > 1 and graph.decisions):
-        # An arrow back waits for its loop; of several ends of a drawing any one will do, which the notation has no words for.
+    loops = _loops(graph)
+    if block is None or graph.cycles or loops is None or (drawn and len(graph.outputs) > 1 and graph.decisions):
+        # An arrow back that makes no Loop has an error of its own. Of several ends of a drawing any one will do, which the
+        # notation has no words for.
         return None
     edits = _words(graph)
     names = _front_matter(graph, front) if drawn else []
@@ -41,6 +46,7 @@ def write_out(
     if edits is None or names is None or any(label is None for label in labels):
         return None
     edits += names
+    edits += loops[0]
     edits += [edit for label in labels for edit in label or ()]
     lines: list[str] = []
     classes: dict[str, tuple[list[str], str]] = {}
@@ -62,14 +68,38 @@ def write_out(
         classes[INTERFACE_CLASS] = (ends, INTERFACE_STYLE)
     texts = {PROBLEM_ID: "Problem", RETURN_ID: "Return"}
     drawing = [f"{node.id}([{texts[node.id]}])" for node in graph.nodes if node.implied]
-    drawing += [f"{edge.source.id} --> {edge.target.id}" for edge in graph.edges if edge.implied]
-    lines = [*drawing, *lines]
+    drawing += [f"{edge.source.id} --> {edge.target.id}" for edge in graph.edges if edge.implied and edge.word is None]
+    lines = [*drawing, *loops[1], *lines]
     for name, (ids, style) in classes.items():
         if name not in graph.flow.class_defs:
             lines.append(f"classDef {name} {style};")
         lines.append(f"class {','.join(ids)} {name};")
     indent = indentation(_first_block(graph) or block)
     return [*edits, insert_lines_after(block, [indent + line for line in lines])]
+
+
+def _loops(graph: TypedGraph) -> tuple[list[TextEdit], list[str]] | None:
+    """What draws the Loops that arrows back make: the word ``again`` on these, and lines for the boxes and for what leads out
+    when the turns have run out. None where an arrow back is one of several that are drawn together.
+    """
+    boxes = [box for box in graph.composites if box.implied]
+    if not boxes:
+        return [], []
+    edits: dict[Range, TextEdit] = {}
+    for edge in graph.again:
+        if len(edges_of_arrow(edge, graph)) > 1:
+            return None
+        edit = write_label(edge, with_word(edge, AGAIN))
+        edits[edit.range] = edit
+    lines = [line for box in boxes if box.parent is None for line in _box(box, boxes)]
+    lines += [f"{edge.source.id} -->|{with_word(edge, OVER)}| {edge.target.id}" for edge in graph.over if edge.implied]
+    return list(edits.values()), lines
+
+
+def _box(box: Composite, boxes: Sequence[Composite]) -> list[str]:
+    """The lines that draw a Loop with its nodes and the Loops inside."""
+    inner = [line for other in boxes if other.parent == box.id for line in _box(other, boxes)]
+    return [f'subgraph {box.id}["Loop (max: 3)"]', *(f"    {part}" for part in (*box.nodes, *inner)), "end"]
 
 
 def _first_block(graph: TypedGraph) -> Block | None:

@@ -43,7 +43,7 @@ def _composite(box: Composite, graph: TypedGraph, place: Place) -> dict[str, Any
         "parent": box.parent,
         "parameters": {name: _plain(parameter.value) for name, parameter in box.parameters.items()},
         "nodes": list(box.nodes),
-        "range": place(range_of(graph.flow.subgraphs[box.id])),
+        "range": place(graph.by_id[box.nodes[0]].flow.range if box.implied else range_of(graph.flow.subgraphs[box.id])),
     }
 
 
