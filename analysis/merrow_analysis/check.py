@@ -237,7 +237,10 @@ class Analyser:
         # Fixes add lines at the end of the text, and where it has class definitions.
         same_scenery = flow.scenery is last.flow.scenery and flow.last_block is last.flow.last_block
         if core is last.core:
-            return self._typed, _ALL if same_scenery else _CONNECTED
+            if same_scenery:
+                return self._typed, _ALL
+            fixes = any(found.fixes for scope in _CONNECTED for found in self._kept.findings[scope])
+            return self._typed, _NONE if fixes else _CONNECTED
         if same_scenery and redrawn.nodes_only and _only_parameters_differ(last.core, core, delta.nodes):
             # A new label seldom changes what is said of the graph.
             holding = _CONNECTED | {Scope.NODE}

@@ -38,7 +38,12 @@ def test_findings(capsys: Capture) -> None:
         "   |        ^^^",
         "  --> ring.mmd:14:8: N1 leads to N2",
     ]
-    assert lines[28:] == ["   ... and 1 more place", "", "Found 1 error in 1 file."]
+    assert lines[28:] == [
+        "   ... and 1 more place",
+        "   = help: Draw a Loop around N0, N1, N2, N3 and 4 more (look before you use it: --fix --unsafe-fixes)",
+        "",
+        "Found 1 error in 1 file; 1 can be repaired with --fix --unsafe-fixes.",
+    ]
     write("ring.mmd", ring(7))
     assert "more place" not in in_process(capsys, "check", "ring.mmd").out
     write("few.mmd", UNLABELLED.rstrip("\n"))
@@ -152,6 +157,8 @@ dependency complexity C_dependency       0.9798         1.09
 edges beyond the transitive reduction         0            0
 expected completed, product formula       4.256        5.778
 expected completed, exactly               4.256        5.991
+
+calls: 5
 
 critical path (subtasks): A -> V
 

@@ -9,7 +9,7 @@ from tests.runtime.operators.test_previews import WAYS
 from merrow_analysis.definitions.operators import BUILT_IN_TABLE
 
 
-@pytest.mark.parametrize("operator", WAYS)
+@pytest.mark.parametrize("operator", [name for name in WAYS if name != "Call"])  # which has no common parameters
 def test_format_changes_the_questions_where_it_is_said_to(operator: str) -> None:
     inputs, _ = WAYS[operator]
     spec = BUILT_IN_TABLE.named(operator)
