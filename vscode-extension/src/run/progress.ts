@@ -115,19 +115,33 @@ export class Progress {
   }
 
   private boxRun({ begun, ended, of }: BoxProgress): BoxRun {
-    return { begun: begun.size, ended: ended.size, of, running: begun.size > ended.size && !this.isOver };
+    return { begun: begun.size, ended: this.isOver ? begun.size : ended.size, of, running: begun.size > ended.size && !this.isOver };
   }
 
   private takeBox(box: string, event: RunEvent): void {
-    let run = this.boxes.get(box);
-    // In another turn or item of what is around it, it begins again.
-    if (run?.path !== event.path) this.boxes.set(box, (run = { path: event.path, begun: new Set(), ended: new Set(), of: event.of }));
+    const run = this.box(box, event.path, event.of);
     const number = event.turn ?? event.item ?? 0;
     run.begun.add(number);
     if (!event.event.endsWith('_started')) run.ended.add(number);
   }
 
+  /** The Loop or Map in its frame. In another turn or item of what is around it, it begins again. */
+  private box(box: string, path: string, of: number | undefined): BoxProgress {
+    let run = this.boxes.get(box);
+    if (run?.path !== path) this.boxes.set(box, (run = { path, begun: new Set(), ended: new Set(), of }));
+    run.of ??= of;
+    return run;
+  }
+
+  /** The turns and items that a path names have begun: whoever reads a run late is told of its nodes, not of these. */
+  private takePath(path: string): void {
+    for (const found of path.matchAll(/(?:^|\/)([^/]+)\[(\d+)\](?=\/|$)/g)) {
+      this.box(unescaped(found[1] ?? ''), path.slice(0, found.index), undefined).begun.add(Number(found[2]));
+    }
+  }
+
   private takeNode(node: string, event: RunEvent): void {
+    this.takePath(event.path);
     const now = this.nodeAfter(event, this.nodes.get(node)?.get(event.path));
     if (now === undefined) return;
     const visits = this.nodes.get(node) ?? new Map<string, NodeProgress>();
@@ -178,4 +192,9 @@ function together(visits: ReadonlyMap<string, NodeProgress>): NodeProgress {
 function numberOf(event: RunEvent, key: string): number {
   const value = (event as unknown as Readonly<Record<string, unknown>>)[key];
   return typeof value === 'number' ? value : 0;
+}
+
+/** A part of a path as the id that it stands for (`segment` in merrow_runtime/visit.py). */
+function unescaped(part: string): string {
+  return part.replaceAll(/%([0-9A-F]{2})/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
 }

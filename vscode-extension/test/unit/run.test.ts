@@ -52,6 +52,14 @@ test('a Loop counts its turns, a Map the items that ended, and both begin again 
   assert.equal(progress.picture(100).boxes.get('REFINE')?.running, false);
 });
 
+test('who reads a run late counts turns and items by the paths of its nodes', () => {
+  const ended = (path: string) => event('node_finished', 'POLISH', { path });
+  const progress = progressOf(ended('LINES[1]/ROUNDS[1]'), ended('LINES[2]/ROUNDS[1]'), ended('LINES[2]/ROUNDS[2]'), event('run_finished', null));
+  const { boxes } = progress.picture(0);
+  assert.deepEqual(boxes.get('LINES'), { begun: 2, ended: 2, of: undefined, running: false });
+  assert.deepEqual(boxes.get('ROUNDS'), { begun: 2, ended: 2, of: undefined, running: false });
+});
+
 test('a node in turns and items runs while it runs in any, and else is as it was last', () => {
   const progress = progressOf(event('node_started', 'A', { path: 'PARTS[1]' }), event('node_started', 'A', { path: 'PARTS[2]' }));
   progress.take(event('node_finished', 'A', { path: 'PARTS[2]', usage: nothing, seconds: 0 }));

@@ -7,13 +7,18 @@ const PIECE = 40;
 export const NODES = 'g.node, g.rough-node, g.image-shape, g.icon-shape';
 
 /**
- * A picture as text, cut so that putting it into a page need not be one long task. Nodes get their id as `data-node`.
+ * A picture as text, cut so that putting it into a page need not be one long task. Nodes get their id as `data-node`,
+ * subgraphs theirs as `data-id`.
  * With `whole` it stays in one piece.
  */
 export function inPieces(picture: SVGSVGElement, whole: boolean): Drawing {
   for (const node of picture.querySelectorAll<SVGGElement>(NODES)) {
     const id = /(?:^|-)flowchart-(.*)-\d+$/s.exec(node.id)?.[1];
     if (id !== undefined) node.dataset['node'] = id;
+  }
+  // Mermaid puts the picture's own id before that of a subgraph.
+  for (const group of picture.querySelectorAll<SVGGElement>('g.cluster:not([data-id])')) {
+    group.dataset['id'] = group.id.startsWith(`${picture.id}-`) ? group.id.slice(picture.id.length + 1) : group.id;
   }
   // Only an editor of Mermaid's own needs the points again.
   for (const path of picture.querySelectorAll('[data-points]')) path.removeAttribute('data-points');
