@@ -46,13 +46,19 @@ def _as_names(graph: TypedGraph) -> Iterator[Misplaced]:
 
 def _on_cycles(graph: TypedGraph) -> Iterator[Misplaced]:
     """Words on cycles, where a source that comes later counts as unknown, so that nothing is found about its outputs."""
+    core = graph.core
     alone = [[index] for index in graph.shape.wrong]
     for component in (*graph.cycles, *alone):
-        for node in map(graph.node, component):
-            for edge in node.incoming:
-                if len(component) == 1 and edge.source is not node:
+        for index in component:
+            record = core.records[index]
+            for one in core.into(record.id) if record is not None else ():
+                # Cycles may have hundreds of nodes, and hardly any edge has such a word.
+                if one.arrow.label is None or one.arrow.label.text.partition(":")[0].strip() not in WORDS:
                     continue
-                label = edge.placed.label
+                edge = graph.edge(one)
+                if len(component) == 1 and edge.source is not edge.target:
+                    continue
+                label, node = edge.placed.label, edge.target
                 word = (label.output or label.port or "").partition(":")[0].strip()
                 if word not in WORDS or edge.source.kind != "operator":
                     continue
