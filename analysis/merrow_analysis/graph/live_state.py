@@ -39,7 +39,7 @@ class LiveState:
     def choose(self, decision: int, case: int) -> list[int]:
         """A Decision chose. The handles of the nodes for which the answer whether they run has changed, in their order."""
         self._chosen[decision] = case
-        return self._settle((self.graph.combinations.by_unit or self.graph.shape).following[decision])
+        return self._settle(self.graph.live_order.following[decision])
 
     def skip(self, node: int) -> list[int]:
         """A node failed and counts as skipped. The handles of the nodes, as `choose` gives them."""
@@ -80,8 +80,8 @@ class LiveState:
         return state
 
     def _settle(self, stale: Iterable[int]) -> list[int]:
-        live, shape = self._live, self.graph.combinations.by_unit or self.graph.shape
-        places, order, following = shape.places, shape.order, shape.following
+        live, ordered = self._live, self.graph.live_order
+        places, order, following = ordered.places, ordered.order, ordered.following
         queue = sorted({places[node] for node in stale})
         last_place = -1
         changed: list[int] = []
@@ -128,4 +128,4 @@ def live_state(graph: TypedGraph, chosen: Mapping[str, int] | None = None, skipp
 
 
 def _plan(graph: TypedGraph) -> Sequence[LiveNode]:
-    return graph.combinations.plan or [waiting_alone(graph.node(index)) for index in graph.order]
+    return graph.combinations.plan or [waiting_alone(graph.node(index)) for index in graph.live_order.order]

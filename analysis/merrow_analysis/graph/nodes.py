@@ -22,11 +22,12 @@ from merrow_analysis.definitions.types import ANY, DefinitionProblem, Type, Type
 from merrow_analysis.graph.composites import Border, Composites
 from merrow_analysis.graph.decisions import Cases, read_cases
 from merrow_analysis.graph.flow import Flow, FlowEdge, FlowNode, Mention
+from merrow_analysis.graph.frames import LiveOrder, live_order, unit_order
 from merrow_analysis.graph.language import Settings
 from merrow_analysis.graph.levels import carried, levels
 from merrow_analysis.graph.model import Graph, Marks, conflicting
 from merrow_analysis.graph.placement import PlacedEdge, Placement, PortFeed
-from merrow_analysis.graph.plan import Combinations, combinations, combinations_after
+from merrow_analysis.graph.plan import Combinations, combinations, combinations_after, waiting_alone
 from merrow_analysis.graph.records import EdgeRecord
 from merrow_analysis.graph.resolve import NodeKind, Resolution
 from merrow_analysis.graph.shape import Shape
@@ -521,6 +522,17 @@ class TypedGraph:
             if self._combinations is None:
                 self._combinations = combinations(self)
         return self._combinations
+
+    @cached_property
+    def live_order(self) -> LiveOrder | Shape:
+        """In which order a run settles what is live, and whose liveness depends on each node's."""
+        by_unit = self.combinations.by_unit
+        if by_unit is not None or not self.lists:
+            return by_unit or self.shape
+        # Without Decisions the checker needs no conditions; in a run a list may be missing because a node failed.
+        order = unit_order(self.core) or self.shape.order
+        plan = [waiting_alone(self.node(index)) for index in order]
+        return live_order(order, plan, self.combinations.loops, len(self.core.records))
 
     def forget_overflow(self) -> bool:
         """Whether `combinations` became too many with those of earlier graphs kept along; then they are computed again."""

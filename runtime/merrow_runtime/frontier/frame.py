@@ -440,10 +440,6 @@ class Frame(Inflow):
             known = self.mores[name]
             if known is not None:
                 changed += live.tell_more(name, known)
-        for handle in box.members:
-            # A Map that was given no list is left out, whatever its liveness says.
-            if self.standing[handle] == "skipped" and live.runs(self.shared.graph.node(handle)) is not False:
-                changed += live.skip(handle)
         if final.gone:
             self._leave_empty()
         self._settle_box(box, "finished", changed, consequences)
