@@ -20,13 +20,13 @@ from merrow_analysis.diagnostics import Diagnostic, Severity
 from merrow_analysis.document import Document
 from merrow_analysis.edits.classes import class_place
 from merrow_analysis.graph import typed
+from merrow_analysis.graph.drawings.fold import fold
+from merrow_analysis.graph.drawings.redraw import Redrawn, redraw
 from merrow_analysis.graph.flow import Flow, declares
-from merrow_analysis.graph.fold import fold
 from merrow_analysis.graph.infer import infer
 from merrow_analysis.graph.model import Graph
 from merrow_analysis.graph.nodes import TypedGraph
 from merrow_analysis.graph.records import MentionRecord, NodeRecord
-from merrow_analysis.graph.redraw import Redrawn, redraw
 from merrow_analysis.graph.resolve import Resolution
 from merrow_analysis.rules.context import GraphContext, TextContext, check_graph, check_text
 from merrow_analysis.rules.reading import why_not

@@ -9,7 +9,7 @@ from merrow_analysis.definitions.prompts import collect_prompts
 from merrow_analysis.definitions.provider import ResourceError
 from merrow_analysis.definitions.settings import NO_SETTINGS, read_settings
 from merrow_analysis.diagnostics import Diagnostic
-from merrow_analysis.graph.fold import fold
+from merrow_analysis.graph.drawings.fold import fold
 from merrow_analysis.graph.typed import build
 from merrow_analysis.rules.context import GraphContext, TextContext, check_graph, check_text
 from merrow_analysis.rules.registry import Scope

@@ -10,7 +10,7 @@ from tests.analysis.decision_workflows import decision_workflows
 from tests.examples import examples
 
 from merrow_analysis.check import Analyser, Analysis, analyse
-from merrow_analysis.graph.conditions import ALWAYS, NEVER
+from merrow_analysis.graph.liveness.conditions import ALWAYS, NEVER
 from merrow_analysis.graph.nodes import TypedEdge
 from merrow_analysis.text import Position, Range, TextEdit
 

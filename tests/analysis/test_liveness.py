@@ -11,10 +11,10 @@ from tests.analysis.decision_workflows import decision_workflows
 from tests.analysis.workflows import diagnose, errors, told, typed, workflow
 from tests.examples import examples
 
-from merrow_analysis.graph.conditions import ALWAYS, NEVER, Conditions, TooManyCombinationsError
 from merrow_analysis.graph.live_state import live_state
+from merrow_analysis.graph.liveness.conditions import ALWAYS, NEVER, Conditions, TooManyCombinationsError
+from merrow_analysis.graph.liveness.plan import combinations, feeds_of
 from merrow_analysis.graph.nodes import TypedGraph
-from merrow_analysis.graph.plan import combinations, feeds_of
 
 
 def holds(store: Conditions, condition: int, choices: tuple[int, ...]) -> bool:

@@ -11,7 +11,7 @@ from tests.examples import examples
 from tests.workflows import workflows
 
 from merrow_analysis.check import Analysis, analyse
-from merrow_analysis.graph.frames import unit_order
+from merrow_analysis.graph.liveness.frames import unit_order
 from merrow_optimizer.crossover.children import CrossoverRefusedError, children, crossover
 
 SMALL = settings(suppress_health_check=list(HealthCheck), max_examples=examples(25))

@@ -13,7 +13,7 @@ from tests.examples import examples
 from tests.optimizer.mutation_checks import check_mutant
 
 from merrow_analysis.check import Analysis, analyse
-from merrow_analysis.graph.frames import unit_order
+from merrow_analysis.graph.liveness.frames import unit_order
 from merrow_optimizer.mutations.base import Move
 from merrow_optimizer.mutations.moves import DEFAULT, draw, moves
 

@@ -10,20 +10,20 @@ from tests.analysis.ide.cursor import marked
 from merrow_analysis.check import Analysis, analyse
 from merrow_analysis.formatting import format_text
 from merrow_analysis.graph.metrics import metrics
-from merrow_analysis.ide import call_hierarchy
-from merrow_analysis.ide.code_actions import actions
+from merrow_analysis.ide.actions.code_actions import actions
 from merrow_analysis.ide.code_lens import figures
-from merrow_analysis.ide.completion import complete
-from merrow_analysis.ide.definition import definition
+from merrow_analysis.ide.completion.completion import complete
+from merrow_analysis.ide.completion.signature_help import signature_help
 from merrow_analysis.ide.folding import folds
 from merrow_analysis.ide.hover import hover
 from merrow_analysis.ide.inlay_hints import inlay_hints
 from merrow_analysis.ide.links import links
+from merrow_analysis.ide.names import call_hierarchy
+from merrow_analysis.ide.names.definition import definition
+from merrow_analysis.ide.names.references import highlights
+from merrow_analysis.ide.names.rename import RenameRefusedError, prepare_rename, rename
 from merrow_analysis.ide.picture import picture
-from merrow_analysis.ide.references import highlights
-from merrow_analysis.ide.rename import RenameRefusedError, prepare_rename, rename
 from merrow_analysis.ide.semantic_tokens import semantic_tokens
-from merrow_analysis.ide.signature_help import signature_help
 from merrow_analysis.ide.symbols import outline
 from merrow_analysis.text import Position, Range, apply_edits, split_lines
 

@@ -21,7 +21,7 @@ import merrow_runtime
 from merrow_analysis.check import Analysis, analyse
 from merrow_analysis.diagnostics import Severity
 from merrow_analysis.graph.decisions import ELSE
-from merrow_analysis.ide.node_text import decided_by, prompt_of
+from merrow_analysis.ide.texts.node_text import decided_by, prompt_of
 from merrow_analysis.rules.registry import find_rule
 from merrow_analysis.text import apply_edits
 from merrow_runtime.requests import ModelRequest

@@ -8,7 +8,7 @@ from typing import Any
 
 from merrow_analysis.definitions.schema import LOOP_KEYS, MAP_KEYS
 from merrow_analysis.graph.composites import Composite
-from merrow_analysis.graph.conditions import ALWAYS
+from merrow_analysis.graph.liveness.conditions import ALWAYS
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 
 

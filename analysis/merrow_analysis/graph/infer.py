@@ -10,9 +10,9 @@ from heapq import heapify, heappop, heappush
 
 from merrow_analysis.definitions.callees import Callees
 from merrow_analysis.definitions.types import ENTRY_POINT, PROBLEM, TEXT, Type
-from merrow_analysis.graph.arrows_back import arrows_back
 from merrow_analysis.graph.composites import NO_COMPOSITES, Composites
-from merrow_analysis.graph.drawing import (
+from merrow_analysis.graph.drawings.arrows_back import arrows_back
+from merrow_analysis.graph.drawings.drawing import (
     ENTRY_POINT_ID,
     PROBLEM_ID,
     RETURN_ID,

@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
-from merrow_analysis.graph.liveness import Chosen, Feed, Liveness, LiveNode, spread
+from merrow_analysis.graph.liveness.live_nodes import Chosen, Feed, Liveness, LiveNode, spread
+from merrow_analysis.graph.liveness.plan import waiting_alone
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
-from merrow_analysis.graph.plan import waiting_alone
 
 
 @dataclass(slots=True, eq=False)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from merrow_analysis.graph.call_bounds import CallBounds, call_bounds
 from merrow_analysis.graph.flow import Flow
-from merrow_analysis.graph.measures import Measures, measure
+from merrow_analysis.graph.measures.measures import Measures, measure
 from merrow_analysis.graph.nodes import TypedGraph
 
 DEFAULT_FAILURE_PROBABILITY = 0.1

@@ -22,12 +22,12 @@ from merrow_analysis.definitions.types import ANY, DefinitionProblem, Type, Type
 from merrow_analysis.graph.composites import Border, Composites
 from merrow_analysis.graph.decisions import Cases, read_cases
 from merrow_analysis.graph.flow import Flow, FlowEdge, FlowNode, Mention
-from merrow_analysis.graph.frames import LiveOrder, live_order, unit_order
 from merrow_analysis.graph.language import Settings
 from merrow_analysis.graph.levels import carried, levels
+from merrow_analysis.graph.liveness.frames import LiveOrder, live_order, unit_order
+from merrow_analysis.graph.liveness.plan import Combinations, combinations, combinations_after, waiting_alone
 from merrow_analysis.graph.model import Graph, Marks, conflicting
 from merrow_analysis.graph.placement import PlacedEdge, Placement, PortFeed
-from merrow_analysis.graph.plan import Combinations, combinations, combinations_after, waiting_alone
 from merrow_analysis.graph.records import EdgeRecord
 from merrow_analysis.graph.resolve import NodeKind, Resolution
 from merrow_analysis.graph.shape import Shape
@@ -75,7 +75,7 @@ class TypedNode:
 
     @property
     def implied(self) -> bool:
-        """Whether it is not in the text: PROBLEM or RETURN of a drawing (`merrow_analysis.graph.drawing`)."""
+        """Whether it is not in the text: PROBLEM or RETURN of a drawing (`merrow_analysis.graph.drawings.drawing`)."""
         return self.id not in self._graph.flow.chart.nodes
 
     @property
@@ -514,7 +514,7 @@ class TypedGraph:
 
     @property
     def combinations(self) -> Combinations:
-        """What runs under which cases; see `merrow_analysis.graph.plan`."""
+        """What runs under which cases; see `merrow_analysis.graph.liveness.plan`."""
         if self._combinations is None:
             if self._earlier is not None:
                 self._combinations = combinations_after(self, *self._earlier)

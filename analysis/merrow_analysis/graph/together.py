@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from merrow_analysis.graph.conditions import NEVER, Condition
+from merrow_analysis.graph.liveness.conditions import NEVER, Condition
+from merrow_analysis.graph.liveness.plan import Combinations
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
-from merrow_analysis.graph.plan import Combinations
 
 
 def fed_at_once(node: TypedNode, port: str, combinations: Combinations) -> tuple[TypedEdge, TypedEdge] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from merrow_analysis.check import Analysis
-from merrow_analysis.graph.measures import Measures
+from merrow_analysis.graph.measures.measures import Measures
 from merrow_analysis.graph.metrics import Metrics, metrics
 from merrow_analysis.text import Range
 

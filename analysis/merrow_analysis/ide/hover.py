@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from merrow_analysis.check import Analysis
 from merrow_analysis.definitions.parameters import parse_label
 from merrow_analysis.definitions.schema import FRONT_MATTER
-from merrow_analysis.ide import describe
-from merrow_analysis.ide.box_text import box_text, drawing_keys, keys_of
-from merrow_analysis.ide.lookup import (
+from merrow_analysis.ide.cursor.lookup import (
     Spot,
     arrow_at,
     label_offset,
@@ -20,11 +18,13 @@ from merrow_analysis.ide.lookup import (
     touches,
     vertex_at,
 )
-from merrow_analysis.ide.markup import Code, Markup
-from merrow_analysis.ide.node_text import edges_text, metrics_text, node_text, uses_of_prompt
-from merrow_analysis.ide.schema_walk import fragment_at
+from merrow_analysis.ide.cursor.schema_walk import fragment_at
+from merrow_analysis.ide.cursor.yaml_place import entry_at
 from merrow_analysis.ide.subgraphs import stretch_of
-from merrow_analysis.ide.yaml_place import entry_at
+from merrow_analysis.ide.texts import describe
+from merrow_analysis.ide.texts.box_text import box_text, drawing_keys, keys_of
+from merrow_analysis.ide.texts.markup import Code, Markup
+from merrow_analysis.ide.texts.node_text import edges_text, metrics_text, node_text, uses_of_prompt
 from merrow_analysis.places.box_places import title_parameters
 from merrow_analysis.places.names import Occurrence
 from merrow_analysis.rules.registry import find_rule

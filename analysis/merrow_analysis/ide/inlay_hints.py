@@ -10,10 +10,10 @@ from merrow_analysis.edits.labels import write_label
 from merrow_analysis.graph.call_bounds import count_of
 from merrow_analysis.graph.flow import Mention
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
-from merrow_analysis.ide.box_text import change_of
-from merrow_analysis.ide.definition import Target, targets_of
-from merrow_analysis.ide.node_text import decided_by
+from merrow_analysis.ide.names.definition import Target, targets_of
 from merrow_analysis.ide.subgraphs import stretches
+from merrow_analysis.ide.texts.box_text import change_of
+from merrow_analysis.ide.texts.node_text import decided_by
 from merrow_analysis.places.names import Kind, Symbol, symbol
 from merrow_analysis.text import Position, Range, TextEdit
 

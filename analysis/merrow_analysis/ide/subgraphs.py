@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from merrow_analysis.ide.blocks import end_of
+from merrow_analysis.ide.cursor.blocks import end_of
 from merrow_analysis.syntax.parser import Diagram
 from merrow_analysis.syntax.tree import Block, SubgraphEnd, SubgraphStart
 from merrow_analysis.text import Position, Range

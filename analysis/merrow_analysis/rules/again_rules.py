@@ -7,9 +7,9 @@ from itertools import combinations as pairs
 
 from merrow_analysis.definitions.types import Type, item_of, list_of
 from merrow_analysis.diagnostics import Diagnostic, Related, Severity
-from merrow_analysis.graph.conditions import NEVER, TooManyCombinationsError
+from merrow_analysis.graph.liveness.conditions import NEVER, TooManyCombinationsError
+from merrow_analysis.graph.liveness.plan import Combinations
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
-from merrow_analysis.graph.plan import Combinations
 from merrow_analysis.graph.ports import takes_again
 from merrow_analysis.graph.words import AGAIN, EACH, FIRST
 from merrow_analysis.rules.context import GraphContext

@@ -8,18 +8,18 @@ from merrow_analysis.diagnostics import Cause, Diagnostic, Fix, Related, Severit
 from merrow_analysis.edits.labels import write_label
 from merrow_analysis.edits.lines import indentation, insert_lines_after
 from merrow_analysis.graph.composites import Composite
-from merrow_analysis.graph.conditions import NEVER, TooManyCombinationsError
 from merrow_analysis.graph.flow import Subgraph
-from merrow_analysis.graph.frames import Unit, unit_edges
+from merrow_analysis.graph.liveness.conditions import NEVER, TooManyCombinationsError
+from merrow_analysis.graph.liveness.frames import Unit, unit_edges
+from merrow_analysis.graph.liveness.plan import order_of
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph
-from merrow_analysis.graph.plan import order_of
 from merrow_analysis.graph.reach import components, shortest_cycle
 from merrow_analysis.graph.words import EACH
 from merrow_analysis.rules.box_kinds import box_kinds
-from merrow_analysis.rules.box_moves import moved_below
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.end_rules import ends_inside
-from merrow_analysis.rules.loop_fixes import with_word
+from merrow_analysis.rules.fixes.box_moves import moved_below
+from merrow_analysis.rules.fixes.loop_fixes import with_word
 from merrow_analysis.rules.operator_rules import OPERATOR_DISAGREEMENT, UNKNOWN_OPERATOR
 from merrow_analysis.rules.registry import Family, Flags, Scope
 from merrow_analysis.rules.reporting import edges_of_arrow, fix, label_range, listed, report

@@ -12,8 +12,8 @@ from merrow_analysis.edits.renaming import rename_class
 from merrow_analysis.graph.flow import ClassUse, Flow
 from merrow_analysis.graph.nodes import TypedGraph
 from merrow_analysis.graph.records import ClassRecord
-from merrow_analysis.rules.box_moves import moved_below
 from merrow_analysis.rules.context import GraphContext
+from merrow_analysis.rules.fixes.box_moves import moved_below
 from merrow_analysis.rules.registry import Family, Flags, Scope
 from merrow_analysis.rules.reporting import fix, listed, report
 from merrow_analysis.suggest import closest

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from merrow_analysis.diagnostics import Diagnostic, Related, Severity
-from merrow_analysis.graph.conditions import NEVER, TooManyCombinationsError
+from merrow_analysis.graph.liveness.conditions import NEVER, TooManyCombinationsError
+from merrow_analysis.graph.liveness.plan import feed_of, passes
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.graph.placement import PortFeed
-from merrow_analysis.graph.plan import feed_of, passes
 from merrow_analysis.graph.skipping import any_skips, failing_away
 from merrow_analysis.graph.words import OVER
 from merrow_analysis.rules.context import TextContext

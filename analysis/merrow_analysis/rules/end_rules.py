@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from merrow_analysis.diagnostics import Cause, Diagnostic, Fix, Severity
 from merrow_analysis.graph.flow import Mention, Subgraph
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
-from merrow_analysis.rules.box_moves import moved_below
 from merrow_analysis.rules.context import GraphContext
+from merrow_analysis.rules.fixes.box_moves import moved_below
 from merrow_analysis.rules.registry import Family, Flags, Scope
 from merrow_analysis.rules.reporting import report
 from merrow_analysis.syntax.tree import Block

@@ -15,8 +15,8 @@ from merrow_analysis.graph.flow import Flow, FlowNode
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.graph.resolve import Claim, NodeProblem
 from merrow_analysis.rules.box_kinds import box_kinds
-from merrow_analysis.rules.box_moves import to_inside
 from merrow_analysis.rules.context import GraphContext
+from merrow_analysis.rules.fixes.box_moves import to_inside
 from merrow_analysis.rules.registry import Family, Flags, Scope
 from merrow_analysis.rules.reporting import (
     claim_range,

@@ -8,13 +8,13 @@ from merrow_analysis.definitions.operators import InputPort
 from merrow_analysis.diagnostics import Cause, Diagnostic, Fix, Related, Severity
 from merrow_analysis.edits.renaming import rename_node
 from merrow_analysis.graph.box_expressions import read_nodes
-from merrow_analysis.graph.drawing import PROBLEM_ID, RETURN_ID
+from merrow_analysis.graph.drawings.drawing import PROBLEM_ID, RETURN_ID
 from merrow_analysis.graph.flow import FlowEdge
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.graph.reach import reach, shortest_cycle
 from merrow_analysis.graph.records import EdgeRecord
 from merrow_analysis.rules.context import GraphContext
-from merrow_analysis.rules.loop_fixes import loop_around
+from merrow_analysis.rules.fixes.loop_fixes import loop_around
 from merrow_analysis.rules.registry import Family, Flags, Scope
 from merrow_analysis.rules.reporting import continued, fix, listed, report
 from merrow_analysis.rules.rims import Rims

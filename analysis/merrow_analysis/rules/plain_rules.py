@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from merrow_analysis.diagnostics import Diagnostic, Fix, Related, Severity
 from merrow_analysis.edits.parameters import declaration_of
-from merrow_analysis.graph.drawing import is_diamond
+from merrow_analysis.graph.drawings.drawing import is_diamond
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_analysis.graph.told import plain_nodes, reading
 from merrow_analysis.rules.context import TextContext

@@ -8,7 +8,7 @@ from merrow_analysis.definitions.types import CODE, ENTRY_POINT, PROBLEM, TEXT, 
 from merrow_analysis.diagnostics import Cause, Diagnostic, Fix, Related, Severity
 from merrow_analysis.edits.labels import write_label
 from merrow_analysis.edits.parameters import Moved, rewrite
-from merrow_analysis.graph.drawing import ENTRY_POINT_ID, PROBLEM_ID
+from merrow_analysis.graph.drawings.drawing import ENTRY_POINT_ID, PROBLEM_ID
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.graph.placement import Finding
 from merrow_analysis.graph.ports import is_odd_result

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from merrow_analysis.graph.drawing import PROBLEM_ID, RETURN_ID
+from merrow_analysis.graph.drawings.drawing import PROBLEM_ID, RETURN_ID
 from merrow_analysis.graph.flow import Flow
 from merrow_analysis.rules.reporting import listed
 

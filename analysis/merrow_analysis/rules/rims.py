@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from merrow_analysis.graph.drawing import ENTRY_POINT_ID, PROBLEM_ID, RETURN_ID
+from merrow_analysis.graph.drawings.drawing import ENTRY_POINT_ID, PROBLEM_ID, RETURN_ID
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.suggest import closest
 

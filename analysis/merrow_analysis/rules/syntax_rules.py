@@ -12,9 +12,9 @@ from merrow_analysis.diagnostics import Applicability, Diagnostic, Fix, Related,
 from merrow_analysis.edits.lines import indentation, insert_lines_after
 from merrow_analysis.graph.flow import Flow
 from merrow_analysis.rules.context import TextContext
+from merrow_analysis.rules.fixes.syntax_fixes import fixes_for
 from merrow_analysis.rules.registry import Family, FixAvailability, Flags, Rule, Scope
 from merrow_analysis.rules.reporting import metadata_value_span, report
-from merrow_analysis.rules.syntax_fixes import fixes_for
 from merrow_analysis.suggest import closest
 from merrow_analysis.syntax.parser import Diagram
 from merrow_analysis.syntax.shapes import SHAPES, is_shape

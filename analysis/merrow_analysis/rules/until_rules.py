@@ -8,7 +8,7 @@ from merrow_analysis.definitions.types import BOOL, NUMBER, Type
 from merrow_analysis.diagnostics import Diagnostic, Fix, Severity
 from merrow_analysis.graph.box_expressions import read_box_expression
 from merrow_analysis.graph.composites import Composite
-from merrow_analysis.graph.conditions import NEVER, TooManyCombinationsError
+from merrow_analysis.graph.liveness.conditions import NEVER, TooManyCombinationsError
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.graph.skipping import any_skips, failing_away
 from merrow_analysis.rules.box_parameters import value_range

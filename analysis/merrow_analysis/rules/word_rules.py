@@ -12,7 +12,7 @@ from merrow_analysis.graph.words import AGAIN, EACH, FIRST, OVER
 from merrow_analysis.rules.box_kinds import kind_causes
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.end_rules import ends_inside
-from merrow_analysis.rules.loop_fixes import loop_around
+from merrow_analysis.rules.fixes.loop_fixes import loop_around
 from merrow_analysis.rules.misplaced import Misplaced, find_misplaced
 from merrow_analysis.rules.operator_rules import OPERATOR_DISAGREEMENT, UNKNOWN_OPERATOR
 from merrow_analysis.rules.registry import Family, Flags, Scope

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Literal, TypeVar
 
 from merrow_analysis.definitions.types import BUILT_IN, Type, TypeTable, innermost, is_variable, item_of
-from merrow_analysis.graph.conditions import ALWAYS
-from merrow_analysis.graph.frames import unit_order
+from merrow_analysis.graph.liveness.conditions import ALWAYS
+from merrow_analysis.graph.liveness.frames import unit_order
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.graph.ports import is_odd_result
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from merrow_analysis.check import Analysis
 from merrow_analysis.definitions.operators import INTERFACE_CLASS
-from merrow_analysis.graph.drawing import ENTRY_POINT_ID, PROBLEM_ID
+from merrow_analysis.graph.drawings.drawing import ENTRY_POINT_ID, PROBLEM_ID
 from merrow_analysis.graph.flow import FlowEdge
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.places.names import Symbol, symbol

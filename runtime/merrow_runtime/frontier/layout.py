@@ -8,10 +8,10 @@ from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from merrow_analysis.graph.composites import Composite, LoopSettings, MapSettings, loop_settings, map_settings
-from merrow_analysis.graph.liveness import Feed
+from merrow_analysis.graph.liveness.live_nodes import Feed
+from merrow_analysis.graph.liveness.plan import feed_of
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.graph.placement import PortFeed
-from merrow_analysis.graph.plan import feed_of
 from merrow_runtime.frontier.parts import Part, parts_of
 from merrow_runtime.program.titles import title_of
 
@@ -95,8 +95,8 @@ class Layout:
     """Lists by handle; a handle that no node has any more stays empty.
 
     ``fed`` has for each port that edges feed what they bring. ``passed`` has for each Decision that asks all that arrives
-    there, in the order of `merrow_analysis.graph.plan.passes`. ``titles`` are what people call the nodes. ``whole`` is what the
-    frame of the whole workflow has, ``boxes`` are the composites.
+    there, in the order of `merrow_analysis.graph.liveness.plan.passes`. ``titles`` are what people call the nodes.
+    ``whole`` is what the frame of the whole workflow has, ``boxes`` are the composites.
     """
 
     fed: list[list[Port]]

@@ -8,7 +8,7 @@ from math import isnan
 
 import click
 
-from merrow_analysis.graph.measures import Measures
+from merrow_analysis.graph.measures.measures import Measures
 from merrow_analysis.graph.metrics import DEFAULT_FAILURE_PROBABILITY, Metrics, metrics
 from merrow_server.cli import NOT_WELL, Command
 from merrow_server.cli.options import CONFIG_OPTIONS, diagram_argument, with_options

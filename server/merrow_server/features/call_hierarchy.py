@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
-from merrow_analysis.ide import call_hierarchy as ide_call_hierarchy
+from merrow_analysis.ide.names import call_hierarchy as ide_call_hierarchy
 from merrow_server.lsp.documents import OpenDiagram
 from merrow_server.lsp.server import MerrowServer
 
 if TYPE_CHECKING:
-    from merrow_analysis.ide.call_hierarchy import Item
+    from merrow_analysis.ide.names.call_hierarchy import Item
 
 
 def register(server: MerrowServer) -> None:

@@ -18,7 +18,7 @@ from lsprotocol import types
 
 from merrow_analysis.diagnostics import Applicability, Diagnostic
 from merrow_analysis.edits.difference import line_edits
-from merrow_analysis.ide import code_actions as ide_actions
+from merrow_analysis.ide.actions import code_actions as ide_actions
 from merrow_analysis.text import Range, TextEdit, line_ending, with_line_ending
 from merrow_server.lsp.diagnostics import SOURCE
 from merrow_server.lsp.documents import OpenDiagram, OpenDocument
@@ -26,7 +26,7 @@ from merrow_server.lsp.protocol import FeatureError
 from merrow_server.lsp.server import MerrowServer
 
 if TYPE_CHECKING:
-    from merrow_analysis.ide.actions import Action
+    from merrow_analysis.ide.actions.actions import Action
     from merrow_optimizer.mutations.base import Move
 
 log = logging.getLogger(__name__)

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
-from merrow_analysis.ide import completion as ide_completion
+from merrow_analysis.ide.completion import completion as ide_completion
 from merrow_analysis.text import TextEdit
 from merrow_server.lsp.located import Located
 from merrow_server.lsp.server import MerrowServer
 
 if TYPE_CHECKING:
-    from merrow_analysis.ide.items import Completion, ItemKind
+    from merrow_analysis.ide.completion.items import Completion, ItemKind
 
 _TRIGGERS = [" ", ">", "|", ":", "{", "(", '"', "[", ",", "&", "%", "<"]
 _KINDS: dict[ItemKind, types.CompletionItemKind] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lsprotocol import types
 
-from merrow_analysis.ide import definition as ide_definition
+from merrow_analysis.ide.names import definition as ide_definition
 from merrow_analysis.text import Range
 from merrow_server.lsp.located import Located
 from merrow_server.lsp.server import MerrowServer

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lsprotocol import types
 
-from merrow_analysis.ide import references as ide_references
+from merrow_analysis.ide.names import references as ide_references
 from merrow_server.lsp.server import MerrowServer
 
 _KINDS = {"read": types.DocumentHighlightKind.Read, "write": types.DocumentHighlightKind.Write}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lsprotocol import types
 
-from merrow_analysis.ide import linked_editing as ide_linked_editing
+from merrow_analysis.ide.names import linked_editing as ide_linked_editing
 from merrow_server.lsp.server import MerrowServer
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lsprotocol import types
 
-from merrow_analysis.ide import references as ide_references
+from merrow_analysis.ide.names import references as ide_references
 from merrow_server.lsp.server import MerrowServer
 from merrow_server.lsp.sharing import diagrams_sharing
 

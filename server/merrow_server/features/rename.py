@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from lsprotocol import types
 
-from merrow_analysis.ide import rename as ide_rename
-from merrow_analysis.ide import rename_files
+from merrow_analysis.ide.names import rename as ide_rename
+from merrow_analysis.ide.names import rename_files
 from merrow_server.lsp.protocol import FeatureError
 from merrow_server.lsp.server import MerrowServer
 from merrow_server.lsp.sharing import diagrams_sharing

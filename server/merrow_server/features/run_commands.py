@@ -257,7 +257,7 @@ def _tell(server: MerrowServer, text: str, kind: types.MessageType) -> None:
 
 
 def _end_text(ended: dict[str, Any]) -> str:
-    from merrow_analysis.ide.markup import shortened
+    from merrow_analysis.ide.texts.markup import shortened
     from merrow_runtime.provenance import answered_by
     from merrow_runtime.values import as_text
     from merrow_server.run_report import cost_text

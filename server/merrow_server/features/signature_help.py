@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lsprotocol import types
 
-from merrow_analysis.ide import signature_help as ide_signature
+from merrow_analysis.ide.completion import signature_help as ide_signature
 from merrow_server.lsp.server import MerrowServer
 
 

@@ -17,7 +17,7 @@ from typing import Any
 from merrow_analysis.check import Analyser
 from merrow_analysis.definitions.operators import OperatorSpec
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
-from merrow_analysis.ide.selection import Selection, selection
+from merrow_analysis.ide.cursor.selection import Selection, selection
 from merrow_analysis.text import Range
 from merrow_optimizer.mutations import (
     addition,

@@ -9,7 +9,8 @@ from urllib.parse import quote
 
 from lsprotocol import types
 
-from merrow_analysis.ide import lookup, markup
+from merrow_analysis.ide.cursor import lookup
+from merrow_analysis.ide.texts import markup
 from merrow_analysis.places.box_places import range_of
 from merrow_server.lsp.documents import OpenDiagram
 from merrow_server.lsp.run_results import NodeResult

@@ -13,18 +13,18 @@ from tests.composites import composite_workflows
 from tests.examples import examples
 
 from merrow_analysis.check import analyse
-from merrow_analysis.ide.call_hierarchy import incoming
-from merrow_analysis.ide.completion import complete, documentation
-from merrow_analysis.ide.definition import definition
+from merrow_analysis.ide.completion.completion import complete, documentation
+from merrow_analysis.ide.completion.signature_help import signature_help
 from merrow_analysis.ide.folding import folds
 from merrow_analysis.ide.hover import hover
 from merrow_analysis.ide.inlay_hints import inlay_hints
+from merrow_analysis.ide.names.call_hierarchy import incoming
+from merrow_analysis.ide.names.definition import definition
+from merrow_analysis.ide.names.references import references
+from merrow_analysis.ide.names.rename import RenameRefusedError, rename
 from merrow_analysis.ide.picture import picture
-from merrow_analysis.ide.references import references
-from merrow_analysis.ide.rename import RenameRefusedError, rename
 from merrow_analysis.ide.selection_ranges import selections
 from merrow_analysis.ide.semantic_tokens import TokenMemory, semantic_tokens
-from merrow_analysis.ide.signature_help import signature_help
 from merrow_analysis.ide.symbols import outline
 from merrow_analysis.text import Position, Range, apply_edits
 

@@ -10,8 +10,8 @@ from tests.strategies import any_flowcharts
 
 from merrow_analysis.check import analyse
 from merrow_analysis.edits.difference import line_edits
-from merrow_analysis.ide.actions import QUICK_FIX, Action
-from merrow_analysis.ide.code_actions import actions
+from merrow_analysis.ide.actions.actions import QUICK_FIX, Action
+from merrow_analysis.ide.actions.code_actions import actions
 from merrow_analysis.text import apply_edits
 
 FLOW = """flowchart TD

@@ -11,8 +11,8 @@ from tests.examples import examples
 from tests.strategies import any_flowcharts
 
 from merrow_analysis.check import analyse
-from merrow_analysis.ide.completion import complete, documentation
-from merrow_analysis.ide.items import Completion
+from merrow_analysis.ide.completion.completion import complete, documentation
+from merrow_analysis.ide.completion.items import Completion
 from merrow_analysis.text import Position, apply_edits, line_content, split_lines
 
 WORKFLOW = """---

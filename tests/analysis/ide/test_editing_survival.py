@@ -10,15 +10,15 @@ from tests.strategies import any_flowcharts
 from tests.workflows import workflows
 
 from merrow_analysis.check import Analysis, analyse
-from merrow_analysis.ide import call_hierarchy
 from merrow_analysis.ide.colors import colors
-from merrow_analysis.ide.definition import definition
 from merrow_analysis.ide.folding import folds
 from merrow_analysis.ide.inlay_hints import inlay_hints
-from merrow_analysis.ide.linked_editing import linked_places
 from merrow_analysis.ide.links import links
-from merrow_analysis.ide.references import highlights, references
-from merrow_analysis.ide.rename import RenameRefusedError, prepare_rename, rename
+from merrow_analysis.ide.names import call_hierarchy
+from merrow_analysis.ide.names.definition import definition
+from merrow_analysis.ide.names.linked_editing import linked_places
+from merrow_analysis.ide.names.references import highlights, references
+from merrow_analysis.ide.names.rename import RenameRefusedError, prepare_rename, rename
 from merrow_analysis.ide.selection_ranges import selections
 from merrow_analysis.ide.semantic_tokens import semantic_tokens
 from merrow_analysis.ide.symbols import flattened, outline

@@ -6,10 +6,10 @@ import pytest
 from tests.analysis.ide.cursor import marked, slice_of
 
 from merrow_analysis.check import analyse
-from merrow_analysis.ide import call_hierarchy
 from merrow_analysis.ide.folding import folds
-from merrow_analysis.ide.linked_editing import linked_places
 from merrow_analysis.ide.links import links
+from merrow_analysis.ide.names import call_hierarchy
+from merrow_analysis.ide.names.linked_editing import linked_places
 from merrow_analysis.ide.selection_ranges import selections
 from merrow_analysis.ide.symbols import Entry, flattened, matches, outline
 

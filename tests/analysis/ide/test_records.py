@@ -7,9 +7,9 @@ from tests.analysis.ide.cursor import marked
 
 from merrow_analysis.check import Analyser, analyse
 from merrow_analysis.diagnostics import Severity
-from merrow_analysis.ide.completion import complete
+from merrow_analysis.ide.completion.completion import complete
 from merrow_analysis.ide.hover import hover
-from merrow_analysis.ide.rename import rename
+from merrow_analysis.ide.names.rename import rename
 from merrow_analysis.ide.semantic_tokens import TokenMemory, semantic_tokens
 from merrow_analysis.text import Position, Range, TextEdit, apply_edits
 

@@ -15,8 +15,8 @@ from tests.workflows import workflows
 
 from merrow_analysis.check import Analysis, analyse
 from merrow_analysis.definitions.provider import Provider, ResourceError
-from merrow_analysis.ide.actions import EXTRACT_PROMPT, INLINE_PROMPT, MOVE_PARAMETERS, SPELLING, Action
-from merrow_analysis.ide.code_actions import actions
+from merrow_analysis.ide.actions.actions import EXTRACT_PROMPT, INLINE_PROMPT, MOVE_PARAMETERS, SPELLING, Action
+from merrow_analysis.ide.actions.code_actions import actions
 from merrow_analysis.text import Range, apply_edits
 
 CORPUS = Path(__file__).resolve().parents[4] / "shared" / "corpus"

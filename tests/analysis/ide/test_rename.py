@@ -16,12 +16,12 @@ from tests.workflows import workflows
 
 from merrow_analysis.check import analyse
 from merrow_analysis.definitions.provider import ResourceError
-from merrow_analysis.ide.rename import (
+from merrow_analysis.ide.names.rename import (
     RenameRefusedError,
     prepare_rename,
     rename,
 )
-from merrow_analysis.ide.rename_files import prompt_file_edits
+from merrow_analysis.ide.names.rename_files import prompt_file_edits
 from merrow_analysis.places.names import Occurrence, Symbol, symbol
 from merrow_analysis.places.occurrences import occurrences_in, occurrences_of
 from merrow_analysis.syntax.structure import parse_record

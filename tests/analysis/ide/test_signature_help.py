@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.analysis.ide.cursor import marked
 
-from merrow_analysis.ide.signature_help import SignatureHelp, signature_help
+from merrow_analysis.ide.completion.signature_help import SignatureHelp, signature_help
 
 FLOW = "flowchart TD\nPROBLEM([P]):::Interface\nRETURN([R]):::Interface\nPROBLEM --> A --> RETURN\n"
 

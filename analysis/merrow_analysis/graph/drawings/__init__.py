@@ -1,0 +1,1 @@
+"""How drawings without operators are read, and node by node written anew."""

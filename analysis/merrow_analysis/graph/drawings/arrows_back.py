@@ -1,0 +1,142 @@
+"""Arrows back in a drawing: people draw a loop as an arrow to an earlier step, without a box around it.
+
+Nodes that lead to each other are read as a Loop of at most three turns, where it is entered at one node. The arrows to that node
+say ``again``. Where a diamond in it also leads out, its other case leads there, too, once the turns have run out (``over``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from merrow_analysis.definitions.operators import OperatorTable
+from merrow_analysis.graph.composites import Composite, Composites
+from merrow_analysis.graph.drawings.drawing import has_operator, is_diamond
+from merrow_analysis.graph.reach import components
+from merrow_analysis.graph.records import Chart, EdgeRecord, Rows
+from merrow_analysis.graph.words import AGAIN, OVER, WordedLabel
+
+_DEEPEST = 20
+"""Loops in each other that arrows back may make."""
+IMPLIED_LOOP = "LOOP"
+"""The id of a Loop that nothing is written of; further ones are numbered."""
+
+
+class ArrowsBack(NamedTuple):
+    """The Loops that arrows back make, the edges that have a word by that, and the edges that are implied."""
+
+    composites: Composites
+    words: Mapping[EdgeRecord, WordedLabel]
+    implied: tuple[EdgeRecord, ...]
+
+
+def arrows_back(chart: Chart, table: OperatorTable, names: bool, taken: Sequence[str] = ()) -> ArrowsBack | None:
+    """What the arrows back of a drawing without Loops and Maps mean; None where there are none that mean a Loop.
+
+    ``taken`` are the ids of its subgraphs. Cycles that are no such Loop stay what they are. Linear.
+    """
+    edges = [edge for edge in chart.edges if not edge.carries_nothing and edge.source != edge.target]
+    out: Rows = {name: [] for name in chart.nodes}
+    for edge in edges:
+        out[edge.source].append(edge)
+    boxes: dict[str, Composite] = {}
+    inside: dict[str, str] = {}
+    words: dict[EdgeRecord, WordedLabel] = {}
+    implied: list[EdgeRecord] = []
+    # Of a Loop the arrows back are taken away, and what still leads back inside is a Loop in it.
+    pending: list[tuple[list[str], Sequence[EdgeRecord], str | None, int]] = [(list(chart.nodes), edges, None, 0)]
+    while pending:
+        nodes, own, parent, depth = pending.pop()
+        for knot in _knots(nodes, own):
+            members = set(knot)
+            if any(has_operator(chart.nodes[name], table, names) for name in knot):
+                continue
+            back = _back(members, own, knot[0])
+            if back is None:
+                continue
+            own_id = _free_id(boxes, {*chart.nodes, *taken})
+            boxes[own_id] = Composite(own_id, "loop", parent, tuple(knot), {}, implied=True)
+            inside |= dict.fromkeys(knot, own_id)
+            words |= {edge: WordedLabel(AGAIN, _text(edge)) for edge in back}
+            for edge in _over(chart, knot, out, back):
+                implied.append(edge)
+                words[edge] = WordedLabel(OVER, _text(edge))
+            ends = set(back)
+            if depth < _DEEPEST:
+                inner = [edge for edge in own if edge.source in members and edge not in ends]
+                pending.append((knot, inner, own_id, depth + 1))
+    if not boxes:
+        return None
+    for name, box in boxes.items():
+        boxes[name] = replace(box, nodes=tuple([node for node in box.nodes if inside[node] == name]))
+    return ArrowsBack(Composites(boxes, inside), words, tuple(implied))
+
+
+def _knots(nodes: Sequence[str], edges: Sequence[EdgeRecord]) -> list[list[str]]:
+    """The groups of several nodes that lead to each other, in the order of the nodes."""
+    numbers = {name: number for number, name in enumerate(nodes)}
+    following: list[list[int]] = [[] for _ in nodes]
+    for edge in edges:
+        if edge.source in numbers and edge.target in numbers:
+            following[numbers[edge.source]].append(numbers[edge.target])
+    knots = sorted(sorted(knot) for knot in components(following, range(len(nodes))) if len(knot) > 1)
+    return [[nodes[number] for number in knot] for knot in knots]
+
+
+def _back(members: set[str], edges: Sequence[EdgeRecord], first: str) -> list[EdgeRecord] | None:
+    """The arrows back to the node where a cycle is entered, its ``first`` one where nothing leads into it; None where it is
+    entered at several nodes.
+    """
+    entries = {edge.target for edge in edges if edge.target in members and edge.source not in members} or {first}
+    if len(entries) > 1:
+        return None
+    return [edge for edge in edges if edge.source in members and edge.target in entries]
+
+
+def _over(chart: Chart, knot: Sequence[str], out: Rows, back: Sequence[EdgeRecord]) -> list[EdgeRecord]:
+    """For each case that leads back from a diamond which also leads out of a Loop, an edge to where the first of its other cases
+    leads.
+    """
+    members, ends = set(knot), set(back)
+    leading = {
+        name: ways
+        for name in knot
+        if is_diamond(chart.nodes[name]) and (ways := [edge for edge in out[name] if edge.target not in members])
+    }
+    return [
+        EdgeRecord(name, ways[0].target, replace(edge.arrow), edge.block, edge.source_vertex, ways[0].target_vertex)
+        for name, ways in leading.items()
+        for edge in out[name]
+        if edge.target in members and _text(edge) is not None and _leads_back(edge, out, ends, leading, members)
+    ]
+
+
+def _leads_back(
+    edge: EdgeRecord, out: Rows, ends: Collection[EdgeRecord], choosing: Collection[str], members: Collection[str]
+) -> bool:
+    """Whether an edge is an arrow back, or leads to one with no other diamond between that leads out."""
+    seen: set[str] = set()
+    pending = [edge]
+    while pending:
+        one = pending.pop()
+        if one in ends:
+            return True
+        if one.target not in seen and one.target not in choosing and one.target in members:
+            seen.add(one.target)
+            pending += out[one.target]
+    return False
+
+
+def _free_id(boxes: Mapping[str, Composite], taken: set[str]) -> str:
+    number = 1
+    while True:
+        name = f"{IMPLIED_LOOP}{number if number > 1 else ''}"
+        if name not in boxes and name not in taken:
+            return name
+        number += 1
+
+
+def _text(edge: EdgeRecord) -> str | None:
+    label = edge.arrow.label
+    return label.text.strip() or None if label is not None else None

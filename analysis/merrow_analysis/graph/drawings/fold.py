@@ -1,0 +1,281 @@
+"""Fold the statements of a file into its flowchart, in one pass, as Mermaid reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from merrow_analysis.graph.drawings.metadata_label import metadata_label
+from merrow_analysis.graph.flow import NO_BLOCK, ClassDefUse, ClassUse, Flow, Scenery, Subgraph
+from merrow_analysis.graph.records import Chart, ClassRecord, EdgeRecord, MentionRecord, NodeRecord
+from merrow_analysis.syntax.tree import (
+    Arrow,
+    Block,
+    Chain,
+    ClassAssign,
+    ClassDef,
+    Direction,
+    Header,
+    Metadata,
+    SubgraphEnd,
+    SubgraphStart,
+    Vertex,
+)
+
+
+def fold(blocks: Iterable[Block], moved: Mapping[Block, Block] | None = None) -> Flow:
+    """The flowchart that ``blocks`` draw. Broken statements are left out; an ``end`` without a subgraph is ignored.
+
+    ``moved`` has the blocks that are not where they were first read (`Diagram.moved`).
+    """
+    folder = _Folder()
+    last = folder.fold(blocks)
+    return Flow(folder.chart, folder.scenery, moved, last)
+
+
+def fold_members(blocks: Iterable[Block], subgraphs: Mapping[str, Subgraph]) -> dict[str, Subgraph]:
+    """Subgraphs with the members that they have in ``blocks``, where nothing else is said of them than before."""
+    folder = _Folder()
+    known = folder.scenery.subgraphs
+    for present in blocks:
+        for statement in present.statements:
+            kind = type(statement)
+            if kind is Chain and folder.open:
+                folder.mention(statement)  # type: ignore[arg-type]  # narrowed by the exact type above
+            elif kind is SubgraphStart:
+                folder.open.append(_OpenSubgraph(statement, present.origin or present))  # type: ignore[arg-type]
+            elif kind is SubgraphEnd and folder.open:
+                folder.close()
+    while folder.open:
+        folder.close()
+    return {
+        name: replace(group, nodes=known[name].nodes, parent=known[name].parent, refused=known[name].refused)
+        for name, group in subgraphs.items()
+    }
+
+
+class _OpenSubgraph:
+    """A subgraph being read: its members in order of mention; ``own`` are those that stand alone or are declared in it."""
+
+    __slots__ = ("block", "direction", "members", "own", "start")
+
+    def __init__(self, start: SubgraphStart, block: Block) -> None:
+        self.start, self.block = start, block
+        self.members: dict[str, None] = {}
+        self.own: dict[str, None] = {}
+        self.direction: str | None = None
+
+
+class _Folder:
+    def __init__(self) -> None:
+        self.scenery = Scenery()
+        self.chart = Chart()
+        self.nodes: dict[str, NodeRecord] = self.chart.nodes
+        self.edge_ids = self.scenery.edge_ids
+        self.open: list[_OpenSubgraph] = []
+        self.claimed: set[str] = set()
+        self.closed = 0
+
+    def fold(self, blocks: Iterable[Block]) -> Block:
+        """Read blocks; answers the last of them, or `NO_BLOCK`."""
+        scenery = self.scenery
+        present = NO_BLOCK
+        for present in blocks:
+            block = present.origin or present
+            for statement in block.statements:
+                kind = type(statement)
+                if kind is Chain:
+                    self._chain(statement, block)  # type: ignore[arg-type]  # narrowed by the exact type above
+                elif kind is ClassAssign:
+                    self._class_assign(statement, block)  # type: ignore[arg-type]
+                elif isinstance(statement, ClassDef):
+                    for name in statement.names:
+                        scenery.class_defs.setdefault(name.text, []).append(ClassDefUse(name, statement, block))
+                elif isinstance(statement, SubgraphStart):
+                    self.open.append(_OpenSubgraph(statement, block))
+                elif isinstance(statement, SubgraphEnd):
+                    if self.open:
+                        self.close(block)
+                elif isinstance(statement, Direction):
+                    if self.open:
+                        self.open[-1].direction = statement.value
+                elif isinstance(statement, Header):
+                    scenery.header, scenery.direction = statement, statement.direction
+        while self.open:
+            self.close()
+        return present
+
+    def _chain(self, chain: Chain, block: Block) -> None:
+        if self.open:
+            self.mention(chain)
+        groups = chain.groups
+        if not chain.arrows and self.scenery.subgraphs:
+            groups = (tuple([vertex for vertex in groups[0] if not self._is_of_subgraph(vertex, block)]),)
+            if not groups[0]:
+                return
+        previous = [self._vertex(vertex, block) for vertex in groups[0]]
+        if groups[0][-1].metadata is not None or len(groups[0]) > 1:
+            self._metadata(groups[0], previous, block)
+        for number, arrow in enumerate(chain.arrows, 1):
+            group = groups[number]
+            nodes = [self._vertex(vertex, block) for vertex in group]
+            if group[-1].metadata is not None or len(group) > 1:
+                self._metadata(group, nodes, block)
+            self._edges(chain, number, arrow, previous, nodes, block)
+            previous = nodes
+
+    def mention(self, chain: Chain) -> None:
+        """Note the nodes of a chain in the subgraph that it is written in."""
+        # Mermaid lists the members of a subgraph from the last group of a chain to the first.
+        members, own = self.open[-1].members, self.open[-1].own
+        for group in reversed(chain.groups):
+            for vertex in group:
+                members.setdefault(vertex.name.text)
+                if vertex.shape is not None or not chain.arrows:
+                    own.setdefault(vertex.name.text)
+
+    def _edges(
+        self,
+        chain: Chain,
+        number: int,
+        arrow: Arrow,
+        sources: list[NodeRecord | None],
+        targets: list[NodeRecord | None],
+        block: Block,
+    ) -> None:
+        chart, edge_id = self.chart, arrow.edge_id
+        for i, source in enumerate(sources):
+            for j, target in enumerate(targets):
+                if source is None or target is None:
+                    continue
+                begin, end = source.id, target.id
+                edge = EdgeRecord(begin, end, arrow, block, chain.groups[number - 1][i], chain.groups[number][j])
+                chart.edges.append(edge)
+                row = chart.outgoing.get(begin)
+                if row is None:
+                    chart.outgoing[begin] = [edge]
+                else:
+                    row.append(edge)
+                row = chart.incoming.get(end)
+                if row is None:
+                    chart.incoming[end] = [edge]
+                else:
+                    row.append(edge)
+                # Of the edges of one arrow, the last source's first one has the id.
+                if edge_id is not None and i == len(sources) - 1 and j == 0:
+                    self.edge_ids.setdefault(edge_id.text, edge)
+
+    def _is_of_subgraph(self, vertex: Vertex, block: Block) -> bool:
+        """Take what a statement says of a subgraph above it: Mermaid draws no node for that."""
+        subgraph = self.scenery.subgraphs.get(vertex.name.text)
+        if subgraph is None or vertex.shape is not None or subgraph.id in self.nodes:
+            return False
+        if vertex.metadata is not None:
+            subgraph.metadata.append((vertex.metadata, block))
+        subgraph.classes += [ClassUse(name, block, None) for name in vertex.classes]
+        return vertex.metadata is not None or bool(vertex.classes)
+
+    def _vertex(self, vertex: Vertex, block: Block) -> NodeRecord | None:
+        text = vertex.name.text
+        node = self.nodes.get(text)
+        if node is None:
+            if text in self.edge_ids:
+                return None
+            node = self.nodes[text] = NodeRecord(text, [MentionRecord(vertex, block)])
+        else:
+            node.mentions.append(MentionRecord(vertex, block))  # type: ignore[attr-defined]  # a list while it is made
+        if vertex.shape is not None:
+            node.shape = vertex.shape
+            node.label = vertex.label
+            node.label_block = block
+        if vertex.classes:
+            for name in vertex.classes:
+                _append_class(node, ClassRecord(name, block, None))
+        return node
+
+    def _metadata(self, group: tuple[Vertex, ...], nodes: list[NodeRecord | None], block: Block) -> None:
+        for vertex, node in zip(group, nodes, strict=True):
+            metadata = vertex.metadata
+            if metadata is None:
+                continue
+            text = vertex.name.text
+            subgraph = self.scenery.subgraphs.get(text)
+            if subgraph is not None:
+                subgraph.metadata.append((metadata, block))
+            elif text in self.edge_ids:
+                self.scenery.edge_metadata.append((self.edge_ids[text], metadata, block))
+            elif node is not None:
+                if node.metadata:
+                    node.metadata.append((metadata, block))  # type: ignore[attr-defined]  # a list while it is made
+                else:
+                    node.metadata = [(metadata, block)]
+                label = metadata_label(metadata)
+                if label is not None:
+                    node.label, node.label_block = label, block
+
+    def _class_assign(self, statement: ClassAssign, block: Block) -> None:
+        scenery, nodes = self.scenery, self.nodes
+        scenery.class_assigns.append((statement, block))
+        for name in statement.ids:
+            node = nodes.get(name.text)
+            if node is not None:
+                _append_class(node, ClassRecord(statement.class_name, block, statement))
+            subgraph = scenery.subgraphs.get(name.text)
+            if subgraph is not None:
+                subgraph.classes.append(ClassUse(statement.class_name, block, statement))
+
+    def close(self, end: Block | None = None) -> None:
+        """End the subgraph that was begun last."""
+        done = self.open.pop()
+        start = done.start
+        identifier = start.id.text if start.id is not None else f"subGraph{self.closed}"
+        self.closed += 1
+        self.scenery.bodies.append((done.block, end))
+        title = start.title.text.strip() if start.title is not None else ""
+        claimed = self.claimed
+        members = [node for node in done.members if node not in claimed and node != identifier]
+        refused = tuple([node for node in done.own if node in claimed])
+        claimed.update(members)
+        subgraphs = self.scenery.subgraphs
+        existing = subgraphs.get(identifier)
+        if existing is not None:
+            existing.nodes.extend(members)
+            existing.repeated += (done.block,)
+        else:
+            early = self._early_metadata(identifier)
+            subgraphs[identifier] = Subgraph(
+                identifier,
+                title,
+                members,
+                done.direction,
+                done.block,
+                start.id,
+                label=start.title,
+                end=end,
+                metadata=early,
+                refused=refused,
+                early=len(early),
+            )
+        for member in members:
+            inner = subgraphs.get(member)
+            if inner is not None and inner.parent is None:
+                inner.parent = identifier
+        if self.open:
+            self.open[-1].members.setdefault(identifier)
+
+    def _early_metadata(self, name: str) -> list[tuple[Metadata, Block]]:
+        """Take the metadata of a subgraph from the node that Mermaid makes of it; none where more is said of this node."""
+        node = self.nodes.get(name)
+        if node is None or name in self.chart.incoming or name in self.chart.outgoing:
+            return []
+        if any(mention.vertex.shape is not None or mention.vertex.metadata is None for mention in node.mentions):
+            return []
+        del self.nodes[name]
+        return list(node.metadata)
+
+
+def _append_class(node: NodeRecord, given: ClassRecord) -> None:
+    if node.classes:
+        node.classes.append(given)  # type: ignore[attr-defined]  # a list while it is made
+    else:
+        node.classes = [given]

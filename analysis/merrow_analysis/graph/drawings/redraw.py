@@ -1,0 +1,365 @@
+"""The flowchart after an edit, from the one before: only what the edited statements name is read again.
+
+Statements whose effect is local are taken: chains of nodes and arrows, class statements, styles, comments, and what can't be
+read. Anything else (a subgraph, the header, ids of edges) is left to `fold`; the outcome is the same in either case.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import NamedTuple
+
+from merrow_analysis.document import Change
+from merrow_analysis.graph.drawings.fold import fold_members
+from merrow_analysis.graph.drawings.metadata_label import metadata_label
+from merrow_analysis.graph.flow import NO_BLOCK, ClassDefUse, Flow, Scenery
+from merrow_analysis.graph.records import Chart, ClassRecord, Delta, EdgeRecord, MentionRecord, NodeRecord, Splice
+from merrow_analysis.syntax.parser import Diagram
+from merrow_analysis.syntax.tree import (
+    AccDescription,
+    AccTitle,
+    Block,
+    Broken,
+    Chain,
+    ClassAssign,
+    ClassDef,
+    Click,
+    Comment,
+    EmptyStatement,
+    LinkStyle,
+    Style,
+    Vertex,
+)
+
+_LOCAL = (
+    Chain,
+    ClassAssign,
+    ClassDef,
+    Comment,
+    Broken,
+    EmptyStatement,
+    Style,
+    LinkStyle,
+    Click,
+    AccTitle,
+    AccDescription,
+)
+_Place = tuple[int, int]
+
+
+class Redrawn(NamedTuple):
+    """A flowchart after an edit, and what differs.
+
+    ``lines`` are those of the new statements. ``references_only`` says that the edited statements only name nodes that
+    are first mentioned elsewhere, so that what is written at nodes stays the same; ``nodes_only`` that they draw no edge.
+    """
+
+    flow: Flow
+    delta: Delta
+    lines: frozenset[int]
+    references_only: bool
+    nodes_only: bool
+
+
+def redraw(flow: Flow, diagram: Diagram, changes: Iterable[Change]) -> Redrawn | None:
+    """The flowchart of ``diagram``, where ``changes`` lead to it from the text of ``flow``.
+
+    None where the whole must be folded.
+    """
+    gone, come = _net(changes)
+    if flow.scenery.edge_ids or not all(_is_local(block) for block in (*gone, *come)):
+        return None
+    work = _Redrawing(flow, diagram, gone, come)
+    if not flow.scenery.subgraphs.keys().isdisjoint(work.names):
+        return None
+    delta = work.delta()
+    scenery = work.scenery
+    if scenery.subgraphs and (scenery.read_subgraphs is not None or not work.keeps_members(flow)):
+        blocks, known = diagram.blocks, scenery.subgraphs
+        scenery = replace(scenery, read_subgraphs=lambda: fold_members(blocks, known))
+    chart = flow.chart.apply(delta) if delta.nodes or delta.edges else flow.chart
+    return Redrawn(
+        Flow(chart, scenery, diagram.moved, diagram.blocks[-1] if diagram.blocks else NO_BLOCK),
+        delta,
+        frozenset(
+            line for block in map(diagram.here, work.come) for line in range(block.line, block.line + block.line_count)
+        ),
+        work.references_only and not delta.before and None not in delta.nodes.values(),
+        not delta.edges,
+    )
+
+
+def _net(changes: Iterable[Change]) -> tuple[set[Block], list[Block]]:
+    """The blocks that several changes, one after the other, took away and added, as they were first read."""
+    gone: set[Block] = set()
+    come: dict[Block, None] = {}
+    for old, new in changes:
+        for block in old:
+            first = block.origin or block
+            if first in come:
+                del come[first]
+            else:
+                gone.add(first)
+        come.update(dict.fromkeys(block.origin or block for block in new))
+    return gone, list(come)
+
+
+def _is_local(block: Block) -> bool:
+    return all(
+        isinstance(statement, _LOCAL)
+        and not (type(statement) is Chain and any(arrow.edge_id is not None for arrow in statement.arrows))
+        for statement in block.statements
+    )
+
+
+class _Redrawing:
+    """One edit taken into a flowchart."""
+
+    def __init__(self, flow: Flow, diagram: Diagram, gone: set[Block], come: list[Block]) -> None:
+        self.chart: Chart = flow.chart
+        self.here: Callable[[Block], Block] = diagram.here
+        self.gone = gone
+        self.come = sorted(come, key=self.line)
+        self.scenery = flow.scenery
+        self.names: dict[str, None] = {}
+        self.references_only = True
+        assigned = False
+        for block in (*gone, *self.come):
+            for statement in block.statements:
+                if isinstance(statement, Chain):
+                    for group in statement.groups:
+                        for vertex in group:
+                            self.names[vertex.name.text] = None
+                            if vertex.shape is not None or vertex.metadata is not None or vertex.classes:
+                                self.references_only = False
+                elif isinstance(statement, ClassAssign):
+                    self.names.update((name.text, None) for name in statement.ids)
+                    assigned = True
+                elif isinstance(statement, ClassDef):
+                    assigned = True
+        if assigned:
+            self.references_only = False
+            self.scenery = self._with_classes(flow.scenery)
+
+    def keeps_members(self, flow: Flow) -> bool:
+        """Whether the subgraphs of the flowchart before have the members that they had.
+
+        They have where no edited statement lies in one, and where one that does names the same nodes as before.
+        """
+        bodies = self.scenery.bodies
+        here = flow.here
+        gone = [block for block in self.gone if _lies_in(block, bodies, here)]
+        come = [block for block in self.come if _lies_in(block, bodies, self.here)]
+        if not (gone or come):
+            return True
+        if len(gone) != 1 or len(come) != 1 or here(gone[0]).line != self.line(come[0]):
+            return False
+        return _named(gone[0]) == _named(come[0])
+
+    def line(self, block: Block) -> int:
+        return self.here(block).line
+
+    # Classes
+
+    def _with_classes(self, old: Scenery) -> Scenery:
+        assigns = [(assign, block) for assign, block in old.class_assigns if block not in self.gone]
+        defs = {name: [use for use in uses if use.block not in self.gone] for name, uses in old.class_defs.items()}
+        for block in self.come:
+            for statement in block.statements:
+                if isinstance(statement, ClassAssign):
+                    insort(assigns, (statement, block), key=lambda pair: self.line(pair[1]))
+                elif isinstance(statement, ClassDef):
+                    for name in statement.names:
+                        uses = defs.setdefault(name.text, [])
+                        insort(uses, ClassDefUse(name, statement, block), key=lambda use: self.line(use.block))
+        found = sorted(((name, uses) for name, uses in defs.items() if uses), key=lambda item: self._first_use(item[1]))
+        return replace(old, class_assigns=assigns, class_defs=dict(found), _assigned=None)
+
+    def _first_use(self, uses: Sequence[ClassDefUse]) -> _Place:
+        return self.line(uses[0].block), uses[0].name.span[0]
+
+    # Nodes
+
+    def delta(self) -> Delta:
+        """What differs."""
+        nodes: dict[str, NodeRecord | None] = {}
+        placed: list[NodeRecord] = []
+        new: dict[str, list[MentionRecord]] = {}
+        for vertex, block in self._vertices(self.come):
+            new.setdefault(vertex.name.text, []).append(MentionRecord(vertex, block))
+        for name in self.names:
+            old = self.chart.nodes.get(name)
+            mentions = [] if old is None else [one for one in old.mentions if one.block not in self.gone]
+            for mention in new.get(name, ()):
+                insort(mentions, mention, key=self._mention_line)
+            if not mentions:
+                if old is not None:
+                    nodes[name] = None
+                continue
+            record = self._record(name, mentions)
+            if old is not None and old.mentions[0] is mentions[0]:
+                nodes[name] = record
+            else:
+                placed.append(record)
+        if placed:
+            self.references_only = False
+        before = self._placed(placed, nodes)
+        return Delta(nodes, before, self._splices())
+
+    def _mention_line(self, mention: MentionRecord) -> int:
+        return self.line(mention.block)
+
+    @staticmethod
+    def _vertices(blocks: Iterable[Block]) -> Iterable[tuple[Vertex, Block]]:
+        """The nodes that blocks name, in the order in which Mermaid makes them."""
+        return (
+            (vertex, block)
+            for block in blocks
+            for statement in block.statements
+            if isinstance(statement, Chain)
+            for group in statement.groups
+            for vertex in group
+        )
+
+    def _record(self, name: str, mentions: list[MentionRecord]) -> NodeRecord:
+        """What these mentions and the class statements say together."""
+        record = NodeRecord(name, mentions)
+        metadata = []
+        inline = []
+        for vertex, block in mentions:
+            if vertex.shape is not None:
+                record.shape, record.label, record.label_block = vertex.shape, vertex.label, block
+            if vertex.metadata is not None:
+                metadata.append((vertex.metadata, block))
+                label = metadata_label(vertex.metadata)
+                if label is not None:
+                    record.label, record.label_block = label, block
+            if vertex.classes:
+                inline += [ClassRecord(given, block, None) for given in vertex.classes]
+        record.metadata = metadata
+        statements = self.scenery.assigned.get(name)
+        if statements is None:
+            record.classes = inline
+            return record
+        first = self._place(mentions[0])
+        given = [
+            ClassRecord(assign.class_name, block, assign)
+            for assign, block, written in statements
+            if (self.line(block), written.span[0]) > first
+        ]
+        record.classes = (
+            sorted((*given, *inline), key=lambda one: (self.line(one.block), one.name.span)) if inline else given
+        )
+        return record
+
+    def _place(self, mention: MentionRecord) -> _Place:
+        return self.line(mention.block), mention.vertex.name.span[0]
+
+    def _first_place(self, name: str) -> _Place:
+        return self._place(self.chart.nodes[name].mentions[0])
+
+    def _placed(self, placed: list[NodeRecord], nodes: dict[str, NodeRecord | None]) -> dict[str, str | None]:
+        """Before which node each of ``placed`` is first mentioned; those that keep their place are not in the answer."""
+        if not placed:
+            return {}
+        placed.sort(key=lambda record: self._place(record.mentions[0]))
+        away = {record.id for record in placed}
+        away.update(name for name, record in nodes.items() if record is None)
+        names = list(self.chart.nodes)
+        order = [name for name in names if name not in away]
+        before: dict[str, str | None] = {}
+        for record in placed:
+            place = bisect_left(order, self._place(record.mentions[0]), key=self._first_place)
+            follower = order[place] if place < len(order) else None
+            nodes[record.id] = record
+            # Most often a node that was declared there still is.
+            if (
+                len(placed) > 1
+                or record.id not in self.chart.nodes
+                or self._follower(names, record.id, away) != follower
+            ):
+                before[record.id] = follower
+        return before
+
+    @staticmethod
+    def _follower(names: list[str], name: str, away: Collection[str]) -> str | None:
+        """The first node behind another one that keeps its place."""
+        return next((other for other in islice(names, names.index(name) + 1, None) if other not in away), None)
+
+    # Edges
+
+    def _splices(self) -> list[Splice]:
+        """Which edges go and come, by the numbers that edges have so far."""
+        numbers = self.chart.numbers
+        removed = sorted(
+            {
+                numbers[edge]
+                for vertex, _ in self._vertices(self.gone)
+                for edge in self.chart.outgoing.get(vertex.name.text, ())
+                if edge.block in self.gone
+            }
+        )
+        runs: list[list[int]] = []
+        for number in removed:
+            if runs and sum(runs[-1]) == number:
+                runs[-1][1] += 1
+            else:
+                runs.append([number, 1])
+        left = self.chart.edges.copy()
+        for start, count in reversed(runs):
+            del left[start : start + count]
+        # By where they come among the edges that stay.
+        added: dict[int, list[EdgeRecord]] = {}
+        for block in self.come:
+            edges = _edges(block)
+            if edges:
+                place = bisect_right(left, self.line(block), key=lambda edge: self.line(edge.block))
+                added.setdefault(place, []).extend(edges)
+        splices = []
+        shift = 0
+        for place in sorted({*added, *(start for start, _ in _shifted(runs))}):
+            count = next((count for start, count in _shifted(runs) if start == place), 0)
+            splices.append(Splice(place + shift, count, added.get(place, ())))
+            shift += count
+        return splices
+
+
+def _lies_in(block: Block, bodies: Iterable[tuple[Block, Block | None]], here: Callable[[Block], Block]) -> bool:
+    """Whether a block lies in one of the subgraphs, of which ``bodies`` are the first and the last blocks."""
+    line = here(block).line
+    return any(here(start).line < line and (end is None or line < here(end).line) for start, end in bodies)
+
+
+def _named(block: Block) -> list[tuple[str, bool]]:
+    """The nodes that a block names, in order, and whether they stand alone or are declared there."""
+    return [
+        (vertex.name.text, vertex.shape is not None or not statement.arrows)
+        for statement in block.statements
+        if isinstance(statement, Chain)
+        for group in statement.groups
+        for vertex in group
+    ]
+
+
+def _shifted(runs: Iterable[Sequence[int]]) -> list[tuple[int, int]]:
+    """Runs of removed edges by the number of edges before them that stay."""
+    found = []
+    shift = 0
+    for start, count in runs:
+        found.append((start - shift, count))
+        shift += count
+    return found
+
+
+def _edges(block: Block) -> list[EdgeRecord]:
+    return [
+        EdgeRecord(source.name.text, target.name.text, arrow, block, source, target)
+        for chain in block.statements
+        if isinstance(chain, Chain)
+        for number, arrow in enumerate(chain.arrows)
+        for source in chain.groups[number]
+        for target in chain.groups[number + 1]
+    ]

@@ -1,0 +1,1 @@
+"""What runs, under which choices of Decisions."""

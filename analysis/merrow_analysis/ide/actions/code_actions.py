@@ -1,0 +1,74 @@
+"""Code actions: what can be done about a finding, or to the place of a selection.
+
+Each provider gives actions of one kind; a new group of actions is one more line in `PROVIDERS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from merrow_analysis.check import Analysis
+from merrow_analysis.diagnostics import Applicability, Diagnostic
+from merrow_analysis.ide.actions.actions import (
+    AS_WORKFLOW,
+    EXTRACT_PROMPT,
+    INLINE_PROMPT,
+    MOVE_PARAMETERS,
+    QUICK_FIX,
+    SPELLING,
+    Action,
+    Provider,
+    Request,
+    now,
+)
+from merrow_analysis.ide.actions.parameters import to_label, to_metadata
+from merrow_analysis.ide.actions.prompts import extract_prompt, inline_prompt
+from merrow_analysis.ide.actions.spelling import rename_variants
+from merrow_analysis.ide.actions.suppress import ignore_here, ignore_in_file
+from merrow_analysis.ide.actions.workflow import read_as_workflow
+from merrow_analysis.text import Range
+
+
+def quick_fixes(request: Request) -> Iterator[Action]:
+    """The fixes of the findings; a finding's single safe fix is the preferred one."""
+    for diagnostic in request.diagnostics:
+        safe = [fix for fix in diagnostic.fixes if fix.applicability >= Applicability.SAFE]
+        for fix in diagnostic.fixes:
+            preferred = len(safe) == 1 and fix is safe[0]
+            yield Action(fix.title, QUICK_FIX, now(*fix.edits), diagnostic, preferred)
+
+
+PROVIDERS: tuple[tuple[str, Provider], ...] = (
+    (QUICK_FIX, quick_fixes),
+    (EXTRACT_PROMPT, extract_prompt),
+    (INLINE_PROMPT, inline_prompt),
+    (MOVE_PARAMETERS, to_metadata),
+    (MOVE_PARAMETERS, to_label),
+    (SPELLING, rename_variants),
+    (AS_WORKFLOW, read_as_workflow),
+    (QUICK_FIX, ignore_here),
+    (QUICK_FIX, ignore_in_file),
+)
+"""Who offers actions, in the order in which they are shown: what repairs first, what only silences last."""
+
+
+def actions(
+    analysis: Analysis,
+    place: Range,
+    diagnostics: tuple[Diagnostic, ...] | None = None,
+    wanted: Callable[[str], bool] = lambda kind: True,  # noqa: ARG005
+) -> list[Action]:
+    """What can be done at a place. ``diagnostics`` are the findings that are meant, None for all that touch the place.
+
+    ``wanted`` says of a kind whether it is asked for.
+    """
+    found = tuple(touching(analysis, place)) if diagnostics is None else diagnostics
+    request = Request(analysis, place, found)
+    return [action for kind, provider in PROVIDERS if wanted(kind) for action in provider(request)]
+
+
+def touching(analysis: Analysis, place: Range) -> Iterator[Diagnostic]:
+    """The findings that a selection or cursor touches."""
+    for diagnostic in analysis.diagnostics:
+        if diagnostic.range.start <= place.end and place.start <= diagnostic.range.end:
+            yield diagnostic

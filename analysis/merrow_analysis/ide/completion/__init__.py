@@ -1,0 +1,1 @@
+"""What is offered while a person writes."""

@@ -1,0 +1,175 @@
+"""Completion for Loops and Maps: the words on edges, titles with their parameters, expressions over members."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from merrow_analysis.definitions.types import BOOL, NUMBER, item_of, list_of
+from merrow_analysis.graph.composites import Border, Composites
+from merrow_analysis.graph.nodes import TypedGraph, TypedNode
+from merrow_analysis.graph.words import AGAIN, EACH, FIRST, OVER, Word, entered_map
+from merrow_analysis.ide.completion.fitting import Value, upstream
+from merrow_analysis.ide.completion.items import Items
+from merrow_analysis.ide.cursor.label_place import LabelPlace, label_place
+from merrow_analysis.ide.cursor.place import InStatement
+from merrow_analysis.ide.cursor.schema_walk import words_at
+from merrow_analysis.ide.texts.box_text import KEYS_BY_OPERATOR, title_keys
+from merrow_analysis.places.box_places import EXPRESSIONS
+
+_EXPRESSION_WORD = re.compile(r"[\w.]*\Z")
+_BOXES = (
+    ("Loop", "Loop (max: ${1:3})", "its nodes run in turns"),
+    ("Map", "Map (parallel: ${1:4})", "its nodes run once for each item of a list"),
+)
+_MEANINGS: Mapping[Word, str] = {
+    AGAIN: "brings it in later turns",
+    OVER: "taken when the turns ran out",
+    EACH: "takes the list apart, an item a run",
+    FIRST: "gives way where `again` brings something",
+}
+
+
+def words_between(graph: TypedGraph, source: TypedNode, target: TypedNode) -> list[Word]:
+    """The words that have a meaning on an edge between two nodes."""
+    composites = graph.composites
+    if not composites:
+        return []
+    border = composites.border(source.id, target.id)
+    found: list[Word] = []
+    if border.scope is not None:
+        found.append(AGAIN)
+    if border.left and composites.boxes[border.left[0]].kind == "loop":
+        found.append(OVER)
+    if entered_map(border, composites) is not None:
+        found.append(EACH)
+    if border.entered and target.again_in:
+        found.append(FIRST)
+    return found
+
+
+def word_items(
+    items: Items, graph: TypedGraph, sources: Sequence[TypedNode], targets: Sequence[TypedNode], length: int
+) -> None:
+    """The words that have a meaning on an edge from all sources to all targets; without targets those that may have one."""
+    if not graph.composites or not sources:
+        return
+    if targets:
+        each = [words_between(graph, source, target) for source in sources for target in targets]
+        words = [word for word in each[0] if all(word in other for other in each)]
+    else:
+        words = [word for word in (AGAIN, OVER, EACH) if all(_may_have(graph.composites, one, word) for one in sources)]
+    back = upstream(graph, list(sources)) if targets else b""
+    for word in words:
+        wanted = word == AGAIN and any(node.index < len(back) and back[node.index] for node in targets)
+        wanted = wanted or (word == EACH and bool(targets))
+        items.add(
+            word,
+            "keyword",
+            items.range(length),
+            rank=-1 if wanted else 40,
+            detail=_MEANINGS[word],
+            subject=("word", word),
+        )
+
+
+def _may_have(composites: Composites, source: TypedNode, word: Word) -> bool:
+    around = composites.around(source.id)
+    if word == AGAIN:
+        return bool(around)
+    if word == OVER:
+        return any(composites.boxes[box].kind == "loop" for box in around)
+    return any(box.kind == "map" and box.id not in around for box in composites)
+
+
+def crossing(values: Sequence[Value], border: Border, composites: Composites, word: str | None) -> list[Value]:
+    """Values as they arrive over an edge with a word that crosses a border: lists out of Maps, items into them."""
+    found = list(values)
+    for _ in composites.maps(border.left):
+        found = [Value(value.output, None if value.type is None else list_of(value.type)) for value in found]
+    if word == EACH and entered_map(border, composites) is not None:
+        found = [Value(value.output, None if value.type is None else item_of(value.type)) for value in found]
+    return found
+
+
+def without_word(parts: Sequence[str], place: int, words: Sequence[str]) -> tuple[str | None, list[str]]:
+    """The word at a place among the parts of a label that is being typed, and the parts without it."""
+    if len(parts) > place + 1 and parts[place].strip() in words:
+        return parts[place].strip(), [*parts[:place], *parts[place + 1 :]]
+    return None, list(parts)
+
+
+def title_place(text: str) -> tuple[LabelPlace, int]:
+    """What is typed at the end of a subgraph's title, and how long the word there is so far."""
+    here = label_place(text)
+    return here, len(text) - here.start
+
+
+def title_items(items: Items, place: InStatement) -> None:
+    """Items for a subgraph's title: Loop and Map, then their parameters."""
+    graph = items.analysis.typed
+    here, length = title_place(place.before[place.typed.inside :])
+    if here.kind == "operator":
+        for name, snippet, detail in _BOXES:
+            items.add(name, "operator", items.range(length), text=f"{name} ()", snippet=snippet, detail=detail)
+        return
+    operator = operator_of_title(items, place.typed.node, here.operator)
+    keys = title_keys(operator)
+    if here.kind == "key":
+        for name, fragment in keys.items():
+            if name not in here.keys:
+                items.add(
+                    name,
+                    "key",
+                    items.range(length),
+                    text=f"{name}: ",
+                    detail=str(fragment.get("description", "")),
+                    subject=("drawing-key", operator, name),
+                )
+    elif here.kind in ("value", "text") and here.key in keys:
+        box_values(items, graph, place.typed.node, operator, here.key, length)
+
+
+def operator_of_title(items: Items, name: str, written: str) -> str:
+    """Loop or Map: what the title says, else what the subgraph is by its class or metadata; empty for neither."""
+    if written in KEYS_BY_OPERATOR:
+        return written
+    graph = items.analysis.typed
+    box = None if graph is None else graph.composites.boxes.get(name)
+    return "" if box is None else box.operator
+
+
+def box_values(items: Items, graph: TypedGraph | None, name: str, operator: str, key: str, length: int) -> None:
+    """Values of a parameter of a Loop or a Map."""
+    keys = KEYS_BY_OPERATOR[operator]
+    if key in EXPRESSIONS and graph is not None:
+        before = items.line[: items.position.column]
+        match = _EXPRESSION_WORD.search(before)
+        word = match[0] if match is not None else ""
+        wanted = BOOL if key == "until" else NUMBER
+        for node, output, type_ in _outputs_inside(graph, name):
+            items.add(
+                f"{node.id}.{output}",
+                "value",
+                items.range(len(word)),
+                rank=0 if type_ == wanted else 1,
+                detail=f": {type_ or '?'}",
+                subject=("node", node.id),
+            )
+        return
+    fragment = keys[key]
+    for word in words_at({"properties": keys}, (key,)):
+        items.add(word, "value", items.range(length))
+    if isinstance(fragment.get("default"), int):
+        items.add(str(fragment["default"]), "value", items.range(length), rank=1, detail="the default")
+
+
+def _outputs_inside(graph: TypedGraph, name: str) -> Iterator[tuple[TypedNode, str, str | None]]:
+    """The outputs of the nodes of which a subgraph is the innermost Loop; of all nodes where it is none yet."""
+    box = graph.composites.boxes.get(name)
+    group = graph.flow.subgraphs.get(name)
+    inside = box.nodes if box is not None else tuple(group.nodes) if group is not None else tuple(graph.by_id)
+    for one in inside:
+        node = graph.by_id.get(one)
+        if node is not None and node.kind == "operator":
+            yield from ((node, output, type_) for output, type_ in node.outputs.items())

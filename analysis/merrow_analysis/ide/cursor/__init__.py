@@ -1,0 +1,1 @@
+"""What stands at a place of the text."""

@@ -1,0 +1,1 @@
+"""Where names stand: definitions, references, renaming."""

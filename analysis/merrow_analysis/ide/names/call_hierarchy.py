@@ -1,0 +1,71 @@
+"""What feeds a node and what it feeds, as editors show callers and callees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from merrow_analysis.check import Analysis
+from merrow_analysis.graph.flow import FlowEdge, FlowNode
+from merrow_analysis.ide.cursor.lookup import occurrence_at
+from merrow_analysis.text import Position, Range
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A node: its id, its operator, and where it is declared."""
+
+    id: str
+    detail: str
+    range: Range
+    name_range: Range
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """A node on the other side of some edges, and where their arrows stand."""
+
+    item: Item
+    arrows: tuple[Range, ...]
+
+
+def item_at(analysis: Analysis, position: Position) -> Item | None:
+    """The node named at a position."""
+    here = occurrence_at(analysis, position)
+    if here is None or here.symbol.kind not in ("node", "subgraph"):
+        return None
+    node = analysis.flow.nodes.get(here.symbol.name)
+    return None if node is None else _item(analysis, node)
+
+
+def incoming(analysis: Analysis, node_id: str) -> list[Neighbour]:
+    """The nodes that feed a node, in the order of their edges."""
+    node = analysis.flow.nodes.get(node_id)
+    return [] if node is None else _neighbours(analysis, node.incoming, incoming_side=True)
+
+
+def outgoing(analysis: Analysis, node_id: str) -> list[Neighbour]:
+    """The nodes that a node feeds, in the order of its edges."""
+    node = analysis.flow.nodes.get(node_id)
+    return [] if node is None else _neighbours(analysis, node.outgoing, incoming_side=False)
+
+
+def _neighbours(analysis: Analysis, edges: Iterable[FlowEdge], *, incoming_side: bool) -> list[Neighbour]:
+    arrows: dict[str, list[Range]] = {}
+    for edge in edges:
+        if not edge.carries_nothing:
+            other = edge.source if incoming_side else edge.target
+            arrows.setdefault(other.id, []).append(edge.range)
+    nodes = analysis.flow.nodes
+    return [Neighbour(_item(analysis, nodes[name]), tuple(places)) for name, places in arrows.items()]
+
+
+def _item(analysis: Analysis, node: FlowNode) -> Item:
+    mention = next((mention for mention in node.mentions if mention.declares), node.mentions[0])
+    vertex = mention.vertex
+    end = vertex.metadata.span[1] if vertex.metadata is not None else vertex.span[1]
+    detail = ""
+    if analysis.typed is not None:
+        resolution = analysis.typed.by_id[node.id].resolution
+        detail = resolution.spec.name if resolution.spec is not None else resolution.kind
+    return Item(node.id, detail, mention.block.range((vertex.name.span[0], end)), mention.range)

@@ -1,0 +1,141 @@
+"""Where a name leads: a node to its declaration, a class to its classDef, a role to its prompt, an operator to its ports, a
+Call to its file.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from merrow_analysis.check import Analysis
+from merrow_analysis.definitions.provider import Provider, ResourceError
+from merrow_analysis.definitions.yaml_text import YamlResult, read_yaml
+from merrow_analysis.ide.cursor.lookup import arrow_at, occurrence_at, spot
+from merrow_analysis.places.call_places import calls_of, named_in_callee
+from merrow_analysis.places.front_names import scalar_span
+from merrow_analysis.places.names import Symbol
+from merrow_analysis.places.occurrences import declarations_of
+from merrow_analysis.syntax.tree import Chain
+from merrow_analysis.text import Position, Range, split_lines
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A place to go to: ``name`` is the name in ``whole``, its declaration; ``file`` is None for the text itself."""
+
+    name: Range
+    whole: Range
+    file: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """The places where what is named in ``origin`` is declared or defined."""
+
+    origin: Range
+    targets: tuple[Target, ...]
+
+
+def definition(analysis: Analysis, position: Position, provider: Provider | None = None) -> Definition | None:
+    """The definition of what is named at a position; None where nothing is named or nothing defines it.
+
+    ``provider`` opens the libraries in which operators and types may be declared.
+    """
+    here = occurrence_at(analysis, position)
+    if here is None:
+        return _into_called_file(analysis, position)
+    targets = targets_of(analysis, here.symbol, provider)
+    return Definition(here.range, tuple(targets)) if targets else None
+
+
+def _into_called_file(analysis: Analysis, position: Position) -> Definition | None:
+    """From the path at a Call to the file, and from an input or output on an edge to its place in there."""
+    place, graph = spot(analysis, position), analysis.typed
+    if place is None or graph is None or not isinstance(place.statement, Chain):
+        return None
+    for node, path, where in calls_of(graph):
+        if where.start <= position <= where.end:
+            callee = node.resolution.callee
+            start = Range(Position(0, 0), Position(0, 0))
+            return Definition(where, (Target(start, start, path if callee is None else callee.path),))
+    arrow = arrow_at(place.statement, place.offset)
+    for edge in graph.edges if arrow is not None else ():
+        if edge.flow.block is place.block and edge.flow.arrow is arrow:
+            named = named_in_callee(edge, place.offset)
+            if named is not None:
+                span, callee, name = named
+                target = callee.places[name]
+                return Definition(place.block.range(span), (Target(target, target, callee.path),))
+    return None
+
+
+def targets_of(analysis: Analysis, symbol: Symbol, provider: Provider | None = None) -> list[Target]:
+    """Where a thing is declared or defined: in the text, or in a file that it names."""
+    targets = [Target(place.range, place.whole_range) for place in declarations_of(analysis, symbol)]
+    if symbol.kind == "prompt" and not targets:
+        prompt = analysis.prompts.prompts.get(symbol.name)
+        if prompt is not None and prompt.file is not None and prompt.range is not None:
+            targets.append(Target(unquoted(prompt.range, prompt.name), prompt.range, prompt.file))
+    declared = any(place.role == "declaration" for place in declarations_of(analysis, symbol))
+    if symbol.kind in ("operator", "type") and not declared and provider is not None:
+        targets = [*_in_libraries(analysis, symbol, provider), *targets]
+    return targets
+
+
+def unquoted(place: Range, name: str) -> Range:
+    """The place of a name without the quotes that may stand around it."""
+    (line, start), (end_line, end) = place
+    if line == end_line and end - start == len(name) + 2:
+        return Range(Position(line, start + 1), Position(line, end - 1))
+    return place
+
+
+def _in_libraries(analysis: Analysis, symbol: Symbol, provider: Provider) -> list[Target]:
+    """Where the library that counts, the last that declares it, declares an operator or a type."""
+    for path in reversed(analysis.settings.libraries):
+        try:
+            text = provider.read(path)
+        except ResourceError:
+            continue
+        target = _in_library(text, path, symbol)
+        if target is not None:
+            return [target]
+    return []
+
+
+def _in_library(text: str, path: str, symbol: Symbol) -> Target | None:
+    result = read_yaml(text)
+    value = result.value
+    if not isinstance(value, dict):
+        return None
+    section = "types" if symbol.kind == "type" else "operators"
+    entries = value.get(section)
+    if entries is None and section == "operators" and "types" not in value:
+        entries = value
+    if not isinstance(entries, dict):
+        return None
+    for name in entries:
+        if (str(name).casefold() if symbol.kind == "operator" else name) == symbol.name:
+            return _entry(text, path, result, entries, name)
+    return None
+
+
+def _entry(text: str, path: str, result: YamlResult, entries: dict[str, object], name: str) -> Target | None:
+    places = result.place(entries, name)
+    if places is None:
+        return None
+    key, value = places
+    return Target(range_of(text, *scalar_span(text, key)), range_of(text, key[0], max(key[1], value[1])), path)
+
+
+def range_of(text: str, start: int, end: int) -> Range:
+    """The range of the text between two offsets."""
+    return Range(_position(text, start), _position(text, end))
+
+
+def _position(text: str, offset: int) -> Position:
+    lines = split_lines(text[:offset])
+    if not lines:
+        return Position(0, 0)
+    if lines[-1].endswith(("\n", "\r")):
+        return Position(len(lines), 0)
+    return Position(len(lines) - 1, len(lines[-1]))

@@ -1,0 +1,1 @@
+"""What hover and other popups say."""

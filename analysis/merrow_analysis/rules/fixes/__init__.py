@@ -1,0 +1,1 @@
+"""Repairs that several rules offer."""
