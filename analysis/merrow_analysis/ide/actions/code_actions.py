@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from merrow_analysis.check import Analysis
-from merrow_analysis.diagnostics import Applicability, Diagnostic
+from merrow_analysis.diagnostics import Diagnostic
 from merrow_analysis.ide.actions.actions import (
     AS_WORKFLOW,
     EXTRACT_PROMPT,
@@ -30,12 +30,10 @@ from merrow_analysis.text import Range
 
 
 def quick_fixes(request: Request) -> Iterator[Action]:
-    """The fixes of the findings; a finding's single safe fix is the preferred one."""
+    """The fixes of the findings; the first one of each is the best, and so the preferred one."""
     for diagnostic in request.diagnostics:
-        safe = [fix for fix in diagnostic.fixes if fix.applicability >= Applicability.SAFE]
-        for fix in diagnostic.fixes:
-            preferred = len(safe) == 1 and fix is safe[0]
-            yield Action(fix.title, QUICK_FIX, now(*fix.edits), diagnostic, preferred)
+        for number, fix in enumerate(diagnostic.fixes):
+            yield Action(fix.title, QUICK_FIX, now(*fix.edits), diagnostic, preferred=number == 0)
 
 
 PROVIDERS: tuple[tuple[str, Provider], ...] = (
