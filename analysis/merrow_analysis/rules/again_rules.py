@@ -40,7 +40,7 @@ def check_turns(context: GraphContext) -> Iterator[Diagnostic]:
     for node in targets.values():
         yield from _first_turn(graph, node)
     for edge in graph.again:
-        yield from _again(graph, edge)
+        yield from _again(context, edge)
     for record, said in graph.core.words.items():
         edge = graph.edge(record)
         if said.word == EACH:
@@ -110,12 +110,13 @@ def _no_list(edge: TypedEdge) -> Iterator[Diagnostic]:
     yield report(TYPE_MISMATCH, label_range(edge), message)
 
 
-def _again(graph: TypedGraph, edge: TypedEdge) -> Iterator[Diagnostic]:
+def _again(context: GraphContext, edge: TypedEdge) -> Iterator[Diagnostic]:
     """What is wrong with where an `again` edge goes, and with the type of what it brings."""
+    graph = context.graph
     found = False
     for finding in graph.again_placement(edge.record).findings:
         if finding.edge is not None:
-            one = tell_of_edge(graph, edge.target, edge, finding)
+            one = tell_of_edge(context, edge.target, edge, finding)
             if one is not None:
                 found = True
                 yield one

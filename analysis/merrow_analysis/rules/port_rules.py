@@ -13,6 +13,8 @@ from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.graph.placement import Finding
 from merrow_analysis.graph.ports import is_odd_result
 from merrow_analysis.rules.context import GraphContext
+from merrow_analysis.rules.fixes.feeding import feed, feed_value, relabel, with_port
+from merrow_analysis.rules.fixes.fix_context import asked
 from merrow_analysis.rules.key_rules import CONFLICT
 from merrow_analysis.rules.misplaced import word_of
 from merrow_analysis.rules.path_rules import MISSING_INPUT_OR_OUTPUT, OFF_PATH
@@ -57,6 +59,7 @@ MISSING_REQUIRED_INPUT = _FAMILY.rule(
     "missing-required-input",
     "No edge feeds a port that a node needs.",
     Severity.ERROR,
+    fix="sometimes",
     flags=Flags.NEEDS_WHOLE,
 )
 TYPE_MISMATCH = _FAMILY.rule(
@@ -108,7 +111,7 @@ def check_ports(context: GraphContext) -> Iterator[Diagnostic]:
         for finding in node.placement.findings:
             if finding.kind == "missing-input":
                 causes = [cause for given, cause in lacking.items() if _feeds(given, finding.wanted, graph)]
-                yield _missing_input(node, finding, graph, causes)
+                yield _missing_input(context, node, finding, causes)
                 continue
             if finding.kind == "given-twice":
                 yield _given_twice(node, finding.port or "")
@@ -117,15 +120,15 @@ def check_ports(context: GraphContext) -> Iterator[Diagnostic]:
                 yield _no_order(node, finding)
                 continue
             if finding.edge is not None:
-                told = tell_of_edge(graph, node, node.incoming[finding.edge], finding)
+                told = tell_of_edge(context, node, node.incoming[finding.edge], finding)
                 if told is not None:
                     yield told
 
 
-def tell_of_edge(graph: TypedGraph, node: TypedNode, edge: TypedEdge, finding: Finding) -> Diagnostic | None:
+def tell_of_edge(context: GraphContext, node: TypedNode, edge: TypedEdge, finding: Finding) -> Diagnostic | None:
     """What there is to say of an edge; None where that is said elsewhere, as of a word of composites that is out of place."""
     tell = _TELL.get(finding.kind)
-    return None if tell is None or word_of(finding) is not None else tell(graph, node, edge, finding)
+    return None if tell is None or word_of(finding) is not None else tell(context, node, edge, finding)
 
 
 def _lacking(context: GraphContext) -> dict[Type, Cause]:
@@ -184,7 +187,8 @@ def _label_fix(graph: TypedGraph, edge: TypedEdge, port: str, *, safe: bool, out
     return [fix(f"Write |{text}|", [write_label(edge, text)], safe=safe)]
 
 
-def _unknown_port(graph: TypedGraph, node: TypedNode, edge: TypedEdge, finding: Finding) -> Diagnostic:
+def _unknown_port(context: GraphContext, node: TypedNode, edge: TypedEdge, finding: Finding) -> Diagnostic:
+    graph = context.graph
     if finding.port is None:
         message = f"{named(node)} takes no inputs, but {edge.source.id} leads into it; remove the edge."
         return report(UNKNOWN_PORT, edge.flow.range, message)
@@ -233,21 +237,24 @@ def _fitting(graph: TypedGraph, node: TypedNode, given: Type) -> list[str]:
     return [port.name for port in best if port.required] or [port.name for port in best]
 
 
-def _missing_label(graph: TypedGraph, node: TypedNode, edge: TypedEdge, finding: Finding) -> Diagnostic:
+def _missing_label(context: GraphContext, node: TypedNode, edge: TypedEdge, finding: Finding) -> Diagnostic:
+    graph = context.graph
     port = finding.port or ""
     text = _labelled(edge, port)
     message = f"The edge from {edge.source.id} names no port of {named(node)}; it goes to `{port}`: write `|{text}|`."
     return report(MISSING_PORT_LABEL, edge.flow.range, message, fixes=_label_fix(graph, edge, port, safe=True))
 
 
-def _ambiguous(graph: TypedGraph, node: TypedNode, edge: TypedEdge, finding: Finding) -> Diagnostic:
+def _ambiguous(context: GraphContext, node: TypedNode, edge: TypedEdge, finding: Finding) -> Diagnostic:
+    graph = context.graph
     ports = listed([f"`{name}`" for name in finding.names], "or")
     message = f"What {edge.source.id} gives ({finding.given}) fits {ports} of {named(node)}; write which on the edge."
     fixes = [made for name in finding.names for made in _rewritten(graph, edge, _labelled(edge, name), safe=False)]
     return report(AMBIGUOUS_PORT, edge.flow.range, message, fixes=fixes)
 
 
-def _missing_input(node: TypedNode, finding: Finding, graph: TypedGraph, because: list[Cause]) -> Diagnostic:
+def _missing_input(context: GraphContext, node: TypedNode, finding: Finding, because: list[Cause]) -> Diagnostic:
+    graph = context.graph
     port, wanted = finding.port or "", finding.wanted or TEXT
     carrying = [edge for edge in node.incoming if edge.order_only and edge.source.placement.signature.has_value]
     case_edge = next((edge for edge in carrying if not edge.placed.label.after), None)
@@ -259,14 +266,25 @@ def _missing_input(node: TypedNode, finding: Finding, graph: TypedGraph, because
             f"{node.id}`."
         )
         related = [Related(again.flow.range, f"`{port}` is fed here in later turns")]
-        return report(MISSING_REQUIRED_INPUT, node.flow.range, message, because=because, related=related)
+        fixes = _fed(context, node, port, None)
+        return report(MISSING_REQUIRED_INPUT, node.flow.range, message, because=because, related=related, fixes=fixes)
     if case_edge is not None:
         how = f"{case_edge.source.id} carries a value: write `{case_edge.case_label}:{port}` on its edge."
     else:
         how = f"draw an edge into it, such as `{_giver(graph, node, wanted)} -->|{port}| {node.id}`."
     because = [*because, *(cause for edge in node.incoming for cause in _later(edge))]
     message = f"{named(node)} needs its port `{port}` ({wanted}), but nothing feeds it; {how}"
-    return report(MISSING_REQUIRED_INPUT, node.flow.range, message, because=because)
+    fixes = _fed(context, node, port, case_edge)
+    return report(MISSING_REQUIRED_INPUT, node.flow.range, message, because=because, fixes=fixes)
+
+
+def _fed(context: GraphContext, node: TypedNode, port: str, case_edge: TypedEdge | None) -> Iterator[Fix]:
+    """Have a case edge that is there bring its value to the port, or draw an edge into it."""
+    if case_edge is not None:
+        yield from with_port(asked(context), MISSING_REQUIRED_INPUT, case_edge, port)
+    known = next((known for known in node.input_ports if known.name == port), None)
+    if known is not None:
+        yield from feed(asked(context), MISSING_REQUIRED_INPUT, node, known)
 
 
 def _giver(graph: TypedGraph, node: TypedNode, wanted: Type) -> str:
@@ -287,7 +305,8 @@ def _alone_feeds(edge: TypedEdge, node: TypedNode, port: str) -> bool:
     return not any(feed.port == port for other in node.incoming if other is not edge for feed in other.feeds)
 
 
-def _mismatch(graph: TypedGraph, node: TypedNode, edge: TypedEdge, finding: Finding) -> Diagnostic:
+def _mismatch(context: GraphContext, node: TypedNode, edge: TypedEdge, finding: Finding) -> Diagnostic:
+    graph = context.graph
     source, given, port = edge.source, finding.given or TEXT, finding.port or ""
     feed = next((feed for feed in edge.feeds if feed.port == port), None)
     what = f"`{feed.output}` ({given})" if feed is not None and feed.output and source.kind == "operator" else given
@@ -331,7 +350,8 @@ def _promise(source: TypedNode, wanted: Type | None, before: str) -> str:
     return f"{before}{verb}write `returns: {wanted}` at {source.id}"
 
 
-def _unknown_output(graph: TypedGraph, node: TypedNode, edge: TypedEdge, finding: Finding) -> Diagnostic:
+def _unknown_output(context: GraphContext, node: TypedNode, edge: TypedEdge, finding: Finding) -> Diagnostic:
+    graph = context.graph
     del node
     written, *near = finding.names
     outputs = listed([f"`{name}`" for name in edge.source.outputs])
@@ -345,14 +365,16 @@ def _unknown_output(graph: TypedGraph, node: TypedNode, edge: TypedEdge, finding
     return report(UNKNOWN_OUTPUT, label_range(edge), message, fixes=fixes)
 
 
-def _port_spelling(graph: TypedGraph, node: TypedNode, edge: TypedEdge, finding: Finding) -> Diagnostic:
+def _port_spelling(context: GraphContext, node: TypedNode, edge: TypedEdge, finding: Finding) -> Diagnostic:
+    graph = context.graph
     port = finding.port or ""
     message = f"{_port(node, port)} is called `{finding.names[0]}` here; write `{port}`."
     fixes = _rewritten(graph, edge, _labelled(edge, port), safe=True)
     return report(PORT_SPELLING, label_range(edge), message[0].upper() + message[1:], fixes=fixes)
 
 
-def _hidden_field(graph: TypedGraph, node: TypedNode, edge: TypedEdge, finding: Finding) -> Diagnostic:
+def _hidden_field(context: GraphContext, node: TypedNode, edge: TypedEdge, finding: Finding) -> Diagnostic:
+    graph = context.graph
     del node
     name, label = finding.names[0], edge.placed.label
     field = f"{finding.port}.{name}"
@@ -382,7 +404,8 @@ def _no_order(node: TypedNode, finding: Finding) -> Diagnostic:
     )
 
 
-def _odd_result(graph: TypedGraph, node: TypedNode, edge: TypedEdge, finding: Finding) -> Diagnostic:
+def _odd_result(context: GraphContext, node: TypedNode, edge: TypedEdge, finding: Finding) -> Diagnostic:
+    graph = context.graph
     output = finding.names[0]
     what = f"`{output}` of {edge.source.id} ({finding.given})" if output else f"{finding.given} from {edge.source.id}"
     outputs = edge.source.outputs.items()
@@ -392,7 +415,8 @@ def _odd_result(graph: TypedGraph, node: TypedNode, edge: TypedEdge, finding: Fi
     return report(ODD_RESULT, label_range(edge), message)
 
 
-def _no_value(graph: TypedGraph, node: TypedNode, edge: TypedEdge, finding: Finding) -> Diagnostic:
+def _no_value(context: GraphContext, node: TypedNode, edge: TypedEdge, finding: Finding) -> Diagnostic:
+    graph = context.graph
     case = edge.case_label or ""
     message = (
         f"{edge.source.id} has no value to carry to `{finding.port}` of {named(node)}; feed its port `value`, or "
@@ -413,7 +437,7 @@ def _later(edge: TypedEdge) -> list[Cause]:
     return [Cause(MISSING_REQUIRED_INPUT.code, source.flow.range)] if fed else []
 
 
-_TELL: dict[str, Callable[[TypedGraph, TypedNode, TypedEdge, Finding], Diagnostic]] = {
+_TELL: dict[str, Callable[[GraphContext, TypedNode, TypedEdge, Finding], Diagnostic]] = {
     "unknown-port": _unknown_port,
     "unknown-output": _unknown_output,
     "missing-label": _missing_label,
