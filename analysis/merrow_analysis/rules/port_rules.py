@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from merrow_analysis.definitions.types import CODE, ENTRY_POINT, PROBLEM, TEXT, Type
 from merrow_analysis.diagnostics import Cause, Diagnostic, Fix, Related, Severity
@@ -13,8 +13,17 @@ from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.graph.placement import Finding
 from merrow_analysis.graph.ports import is_odd_result
 from merrow_analysis.rules.context import GraphContext
-from merrow_analysis.rules.fixes.feeding import feed, feed_value, relabel, with_port
-from merrow_analysis.rules.fixes.fix_context import asked
+from merrow_analysis.rules.fixes.edge_fixes import remove_edge
+from merrow_analysis.rules.fixes.port_fixes import (
+    fed,
+    fitted,
+    fitting_ports,
+    labelled,
+    other_ports,
+    promise,
+    results,
+    with_value,
+)
 from merrow_analysis.rules.key_rules import CONFLICT
 from merrow_analysis.rules.misplaced import word_of
 from merrow_analysis.rules.path_rules import MISSING_INPUT_OR_OUTPUT, OFF_PATH
@@ -32,9 +41,6 @@ from merrow_analysis.rules.reporting import (
     spelled,
 )
 from merrow_analysis.suggest import closest
-
-_MOST_PORTS = 30
-"""Ports of a node among which one is looked for that fits a value."""
 
 _FAMILY = Family[GraphContext](Scope.EDGE, Flags.PORTS | Flags.QUICK_LOOK)
 UNKNOWN_PORT = _FAMILY.rule(
@@ -80,7 +86,11 @@ PORT_SPELLING = _FAMILY.rule(
     fix="sometimes",
 )
 ODD_RESULT = _FAMILY.rule(
-    "MW209", "odd-result", "An output of the workflow receives a verdict or feedback, no result.", Severity.WARNING
+    "MW209",
+    "odd-result",
+    "An output of the workflow receives a verdict or feedback, no result.",
+    Severity.WARNING,
+    fix="sometimes",
 )
 HIDDEN_FIELD = _FAMILY.rule(
     "MW224",
@@ -165,24 +175,16 @@ def _port(node: TypedNode, name: str | None) -> str:
     return f"port `{name}` of {named(node)}"
 
 
-def _labelled(edge: TypedEdge, port: str, output: str | None = None) -> str:
-    """The label that sends this edge to ``port``, keeping what its label says besides."""
-    label = edge.placed.label
-    if edge.source.kind == "decision":
-        return spelled(label.case, edge.word, label.output, port)
-    return spelled(edge.word, label.output if output is None else output, port)
-
-
 def _label_fix(graph: TypedGraph, edge: TypedEdge, port: str, *, safe: bool, output: str | None = None) -> list[Fix]:
     """A fix that writes the label for ``port``; none where other edges that share the arrow are meant for other
     ports.
     """
-    text = _labelled(edge, port, output)
-    sharing = edges_of_arrow(edge, graph)
-    if len(sharing) > MOST_SHARING:
+    text = labelled(edge, port, output)
+    sharing = edges_of_arrow(edge, graph) if not edge.implied else []
+    if not sharing or len(sharing) > MOST_SHARING:
         return []
     for other in sharing:
-        if other is not edge and (other.port != port or not other.inferred or _labelled(other, port, output) != text):
+        if other is not edge and (other.port != port or not other.inferred or labelled(other, port, output) != text):
             return []
     return [fix(f"Write |{text}|", [write_label(edge, text)], safe=safe)]
 
@@ -191,7 +193,7 @@ def _unknown_port(context: GraphContext, node: TypedNode, edge: TypedEdge, findi
     graph = context.graph
     if finding.port is None:
         message = f"{named(node)} takes no inputs, but {edge.source.id} leads into it; remove the edge."
-        return report(UNKNOWN_PORT, edge.flow.range, message)
+        return report(UNKNOWN_PORT, edge.flow.range, message, fixes=remove_edge(context, UNKNOWN_PORT, edge.flow))
     ports = listed([f"`{port.name}`" for port in node.input_ports], most=8)
     unfinished = continued(edge.flow)
     if unfinished is not None and edge.flow.arrow.label is not None and "\n" in edge.flow.arrow.label.text:
@@ -199,17 +201,18 @@ def _unknown_port(context: GraphContext, node: TypedNode, edge: TypedEdge, findi
         return report(UNKNOWN_PORT, unfinished.place, message)
     written, *near = finding.names
     message = f"{named(node)} has no port `{written}`"
-    fixes: list[Fix] = []
+    fixes: Iterable[Fix] = other_ports(context, UNKNOWN_PORT, node, edge, finding.given)
     outputs = [name for name in edge.source.outputs if name == written] if edge.source.kind != "decision" else []
     if near:
         message += f"; did you mean `{near[0]}`? Its ports are {ports}."
         slip = near[0].casefold() == written.casefold()
-        fixes = _rewritten(graph, edge, _labelled(edge, near[0]), safe=slip)
+        fixes = _rewritten(graph, edge, labelled(edge, near[0]), safe=slip)
     elif outputs:
         message += f": `{written}` is an output of {edge.source.id}. Write `{written}:port`; its ports are {ports}."
-    elif finding.given is not None and len(fitting := _fitting(graph, node, finding.given)) == 1:
+        fixes = other_ports(context, UNKNOWN_PORT, node, edge, edge.source.outputs[written], written)
+    elif finding.given is not None and len(fitting := fitting_ports(graph, node, finding.given)) == 1:
         message += f"; `{fitting[0]}` takes what {edge.source.id} gives ({finding.given}). Its ports are {ports}."
-        fixes = _rewritten(graph, edge, _labelled(edge, fitting[0]), safe=False)
+        fixes = _rewritten(graph, edge, labelled(edge, fitting[0]), safe=False)
     else:
         message += f"; its ports are {ports}."
     return report(UNKNOWN_PORT, label_range(edge), message, fixes=fixes)
@@ -217,30 +220,15 @@ def _unknown_port(context: GraphContext, node: TypedNode, edge: TypedEdge, findi
 
 def _rewritten(graph: TypedGraph, edge: TypedEdge, text: str, *, safe: bool) -> list[Fix]:
     """A fix that replaces an edge's label, where no other edge shares it."""
-    if len(edges_of_arrow(edge, graph)) > 1:
+    if edge.implied or len(edges_of_arrow(edge, graph)) > 1:
         return []
     return [fix(f"Write |{text}|", [write_label(edge, text)], safe=safe)]
-
-
-def _fitting(graph: TypedGraph, node: TypedNode, given: Type) -> list[str]:
-    """Ports that nothing feeds yet and that take a value of this type (no lists): the nearest ones, needed ones
-    first. None of a node with very many ports.
-    """
-    ports = node.input_ports
-    if len(ports) > _MOST_PORTS:
-        return []
-    open_ports = [port for port in ports if port.type == port.item]
-    open_ports = [port for port in open_ports if port.many or port.name not in node.placement.fed]
-    steps = {port: graph.types.distance(given, port.type) for port in open_ports}
-    near = min((distance for distance in steps.values() if distance is not None), default=None)
-    best = [port for port, distance in steps.items() if distance is not None and distance == near]
-    return [port.name for port in best if port.required] or [port.name for port in best]
 
 
 def _missing_label(context: GraphContext, node: TypedNode, edge: TypedEdge, finding: Finding) -> Diagnostic:
     graph = context.graph
     port = finding.port or ""
-    text = _labelled(edge, port)
+    text = labelled(edge, port)
     message = f"The edge from {edge.source.id} names no port of {named(node)}; it goes to `{port}`: write `|{text}|`."
     return report(MISSING_PORT_LABEL, edge.flow.range, message, fixes=_label_fix(graph, edge, port, safe=True))
 
@@ -249,7 +237,7 @@ def _ambiguous(context: GraphContext, node: TypedNode, edge: TypedEdge, finding:
     graph = context.graph
     ports = listed([f"`{name}`" for name in finding.names], "or")
     message = f"What {edge.source.id} gives ({finding.given}) fits {ports} of {named(node)}; write which on the edge."
-    fixes = [made for name in finding.names for made in _rewritten(graph, edge, _labelled(edge, name), safe=False)]
+    fixes = [made for name in finding.names for made in _rewritten(graph, edge, labelled(edge, name), safe=False)]
     return report(AMBIGUOUS_PORT, edge.flow.range, message, fixes=fixes)
 
 
@@ -266,7 +254,7 @@ def _missing_input(context: GraphContext, node: TypedNode, finding: Finding, bec
             f"{node.id}`."
         )
         related = [Related(again.flow.range, f"`{port}` is fed here in later turns")]
-        fixes = _fed(context, node, port, None)
+        fixes = fed(context, MISSING_REQUIRED_INPUT, node, port, None)
         return report(MISSING_REQUIRED_INPUT, node.flow.range, message, because=because, related=related, fixes=fixes)
     if case_edge is not None:
         how = f"{case_edge.source.id} carries a value: write `{case_edge.case_label}:{port}` on its edge."
@@ -274,17 +262,8 @@ def _missing_input(context: GraphContext, node: TypedNode, finding: Finding, bec
         how = f"draw an edge into it, such as `{_giver(graph, node, wanted)} -->|{port}| {node.id}`."
     because = [*because, *(cause for edge in node.incoming for cause in _later(edge))]
     message = f"{named(node)} needs its port `{port}` ({wanted}), but nothing feeds it; {how}"
-    fixes = _fed(context, node, port, case_edge)
+    fixes = fed(context, MISSING_REQUIRED_INPUT, node, port, case_edge)
     return report(MISSING_REQUIRED_INPUT, node.flow.range, message, because=because, fixes=fixes)
-
-
-def _fed(context: GraphContext, node: TypedNode, port: str, case_edge: TypedEdge | None) -> Iterator[Fix]:
-    """Have a case edge that is there bring its value to the port, or draw an edge into it."""
-    if case_edge is not None:
-        yield from with_port(asked(context), MISSING_REQUIRED_INPUT, case_edge, port)
-    known = next((known for known in node.input_ports if known.name == port), None)
-    if known is not None:
-        yield from feed(asked(context), MISSING_REQUIRED_INPUT, node, known)
 
 
 def _giver(graph: TypedGraph, node: TypedNode, wanted: Type) -> str:
@@ -310,44 +289,25 @@ def _mismatch(context: GraphContext, node: TypedNode, edge: TypedEdge, finding: 
     source, given, port = edge.source, finding.given or TEXT, finding.port or ""
     feed = next((feed for feed in edge.feeds if feed.port == port), None)
     what = f"`{feed.output}` ({given})" if feed is not None and feed.output and source.kind == "operator" else given
-    fixes: list[Fix] = []
     if finding.names and source.kind != "decision":
-        right = finding.names[0]
-        how = f"its output `{right}` would fit: write `{right}:{port}`."
-        fixes = _rewritten(graph, edge, _labelled(edge, port, right), safe=False)
-    elif others := [name for name in _fitting(graph, node, given) if name != port]:
-        how = f"port `{others[0]}` would take it{_promise(source, finding.wanted, ', or ')}."
-        if not _alone_feeds(edge, node, port):
-            fixes = _rewritten(graph, edge, _labelled(edge, others[0]), safe=False)
+        how = f"its output `{finding.names[0]}` would fit: write `{finding.names[0]}:{port}`."
+    elif others := [name for name in fitting_ports(graph, node, given) if name != port]:
+        how = f"port `{others[0]}` would take it{promise(source, finding.wanted, ', or ')}."
     else:
         how = _remedy(source, finding.wanted)
     message = f"{source.id} gives {what}, but {_port(node, port)} takes {finding.wanted}; {how}"
-    return report(TYPE_MISMATCH, label_range(edge), message, fixes=fixes)
+    return report(TYPE_MISMATCH, label_range(edge), message, fixes=fitted(context, TYPE_MISMATCH, node, edge, finding))
 
 
 def _remedy(source: TypedNode, wanted: Type | None) -> str:
     if wanted == CODE:
-        return f"let an operator write the code (CustomCodeGenerate){_promise(source, wanted, ', or ')}."
+        return f"let an operator write the code (CustomCodeGenerate){promise(source, wanted, ', or ')}."
     if wanted == PROBLEM:
-        return f"feed it from PROBLEM{_promise(source, wanted, ', or ')}."
+        return f"feed it from PROBLEM{promise(source, wanted, ', or ')}."
     if wanted == ENTRY_POINT:
-        return f"feed it from ENTRY_POINT{_promise(source, wanted, ', or ')}."
-    promise = _promise(source, wanted, "")
-    return f"{promise}." if promise else "connect a node that gives it."
-
-
-def _promise(source: TypedNode, wanted: Type | None, before: str) -> str:
-    """That the author may vouch for the type, where the source is a node that says what its answer is."""
-    if (
-        source.spec is None
-        or source.spec.bulk is None
-        or source.spec.computes
-        or source.spec.is_ensemble
-        or source.resolution.samples
-    ):
-        return ""
-    verb = "if it restates the task, " if wanted == PROBLEM else ""
-    return f"{before}{verb}write `returns: {wanted}` at {source.id}"
+        return f"feed it from ENTRY_POINT{promise(source, wanted, ', or ')}."
+    vouching = promise(source, wanted, "")
+    return f"{vouching}." if vouching else "connect a node that gives it."
 
 
 def _unknown_output(context: GraphContext, node: TypedNode, edge: TypedEdge, finding: Finding) -> Diagnostic:
@@ -369,7 +329,7 @@ def _port_spelling(context: GraphContext, node: TypedNode, edge: TypedEdge, find
     graph = context.graph
     port = finding.port or ""
     message = f"{_port(node, port)} is called `{finding.names[0]}` here; write `{port}`."
-    fixes = _rewritten(graph, edge, _labelled(edge, port), safe=True)
+    fixes = _rewritten(graph, edge, labelled(edge, port), safe=True)
     return report(PORT_SPELLING, label_range(edge), message[0].upper() + message[1:], fixes=fixes)
 
 
@@ -412,19 +372,16 @@ def _odd_result(context: GraphContext, node: TypedNode, edge: TypedEdge, finding
     others = [name for name, type_ in outputs if type_ is not None and not is_odd_result(type_, graph.types)]
     hint = f"write `{others[0]}:` on the edge if you mean that." if others and output else "connect a solution instead."
     message = f"{node.id} receives {what}, which is hardly the workflow's result; {hint}"
-    return report(ODD_RESULT, label_range(edge), message)
+    fixes = results(context, ODD_RESULT, node, edge, others if output else [])
+    return report(ODD_RESULT, label_range(edge), message, fixes=fixes)
 
 
 def _no_value(context: GraphContext, node: TypedNode, edge: TypedEdge, finding: Finding) -> Diagnostic:
-    graph = context.graph
-    case = edge.case_label or ""
     message = (
         f"{edge.source.id} has no value to carry to `{finding.port}` of {named(node)}; feed its port `value`, or "
         f"connect {node.id} with the node that has the value."
     )
-    fixes: list[Fix] = []
-    if case and not _alone_feeds(edge, node, finding.port or ""):
-        fixes = _rewritten(graph, edge, case, safe=False)
+    fixes = with_value(context, CASE_WITHOUT_VALUE, node, edge, finding.port or "")
     return report(CASE_WITHOUT_VALUE, label_range(edge), message, fixes=fixes, because=_later(edge))
 
 

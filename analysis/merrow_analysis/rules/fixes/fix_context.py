@@ -50,16 +50,22 @@ class FixContext:
     def changed(
         self, rule: Rule, title: str, change: GraphChange, *, safe: bool = False, reveals: tuple[str, ...] = ()
     ) -> Iterator[Fix]:
-        """The fix that makes a change of the graph; none where the text can't say it, or where the graph that follows has as
-        many findings of ``rule``, or more others of its weight. ``reveals`` are beginnings of codes that may come, since what
-        they are about was not checked before.
+        """The fix that makes a change of the graph; none where the text can't say it, or where the graph that follows has as many
+        findings of ``rule``, or errors or warnings that were not there. ``reveals`` are beginnings of codes that may come, since
+        what they are about was not checked before.
         """
         edits = self.written(change)
         if edits and self.improves(rule, change, reveals):
             yield Fix(title, edits, Applicability.SAFE if safe else Applicability.UNSAFE)
 
     def drawn(
-        self, rule: Rule, title: str, links: Sequence[Link], *, kept: GraphChange = NOTHING, reveals: tuple[str, ...] = ()
+        self,
+        rule: Rule,
+        title: str,
+        links: Sequence[Link],
+        *,
+        kept: GraphChange = NOTHING,
+        reveals: tuple[str, ...] = (),
     ) -> Iterator[Fix]:
         """The fix that draws edges, and makes the change ``kept`` of others."""
         edges: dict[int, tuple[Link, ...]] = dict(kept.edges)
@@ -76,7 +82,7 @@ class FixContext:
         if lines:
             edits = (*edits, insert_lines_after(self.graph.flow.last_block, lines))
             # For the graph it makes no difference below which edge they are.
-            last = len(self.graph.core.chart.edges) - 1
+            last = len(self.graph.flow.chart.edges) - 1
             if last >= 0:
                 here = edges.get(last, (as_it_is(self.graph.flow.edges[last]),))
                 far = [link for link in links if self._place_for(link, kept) is None]
@@ -85,7 +91,9 @@ class FixContext:
             yield Fix(title, edits, Applicability.UNSAFE)
 
     def written(self, change: GraphChange) -> tuple[TextEdit, ...] | None:
-        """The edits that make a change; None where the text can't say it."""
+        """The edits that make a change; None where the text can't say it; implied edges of drawings have no text."""
+        if any(index >= len(self.graph.flow.chart.edges) for index in change.edges):
+            return None
         try:
             replacements = write(self.manuscript, change)
             return edits_both_ways(self.manuscript.places, replacements)[1]
@@ -98,35 +106,38 @@ class FixContext:
         wrong = len(graph.marks.found) + len(graph.marks.problems) + len(graph.shape.wrong)
         if len(graph.core.records) * (wrong + 1) > _MOST_LOOKED_AT:
             return True
-        before, after = self._codes, self._found(graph_after(change, graph))
-        if before[rule.code] and after[rule.code] >= before[rule.code]:
+        (before, all_before), (after, all_after) = self._codes, self._found(graph_after(change, graph))
+        if all_after[rule.code] >= all_before[rule.code]:
             return False
-        weight = _WEIGHT[rule.severity]
+        weight = min(_WEIGHT[rule.severity], _WEIGHT[Severity.WARNING])
         return not any(
-            _WEIGHT[self._severity[code]] >= weight and not code.startswith(reveals or ("-",)) for code in after - before
+            _WEIGHT[self._severity[code]] >= weight and not code.startswith(reveals or ("-",))
+            for code in after - before
         )
 
     @cached_property
-    def _codes(self) -> Counter[str]:
+    def _codes(self) -> tuple[Counter[str], Counter[str]]:
         return self._found(self.graph)
 
     @cached_property
     def _severity(self) -> dict[str, Severity]:
         return {rule.code: rule.severity for rule in all_rules()}
 
-    def _found(self, graph: TypedGraph) -> Counter[str]:
+    def _found(self, graph: TypedGraph) -> tuple[Counter[str], Counter[str]]:
+        """The codes that are found in a graph: without findings that follow from others, and all."""
         context = self.context
         other = GraphContext(graph, context.header, context.front, context.settings, context.book)
-        return Counter(one.code for one in unexplained([one for scope in _SCOPES for one in check_graph(other, scope)]))
+        found = [one for scope in _SCOPES for one in check_graph(other, scope)]
+        return Counter(one.code for one in unexplained(found)), Counter(one.code for one in found)
 
     def _place_for(self, link: Link, kept: GraphChange) -> FlowEdge | None:
         """The edge below which another one is written: the last one at the same nodes, at a place where naming these nodes puts
         them into no subgraph. None where there is none.
         """
-        core, flow = self.graph.core, self.graph.flow
-        near = [*reversed(core.chart.outgoing.get(link.source, ())), *reversed(core.chart.edges[-_MOST_TRIED:])]
-        for record in (*reversed(core.chart.incoming.get(link.target, ())), *near):
-            edge = self.manuscript.edges_of_chain[self.manuscript.chain_of_edge[core.chart.numbers[record]]][-1]
+        chart = self.graph.flow.chart
+        near = [*reversed(chart.outgoing.get(link.source, ())), *reversed(chart.edges[-_MOST_TRIED:])]
+        for record in (*reversed(chart.incoming.get(link.target, ())), *near):
+            edge = self.manuscript.edges_of_chain[self.manuscript.chain_of_edge[chart.numbers[record]]][-1]
             if edge.index not in kept.edges and self._may_name(edge.block.line, (link.source, link.target)):
                 return edge
         return None
