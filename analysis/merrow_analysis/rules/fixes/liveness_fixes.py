@@ -48,7 +48,7 @@ def _joined(
     context: GraphContext, rule: Rule, other: TypedEdge, edge: TypedEdge, operator: str, verb: str
 ) -> Iterator[Fix]:
     """A new node that takes what both edges bring, and gives one value."""
-    spec = context.graph.operators.specs.get(operator)
+    spec = context.graph.operators.specs.get(operator.casefold())
     if spec is None or "decision" in (other.source.kind, edge.source.kind):
         return
     name = _free_id(context, verb.upper())
