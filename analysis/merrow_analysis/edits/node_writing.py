@@ -245,7 +245,7 @@ def _substitute(manuscript: Manuscript, node: FlowNode, new: NewNode) -> list[Re
                 raise CannotWriteError(f"The label of {node.id} can't be rewritten.")
             found.append(_replace(manuscript, label_range(node, parts.operator_span), new.spec.name, claim.word))
         else:
-            found += _class_of(manuscript, node, claim.index, manuscript.class_name(new.spec))
+            found += class_of(manuscript, node, claim.index, manuscript.class_name(new.spec))
     return [*found, *_parameters(manuscript, node, new), *_new_parameters(manuscript, node, new)]
 
 
@@ -276,7 +276,8 @@ def _replace(manuscript: Manuscript, place: Range, text: str, before: str) -> Re
     return Replacement(start + at, start + at + len(before), text)
 
 
-def _class_of(manuscript: Manuscript, node: FlowNode, index: int, class_name: str) -> list[Replacement]:
+def class_of(manuscript: Manuscript, node: FlowNode, index: int, class_name: str) -> list[Replacement]:
+    """Give a node another class in the place of the one with this number."""
     use = node.classes[index]
     start = manuscript.offset(use.block, use.name.span[0])
     end = manuscript.offset(use.block, use.name.span[1])

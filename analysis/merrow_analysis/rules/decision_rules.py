@@ -15,7 +15,7 @@ from merrow_analysis.rules.fixes.decision_fixes import (
     draw_cases,
     open_cases,
     other_case,
-    rename_in_expression,
+    rename_in_value,
     write_case,
 )
 from merrow_analysis.rules.fixes.edge_fixes import remove_edge
@@ -118,7 +118,7 @@ def _unknown_name(node: TypedNode, names: tuple[str, ...]) -> Diagnostic:
     fed = list(dict.fromkeys(feed.port for edge in node.incoming for feed in edge.feeds))
     hint = f"did you mean `{near[0]}`?" if near else f"its inputs are {listed(f'`{port}`' for port in fed)}."
     message = f"The `if:` of {node.id} names `{name}`, but no edge into {node.id} brings it; {hint}"
-    fixes = [made for right in (near or fed)[:_MOST_OFFERED] for made in rename_in_expression(node, "if", name, right)]
+    fixes = [made for right in (near or fed)[:_MOST_OFFERED] for made in rename_in_value(node, "if", name, right)]
     return report(DECISION_EXPRESSION, parameter_range(node, "if"), message, fixes=fixes)
 
 

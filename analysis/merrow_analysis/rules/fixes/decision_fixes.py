@@ -11,7 +11,7 @@ from merrow_analysis.edits.change import Link
 from merrow_analysis.graph.decisions import ELSE, FALSY, TRUTHY, case_key
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_analysis.rules.context import GraphContext
-from merrow_analysis.rules.fixes.edge_fixes import firsts, relabel
+from merrow_analysis.rules.fixes.edge_fixes import firsts, relabel, remove_edge
 from merrow_analysis.rules.fixes.fix_context import asked
 from merrow_analysis.rules.registry import Rule
 from merrow_analysis.rules.reporting import fix, parameter_range, spelled
@@ -25,13 +25,14 @@ _MISSED = ("MW205", "MW212", "MW216")
 
 
 def write_case(context: GraphContext, rule: Rule, node: TypedNode, edge: TypedEdge) -> Iterator[Fix]:
-    """Write one of the cases that are left on an edge."""
+    """Write one of the cases that are left on an edge, or take it away."""
     made = (
         found
         for case in open_cases(node)
         for found in relabel(context, rule, edge, case, reveals=(rule.code, *_MISSED))
     )
     yield from firsts(made, _MOST_OFFERED)
+    yield from remove_edge(context, rule, edge.flow, reveals=(rule.code, *_MISSED))
 
 
 def open_cases(node: TypedNode) -> list[str]:
@@ -107,8 +108,8 @@ def _decided_by_bool(context: GraphContext, rule: Rule, node: TypedNode) -> Iter
             yield from relabel(context, rule, edge, f"{bools[0]}:when")
 
 
-def rename_in_expression(node: TypedNode, key: str, name: str, near: str) -> Iterator[Fix]:
-    """Write another name in an expression, where it has the misspelled one once."""
+def rename_in_value(node: TypedNode, key: str, name: str, near: str) -> Iterator[Fix]:
+    """Write another name in a parameter of a node, where that has the misspelled one once."""
     parameter = node.resolution.parameters.get(key)
     place = parameter_range(node, key)
     if parameter is None or not isinstance(parameter.value, str) or place.start.line != place.end.line:
