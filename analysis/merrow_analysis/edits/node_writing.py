@@ -165,7 +165,7 @@ def write_removed(manuscript: Manuscript, change: GraphChange) -> list[Replaceme
     for chain in manuscript.edgeless_chains:
         found += _without_vertices(manuscript, chain, change.removed)
     for written in manuscript.class_assignments:
-        found += _without_names(manuscript, written, written.statement.ids, change.removed)
+        found += without_names(manuscript, written, written.statement.ids, change.removed)
     for written in manuscript.statements(Style):
         if written.statement.id.text in change.removed:
             found.append(manuscript.without(written))
@@ -195,9 +195,10 @@ def _without_vertices(manuscript: Manuscript, place: Written, gone: frozenset[st
     )
 
 
-def _without_names(
+def without_names(
     manuscript: Manuscript, place: Written, names: tuple[Name, ...], gone: frozenset[str]
 ) -> list[Replacement]:
+    """Take ids from a statement that lists them, or all of it where none is left. Raises `CannotWriteError`."""
     out = [name.text in gone for name in names]
     if not any(out):
         return []
@@ -284,7 +285,7 @@ def class_of(manuscript: Manuscript, node: FlowNode, index: int, class_name: str
     if use.statement is None or all(name.text == node.id for name in use.statement.ids):
         return [Replacement(start, end, class_name)]
     place = manuscript.written(use.statement, use.block)
-    found = _without_names(manuscript, place, use.statement.ids, frozenset({node.id}))
+    found = without_names(manuscript, place, use.statement.ids, frozenset({node.id}))
     return [*found, manuscript.below(place, [f"class {node.id} {class_name}"])]
 
 

@@ -31,7 +31,7 @@ class TextContext:
 
     ``notable`` are the blocks that the rules about syntax look at (`syntax_rules.is_notable`), in order. ``settings`` are what
     the front matter itself says, ``problems`` what is wrong with the files that it names. ``graph`` is None for a text that
-    is not a workflow.
+    is not a workflow, and ``workflow`` what the rules about its graph are given.
     """
 
     diagram: Diagram
@@ -40,6 +40,7 @@ class TextContext:
     settings: WorkflowSettings = NO_SETTINGS
     graph: TypedGraph | None = None
     problems: Sequence[ResourceProblem] = ()
+    workflow: GraphContext | None = None
 
     @property
     def front(self) -> tuple[FrontMatter, Block] | None:

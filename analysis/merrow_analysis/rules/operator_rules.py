@@ -10,7 +10,6 @@ from itertools import islice
 from merrow_analysis.definitions.operators import INTERFACE_CLASS, INTERFACE_STYLE, OperatorSpec
 from merrow_analysis.diagnostics import Diagnostic, Fix, Related, Severity
 from merrow_analysis.edits.classes import define_class, give_class
-from merrow_analysis.edits.parameters import Moved, rewrite
 from merrow_analysis.edits.renaming import rename_class
 from merrow_analysis.graph.flow import Flow, FlowNode
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
@@ -20,6 +19,7 @@ from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.fixes.box_moves import to_inside
 from merrow_analysis.rules.fixes.decision_fixes import rename_in_value
 from merrow_analysis.rules.fixes.edge_fixes import remove_node
+from merrow_analysis.rules.fixes.fix_context import asked
 from merrow_analysis.rules.fixes.operator_fixes import agree, keep_one, make_custom, make_interface, one_side
 from merrow_analysis.rules.registry import Family, Flags, Scope
 from merrow_analysis.rules.reporting import (
@@ -109,7 +109,9 @@ def check_operators(context: GraphContext) -> Iterator[Diagnostic]:
                     yield _missing_interface_class(node, graph)
             elif problem.kind == "bad-type":
                 message = f"`{problem.key}` of {node.id}: {problem.message}"
-                yield report(UNKNOWN_TYPE, parameter_range(node, problem.key), message, fixes=_typed(node, problem))
+                yield report(
+                    UNKNOWN_TYPE, parameter_range(node, problem.key), message, fixes=_typed(context, node, problem)
+                )
     for group in graph.flow.groups.values():
         yield from box_kinds(group, UNKNOWN_OPERATOR, OPERATOR_DISAGREEMENT)
     for word, uses in spelled.items():
@@ -118,13 +120,12 @@ def check_operators(context: GraphContext) -> Iterator[Diagnostic]:
         yield _unknown_class(context, word, found, repair=number < _MOST_RENAMED)
 
 
-def _typed(node: TypedNode, problem: NodeProblem) -> Iterator[Fix]:
+def _typed(context: GraphContext, node: TypedNode, problem: NodeProblem) -> Iterator[Fix]:
     """Write the type that was probably meant, or say no type."""
     if problem.misspelled is not None:
         yield from rename_in_value(node, problem.key, problem.misspelled.word, problem.misspelled.near)
-    edits = rewrite(node, Moved(frozenset({problem.key})))
-    if edits is not None:
-        yield fix(f"Remove {problem.key} at {node.id}", edits, safe=False)
+    title = f"Remove {problem.key} at {node.id}"
+    yield from asked(context).with_parameter(UNKNOWN_TYPE, title, node, problem.key, None)
 
 
 def _conflict(context: GraphContext, node: TypedNode) -> Diagnostic:

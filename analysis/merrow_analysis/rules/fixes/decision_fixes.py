@@ -20,19 +20,13 @@ from merrow_analysis.text import Position, Range, TextEdit
 _MOST_OFFERED = 3
 _OPPOSITES = {"yes": "no", "true": "false", "pass": "fail", "passed": "failed", "ok": "no"}
 _OPPOSITES |= {falsy: truthy for truthy, falsy in reversed(_OPPOSITES.items())}
-_MISSED = ("MW205", "MW212", "MW216")
-"""What may be found once all edges of a Decision have cases."""
 
 
 def write_case(context: GraphContext, rule: Rule, node: TypedNode, edge: TypedEdge) -> Iterator[Fix]:
     """Write one of the cases that are left on an edge, or take it away."""
-    made = (
-        found
-        for case in open_cases(node)
-        for found in relabel(context, rule, edge, case, reveals=(rule.code, *_MISSED))
-    )
+    made = (found for case in open_cases(node) for found in relabel(context, rule, edge, case))
     yield from firsts(made, _MOST_OFFERED)
-    yield from remove_edge(context, rule, edge.flow, reveals=(rule.code, *_MISSED))
+    yield from remove_edge(context, rule, edge.flow)
 
 
 def open_cases(node: TypedNode) -> list[str]:
@@ -69,9 +63,7 @@ def other_case(context: GraphContext, rule: Rule, edge: TypedEdge, cases: Sequen
     label = edge.placed.label
     rest = "after" if label.after else label.port
     made = (
-        found
-        for case in cases
-        for found in relabel(context, rule, edge, spelled(case, edge.word, label.output, rest), reveals=_MISSED)
+        found for case in cases for found in relabel(context, rule, edge, spelled(case, edge.word, label.output, rest))
     )
     yield from firsts(made, _MOST_OFFERED)
 

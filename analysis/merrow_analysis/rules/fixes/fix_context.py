@@ -8,15 +8,18 @@ from dataclasses import replace
 from functools import cached_property
 
 from merrow_analysis.consequences import unexplained
+from merrow_analysis.definitions.yaml_scalars import plain_value
 from merrow_analysis.diagnostics import Applicability, Fix, Severity
-from merrow_analysis.edits.change import GraphChange, Link, as_it_is
+from merrow_analysis.edits.change import GraphChange, Link, NewNode, as_it_is
 from merrow_analysis.edits.delta import graph_after
 from merrow_analysis.edits.lines import insert_lines_after
 from merrow_analysis.edits.manuscript import Manuscript
+from merrow_analysis.edits.parameters import Moved, rewrite
 from merrow_analysis.edits.replacements import edits_both_ways
 from merrow_analysis.edits.write import write
+from merrow_analysis.edits.yaml_write import word
 from merrow_analysis.graph.flow import FlowEdge
-from merrow_analysis.graph.nodes import TypedGraph
+from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.rules.context import GraphContext, check_graph
 from merrow_analysis.rules.registry import Rule, Scope, all_rules
 from merrow_analysis.text import TextEdit
@@ -90,6 +93,19 @@ class FixContext:
         if not edges or self.improves(rule, replace(kept, edges=edges), reveals):
             yield Fix(title, edits, Applicability.UNSAFE)
 
+    def with_parameter(self, rule: Rule, title: str, node: TypedNode, key: str, value: str | None) -> Iterator[Fix]:
+        """The fix that writes a parameter of a node with an operator, or takes it away for None."""
+        edits = rewrite(node, Moved(frozenset({key}), {} if value is None else {key: word(value) or ""}))
+        if edits is None or node.spec is None:
+            return
+        said = {name: parameter.value for name, parameter in node.resolution.parameters.items() if name != "op"}
+        said.pop(key, None)
+        if value is not None:
+            said[key] = plain_value(value)
+        new = NewNode(node.id, node.spec, node.id, parameters=tuple(said.items()))
+        if self.improves(rule, GraphChange(substituted={node.id: new})):
+            yield Fix(title, edits, Applicability.UNSAFE)
+
     def written(self, change: GraphChange) -> tuple[TextEdit, ...] | None:
         """The edits that make a change; None where the text can't say it; implied edges of drawings have no text."""
         if any(index >= len(self.graph.flow.chart.edges) for index in change.edges):
@@ -107,7 +123,7 @@ class FixContext:
         if len(graph.core.records) * (wrong + 1) > _MOST_LOOKED_AT:
             return True
         (before, all_before), (after, all_after) = self._codes, self._found(graph_after(change, graph))
-        if all_after[rule.code] >= all_before[rule.code]:
+        if rule.scope in _SCOPES and all_after[rule.code] >= all_before[rule.code]:
             return False
         weight = min(_WEIGHT[rule.severity], _WEIGHT[Severity.WARNING])
         return not any(

@@ -7,16 +7,15 @@ from itertools import chain
 
 from merrow_analysis.diagnostics import Fix
 from merrow_analysis.edits.change import GraphChange, Link, NewNode, label_of
-from merrow_analysis.edits.parameters import Moved, rewrite
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_analysis.graph.notation import AFTER
 from merrow_analysis.rules.context import GraphContext
+from merrow_analysis.rules.fixes.box_fixes import free_id
 from merrow_analysis.rules.fixes.edge_fixes import firsts, relabel, remove_edge
 from merrow_analysis.rules.fixes.feeding import feed, feed_value, sources
 from merrow_analysis.rules.fixes.fix_context import asked
 from merrow_analysis.rules.fixes.port_fixes import labelled
 from merrow_analysis.rules.registry import Rule
-from merrow_analysis.rules.reporting import fix
 
 _MOST_OFFERED = 3
 _SAMPLES = 3
@@ -51,7 +50,7 @@ def _joined(
     spec = context.graph.operators.specs.get(operator.casefold())
     if spec is None or "decision" in (other.source.kind, edge.source.kind):
         return
-    name = _free_id(context, verb.upper())
+    name = free_id(context, verb.upper())
     new = NewNode(name, spec, edge.source.id, prompt=_JOIN_PROMPT if operator == "Custom" else None)
     links: dict[int, tuple[Link, ...]] = {
         one.flow.index: (Link(one.source.id, name, _output(one), kept=True),) for one in (other, edge)
@@ -67,24 +66,14 @@ def _output(edge: TypedEdge) -> str | None:
     return None if output is None else f"{output}:"
 
 
-def _free_id(context: GraphContext, wanted: str) -> str:
-    flow = context.graph.flow
-    taken = {*flow.chart.nodes, *flow.groups, *flow.scenery.edge_ids}
-    name, number = wanted, 2
-    while name in taken:
-        name, number = f"{wanted}{number}", number + 1
-    return name
-
-
 def second_voice(context: GraphContext, rule: Rule, node: TypedNode, port: str) -> Iterator[Fix]:
     """Ask the only source of an ensemble several times, draw an edge from a second source, or take the ensemble out."""
     voices = node.sources(port)
     givers = {edge.source.index: edge.source for edge in voices}
     only = next(iter(givers.values())) if len(givers) == 1 else None
     if only is not None and _can_sample(only):
-        edits = rewrite(only, Moved(frozenset({"samples"}), {"samples": str(_SAMPLES)}))
-        if edits is not None and all(edge.target is node for edge in only.outgoing):
-            yield fix(f"Sample {only.id} {_SAMPLES} times", edits, safe=False)
+        title = f"Sample {only.id} {_SAMPLES} times"
+        yield from asked(context).with_parameter(rule, title, only, "samples", str(_SAMPLES))
     yield from firsts(_voices(context, rule, node, port, list(givers.values())), _MOST_OFFERED)
     if only is not None and len(voices) == 1:
         yield from _without(context, rule, node, voices[0])

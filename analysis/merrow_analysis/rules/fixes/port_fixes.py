@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from merrow_analysis.definitions.types import ANY, PROBLEM, TEXT, Type, is_variable, item_of
 from merrow_analysis.diagnostics import Fix
 from merrow_analysis.edits.change import GraphChange, Link
-from merrow_analysis.edits.parameters import Moved, rewrite
-from merrow_analysis.edits.yaml_write import word
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.graph.placement import Finding
 from merrow_analysis.rules.context import GraphContext
@@ -16,7 +14,7 @@ from merrow_analysis.rules.fixes.edge_fixes import relabel, remove_edge
 from merrow_analysis.rules.fixes.feeding import feed, feed_value, with_port
 from merrow_analysis.rules.fixes.fix_context import asked
 from merrow_analysis.rules.registry import Rule
-from merrow_analysis.rules.reporting import fix, spelled
+from merrow_analysis.rules.reporting import spelled
 
 _MOST_PORTS = 30
 """Ports of a node among which one is looked for that fits a value."""
@@ -97,10 +95,9 @@ def fitted(context: GraphContext, rule: Rule, node: TypedNode, edge: TypedEdge, 
             if other != port and known.required:
                 yield from feed(context, rule, node, known, instead=edge, label=labelled(edge, other))
         yield from feed(context, rule, node, known, instead=edge)
-    if promise(source, finding.wanted, ""):
-        edits = rewrite(source, Moved(frozenset({"returns"}), {"returns": word(str(finding.wanted)) or ""}))
-        if edits is not None and not (edge.raised or item_of(finding.wanted or TEXT)):
-            yield fix(f"Write returns: {finding.wanted} at {source.id}", edits, safe=False)
+    if promise(source, finding.wanted, "") and not (edge.raised or item_of(finding.wanted or TEXT)):
+        title = f"Write returns: {finding.wanted} at {source.id}"
+        yield from asked(context).with_parameter(rule, title, source, "returns", str(finding.wanted))
 
 
 def results(context: GraphContext, rule: Rule, node: TypedNode, edge: TypedEdge, others: list[str]) -> Iterator[Fix]:
