@@ -8,7 +8,6 @@ from dataclasses import replace
 from functools import cached_property
 
 from merrow_analysis.consequences import unexplained
-from merrow_analysis.definitions.yaml_scalars import plain_value
 from merrow_analysis.diagnostics import Applicability, Fix, Severity
 from merrow_analysis.edits.change import GraphChange, Link, NewNode, as_it_is
 from merrow_analysis.edits.delta import graph_after
@@ -93,7 +92,7 @@ class FixContext:
         if not edges or self.improves(rule, replace(kept, edges=edges), reveals):
             yield Fix(title, edits, Applicability.UNSAFE)
 
-    def with_parameter(self, rule: Rule, title: str, node: TypedNode, key: str, value: str | None) -> Iterator[Fix]:
+    def with_parameter(self, rule: Rule, title: str, node: TypedNode, key: str, value: object) -> Iterator[Fix]:
         """The fix that writes a parameter of a node with an operator, or takes it away for None."""
         edits = rewrite(node, Moved(frozenset({key}), {} if value is None else {key: word(value) or ""}))
         if edits is None or node.spec is None:
@@ -101,7 +100,7 @@ class FixContext:
         said = {name: parameter.value for name, parameter in node.resolution.parameters.items() if name != "op"}
         said.pop(key, None)
         if value is not None:
-            said[key] = plain_value(value)
+            said[key] = value
         new = NewNode(node.id, node.spec, node.id, parameters=tuple(said.items()))
         if self.improves(rule, GraphChange(substituted={node.id: new})):
             yield Fix(title, edits, Applicability.UNSAFE)
