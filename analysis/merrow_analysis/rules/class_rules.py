@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from itertools import chain, islice
 
 from merrow_analysis.definitions.operators import INTERFACE_CLASS, INTERFACE_STYLE
-from merrow_analysis.diagnostics import Diagnostic, Related, Severity, Tag
-from merrow_analysis.edits.classes import define_class
+from merrow_analysis.diagnostics import Diagnostic, Fix, Related, Severity, Tag
+from merrow_analysis.edits.classes import define_class, undefine_class
 from merrow_analysis.edits.renaming import rename_class
 from merrow_analysis.graph.flow import ClassUse
 from merrow_analysis.graph.nodes import TypedGraph
@@ -32,7 +32,9 @@ CLASS_ON_NOTHING = _FAMILY.rule(
     Severity.WARNING,
     fix="sometimes",
 )
-UNUSED_CLASS = _FAMILY.rule("MW404", "unused-class", "A classDef defines a class that nothing has.", Severity.HINT)
+UNUSED_CLASS = _FAMILY.rule(
+    "MW404", "unused-class", "A classDef defines a class that nothing has.", Severity.HINT, fix="sometimes"
+)
 
 _PLAIN_STYLE = "fill:#eeeeee,stroke:#888888,stroke-width:1px"
 _MOST_COMPARED = 500
@@ -69,7 +71,14 @@ def check_classes(context: GraphContext) -> Iterator[Diagnostic]:
     for name in unused:
         if name not in assigned:
             message = f"Class `{name}` is defined, but nothing has it."
-            yield report(UNUSED_CLASS, flow.class_defs[name][-1].range, message, tags=(Tag.UNNECESSARY,))
+            place, fixes = flow.class_defs[name][-1].range, _without_class(name, flow)
+            yield report(UNUSED_CLASS, place, message, fixes=fixes, tags=(Tag.UNNECESSARY,))
+
+
+def _without_class(name: str, flow: Flow) -> Iterator[Fix]:
+    edits = undefine_class(name, flow)
+    if edits is not None:
+        yield fix(f"Remove classDef {name}", edits)
 
 
 def _is_reported(name: str, graph: TypedGraph) -> bool:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from merrow_analysis.diagnostics import Diagnostic, Fix, Related, Severity
+from merrow_analysis.diagnostics import Diagnostic, Fix, Related, Severity, Tag
 from merrow_analysis.edits.parameters import declaration_of
 from merrow_analysis.graph.drawings.drawing import is_diamond
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_analysis.graph.told import plain_nodes, reading
 from merrow_analysis.rules.context import TextContext
 from merrow_analysis.rules.fixes.box_fixes import label_ways
+from merrow_analysis.rules.fixes.key_fixes import remove_key, said_by
 from merrow_analysis.rules.key_rules import IDLE
 from merrow_analysis.rules.registry import Family, Scope
 from merrow_analysis.rules.reporting import fix, label_range, listed, parameter_range, report
@@ -47,7 +48,9 @@ def check_plain_steps(context: TextContext) -> Iterator[Diagnostic]:
     for node in graph.decisions:
         if "ask" in node.resolution.parameters and not node.asks:
             message = f"`ask` changes nothing: {node.id} decides without asking a model; remove it."
-            yield report(IDLE, parameter_range(node, "ask"), message)
+            block = node.resolution.parameters["ask"].block
+            removal = remove_key(said_by(node), "ask", block, safe=True)
+            yield report(IDLE, parameter_range(node, "ask"), message, fixes=removal, tags=(Tag.UNNECESSARY,))
     plain = plain_nodes(graph)
     if not plain:
         return
