@@ -11,7 +11,7 @@ from merrow_runtime.frontier.composing import compose
 from merrow_runtime.frontier.frame import Frame, Shared, Standing
 from merrow_runtime.frontier.layout import layout_of
 from merrow_runtime.frontier.memories import remembered
-from merrow_runtime.frontier.outcomes import Consequence, Ended, Inputs, Judged, Keys, Outcome, Withdrawn
+from merrow_runtime.frontier.outcomes import Consequence, Ended, Inputs, Judged, Keys, Outcome
 from merrow_runtime.frontier.past import Past
 from merrow_runtime.frontier.revising import keep, may_begin, standings, without_stopped
 from merrow_runtime.operators.base import Remembered
@@ -58,7 +58,7 @@ class Frontier:
         shared = self._shared
         shared.graph, shared.layout = graph, layout_of(graph)
         shared.frames.clear()
-        for known in (shared.judging, shared.early, shared.early_judged, shared.holders):
+        for known in (shared.judging, shared.elsewhere, shared.early_judged, shared.holders):
             known.clear()
         shared.__dict__.pop("decides", None)
         self._whole = Frame(shared, shared.layout.whole, live_state(graph), self._path, ordinal=self._ordinal)
@@ -145,8 +145,8 @@ class Frontier:
             if frame is not None and not frame.closed:
                 frame.tell(outcome, consequences)
                 self._climb(frame, consequences)
-            elif past is None and not isinstance(outcome, Withdrawn):
-                shared.early.setdefault(visit.path, []).append(outcome)
+            elif past is None:
+                shared.elsewhere.setdefault(visit.path, []).append(outcome)
         return consequences
 
     def _climb(self, frame: Frame, consequences: list[Consequence]) -> None:

@@ -77,7 +77,8 @@ class Shared:
     ``parallel`` is how many items of a Map are under way at once where it doesn't say; ``defaults`` gives the outputs that a node
     has in items that failed; ``once`` has each composite make one turn, or one item. ``frames`` are those that are not over, by
     path. ``failure`` is why the run fails; of several causes the one that was told first. ``judging`` are turns of which
-    something is still to be said, by path and redo, ``early`` and ``early_judged`` what was told of frames that have not begun.
+    something is still to be said, by path and redo, ``elsewhere`` what was told of frames that have not begun, or are over,
+    and ``early_judged`` of turns that are not to be judged yet.
 
     ``past`` is there from the first revision on, with ``key``, which gives what the outcome of a node is a function of, and
     ``holders``, the frames that have taken a visit or begun it. ``postponed`` are visits that are to begin, while a revision is
@@ -95,7 +96,7 @@ class Shared:
     ended: Ended | None = None
     frames: dict[str, Frame] = field(default_factory=dict)
     judging: dict[tuple[str, int], Judging] = field(default_factory=dict)
-    early: dict[str, list[Told]] = field(default_factory=dict)
+    elsewhere: dict[str, list[Told | Withdrawn]] = field(default_factory=dict)
     early_judged: dict[str, Judged] = field(default_factory=dict)
     key: Callable[[Frame, TypedNode, Inputs], Hashable] = _no_key
     holders: dict[Visit, Frame] = field(default_factory=dict)
@@ -179,8 +180,9 @@ class Frame(Inflow):
         self._left = len(part.order)
         self._ready: deque[Unit] = deque(part.roots)
         shared.frames[path] = self
-        for outcome in shared.early.pop(path, ()):
-            self._early[shared.graph.core.handles[outcome.visit.node]] = outcome
+        for outcome in shared.elsewhere.pop(path, ()):
+            if not isinstance(outcome, Withdrawn):
+                self._early[shared.graph.core.handles[outcome.visit.node]] = outcome
 
     @property
     def stopped(self) -> bool:

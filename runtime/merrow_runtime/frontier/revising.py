@@ -72,6 +72,9 @@ def keep(past: Past, whole: Frame, key: Callable[[Frame, TypedNode, Inputs], Has
         past.asked[frame.path] = max(frame.asked, past.asked.get(frame.path, 0))
         if frame.judged is not None:
             past.judged[frame.path] = frame.judged_by(), frame.judged
+    for outcomes in whole.shared.elsewhere.values():
+        for outcome in outcomes:
+            past.tell(outcome)
 
 
 def without_stopped(whole: Frame, known: Standings, consequences: list[Consequence]) -> list[Consequence]:
