@@ -169,6 +169,11 @@ class Analyser:
         if ending != "\n":
             diagnostics = [_with_line_ending(diagnostic, ending) for diagnostic in diagnostics]
         analysis.diagnostics = diagnostics
+        # Nobody else has seen the objects that the rules asked for. Without them a version ends with its last reader.
+        if analysis.typed is None:
+            flow.let_go()
+        else:
+            analysis.typed.let_go()
         return analysis
 
     def _update(self) -> Flow:
