@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 from bisect import insort
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from merrow_analysis.called_files import CalledFiles
 from merrow_analysis.collector import collection_paused
@@ -371,9 +371,9 @@ def _with_line_ending(diagnostic: Diagnostic, ending: str) -> Diagnostic:
     if not any("\n" in edit.new_text for fix in diagnostic.fixes for edit in fix.edits):
         return diagnostic
     fixes = [
-        replace(fix, edits=tuple(with_line_ending(edit, ending) for edit in fix.edits)) for fix in diagnostic.fixes
+        fix._replace(edits=tuple(with_line_ending(edit, ending) for edit in fix.edits)) for fix in diagnostic.fixes
     ]
-    return replace(diagnostic, fixes=tuple(fixes))
+    return diagnostic._replace(fixes=tuple(fixes))
 
 
 def _order(diagnostic: Diagnostic) -> tuple[Range, str, str]:

@@ -121,10 +121,11 @@ def _on_nothing(flow: Flow) -> Iterator[Diagnostic]:
     known, moved = flow.chart.nodes, flow.moved
     early: set[str] = set()
     for named, statements in flow.scenery.assigned.items():
-        given = statements[0][1]
         if named in known:
-            first = known[named].mentions[0].block
-            if moved.get(first, first).line <= moved.get(given, given).line:
+            first, given = known[named].mentions[0].block, statements[0][1]
+            if moved:
+                first, given = moved.get(first, first), moved.get(given, given)
+            if first.line <= given.line:
                 continue
         early.add(named)
     for assign, block in flow.class_assigns if early else ():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cache
 from itertools import islice
 
@@ -83,7 +82,7 @@ def check_liveness(context: GraphContext) -> Iterator[Diagnostic]:
                 continue
             node = graph.node(index)
             try:
-                found += _node(graph, node, combinations, before)
+                found += _node(context, node, combinations, before)
             except TooManyCombinationsError:
                 undecided = node.index
                 break
@@ -110,22 +109,23 @@ def _has_voices(graph: TypedGraph, index: int) -> bool:
 
 
 def _node(
-    graph: TypedGraph,
+    context: GraphContext,
     node: TypedNode,
     combinations: Combinations,
     before: Callable[[], Sequence[tuple[bytearray, Cause]]],
 ) -> Iterator[Diagnostic]:
-    crowded = [found for port in node.placement.crowded if (found := _crowded(graph, node, port, combinations))]
+    crowded = [found for port in node.placement.crowded if (found := _crowded(context, node, port, combinations))]
     yield from crowded
     if node.spec is not None and node.spec.is_ensemble and node.incoming:
         ensemble = _ensemble(node, combinations)
         voices = {edge.source.index for edge in node.sources(node.spec.inputs[0].name)}
         if ensemble is not None and not crowded:
             awaited = [cause for earlier, cause in before() if not earlier[node.index]] if len(voices) == 1 else []
-            yield replace(ensemble, because=tuple(awaited)) if awaited else ensemble
+            yield ensemble._replace(because=tuple(awaited)) if awaited else ensemble
 
 
-def _crowded(graph: TypedGraph, node: TypedNode, port: str, combinations: Combinations) -> Diagnostic | None:
+def _crowded(context: GraphContext, node: TypedNode, port: str, combinations: Combinations) -> Diagnostic | None:
+    graph = context.graph
     """The first edge that can bring a second value to a port for one."""
     pair = fed_at_once(node, port, combinations)
     if pair is None:
@@ -143,7 +143,7 @@ def _crowded(graph: TypedGraph, node: TypedNode, port: str, combinations: Combin
         remedy = "lead them into one box that joins them, or let the cases of a diamond keep them apart."
     message = f"Port `{port}` of {named(node)} takes one value, but {sources} feed it at once{when}; {remedy}"
     related = [Related(other.flow.range, f"`{port}` is fed here already")]
-    causes = misplaced_causes(graph)
+    causes = misplaced_causes(context)
     because = [cause for one in (other, edge) for cause in causes.get(one.record, ())]
     return report(PORT_FED_TWICE, edge.flow.range, message, related=related, because=because)
 

@@ -7,7 +7,7 @@ anew after a change and matched with the old ones; only those whose text differs
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 from urllib.parse import unquote
@@ -169,8 +169,8 @@ class OpenDiagram:
         fence = self.fence
         if fence is None:
             return diagnostic
-        fixes = tuple(replace(fix, edits=tuple(fence.edits_to_host(fix.edits))) for fix in diagnostic.fixes)
-        return replace(diagnostic, range=fence.range_to_host(diagnostic.range), fixes=fixes)
+        fixes = tuple(fix._replace(edits=tuple(fence.edits_to_host(fix.edits))) for fix in diagnostic.fixes)
+        return diagnostic._replace(range=fence.range_to_host(diagnostic.range), fixes=fixes)
 
     def position_to_lsp(self, position: Position) -> types.Position:
         """A position of the diagram as the client counts it in the document."""
