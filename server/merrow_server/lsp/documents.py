@@ -27,6 +27,7 @@ from merrow_analysis.text import (
     line_content,
     split_lines,
 )
+from merrow_server.lsp.told import Told
 from merrow_server.positions import Encoding, character_at, position_at
 
 if TYPE_CHECKING:
@@ -95,6 +96,7 @@ class OpenDiagram:
         self._analysis: Analysis | None = None
         self.run_findings: list[Diagnostic] = []
         """What went wrong when this text was run; an edit makes an end of it."""
+        self.told = Told()
 
     @property
     def analyser(self) -> Analyser:
@@ -128,6 +130,7 @@ class OpenDiagram:
         """Change the diagram's text; positions are those in the diagram."""
         self._analysis = None
         self.run_findings = []
+        self.told.edited(edit, self.lines, self.document.encoding)
         self.analyser.edit(edit)
 
     def refresh(self) -> None:
