@@ -159,6 +159,8 @@ def _is_around(groups: dict[str, Subgraph], outer: str, inner: str) -> bool:
 
 def _coming_back(graph: TypedGraph, groups: dict[str, Subgraph]) -> Iterator[Diagnostic]:
     """One finding for each knot of composites and nodes around them that wait for each other."""
+    if _stand_together(graph):
+        return
     knotted = {index for cycle in graph.cycles for index in cycle}
     ends = {graph.core.handles[name] for name in ends_inside(graph)}
     for row in unit_edges(graph.core).values():
@@ -177,6 +179,18 @@ def _coming_back(graph: TypedGraph, groups: dict[str, Subgraph]) -> Iterator[Dia
             first = boxed[0]
             circle = shortest_cycle(following, [first, *(number for number in component if number != first)])
             yield _comes_back(graph, str(units[first]), [units[number] for number in circle[1:]], groups)
+
+
+def _stand_together(graph: TypedGraph) -> bool:
+    """Whether in the order of the nodes no other one stands between those of any composite, so that none comes back."""
+    if graph.cycles or graph.shape.wrong:
+        return False
+    handles, places = graph.core.handles, graph.shape.places
+    for box in graph.composites:
+        found = [places[handles[name]] for name in graph.composites.members(box.id) if name in handles]
+        if found and max(found) - min(found) >= len(found):
+            return False
+    return True
 
 
 def _handles(graph: TypedGraph, unit: Unit) -> list[int]:

@@ -9,7 +9,7 @@ from merrow_analysis.definitions.operators import INTERFACE_CLASS, INTERFACE_STY
 from merrow_analysis.diagnostics import Diagnostic, Fix, Related, Severity, Tag
 from merrow_analysis.edits.classes import define_class, undefine_class
 from merrow_analysis.edits.renaming import rename_class
-from merrow_analysis.graph.flow import ClassUse
+from merrow_analysis.graph.flow import ClassUse, Flow
 from merrow_analysis.graph.nodes import TypedGraph
 from merrow_analysis.graph.records import ClassRecord
 from merrow_analysis.rules.context import GraphContext
@@ -132,10 +132,11 @@ def _on_nothing(context: GraphContext) -> Iterator[Diagnostic]:
     known, moved = flow.chart.nodes, flow.moved
     early: set[str] = set()
     for named, statements in flow.scenery.assigned.items():
-        given = statements[0][1]
         if named in known:
-            first = known[named].mentions[0].block
-            if moved.get(first, first).line <= moved.get(given, given).line:
+            first, given = known[named].mentions[0].block, statements[0][1]
+            if moved:
+                first, given = moved.get(first, first), moved.get(given, given)
+            if first.line <= given.line:
                 continue
         early.add(named)
     for assign, block in flow.class_assigns if early else ():

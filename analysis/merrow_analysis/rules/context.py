@@ -12,6 +12,7 @@ from merrow_analysis.definitions.settings import NO_SETTINGS, WorkflowSettings
 from merrow_analysis.diagnostics import Diagnostic
 from merrow_analysis.graph.flow import Flow
 from merrow_analysis.graph.nodes import TypedGraph
+from merrow_analysis.rules.misplaced import Misplaced, find_misplaced
 from merrow_analysis.rules.registry import Flags, Scope, checks_of
 from merrow_analysis.rules.rims import Rims, find_rims
 from merrow_analysis.syntax.parser import Diagram
@@ -70,6 +71,7 @@ class GraphContext:
     diagram: Diagram | None = None
     fixing: Any = None
     _rims: Rims | None = None
+    _misplaced: list[Misplaced] | None = None
 
     @property
     def top(self) -> Range:
@@ -82,6 +84,13 @@ class GraphContext:
         if self._rims is None:
             self._rims = find_rims(self.graph)
         return self._rims
+
+    @property
+    def misplaced(self) -> list[Misplaced]:
+        """The words of composites that are out of place."""
+        if self._misplaced is None:
+            self._misplaced = find_misplaced(self.graph)
+        return self._misplaced
 
     def rim_places(self) -> dict[str, Range]:
         """Where the front matter names inputs and outputs, by their ids."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
 from merrow_analysis.definitions.types import BOOL
 from merrow_analysis.diagnostics import Diagnostic, Fix, Severity
@@ -98,12 +97,12 @@ def check_decisions(context: GraphContext) -> Iterator[Diagnostic]:
         if node.ways:
             guesses = Guesses()
             if node.cases.problems:
-                causes = misplaced_causes(graph)
+                causes = misplaced_causes(context)
                 because = tuple([cause for edge in node.ways for cause in causes.get(edge.record, ())])
                 for problem in node.cases.problems:
                     if problem.kind == "unlabelled" and node.ways[problem.edge or 0].flow.arrow.label is not None:
                         continue  # on a cycle, which has a finding of its own
-                    yield replace(_TELL[problem.kind](context, node, problem, guesses), because=because)
+                    yield _TELL[problem.kind](context, node, problem, guesses)._replace(because=because)
 
 
 def _unknown_name(node: TypedNode, names: tuple[str, ...]) -> Diagnostic:

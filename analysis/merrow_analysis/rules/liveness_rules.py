@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cache
 from itertools import islice
 
@@ -133,7 +132,7 @@ def _node(
         voices = {edge.source.index for edge in node.sources(node.spec.inputs[0].name)}
         if ensemble is not None and not crowded:
             awaited = [cause for earlier, cause in before() if not earlier[node.index]] if len(voices) == 1 else []
-            yield replace(ensemble, because=tuple(awaited)) if awaited else ensemble
+            yield ensemble._replace(because=tuple(awaited)) if awaited else ensemble
 
 
 def _crowded(context: GraphContext, node: TypedNode, port: str, combinations: Combinations) -> Diagnostic | None:
@@ -155,7 +154,7 @@ def _crowded(context: GraphContext, node: TypedNode, port: str, combinations: Co
         remedy = "lead them into one box that joins them, or let the cases of a diamond keep them apart."
     message = f"Port `{port}` of {named(node)} takes one value, but {sources} feed it at once{when}; {remedy}"
     related = [Related(other.flow.range, f"`{port}` is fed here already")]
-    causes = misplaced_causes(graph)
+    causes = misplaced_causes(context)
     because = [cause for one in (other, edge) for cause in causes.get(one.record, ())]
     fixes = one_value(context, PORT_FED_TWICE, other, edge, port)
     return report(PORT_FED_TWICE, edge.flow.range, message, related=related, because=because, fixes=fixes)

@@ -74,7 +74,7 @@ REPEATED_EDGE = _FAMILY.rule(
 def check_paths(context: GraphContext) -> Iterator[Diagnostic]:
     """Findings about the shape of the graph."""
     yield from _missing_rims(context)
-    causes = misplaced_causes(context.graph) if context.graph.cycles or context.graph.shape.wrong else {}
+    causes = misplaced_causes(context) if context.graph.cycles or context.graph.shape.wrong else {}
     yield from _misplaced_edges(context, causes)
     yield from _cycles(context, causes)
     yield from _off_path(context)
@@ -232,7 +232,7 @@ def _cycles(context: GraphContext, causes: Mapping[EdgeRecord, Sequence[Cause]])
                 message = (
                     f"{unfinished.why}, which makes {path} a cycle{knot}; write its target after it, or remove it."
                 )
-        inside = {graph.node(index).id for index in component}
+        inside = {graph.node(index).id for index in component} if causes else ()
         within = [found for edge, found in causes.items() if edge.source in inside and edge.target in inside]
         because = [cause for found in within for cause in found]
         others = [edge for edge in edges if edge is not last][:_MOST_RELATED]

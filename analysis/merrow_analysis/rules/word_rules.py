@@ -14,7 +14,7 @@ from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.end_rules import ends_inside
 from merrow_analysis.rules.fixes.box_fixes import draw_map, drop_word
 from merrow_analysis.rules.fixes.loop_fixes import loop_around
-from merrow_analysis.rules.misplaced import Misplaced, find_misplaced
+from merrow_analysis.rules.misplaced import Misplaced
 from merrow_analysis.rules.operator_rules import OPERATOR_DISAGREEMENT, UNKNOWN_OPERATOR
 from merrow_analysis.rules.registry import Family, Flags, Scope
 from merrow_analysis.rules.reporting import edges_of_arrow, fix, label_range, named, report
@@ -35,7 +35,7 @@ MISPLACED_WORD = _FAMILY.rule(
 def check_words(context: GraphContext) -> Iterator[Diagnostic]:
     """Findings about words on edges."""
     graph = context.graph
-    misplaced = find_misplaced(graph)
+    misplaced = context.misplaced
     for one in misplaced:
         place, why = label_range(one.edge), _why(graph, one)
         fixes, because = _repairs(context, one, misplaced), _causes(graph, one.edge)
@@ -53,11 +53,11 @@ def check_words(context: GraphContext) -> Iterator[Diagnostic]:
             yield report(MISPLACED_WORD, label_range(edge), message, fixes=without_word(graph, edge))
 
 
-def misplaced_causes(graph: TypedGraph) -> dict[EdgeRecord, tuple[Cause, ...]]:
+def misplaced_causes(context: GraphContext) -> dict[EdgeRecord, tuple[Cause, ...]]:
     """The edges with a word that is out of place, and where that, and what explains it, is reported."""
     return {
-        one.edge.record: (Cause(MISPLACED_WORD.code, label_range(one.edge)), *_causes(graph, one.edge))
-        for one in find_misplaced(graph)
+        one.edge.record: (Cause(MISPLACED_WORD.code, label_range(one.edge)), *_causes(context.graph, one.edge))
+        for one in context.misplaced
     }
 
 

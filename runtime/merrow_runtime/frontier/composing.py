@@ -154,9 +154,7 @@ class LoopRun(_Composed):
             shared.judging[path, redo] = self
             if not self.around.stopped:
                 composite, settings, around = self.box.composite, self._settings, self.around
-                consequences.append(
-                    Judge(composite, settings, around.path, path, frame.number, _outputs(frame), redo)
-                )
+                consequences.append(Judge(composite, settings, around.path, path, frame.number, _outputs(frame), redo))
                 frame.asked = redo + 1
         return told
 

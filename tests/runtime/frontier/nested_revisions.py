@@ -95,14 +95,16 @@ def _no_box(text: str, random: Random) -> str:
 def _boxed(text: str, random: Random) -> str:
     """A box around some nodes, or around a box."""
     lines = text.splitlines(keepends=True)
-    nodes = [at for at, line in enumerate(lines) if ":::" in line and "Interface" not in line or "subgraph" in line]
+    nodes = [at for at, line in enumerate(lines) if (":::" in line and "Interface" not in line) or "subgraph" in line]
     if not nodes:
         return text
     begin = random.choice(nodes)
     end = _end_of(lines, begin) if "subgraph" in lines[begin] else begin
     kind = random.choice(["Loop (max: 2)", "Loop ()", "Map ()", "Map (parallel: 1)"])
     name = f"W{random.randrange(3)}"
-    return "".join([*lines[:begin], f'subgraph {name}["{kind}"]\n', *lines[begin : end + 1], "end\n", *lines[end + 1 :]])
+    return "".join(
+        [*lines[:begin], f'subgraph {name}["{kind}"]\n', *lines[begin : end + 1], "end\n", *lines[end + 1 :]]
+    )
 
 
 def _end_of(lines: list[str], begin: int) -> int:

@@ -21,10 +21,8 @@ from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_runtime.errors import NodeFailure
 from merrow_runtime.frontier import (
     Chose,
-    Closes,
     Consequence,
     Failed,
-    Frontier,
     Gave,
     Inputs,
     Judge,
