@@ -137,8 +137,10 @@ def _misplaced_edges(context: GraphContext, causes: Mapping[EdgeRecord, Sequence
 
 
 def _without_loop(context: GraphContext, edge: FlowEdge) -> Iterator[Fix]:
-    """Make a Loop of a node that leads to itself, or take the edge away."""
-    yield from loop_around(context.graph, [context.graph.core.handles[edge.record.source]])
+    """Make a Loop of a node that leads to itself, or take the edge away. A Decision alone has nothing new to decide on."""
+    node = context.graph.by_id[edge.record.source]
+    if node.kind != "decision":
+        yield from loop_around(context.graph, [node.index])
     yield from remove_edge(context, SELF_LOOP, edge, reveals=_off_the_path)
 
 
