@@ -41,9 +41,7 @@ def _inside(graph: TypedGraph) -> list[TypedNode]:
     if not graph.composites:
         return []
     ends = (graph.node(index) for index in (*graph.shape.inputs, *graph.shape.outputs))
-    boxes, inside = graph.composites.boxes, graph.composites.inside
-    # The Loop of an arrow back in a drawing has no lines that an end could be moved out of.
-    return [node for node in ends if node.id in inside and not (node.implied or boxes[inside[node.id]].implied)]
+    return [node for node in ends if node.id in graph.composites.inside and not node.implied]
 
 
 def _owner(graph: TypedGraph, node: TypedNode) -> Subgraph:
