@@ -219,7 +219,8 @@ def test_a_new_edge_draws_no_node_into_a_box() -> None:
 
 
 def test_an_edge_that_is_only_implied_is_not_edited() -> None:
-    text = 'flowchart TD\n    A["Custom<br/>(role: a)"]\n    PY["Programmer<br/>"]\n    A --> PY\n'
+    text = 'flowchart TD\n    A["Custom<br/>(role: a)"]\n    PY["Programmer<br/>"]\n    A --> B[Join]\n    PY --> B\n'
+    assert "MW202" in serious(text)
     for diagnostic in analyse(text).diagnostics:
         for fix in diagnostic.fixes:
             assert not [one for one in analyse(apply_edits(text, fix.edits)).diagnostics if one.code.startswith("MW0")]
