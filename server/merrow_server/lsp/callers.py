@@ -1,0 +1,127 @@
+"""Files that call each other: who calls a file, what a Call leads to, and what would be found if several texts were others."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from merrow_server.lsp.documents import Locator, OpenDiagram, OpenDocument
+from merrow_server.lsp.sharing import closed_document, workspace_paths
+
+if TYPE_CHECKING:
+    from merrow_analysis.check import Analysis
+    from merrow_analysis.places.names import Symbol
+    from merrow_server.lsp.contexts import Resources
+    from merrow_server.lsp.server import MerrowServer
+
+
+def own_path(diagram: OpenDiagram) -> Path | None:
+    """The file that a diagram is all of, as calls lead to it; None for a fence, and for what is not on disk."""
+    return None if diagram.fence is not None else _path(diagram.document)
+
+
+def _path(document: OpenDocument) -> Path | None:
+    from merrow_server.lsp.contexts import absolute_path
+
+    try:
+        return None if document.path is None else absolute_path(document.path)
+    except ValueError:
+        return None
+
+
+def location(document: OpenDocument, path: str) -> Path | None:
+    """Where the file lies that a document names by ``path``; None where that is no path."""
+    provider = document.context.provider
+    try:
+        return provider.location(path) if isinstance(provider, Locator) else None
+    except ValueError:
+        return None
+
+
+def document_at(server: MerrowServer, path: Path) -> OpenDocument | None:
+    """The file at ``path`` as the editor has it, or as it is on disk; None where it can't be read."""
+    for document in server.documents.values():
+        if document.kind != "other" and _path(document) == path:
+            return document
+    return closed_document(server, path)
+
+
+def whole_diagram(document: OpenDocument) -> OpenDiagram | None:
+    """The diagram that a file is all of; None for any other file."""
+    diagrams = document.diagrams if document.kind == "diagram" else []
+    return diagrams[0] if len(diagrams) == 1 else None
+
+
+def called_diagram(server: MerrowServer, diagram: OpenDiagram, symbol: Symbol) -> OpenDiagram | None:
+    """The workflow that a called file or a port of it belongs to, which may be ``diagram`` itself."""
+    from merrow_analysis.ide.names.definition import callee_of
+
+    callee = callee_of(diagram.analysis, symbol)
+    path = None if callee is None or callee.inputs is None else location(diagram.document, callee.path)
+    if path is None or path == own_path(diagram):
+        return None if path is None else diagram
+    document = document_at(server, path)
+    return None if document is None else whole_diagram(document)
+
+
+def is_port(diagram: OpenDiagram, symbol: Symbol) -> bool:
+    """Whether callers of the file know a node by its name."""
+    typed = diagram.analysis.typed
+    node = None if typed is None or symbol.kind != "node" else typed.by_id.get(symbol.name)
+    return node is not None and node.kind in ("input", "output")
+
+
+def names_of(diagram: OpenDiagram, path: Path) -> list[str]:
+    """The paths, those of `Callee`, by which the Calls of a diagram lead to a file; none where it doesn't call it."""
+    typed = diagram.analysis.typed
+    callees = () if typed is None else (resolution.callee for resolution in typed.resolutions)
+    paths = dict.fromkeys(callee.path for callee in callees if callee is not None)
+    return [name for name in paths if location(diagram.document, name) == path]
+
+
+async def callers_of(server: MerrowServer, path: Path) -> AsyncIterator[tuple[OpenDiagram, list[str]]]:
+    """The diagrams, open or in the workspace, that call a file, each with the paths that it calls it by."""
+    for document in [one for one in server.documents.values() if one.kind != "other"]:
+        for diagram in document.diagrams:
+            names = names_of(diagram, path)
+            if names:
+                yield diagram, names
+    for other in await workspace_paths(server):
+        closed = closed_document(server, other)
+        if closed is None or path.stem not in closed.text:
+            continue
+        for diagram in closed.diagrams:
+            names = names_of(diagram, path)
+            if names:
+                yield diagram, names
+        await asyncio.sleep(0)
+
+
+class _Instead:
+    """The files beside a document, some with another text."""
+
+    def __init__(self, files: Resources, texts: Mapping[Path, str]) -> None:
+        self._files, self._texts = files, texts
+
+    def read(self, path: str) -> str:
+        """The text of the file at ``path``. Raises `ResourceError`."""
+        found = self._files.read(path)
+        return self._texts.get(self._files.location(path), found)
+
+    def exists(self, path: str) -> bool:
+        """Whether there is such a file that may be read."""
+        return self._files.exists(path)
+
+
+def read_instead(diagram: OpenDiagram, text: str, others: Mapping[Path, str]) -> Analysis:
+    """What would be found in a diagram with this text if other files had theirs."""
+    from merrow_analysis.check import analyse
+    from merrow_server.lsp.contexts import Resources
+
+    context = diagram.document.context
+    provider = context.provider
+    if isinstance(provider, Resources):
+        provider = _Instead(provider, others)
+    return analyse(text, path=context.path, provider=provider, config=context.config)
