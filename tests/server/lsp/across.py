@@ -98,8 +98,8 @@ class Files:
         names = [name for name in self.texts if name.endswith(".mmd")]
         return {name: Counter(one.code for one in self.analysis(name).diagnostics) for name in names}
 
-    def meanings(self, old: str = "", new: str = "") -> dict[str, Any]:
-        """What each file means, with nodes by their number; with ``old`` and ``new``, before that renaming."""
+    def meanings(self, old: str, new: str) -> dict[str, Any]:
+        """What each file means, with nodes by their number, and as if ``old`` and ``new`` were the same name."""
         return {name: meaning(self.analysis(name), old, new) for name in self.texts if name.endswith(".mmd")}
 
     def places(self) -> list[tuple[str, Json, str]]:
@@ -120,7 +120,7 @@ def meaning(analysis: Analysis, old: str, new: str) -> Any:
         return None
 
     def named(text: str | None) -> str | None:
-        return re.sub(rf"(?<!\w){re.escape(new)}(?!\w)", old, text) if text is not None and old else text
+        return None if text is None else re.sub(rf"(?<!\w)({re.escape(old)}|{re.escape(new)})(?!\w)", "_", text)
 
     numbers = {node.id: number for number, node in enumerate(typed.nodes)}
     nodes = [

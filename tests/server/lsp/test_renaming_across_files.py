@@ -163,13 +163,13 @@ def test_a_rename_keeps_the_findings_of_generated_files_and_can_be_undone(data: 
     with folder() as files:
         texts = data.draw(workspaces())
         files.write(texts)
-        before = files.findings(), files.meanings()
         for name in texts:
             if data.draw(st.booleans()):
                 files.open(name)
         places = files.places()
         name, position, old = data.draw(st.sampled_from(places))
         new = data.draw(ID)
+        before = files.findings(), files.meanings(old, new)
         files.open(name)
         try:
             files.apply(files.ask_at("textDocument/rename", name, position, newName=new))
