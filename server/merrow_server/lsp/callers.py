@@ -22,11 +22,16 @@ def own_path(diagram: OpenDiagram) -> Path | None:
     return None if diagram.fence is not None else _path(diagram.document)
 
 
-def _path(document: OpenDocument) -> Path | None:
+def real_path(path: Path) -> Path:
+    """``path`` without ``..`` and links, as all paths in here are compared. Raises ValueError for no path at all."""
     from merrow_server.lsp.contexts import absolute_path
 
+    return absolute_path(path)
+
+
+def _path(document: OpenDocument) -> Path | None:
     try:
-        return None if document.path is None else absolute_path(document.path)
+        return None if document.path is None else real_path(document.path)
     except ValueError:
         return None
 

@@ -28,6 +28,7 @@ MODERN: Json = {
         "workspaceFolders": True,
         "workspaceEdit": {"documentChanges": True},
         "didChangeConfiguration": {"dynamicRegistration": True},
+        "fileOperations": {"willRename": True},
         "didChangeWatchedFiles": {"dynamicRegistration": True, "relativePatternSupport": True},
         "diagnostics": {"refreshSupport": True},
         "semanticTokens": {"refreshSupport": True},
