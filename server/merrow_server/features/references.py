@@ -61,10 +61,7 @@ def _in_text(diagram: OpenDiagram, symbol: Symbol, *, declarations: bool) -> lis
 async def _in_callers(server: MerrowServer, called: OpenDiagram, name: str | None) -> list[types.Location]:
     """Where callers of a file name one of its inputs and outputs, or, with None, the file itself."""
     found: list[types.Location] = []
-    path = callers.own_path(called)
-    if path is None:
-        return found
-    async for caller, paths in callers.callers_of(server, path):
+    async for caller, paths in callers.callers_of(server, called):
         for one in paths:
             found += _in_text(caller, ide_references.called_symbol(one, name), declarations=False)
     return found

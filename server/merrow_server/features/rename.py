@@ -99,7 +99,7 @@ async def _in_callers(server: MerrowServer, home: OpenDiagram, found: Renamed, c
     if path is None:
         return
     after = {path: apply_edits(home.text, found.edits)}
-    async for caller, names in callers.callers_of(server, path):
+    async for caller, names in callers.callers_of(server, home):
         symbols = [ide_references.called_symbol(one, found.symbol.name) for one in names if found.symbol.kind == "node"]
         edits = [edit for one in symbols for edit in ide_rename.edits_of(caller.analysis, one, found.old, found.new)]
         changes.add(caller.document.uri, caller.edits_to_lsp(edits))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,9 +13,13 @@ from merrow_server.lsp.sharing import closed_document, workspace_paths
 
 if TYPE_CHECKING:
     from merrow_analysis.check import Analysis
+    from merrow_analysis.definitions.callees import Callee
     from merrow_analysis.places.names import Symbol
     from merrow_server.lsp.contexts import Resources
     from merrow_server.lsp.server import MerrowServer
+
+MOST_OFFERED = 200
+"""Workflows that are looked at to offer them at a Call."""
 
 
 def own_path(diagram: OpenDiagram) -> Path | None:
@@ -86,8 +91,11 @@ def names_of(diagram: OpenDiagram, path: Path) -> list[str]:
     return [name for name in paths if location(diagram.document, name) == path]
 
 
-async def callers_of(server: MerrowServer, path: Path) -> AsyncIterator[tuple[OpenDiagram, list[str]]]:
-    """The diagrams, open or in the workspace, that call a file, each with the paths that it calls it by."""
+async def callers_of(server: MerrowServer, called: OpenDiagram) -> AsyncIterator[tuple[OpenDiagram, list[str]]]:
+    """The diagrams, open or in the workspace, that call a file, each with the paths that it calls it by; none call a fence."""
+    path = own_path(called)
+    if path is None:
+        return
     for document in [one for one in server.documents.values() if one.kind != "other"]:
         for diagram in document.diagrams:
             names = names_of(diagram, path)
@@ -102,6 +110,37 @@ async def callers_of(server: MerrowServer, path: Path) -> AsyncIterator[tuple[Op
             if names:
                 yield diagram, names
         await asyncio.sleep(0)
+
+
+async def callable_by(server: MerrowServer, diagram: OpenDiagram) -> tuple[list[Callee], bool]:
+    """The workflows that a diagram could call, the nearest first; with the word whether these are all there are.
+
+    Those that can't be called, for they have errors, are among them; flowcharts that are no workflows are not.
+    """
+    from merrow_analysis.check import callable_files
+    from merrow_analysis.definitions.configuration import Config
+    from merrow_server.files import DIAGRAM_SUFFIXES
+
+    document = diagram.document
+    context = server.surroundings.context_of(document)
+    if document.path is None or context.provider is None:
+        return [], True
+    folder = real_path(document.path).parent
+    paths = {path for one in server.documents.values() if one.kind == "diagram" and (path := _path(one)) is not None}
+    paths.update(real_path(path) for path in await workspace_paths(server) if path.suffix.lower() in DIAGRAM_SUFFIXES)
+    relative = sorted((Path(os.path.relpath(path, folder)).as_posix() for path in paths), key=_far)
+    finder = callable_files(context.provider, document.path.name, context.config or Config())
+    found: list[Callee] = []
+    for name in relative[:MOST_OFFERED]:
+        callee = finder.find(name)
+        if callee.inputs is not None:
+            found.append(callee)
+        await asyncio.sleep(0)
+    return found, len(relative) <= MOST_OFFERED
+
+
+def _far(path: str) -> tuple[int, str]:
+    return path.count("/") + path.count("../"), path
 
 
 class _Instead:

@@ -102,7 +102,7 @@ def test_clients_are_told(files: Files) -> None:
     assert "mmd" in json.dumps(told)
 
 
-@settings(deadline=None, max_examples=examples(20), suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=None, max_examples=examples(12), suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_a_move_keeps_what_all_files_say_and_can_be_undone(data: st.DataObject) -> None:
     with TemporaryDirectory() as folder, Files(Path(folder).resolve()) as files:

@@ -155,7 +155,7 @@ ID = st.sampled_from(
 
 @settings(
     deadline=None,
-    max_examples=examples(25),
+    max_examples=examples(15),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 @given(st.data())
