@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.runtime.engine.fakes import flowchart
-from tests.server.lsp.editor import MODERN, Editor, Json
+from tests.server.lsp.editor import MODERN, Editor, Json, ServerError
 from tests.server.lsp.wire import Wire, message
 
 SIMPLE = flowchart('A@{op: Custom, prompt: "think"}', "PROBLEM --> A --> RETURN")
@@ -149,6 +149,29 @@ def test_who_calls_a_file_and_whom_it_calls(open_editor: Callable[..., Editor], 
     assert asked("outgoing", node).keys() == {"RETURN", "f.mmd"}
     (tmp_path / "f.mmd").unlink()
     assert not editor.request("callHierarchy/outgoingCalls", {"item": called})
+
+
+def test_a_file_that_is_broken_has_callers_and_one_outside_has_none(
+    open_editor: Callable[..., Editor], tmp_path: Path
+) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    (tmp_path / "f.mmd").write_text(SIMPLE)
+    (work / "f.mmd").write_text("flowchart TD\n    A[ --> \n")
+    editor = open_editor(MODERN, work)
+    uri = editor.open(CALLS, "main.mmd")
+    at = editor.at(uri, "f.mmd", 2)
+    (called,) = editor.request("textDocument/prepareCallHierarchy", at)
+    (call,) = editor.request("callHierarchy/incomingCalls", {"item": called})
+    assert call["from"]["name"] == "main.mmd"
+    assert len(editor.request("textDocument/references", {**at, "context": {"includeDeclaration": False}})) == 1
+    editor.change(uri, {"text": CALLS.replace("./f.mmd", "../f.mmd")})
+    at = editor.at(uri, "f.mmd", 2)
+    assert editor.request("textDocument/prepareCallHierarchy", at) is None
+    assert editor.request("textDocument/definition", at) in (None, [])
+    assert len(editor.request("textDocument/references", {**at, "context": {"includeDeclaration": False}})) == 1
+    with pytest.raises(ServerError):
+        editor.request("textDocument/rename", {**editor.at(uri, "|PROBLEM|", 2), "newName": "TASK"})
 
 
 def test_files_that_call_each_other_have_a_hierarchy(open_editor: Callable[..., Editor], tmp_path: Path) -> None:
