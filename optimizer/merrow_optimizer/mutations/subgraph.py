@@ -1,5 +1,5 @@
 """Subgraph mutation: a typed pattern put around a node or in place of a part, and a pattern taken back to its core; also a turn
-more or less of a Loop, and a Loop taken back to its nodes.
+more or less of a Loop, and a Loop taken back to its nodes; a Loop or a Map around a node.
 
 What comes in and what goes on stay: a pattern's nodes read the workflow's own inputs and the value that the replaced part
 read, and all readers of that part read the pattern's last node. Whether the types on this boundary fit is asked of the graph
@@ -17,12 +17,14 @@ from merrow_optimizer.mutations.subgraph_around import around, can_go_around, po
 from merrow_optimizer.mutations.subgraph_boundary import suits
 from merrow_optimizer.mutations.subgraph_instead import can_stand_for, instead, parts
 from merrow_optimizer.mutations.subgraph_loops import loop_proposals
+from merrow_optimizer.mutations.subgraph_maps import mapping
 from merrow_optimizer.mutations.subgraph_reduce import instances, reduce_to_core
 from merrow_optimizer.mutations.subject import Subject
 
 
 def proposals(subject: Subject, patterns: Iterable[Pattern] | None = None) -> Sequence[Proposal]:
-    """Every pattern around every node, in place of every part, every instance back to its core, and what can be done to Loops.
+    """Every pattern around every node, in place of every part, every instance back to its core, and what can be done to and with
+    Loops and Maps.
 
     ``patterns`` are the built-in ones unless told otherwise.
     """
@@ -38,7 +40,9 @@ def proposals(subject: Subject, patterns: Iterable[Pattern] | None = None) -> Se
         else:
             found += (partial(instead, subject, pattern, part) for part in regions if can_stand_for(pattern, part))
     found += (partial(reduce_to_core, subject, instance) for instance in instances(subject, known))
-    return [*found, *loop_proposals(subject)]
+    found += loop_proposals(subject)
+    found += (proposal for node in subject.typed.nodes for proposal in mapping(subject, node))
+    return found
 
 
 def with_patterns(patterns: Iterable[Pattern]) -> Callable[[Subject], Sequence[Proposal]]:
