@@ -23,7 +23,7 @@ from merrow_analysis.suppressions import has_suppression
 from merrow_analysis.syntax.tree import Comment
 from merrow_optimizer.crossover.cuts import Cut, cuts, matches, spread
 from merrow_optimizer.crossover.joint import Joint, join
-from merrow_optimizer.crossover.names import NamesError
+from merrow_optimizer.joining.names import NamesError
 from merrow_optimizer.mutations.base import move_id
 from merrow_optimizer.mutations.names import CROSSOVER
 from merrow_optimizer.mutations.subject import why_unchangeable

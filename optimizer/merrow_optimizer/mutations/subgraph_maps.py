@@ -23,7 +23,9 @@ def mapping(subject: Subject, node: TypedNode) -> Iterator[Proposal]:
     if node.kind != "operator" or node.spec is None or node.spec.is_ensemble or node.id in subject.closed:
         return
     for edge in node.incoming:
-        if is_list_for(subject, edge) and not any(other.source is edge.source for other in node.incoming if other is not edge):
+        if is_list_for(subject, edge) and not any(
+            other.source is edge.source for other in node.incoming if other is not edge
+        ):
             yield partial(map_over, subject, node, edge)
 
 

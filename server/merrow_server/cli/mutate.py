@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import click
 
-from merrow_analysis.check import Analyser
 from merrow_analysis.text import TextEdit, apply_edits, split_lines
 from merrow_optimizer.mutations.base import Move, Refused
+from merrow_optimizer.mutations.calls.files import Files
 from merrow_optimizer.mutations.moves import DEFAULT, MAX_NODES, Choice, find, moves, random_mutants
 from merrow_optimizer.mutations.subject import why_unchangeable
 from merrow_server.checking import the_diagram
@@ -91,16 +90,11 @@ def command(
     settings = Settings(config, use_files=not no_config)
     target = opened.target
     settled = settings.config(target)
-    opener = partial(
-        Analyser,
-        path=settings.relative_path(target),
-        provider=settings.surroundings.provider(target.base),
-        config=settled,
-    )
+    files = Files(settings.relative_path(target), settings.surroundings.provider(target.base), settled)
     operators, problems = operators_of(target.base, settings.surroundings, settled.patterns)
     for problem in problems:
         complain(f"{problem.message} ({problem.path})")
-    choice = replace(DEFAULT, operators=operators, max_nodes=max_nodes, opener=opener)
+    choice = replace(DEFAULT, operators=operators, max_nodes=max_nodes, files=files)
     as_json = output == "json"
     if listing:
         _list(opened, choice, as_json)

@@ -14,7 +14,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from merrow_analysis.check import Analyser
+from merrow_analysis.definitions.configuration import Config
 from merrow_analysis.definitions.operators import OperatorSpec
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_analysis.ide.cursor.selection import Selection, selection
@@ -29,6 +29,7 @@ from merrow_optimizer.mutations import (
     substitution,
 )
 from merrow_optimizer.mutations.base import Difference, Move, Refused
+from merrow_optimizer.mutations.calls.files import Files
 from merrow_optimizer.mutations.change import Proposal
 from merrow_optimizer.mutations.moves import MAX_NODES, OPERATORS, Choice, Proposals, draw_from, identity
 from merrow_optimizer.mutations.names import ADDITION, DELETION, REWIRING, SUBGRAPH, SUBSTITUTION
@@ -199,9 +200,12 @@ def _choice(
     diagram: OpenDiagram, operators: Mapping[str, Proposals] = OPERATORS, max_nodes: int = sys.maxsize
 ) -> Choice:
     """How moves of a diagram are checked. Who picks one by hand may let the workflow grow."""
+    return Choice(operators, max_nodes=max_nodes, files=_files(diagram))
+
+
+def _files(diagram: OpenDiagram) -> Files:
     context = diagram.document.context
-    opener = partial(Analyser, path=context.path, provider=context.provider, config=context.config)
-    return Choice(operators, max_nodes=max_nodes, opener=opener)
+    return Files(context.path, context.provider, context.config or Config())
 
 
 def _operators(diagram: OpenDiagram) -> dict[str, Proposals]:
