@@ -13,11 +13,9 @@ from tests.workflows import workflows
 from merrow_analysis.check import Analysis, analyse
 from merrow_analysis.diagnostics import Severity
 from merrow_analysis.text import apply_edits
-from merrow_optimizer.mutations.base import Move, Refused, workflow_difference
+from merrow_optimizer.mutations.base import Move, workflow_difference
 from merrow_optimizer.mutations.calls.meaning import meaning
 from merrow_optimizer.mutations.calls.moves import rewritings
-from merrow_optimizer.mutations.moves import OPERATORS, Choice, find, moves
-from merrow_optimizer.mutations.names import SUBGRAPH
 from merrow_optimizer.mutations.subject import Subject
 
 SMALL = settings(suppress_health_check=[HealthCheck.too_slow], max_examples=examples(60))

@@ -36,6 +36,11 @@ class _Planned:
         return known or (self._provider is not None and self._provider.exists(path))
 
 
+def with_files(provider: Provider | None, more: Mapping[str, str]) -> Provider | None:
+    """A provider that has ``more`` files, texts by path; the same one where there are none."""
+    return _Planned(provider, more) if more else provider
+
+
 @dataclass(frozen=True, slots=True)
 class Files:
     """How a workflow is opened: its ``path`` from the folder of its settings, what gives the files beside it, its settings.
@@ -49,7 +54,7 @@ class Files:
 
     def open(self, text: str, more: Mapping[str, str] | None = None) -> Analyser:
         """The text as if it were the file's, with ``more`` files beside it."""
-        provider = self.provider if not more else _Planned(self.provider, more)
+        provider = with_files(self.provider, more or {})
         return Analyser(text, path=self.path, provider=provider, config=self.config)
 
     def analyse_beside(self, name: str, text: str) -> Analysis:
