@@ -94,17 +94,21 @@ def width(graph: TypedGraph) -> int:
 def _types(change: Mutation) -> list[str]:
     before, after = change.subject.typed, change.after
     touched = after.core.touched
-    if touched is None:
-        return []
     own = {*change.removed, *change.substituted, *(new.id for new in change.added)}
-    handles = [handle for handle in touched if handle < len(before.core.records)]
-    alive = [h for h in handles if before.core.records[h] is not None and after.core.records[h] is not None]
+    # Where boxes change, all types may.
+    names = [
+        node.id
+        for node in (after.nodes if touched is None else (after.node(h) for h in sorted(touched) if _is_there(after, h)))
+        if node.id not in own and node.id in before.by_id
+    ]
     found: list[str] = []
-    for handle in sorted(alive):
-        old, new = before.node(handle), after.node(handle)
-        if new.id not in own:
-            found += (said for said in _differing(old, new) if said not in found)
+    for name in names:
+        found += (said for said in _differing(before.by_id[name], after.by_id[name]) if said not in found)
     return found[:_MOST_TYPES]
+
+
+def _is_there(graph: TypedGraph, handle: int) -> bool:
+    return handle < len(graph.core.records) and graph.core.records[handle] is not None
 
 
 def _differing(old: TypedNode, new: TypedNode) -> Iterator[str]:
