@@ -11,6 +11,7 @@ from merrow_optimizer.mutations.base import Difference
 from merrow_optimizer.mutations.change import Mutation
 from merrow_optimizer.mutations.subject import Subject
 
+_VERBS = ("adds ", "removes ", "makes ", "up to ", "wider", "narrower")
 _MOST_TYPES = 2
 """Places at which types change that are named."""
 WORDS = (
@@ -20,13 +21,22 @@ WORDS = (
 
 
 def effect(change: Mutation) -> str:
-    """All that a mutation changes, as one line: "Adds REVIEW and 2 edges; 1 call more; SUM reads list[Text] instead of Text"."""
-    pieces = [structure(change.difference), _calls(change), _width(change), *_types(change)]
-    return "; ".join(piece for piece in pieces if piece)
+    """All that a mutation changes, as one line: "1 call more; SUM reads list[Text] instead of Text; adds REVIEW and 2 edges"."""
+    return _sentence([_calls(change), _width(change), *_types(change), *_structure(change.difference)])
 
 
 def structure(delta: Difference) -> str:
-    """Which nodes and edges come, go and change."""
+    """Which nodes and edges come, go and change, as one line."""
+    return _sentence(_structure(delta))
+
+
+def _sentence(pieces: list[str]) -> str:
+    text = "; ".join(piece for piece in pieces if piece)
+    # A piece about types begins with an id, which stays as it is.
+    return text[:1].upper() + text[1:] if text.startswith(_VERBS) else text
+
+
+def _structure(delta: Difference) -> list[str]:
     pieces: list[str] = []
     for verb, nodes, edges in (
         ("adds", delta.added_nodes, delta.added_edges),
@@ -37,9 +47,7 @@ def structure(delta: Difference) -> str:
             what.append("an edge" if len(edges) == 1 else f"{len(edges)} edges")
         if what:
             pieces.append(f"{verb} {' and '.join(what)}")
-    pieces += [f"makes {after.id} a {after.operator}" for _, after in delta.changed_nodes]
-    text = "; ".join(pieces)
-    return text[:1].upper() + text[1:]
+    return [*pieces, *(f"makes {after.id} a {after.operator}" for _, after in delta.changed_nodes)]
 
 
 def _calls(change: Mutation) -> str:
@@ -98,7 +106,9 @@ def _types(change: Mutation) -> list[str]:
     # Where boxes change, all types may.
     names = [
         node.id
-        for node in (after.nodes if touched is None else (after.node(h) for h in sorted(touched) if _is_there(after, h)))
+        for node in (
+            after.nodes if touched is None else (after.node(h) for h in sorted(touched) if _is_there(after, h))
+        )
         if node.id not in own and node.id in before.by_id
     ]
     found: list[str] = []

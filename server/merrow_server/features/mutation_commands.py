@@ -138,7 +138,8 @@ async def crossover(server: MerrowServer, arguments: list[Any]) -> list[dict[str
         raise InvalidParameters("The second argument must be the other workflow: a URI or a path.")
     parents = first, workflow(_other(server, document, other))
     try:
-        children = cross(parents[0].analysis, parents[1].analysis, seed)
+        folders = [None if one.document.path is None else one.document.path.parent for one in parents]
+        children = cross(parents[0].analysis, parents[1].analysis, seed, together=folders[0] == folders[1])
     except CrossoverRefusedError as problem:
         raise refused(str(problem)) from None
     return [child_object(child, [parent.document.uri for parent in parents]) for child in children]

@@ -296,7 +296,8 @@ def test_mutations_are_searched_by_node_and_by_effect(editor: Editor) -> None:
         return moves
 
     for words in ("vote", "1 call more", "Insert B", "wider"):
-        wanted = [one for one in whole if all(w in f"{one['title']} {one['effect']}".casefold() for w in words.casefold().split())]
+        said = {one["id"]: f"{one['title']} {one['effect']}".casefold() for one in whole}
+        wanted = [one for one in whole if all(word in said[one["id"]] for word in words.casefold().split())]
         assert searched(words) == wanted
         assert wanted, words
     assert searched("no such words") == []
@@ -305,7 +306,7 @@ def test_mutations_are_searched_by_node_and_by_effect(editor: Editor) -> None:
 def test_a_page_of_another_text_is_refused(editor: Editor) -> None:
     uri = editor.open(FLOW)
     page = run(editor, "merrow.mutations", {"uri": uri, "page": 1})
-    editor.change(uri, FLOW + "%% more\n")
+    editor.change(uri, {"text": FLOW + "%% more\n"})
     with pytest.raises(ServerError, match="changed meanwhile") as caught:
         run(editor, "merrow.mutations", {"uri": uri, "page": 1, "cursor": page["cursor"]})
     assert caught.value.code == CONTENT_MODIFIED
