@@ -36,15 +36,25 @@ def call_bounds(graph: TypedGraph) -> CallBounds:
     is_known = graph.combinations.undecided is None
     for node in graph.nodes:
         if node.kind == "operator" or node.asks:
-            boxes = [graph.composites.boxes[name] for name in graph.composites.around(node.id)]
-            samples = _samples(node)
-            callee = node.resolution.callee
-            own_least, own_most = (1, 1) if callee is None else callee.calls
+            own_most = most_calls(graph, node)
             is_open = is_open or own_most is None
-            most += samples * (own_most or 0) * prod(count_of(box, "max") for box in boxes)
+            most += own_most or 0
             if is_known and graph.combinations.runs(node) == ALWAYS:
-                least += samples * own_least * prod(count_of(box, "min") for box in boxes if box.kind == "map")
+                boxes = [graph.composites.boxes[name] for name in graph.composites.around(node.id)]
+                callee = node.resolution.callee
+                own_least = 1 if callee is None else callee.calls[0]
+                least += _samples(node) * own_least * prod(count_of(box, "min") for box in boxes if box.kind == "map")
     return CallBounds(least, None if is_open else most)
+
+
+def most_calls(graph: TypedGraph, node: TypedNode) -> int | None:
+    """How often one node is carried out at most; None where nothing bounds it. 0 where no model is asked."""
+    if node.kind != "operator" and not node.asks:
+        return 0
+    callee = node.resolution.callee
+    own = 1 if callee is None else callee.calls[1]
+    boxes = (graph.composites.boxes[name] for name in graph.composites.around(node.id))
+    return None if own is None else _samples(node) * own * prod(count_of(box, "max") for box in boxes)
 
 
 def count_of(box: Composite, key: str) -> int:
