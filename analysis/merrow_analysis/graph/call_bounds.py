@@ -15,13 +15,13 @@ from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 @dataclass(frozen=True, slots=True)
 class CallBounds:
     """How often nodes are carried out, all of a workflow together: each operator, and each Decision that asks a model, once for
-    each turn, item and sample; in place of a Call those of its file. Further calls that an operator makes for one answer are not
+    each turn, item and sample; in place of a Call those of its workflow. Further calls that an operator makes for one answer are not
     counted.
     """
 
     least: int
     most: int | None
-    """None where files call each other: then it is a matter of their Decisions."""
+    """None where files call each other, which is a matter of their Decisions, or where a workflow is planned."""
 
     def as_json(self) -> dict[str, int | None]:
         return {"least": self.least, "most": self.most}
@@ -40,6 +40,8 @@ def call_bounds(graph: TypedGraph) -> CallBounds:
             samples = _samples(node)
             callee = node.resolution.callee
             own_least, own_most = (1, 1) if callee is None else callee.calls
+            if node.spec is not None and node.spec.is_planned_call:
+                own_least, own_most = 0, None
             is_open = is_open or own_most is None
             most += samples * (own_most or 0) * prod(count_of(box, "max") for box in boxes)
             if is_known and graph.combinations.runs(node) == ALWAYS:

@@ -23,6 +23,7 @@ from merrow_analysis.graph.resolve import called_path
 from merrow_runtime.errors import AnswerFailure, UsageFailure
 from merrow_runtime.operators.ask_decision import CASE, CHOICE, case_words
 from merrow_runtime.operators.base import Given, NodeDefinition, Operator, Remembered
+from merrow_runtime.operators.planned import EMPTY
 from merrow_runtime.operators.prompting import PROMPT_FORMAT
 from merrow_runtime.operators.registry import operator_for
 from merrow_runtime.operators.shapes import Shape, coerce, is_of, shape_of
@@ -328,7 +329,7 @@ def _empty(shape: Shape) -> Value:
     if shape.kind == "union":
         name, part = shape.parts[0]
         return {KIND: name, VALUE: _empty(part)}
-    return {"bool": False, "number": 0, "json": None}.get(shape.kind, "")
+    return {"bool": False, "number": 0, "json": None, "workflow": EMPTY}.get(shape.kind, "")
 
 
 def _plain(value: object, node: TypedNode, key: str) -> Value:
