@@ -29,7 +29,7 @@ from merrow_runtime.operators.registry import operator_for
 from merrow_runtime.operators.shapes import Shape, coerce, is_of, shape_of
 from merrow_runtime.options import DEFAULT_MODEL, RunOptions
 from merrow_runtime.program.titles import title_of
-from merrow_runtime.store.rows import definition_name, text_of
+from merrow_runtime.store.rows import definition_name
 from merrow_runtime.values import VALUE, Outputs, Value, canonical
 from merrow_runtime.workflow import Workflow
 
@@ -58,6 +58,12 @@ class Step:
     samples: int | None = None
     called: Workflow | None = None
     """The file that a Call runs."""
+
+    @property
+    def is_planned_call(self) -> bool:
+        """Whether it runs a workflow that it is given."""
+        spec = self.node.spec
+        return spec is not None and spec.is_planned_call
 
     @cached_property
     def default(self) -> Outputs:
@@ -106,15 +112,13 @@ class Steps(dict[int, Step]):
     """The steps of all nodes with an operator, by index. It is not changed any more."""
 
 
-def definitions_text(by_place: Mapping[str, Steps]) -> str:
-    """The definitions of all steps as the journal shows them, those of called files too: see `definition_of`."""
-    return text_of(
-        {
-            definition_name(place, step.definition.id): step.shown
-            for place, steps in by_place.items()
-            for step in steps.values()
-        }
-    )
+def definitions_of(by_place: Mapping[str, Steps]) -> dict[str, Mapping[str, Any]]:
+    """The definitions of all steps as the journal shows them, those of called workflows too: see `definition_of`."""
+    return {
+        definition_name(place, step.definition.id): step.shown
+        for place, steps in by_place.items()
+        for step in steps.values()
+    }
 
 
 def make_steps(workflow: Workflow, options: RunOptions, default_model: str | None = None) -> Steps:
@@ -171,7 +175,7 @@ def _step(workflow: Workflow, node: TypedNode, default_model: str) -> Step:
     operator = operator_for(definition)
     shapes = {name: shape_of(type_, *meanings) for name, type_ in outputs.items()}
     on_error = str(of("on_error", "fail"))
-    memory = memory_of(node, settings) if called is None else Memory()
+    memory = Memory() if spec.is_call else memory_of(node, settings)
     timeout = of("timeout")
     return Step(
         node,

@@ -29,11 +29,14 @@ class Executions:
         what that has taken already, before it was resumed, and ``done`` what it had finished itself until then. ``inside`` are
         the steps of the files that it calls.
         """
+        records, taken, done = tuple(records), tuple(taken), tuple(done)
         self._done = {
             (record.key, record.visit): record
             for record in done
             if record.status == "finished" and record.key is not None and record.outputs is not None
         }
+        self._of_run = (records, done)
+        self._frames: list[dict[str, list[NodeRecord]]] | None = None
         self._steps = {} if steps is None else steps
         self._own: dict[tuple[str, Visit], NodeRecord] = {}
         self._free: dict[str, list[NodeRecord]] = {}
@@ -76,6 +79,13 @@ class Executions:
             free.remove(found)
         return found
 
+    def within(self, record: NodeRecord) -> list[NodeRecord]:
+        """The executions in the frame of a Call, and further in, of the run that an execution of the Call is of."""
+        if self._frames is None:
+            self._frames = [_by_frame(records) for records in self._of_run]
+        is_own = self._done.get((record.key or "", record.visit)) is record
+        return self._frames[is_own].get(str(record.visit), [])
+
     def answered_by_others(self, endpoint: str, anew: Callable[[int, Visit], bool]) -> list[tuple[str, str]]:
         """The visits with results that may be taken and that another endpoint gave, each with that endpoint; ``anew`` says of a
         visit, of the node with an index, that it takes none.
@@ -112,6 +122,16 @@ def _call_around(path: str, calls: Collection[str]) -> Visit | None:
         if node in calls and index is None:
             return Visit(node, "/".join(parts[:number]), redo)
     return None
+
+
+def _by_frame(records: Iterable[NodeRecord]) -> dict[str, list[NodeRecord]]:
+    """Records by the path of each frame that they lie in."""
+    frames: dict[str, list[NodeRecord]] = {}
+    for record in records:
+        parts = record.path.split("/") if record.path else []
+        for number in range(1, len(parts) + 1):
+            frames.setdefault("/".join(parts[:number]), []).append(record)
+    return frames
 
 
 def _in_order(records: Iterable[NodeRecord]) -> list[NodeRecord]:

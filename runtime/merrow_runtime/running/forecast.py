@@ -227,6 +227,8 @@ class _Forecaster:
         if step.called is not None:
             inside, costs = self._called.get(node.index, ((), _FREE))
             return PlannedNode(node.id, definition.operator, None, runs, times=times, inside=inside, costs=costs)
+        if step.is_planned_call:
+            return PlannedNode(node.id, definition.operator, None, runs, times=times, costs=_OPEN)
         return PlannedNode(node.id, definition.operator, definition.model, runs, questions, step.samples or 1, times)
 
     def _call(self, step: Step, called: Workflow, inputs: Inputs) -> tuple[tuple[PlannedNode, ...], _Cost]:
@@ -238,7 +240,7 @@ class _Forecaster:
         key = own, frozenset(Counter(around).items())
         known = unfolding.known.get(key)
         if known is None and len(unfolding.known) >= _MOST_CALLED:
-            return (), _Cost((0.0, 0.0, 0.0), (inf, inf, inf), priced=True)
+            return (), _OPEN
         if known is None:
             unfolding.known[key] = (), _FREE
             steps = make_steps(called, unfolding.options, unfolding.default_model)
@@ -345,6 +347,7 @@ class _Cost:
 
 
 _FREE = _Cost((0.0, 0.0, 0.0), (0.0, 0.0, 0.0), priced=True)
+_OPEN = _Cost((0.0, 0.0, 0.0), (inf, inf, inf), priced=True)
 
 
 def _cost(node: PlannedNode, steps: Mapping[int, Step], graph: TypedGraph, endpoint: Endpoint) -> _Cost:

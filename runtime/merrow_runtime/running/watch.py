@@ -85,6 +85,9 @@ class Watch:
     """
 
     def __init__(self, telling: Telling, records: NodeRecords, account: Account, steps: Steps) -> None:
+        self.kept: list[NodeRecord] = []
+        """How nodes of this graph ended, in the order of that, where it is a planned one."""
+        self._is_planned = False
         self._telling = telling
         self._records = records
         self._account = account
@@ -92,9 +95,16 @@ class Watch:
         self._failed: dict[Visit, RunFailure] = {}
         self._ended_by: dict[int, tuple[RunFailure, RunFailure]] = {}
 
-    def inside(self, steps: Steps) -> Watch:
-        """A watch of a file that a node calls."""
-        return Watch(self._telling, self._records, self._account, steps)
+    def inside(self, steps: Steps, *, planned: bool = False) -> Watch:
+        """A watch of the workflow that a node calls."""
+        watch = Watch(self._telling, self._records, self._account, steps)
+        watch._is_planned = planned
+        return watch
+
+    def _keep(self, record: NodeRecord) -> None:
+        if self._is_planned:
+            self.kept.append(record)
+        self._records.keep(record)
 
     def started(self, node: TypedNode, visit: Visit, inputs: Inputs) -> None:
         """See `merrow_runtime.running.scheduler.Watcher`."""
@@ -106,7 +116,7 @@ class Watch:
     ) -> None:
         """See `merrow_runtime.running.scheduler.Watcher`."""
         failed = self._failed.get(visit) if self._failed else None
-        self._records.keep(
+        self._keep(
             NodeRecord(
                 node.id,
                 "reused" if done.reused else "finished",
@@ -132,7 +142,7 @@ class Watch:
     def skipped(self, node: TypedNode, visit: Visit, reason: str) -> None:
         """See `merrow_runtime.running.scheduler.Watcher`."""
         now = _micro(time.time())
-        self._records.keep(
+        self._keep(
             NodeRecord(
                 node.id,
                 "skipped",
@@ -156,7 +166,7 @@ class Watch:
         met = self._failed[visit] = failure.at(visit.node, visit.path)
         if goes_on == "fail":
             self._ended_by.setdefault(id(failure), (failure, met))
-        self._records.keep(
+        self._keep(
             NodeRecord(
                 node.id,
                 "failed",

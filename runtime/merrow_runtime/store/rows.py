@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
+from merrow_analysis.definitions.operators import CALL
 from merrow_runtime.provenance import UNKNOWN_ORIGIN, Source
 from merrow_runtime.requests import CallKey
 from merrow_runtime.store.contract import CallRecord, Failed, NodeRecord, RunFailed, RunRecord
@@ -206,13 +207,22 @@ def definition_name(place: str, node: str) -> str:
 
 
 def definition_of(definitions: Mapping[str, Any], path: str, node: str) -> Mapping[str, Any] | None:
-    """The definition of a node in a frame. Each Call among the parts of the path leads to the file that it runs."""
-    place = ""
-    for part in path.split("/") if path else ():
-        around = definitions.get(definition_name(place, read_segment(part)[0]))
-        place = place if around is None else around.get("parameters", {}).get("file", place)
-    found: Mapping[str, Any] | None = definitions.get(definition_name(place, node))
+    """The definition of a node in a frame."""
+    found: Mapping[str, Any] | None = definitions.get(definition_name(place_of(definitions, path), node))
     return found
+
+
+def place_of(definitions: Mapping[str, Any], path: str) -> str:
+    """The place of the graph that runs in a frame. Each Call among the parts of the path leads to the file that it runs, or to
+    what was planned for this very visit, which has the path of its frame for a place.
+    """
+    place, end = "", -1
+    for part in path.split("/") if path else ():
+        end += 1 + len(part)
+        around = definitions.get(definition_name(place, read_segment(part)[0]))
+        if around is not None and around.get("operator") == CALL.name:
+            place = around.get("parameters", {}).get("file", path[:end])
+    return place
 
 
 def hash_of(body: str) -> bytes:
