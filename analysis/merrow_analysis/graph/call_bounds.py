@@ -15,8 +15,8 @@ from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 @dataclass(frozen=True, slots=True)
 class CallBounds:
     """How often nodes are carried out, all of a workflow together: each operator, and each Decision that asks a model, once for
-    each turn, item and sample; in place of a Call those of its workflow. Further calls that an operator makes for one answer are not
-    counted.
+    each turn, item and sample; in place of a Call those of its workflow. Further calls that an operator makes for one answer are
+    not counted.
     """
 
     least: int

@@ -108,8 +108,8 @@ def check_ports(context: GraphContext) -> Iterator[Diagnostic]:
         node = graph.node(index)
         if _lacks_workflow(node):
             message = (
-                f"{named(node)}: which workflow to run is missing; write `workflow: ./file.mmd`, or lead one that is planned into its "
-                "port `workflow`."
+                f"{named(node)}: which workflow to run is missing; write `workflow: ./file.mmd`, or lead one that is planned "
+                "into its port `workflow`."
             )
             yield report(BAD_CALLEE, node.flow.range, message)
             continue
@@ -132,7 +132,12 @@ def check_ports(context: GraphContext) -> Iterator[Diagnostic]:
 
 def _lacks_workflow(node: TypedNode) -> bool:
     """Whether a Call names no file and is brought no workflow: nothing else is said of it then."""
-    return node.spec is not None and node.spec.is_planned_call and "workflow" not in node.placement.fed and not node.again_in
+    return (
+        node.spec is not None
+        and node.spec.is_planned_call
+        and "workflow" not in node.placement.fed
+        and not node.again_in
+    )
 
 
 def tell_of_edge(graph: TypedGraph, node: TypedNode, edge: TypedEdge, finding: Finding) -> Diagnostic | None:

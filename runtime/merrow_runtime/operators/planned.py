@@ -39,10 +39,10 @@ _OUT_OF_REACH = frozenset({"model", "retries", "timeout", "budget", "libraries"}
 FORM = f"""\
 Answer with one fenced block that begins with ```mermaid and holds the whole workflow, a Mermaid flowchart:
 - Its first line is `flowchart TD`. `PROBLEM([Problem])` stands for the task, `RETURN([Result])` for the result.
-- Each step is a box with an id of its own and, in quotes, what is to be done, in plain words: `HOME["Write the home page."]`. A step \
-is given to a model of its own, which sees the results of the steps before it.
-- An arrow leads from a step to each one that needs its result: `STRUCTURE --> HOME`. Steps without an arrow between them may run at \
-the same time.
+- Each step is a box with an id of its own and, in quotes, what is to be done, in plain words: `HOME["Write the home page."]`. \
+A step is given to a model of its own, which sees the results of the steps before it.
+- An arrow leads from a step to each one that needs its result: `STRUCTURE --> HOME`. Steps without an arrow between them may \
+run at the same time.
 - Exactly one step leads to RETURN; it puts the results together. Every step is reached from PROBLEM.
 - There are at most {MOST_NODES} boxes, and no arrow leads back."""
 """How a model is asked for a workflow."""
@@ -68,7 +68,8 @@ def read_workflow(text: str) -> str:
     of_mermaid = [block for block in blocks if block.language == "mermaid"] or blocks
     if len(of_mermaid) > 1:
         raise AnswerFailure(
-            f"The answer has {len(of_mermaid)} blocks, and one workflow is wanted.", advice="Answer with one block alone."
+            f"The answer has {len(of_mermaid)} blocks, and one workflow is wanted.",
+            advice="Answer with one block alone.",
         )
     plan = (of_mermaid[0].text if of_mermaid else text).strip()
     problem = problem_of(plan)

@@ -1,8 +1,8 @@
 """What values of a type look like: their JSON Schema, how a model's answer is read as one, whether a value is one.
 
 Types are nominal; for values only this counts: text and its kinds are text (code must parse, a workflow must be one that can
-be run, an enumeration's value must be one of its words), Bool, Number, Json and lists are what JSON calls so. A record is an object with exactly its fields, a
-union an object that says its kind (`merrow_runtime.values`).
+be run, an enumeration's value must be one of its words), Bool, Number, Json and lists are what JSON calls so. A record is an
+object with exactly its fields, a union an object that says its kind (`merrow_runtime.values`).
 """
 
 from __future__ import annotations
@@ -36,7 +36,14 @@ from merrow_runtime.values import VALUE, Value, as_text
 
 Kind = Literal["text", "code", "workflow", "words", "bool", "number", "json", "list", "record", "union", "any"]
 
-_KINDS: Mapping[str, Kind] = {ANY: "any", CODE: "code", BOOL: "bool", NUMBER: "number", JSON: "json", WORKFLOW: "workflow"}
+_KINDS: Mapping[str, Kind] = {
+    ANY: "any",
+    CODE: "code",
+    BOOL: "bool",
+    NUMBER: "number",
+    JSON: "json",
+    WORKFLOW: "workflow",
+}
 
 _NONE: Mapping[str, Any] = {}
 
@@ -121,7 +128,9 @@ def schema_of(shape: Shape) -> Mapping[str, Any]:
     if shape.kind == "union":
         kinds = ({KIND: {"type": "string", "enum": [name]}, VALUE: schema_of(part)} for name, part in shape.parts)
         return {"anyOf": [object_schema(properties) for properties in kinds]}
-    plain = {"text": "string", "code": "string", "workflow": "string", "bool": "boolean", "number": "number"}.get(shape.kind)
+    plain = {"text": "string", "code": "string", "workflow": "string", "bool": "boolean", "number": "number"}.get(
+        shape.kind
+    )
     return {} if plain is None else {"type": plain}
 
 

@@ -60,6 +60,12 @@ class Step:
     """The file that a Call runs."""
 
     @property
+    def is_call(self) -> bool:
+        """Whether it runs another workflow."""
+        spec = self.node.spec
+        return spec is not None and spec.is_call
+
+    @property
     def is_planned_call(self) -> bool:
         """Whether it runs a workflow that it is given."""
         spec = self.node.spec

@@ -148,8 +148,8 @@ class Engine:
         name, visit, stop_after = step.definition.id, start.visit, step.definition.parameters.get("stop_after")
         try:
             plan = load_planned(as_text(values["workflow"]))
-        except AnswerFailure as failure:
-            raise NodeFailure.of(name, f"what its port `workflow` was brought can't be run. {failure}") from None
+        except AnswerFailure as problem:
+            raise NodeFailure.of(name, f"what its port `workflow` was brought can't be run. {problem}") from None
         frame = str(visit)
         plan = replace(plan, place=frame)
         steps = make_steps(plan, replace(self.effects.options, model=step.definition.model))

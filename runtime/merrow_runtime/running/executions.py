@@ -105,12 +105,18 @@ class Executions:
             for record in (*own.get(step.definition.id, ()), *free.get(text_of(step.shown), ())):
                 if not anew(index, record.visit):
                     found += [(record.visit.name, one.endpoint) for one in record.sources if one.endpoint != endpoint]
-        calls = {step.definition.id: index for index, step in self._steps.items() if step.called is not None}
+        planned = {step.definition.id for step in (*self._steps.values(), *self._inside) if step.is_planned_call}
+        calls = {step.definition.id: index for index, step in self._steps.items() if step.is_call}
         for step in self._inside:
             for record in (*own.get(step.definition.id, ()), *free.get(text_of(step.shown), ())):
                 call = _call_around(record.path, calls)
                 if call is None or not anew(calls[call.node], call):
                     found += [(record.visit.name, one.endpoint) for one in record.sources if one.endpoint != endpoint]
+        for record in self._of_run[0] if planned else ():
+            call = _call_around(record.path, planned)
+            outermost = _call_around(record.path, calls)
+            if call is not None and (outermost is None or not anew(calls[outermost.node], outermost)):
+                found += [(record.visit.name, one.endpoint) for one in record.sources if one.endpoint != endpoint]
         return list(dict.fromkeys(found))
 
 

@@ -23,6 +23,7 @@ from merrow_runtime.models.prices import Price, price_at
 from merrow_runtime.models.tokens import estimate_call, prompt_tokens
 from merrow_runtime.operators.base import Given, Remembered, Task
 from merrow_runtime.operators.memory import remembered, summary_of, summary_question
+from merrow_runtime.operators.planned import MOST_CALLS
 from merrow_runtime.operators.questions import Planned
 from merrow_runtime.operators.registry import operator_for
 from merrow_runtime.operators.shapes import placeholder, shape_of
@@ -39,6 +40,8 @@ from merrow_runtime.workflow import Workflow
 
 Call = tuple[str, str]
 """A node that calls a file, by the place of its own file and its id."""
+
+_PLANNED = f"The workflow that it runs is not planned yet: how many calls it makes isn't known, at most {MOST_CALLS:,} each time."
 
 _MOST_CALLED = 500
 """Calls of files that are unfolded; what more of them use isn't known."""
@@ -76,6 +79,8 @@ class PlannedNode:
     times: Bounds | None = None
     inside: tuple[PlannedNode, ...] = ()
     costs: _Cost | None = None
+    why_open: str | None = None
+    """Why it can't be known what it may use, in a sentence."""
 
     def to_json(self) -> dict[str, Any]:
         calls = {} if self.costs is None else {"calls": self.costs.bounds[0].to_json()}
@@ -87,6 +92,7 @@ class PlannedNode:
             "runs": "always" if self.runs else "by choice",
             "samples": self.samples,
             **({} if self.times is None else {"times": self.times.to_json()}),
+            **({} if self.why_open is None else {"why_open": self.why_open}),
             "questions": [
                 {
                     "step": question.step,
@@ -228,7 +234,7 @@ class _Forecaster:
             inside, costs = self._called.get(node.index, ((), _FREE))
             return PlannedNode(node.id, definition.operator, None, runs, times=times, inside=inside, costs=costs)
         if step.is_planned_call:
-            return PlannedNode(node.id, definition.operator, None, runs, times=times, costs=_OPEN)
+            return PlannedNode(node.id, definition.operator, None, runs, times=times, costs=_OPEN, why_open=_PLANNED)
         return PlannedNode(node.id, definition.operator, definition.model, runs, questions, step.samples or 1, times)
 
     def _call(self, step: Step, called: Workflow, inputs: Inputs) -> tuple[tuple[PlannedNode, ...], _Cost]:

@@ -83,8 +83,9 @@ class Pools:
 
 
 def standing(graph: TypedGraph, steps: Steps, records: Collection[NodeRecord], frame: str, *, done: bool) -> Value:
-    """How each node of a planned workflow stands that asks or computes something, in the order of the graph: ``frame`` is the path
-    of its frame. Nodes in Loops and Maps are there once for each turn and item.
+    """How each node of a planned workflow stands that asks or computes something, in the order of the graph.
+
+    ``frame`` is the path of its frame. Nodes in Loops and Maps are there once for each turn and item.
     """
     told: list[Value] = []
     for handle, ended in _by_step(graph, steps, records):
@@ -92,8 +93,7 @@ def standing(graph: TypedGraph, steps: Steps, records: Collection[NodeRecord], f
         entry: dict[str, Value] = {"id": step.definition.id, "task": step.definition.title}
         if not ended:
             told.append({**entry, "status": "waiting"})
-        for record in ended:
-            told.append({**entry, "id": str(record.visit)[len(frame) + 1 :], **_ended(record)})
+        told += [{**entry, "id": str(record.visit)[len(frame) + 1 :], **_ended(record)} for record in ended]
     return {"done": done, "nodes": told}
 
 
@@ -128,4 +128,3 @@ def _ended(record: NodeRecord) -> dict[str, Value]:
 def _result(outputs: Mapping[str, Value] | None) -> str:
     """What a node gave by its first output."""
     return as_text(next(iter((outputs or {}).values()), ""))
-

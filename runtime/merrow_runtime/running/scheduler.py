@@ -76,7 +76,9 @@ class Finished:
 def ends_run(failure: RunFailure) -> bool:
     """Whether a failure is of the run and not of a node, so that `on_error` says nothing about it."""
     if isinstance(failure, EndpointFailure):
-        return failure.fatal and failure.model is None  # No other node could succeed either: defaults alone would hide that.
+        return (
+            failure.fatal and failure.model is None
+        )  # No other node could succeed either: defaults alone would hide that.
     return isinstance(failure, _ENDS_THE_RUN)
 
 
