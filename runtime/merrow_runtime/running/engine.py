@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_runtime.calls.effects import Effects
@@ -50,7 +49,7 @@ class Engine:
     made past earlier results and past the cache, each by its node's index. ``parallel`` is how many items of a Map are under way
     at once where it doesn't say, ``default_model`` that of the user's settings. ``around`` are the Calls in which it runs,
     outermost first, each by the place of its file and its node. ``pools`` have what turns of planned Calls may take over, and
-    ``turn`` what this one may where it runs a planned workflow. ``definitions`` are those that the journal has.
+    ``turn`` what this one may where it runs a planned workflow.
     """
 
     workflow: Workflow
@@ -64,7 +63,6 @@ class Engine:
     budgets: LoopBudgets = field(default_factory=LoopBudgets)
     pools: Pools = field(default_factory=Pools)
     turn: Turn | None = None
-    definitions: dict[str, Any] = field(default_factory=dict)
     around: tuple[tuple[str, str], ...] = ()
 
     def frontier(self, path: str = "", ordinal: str = "") -> Frontier:
@@ -153,8 +151,7 @@ class Engine:
         frame = str(visit)
         plan = replace(plan, place=frame)
         steps = make_steps(plan, replace(self.effects.options, model=step.definition.model))
-        self.definitions |= definitions_of({frame: steps})
-        await self.effects.journal.record_definitions(text_of(self.definitions))
+        await self.effects.journal.record_definitions(text_of(definitions_of({"": steps})), frame)
         pool = self.pools.of(self.workflow.graph, visit)
         watch = self.watch.inside(steps, planned=True)
         engine = replace(

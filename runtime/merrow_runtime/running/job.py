@@ -29,7 +29,7 @@ from merrow_runtime.running.single import Anew, single_inputs, visit_named
 from merrow_runtime.running.watch import NodeRecords, Watch
 from merrow_runtime.store.contract import NodeRecord, RunJournal, RunRecord
 from merrow_runtime.store.recording import Recorder, Replay
-from merrow_runtime.store.rows import definition_name, place_of, text_of
+from merrow_runtime.store.rows import text_of
 from merrow_runtime.telling import Telling
 from merrow_runtime.values import Value
 from merrow_runtime.visit import segment
@@ -68,7 +68,6 @@ class Job:
         """``earlier`` are results of the run that this one reuses, ``own`` those that it has itself, reused or made before it
         was resumed; ``notices`` are for the user to read when the run begins.
         """
-        self._own = own
         taken = [node for node in own if node.status == "reused"]
         self.workflow = workflow
         self.options = options
@@ -144,7 +143,6 @@ class Job:
         run = Run(record.id, self.workflow.name, telling)
         effects = self._effects(record, journal, budget, telling)
         watch = Watch(telling, NodeRecords(telling, journal, run.nodes), effects.account, self.steps)
-        definitions = self._definitions()
         engine = Engine(
             self.workflow,
             self.steps,
@@ -154,7 +152,6 @@ class Job:
             self.anew,
             self.chosen.concurrency,
             self.chosen.model,
-            definitions=definitions,
         )
         only = self.only
         frontier = engine.frontier() if only is None else OneNode(only.node, only.inputs, only.memory)
@@ -162,17 +159,8 @@ class Job:
         effects.busy.append(scheduler)
         seconds = None if budget is None else budget.remaining_seconds
         execution = Execution(run, scheduler, watch, effects, telling, self.resources, seconds)
-        run.begin(execution.work(text_of(definitions), self._begun(scheduler.count)))
+        run.begin(execution.work(text_of(definitions_of(self.by_place)), self._begun(scheduler.count)))
         return run
-
-    def _definitions(self) -> dict[str, Any]:
-        """The definitions of all nodes, with those of planned workflows that the run had before it was resumed."""
-        definitions: dict[str, Any] = dict(definitions_of(self.by_place))
-        for node in self._own:
-            place = place_of(definitions, node.path) if node.definition is not None else ""
-            if place:
-                definitions.setdefault(definition_name(place, node.node), node.definition)
-        return definitions
 
     def _budget(self, journal: RunJournal, elapsed: float) -> Budget | None:
         limits = self.limits

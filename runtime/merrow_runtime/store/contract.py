@@ -176,8 +176,10 @@ class RunJournal(Protocol):
         """
         ...
 
-    async def record_definitions(self, definitions: str) -> None:
-        """Keep the definitions of all nodes that have one: a JSON object by node id."""
+    async def record_definitions(self, definitions: str, frame: str = "") -> None:
+        """Keep the definitions of all nodes that have one, a JSON object by node id: of those in the workflow and the files that
+        it calls, or of those that were planned for the frame with a path.
+        """
         ...
 
     async def record_call(self, call: CallRecord, answer: bytes | None = None, *, alone: bool = False) -> None:

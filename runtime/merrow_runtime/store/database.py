@@ -40,9 +40,9 @@ _RUNS = (
     f" WHERE run = runs.number AND part = '{WORKFLOW}') FROM runs"
 )
 _DEFINITIONS_OF = """
-SELECT 1 AS age, body FROM runs JOIN definitions ON run = number WHERE id = :run
-UNION ALL SELECT 2, bodies.body FROM runs JOIN uses ON run = runs.number JOIN bodies ON bodies.number = uses.body
-WHERE id = :run AND part = :part ORDER BY age
+SELECT 1 AS age, '' AS part, body FROM runs JOIN definitions ON run = number WHERE id = :run
+UNION ALL SELECT 2, part, bodies.body FROM runs JOIN uses ON run = runs.number JOIN bodies ON bodies.number = uses.body
+WHERE id = :run AND part GLOB :part ORDER BY age
 """
 _TIMES = f"""
 SELECT number, started, seconds,
@@ -194,9 +194,12 @@ class Store:
     def _ended(self, run: str, report: Report) -> list[NodeRecord]:
         """All records of nodes of a run, in the order they were written."""
         definitions: dict[str, Any] = {}
-        for _, body in self._rows(_DEFINITIONS_OF, {"run": run, "part": DEFINITIONS}):
+        for _, part, body in self._rows(_DEFINITIONS_OF, {"run": run, "part": f"{DEFINITIONS}*"}):
+            frame = part.removeprefix(DEFINITIONS).strip()
             try:
-                definitions = rows.definitions_of(body)
+                definitions |= {
+                    rows.definition_name(frame, node): one for node, one in rows.definitions_of(body).items()
+                }
             except rows.Damaged:
                 report(f"The definitions of the nodes of run {run} are damaged in the journal. {_REMEDY.format(run)}")
         ended: list[NodeRecord] = []

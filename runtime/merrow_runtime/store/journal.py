@@ -78,11 +78,11 @@ class SqliteJournal:
         except sqlite3.Error as problem:
             raise explained(problem) from problem
 
-    async def record_definitions(self, definitions: str) -> None:
+    async def record_definitions(self, definitions: str, frame: str = "") -> None:
         """Keep the nodes' definitions, with the next commit; and show from here on that the run is alive."""
         if self._beating is None:
             self._keep_beating()
-        for statement in sharing(self._number, DEFINITIONS, definitions):
+        for statement in sharing(self._number, f"{DEFINITIONS} {frame}".strip(), definitions):
             self._writer.write_later(statement)
 
     async def record_call(self, call: CallRecord, answer: bytes | None = None, *, alone: bool = False) -> None:

@@ -207,14 +207,8 @@ def definition_name(place: str, node: str) -> str:
 
 
 def definition_of(definitions: Mapping[str, Any], path: str, node: str) -> Mapping[str, Any] | None:
-    """The definition of a node in a frame."""
-    found: Mapping[str, Any] | None = definitions.get(definition_name(place_of(definitions, path), node))
-    return found
-
-
-def place_of(definitions: Mapping[str, Any], path: str) -> str:
-    """The place of the graph that runs in a frame. Each Call among the parts of the path leads to the file that it runs, or to
-    what was planned for this very visit, which has the path of its frame for a place.
+    """The definition of a node in a frame. Each Call among the parts of the path leads to the file that it runs, or to what was
+    planned for this very visit, which has the path of its frame for a place.
     """
     place, end = "", -1
     for part in path.split("/") if path else ():
@@ -222,7 +216,8 @@ def place_of(definitions: Mapping[str, Any], path: str) -> str:
         around = definitions.get(definition_name(place, read_segment(part)[0]))
         if around is not None and around.get("operator") == CALL.name:
             place = around.get("parameters", {}).get("file", path[:end])
-    return place
+    found: Mapping[str, Any] | None = definitions.get(definition_name(place, node))
+    return found
 
 
 def hash_of(body: str) -> bytes:

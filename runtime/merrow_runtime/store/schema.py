@@ -88,7 +88,9 @@ own, see `Store.open`.
 """
 
 WORKFLOW, DEFINITIONS = "workflow", "definitions"
-"""The parts of a run that are in ``bodies``: the snapshot of its workflow, and the definitions of its nodes."""
+"""The parts of a run that are in ``bodies``: the snapshot of its workflow, and the definitions of its nodes. Those of nodes
+that were planned are a part for each frame, named by both: ``definitions REFINE[1]/WORK``.
+"""
 
 STEPS = {
     2: f"""

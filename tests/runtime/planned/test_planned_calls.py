@@ -263,7 +263,7 @@ def test_a_run_that_is_killed_inside_a_plan_makes_no_call_again(tmp_path: Path) 
         nodes = {node.visit.name: node.status for node in store.nodes(record.id)}
         definitions = {node.visit.name: node.definition for node in store.nodes(record.id)}
         store.close()
-        assert result.outputs == whole.outputs
+        assert result.outputs == whole.outputs, (result.error, calls)
         assert len(endpoint.seen) + len(known) == whole.usage.calls
         assert {name: status for name, status in nodes.items() if "/WORK/" in name} == {
             name: node.status for name, node in whole.nodes.items() if "/WORK/" in name
