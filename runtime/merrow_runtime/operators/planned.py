@@ -67,10 +67,8 @@ def read_workflow(text: str) -> str:
     blocks = fences(text)
     of_mermaid = [block for block in blocks if block.language == "mermaid"] or blocks
     if len(of_mermaid) > 1:
-        raise AnswerFailure(
-            f"The answer has {len(of_mermaid)} blocks, and one workflow is wanted.",
-            advice="Answer with one block alone.",
-        )
+        message = f"The answer has {len(of_mermaid)} blocks, and one workflow is wanted."
+        raise AnswerFailure(message, advice=f"{message} Answer with one block alone.")
     plan = (of_mermaid[0].text if of_mermaid else text).strip()
     problem = problem_of(plan)
     if problem is not None:
@@ -150,7 +148,7 @@ def _refused(analysis: Analysis, graph: TypedGraph) -> Iterator[str]:
 
 def _times(graph: TypedGraph, name: str) -> int:
     """How often what is in a composite may run."""
-    return prod(count_of(graph.composites.boxes[one], "max") for one in (name, *graph.composites.around(name)))
+    return prod(count_of(graph.composites.boxes[one], "max") for one in graph.composites.chain(name))
 
 
 def _signature(graph: TypedGraph) -> Iterator[str]:

@@ -195,8 +195,8 @@ def test_items_of_a_map_have_plans_of_their_own() -> None:
     text = flowchart(
         'SPLIT@{op: Custom, prompt: "split", returns: "list[Text]"}', "PROBLEM --> SPLIT", 'subgraph EACH["Map (parallel: 2)"]',
         f"    {PLAN}", "    WORK@{op: Call, stop_after: 9}", "end", "SPLIT -->|each:input| PLAN",
-        "SPLIT -->|each:problem| WORK", "PLAN -->|workflow| WORK", "WORK -->|result:| JOIN", 'JOIN@{op: Custom, prompt: "join all"}',
-        "JOIN --> RETURN",
+        "SPLIT -->|each:problem| WORK", "PLAN -->|workflow| WORK", "WORK -->|result:| JOIN",
+        'JOIN@{op: Custom, prompt: "join all"}', "JOIN --> RETURN",
     )  # fmt: skip
 
     def answer(request: ModelRequest) -> str:
