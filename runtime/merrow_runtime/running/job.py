@@ -154,7 +154,9 @@ class Job:
             self.chosen.model,
         )
         only = self.only
-        frontier = engine.frontier() if only is None else OneNode(only.node, only.inputs, only.memory)
+        frontier = (
+            engine.frontier() if only is None else OneNode(only.node, only.inputs, only.memory, only.path, only.ordinal)
+        )
         scheduler = Scheduler(frontier, self.inputs, engine, watch)
         effects.busy.append(scheduler)
         seconds = None if budget is None else budget.remaining_seconds

@@ -21,6 +21,7 @@ from tests.runtime.openai_server import OpenAIServer, Reply
 
 import merrow_runtime
 from merrow_runtime import RunOptions, RunResult, UsageFailure, Workflow
+from merrow_runtime.errors import EndpointFailure
 from merrow_runtime.requests import Message, ModelRequest
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.memory import MemoryStore
@@ -363,6 +364,30 @@ async def test_only_names_a_visit() -> None:
             await merrow_runtime.run(
                 trials(), endpoint=endpoint, store=store, options=RunOptions(from_run=first.result.run, only=wrong)
             )
+
+
+async def test_only_finds_a_visit_in_the_recording_of_the_whole_run(tmp_path: Path) -> None:
+    store, file = MemoryStore(), tmp_path / "recording.jsonl"
+    options = RunOptions(record=file)
+    first = await merrow_runtime.run(
+        trials(), {"problem": "x"}, endpoint=FakeEndpoint(planned), store=store, options=options
+    )
+    for name in ("TRIALS[2]/PARTS[1]/CHECKED", "TRIALS[1]/PARTS[2]/PART", "JOIN"):
+        alone = RunOptions(from_run=first.run, only=name, replay=file)
+        result = await merrow_runtime.run(trials(), endpoint=FakeEndpoint(), store=store, options=alone)
+        assert result.status == "finished", result.error
+        before = first.nodes[name]
+        assert result.nodes[before.visit.name].outputs == before.outputs
+
+
+async def test_a_failure_names_its_turn_and_item() -> None:
+    def answer(request: ModelRequest) -> str | Exception:
+        return EndpointFailure("no luck") if asks(request) == "CHECKED" else planned(request)
+
+    result = await merrow_runtime.run(
+        trials(parallel=1), {"problem": "x"}, endpoint=FakeEndpoint(answer), store=MemoryStore()
+    )
+    assert result.error == "Node TRIALS[1]/PARTS[1]/CHECKED: no luck"
 
 
 async def test_nested_frames_over_the_wire() -> None:
