@@ -135,8 +135,10 @@ class Forecast:
 ONCE = Bounds(1, 1)
 
 
-def times_of(graph: TypedGraph, node: str) -> Bounds | None:
-    """How often a node in composites runs: the products of their turns and items; None outside of any."""
+def times_of(graph: TypedGraph, node: str, *, may_skip: bool) -> Bounds | None:
+    """How often a node in composites runs: the products of their turns and items; None outside of any. ``may_skip`` says that
+    some failure may count as skipped, which may end a Loop.
+    """
     around = graph.composites.around(node)
     if not around:
         return None
@@ -147,8 +149,24 @@ def times_of(graph: TypedGraph, node: str) -> Bounds | None:
             items = map_settings(box)
             least, most = least * items.least, most * items.most
         elif any(edge.border.scope == name for edge in graph.again):
-            most *= loop_settings(box).most
+            settings = loop_settings(box)
+            most *= settings.most
+            members = [graph.by_id[one] for one in graph.composites.members(name)]
+            if not may_skip and settings.budget is None and graph.combinations.always_goes_on(name, members):
+                least *= settings.most
     return Bounds(least, most)
+
+
+def _may_skip(workflow: Workflow, steps: Mapping[int, Step]) -> bool:
+    """Whether a failure in a workflow need not end it."""
+    graph = workflow.graph
+    boxes = ((loop_settings if box.kind == "loop" else map_settings)(box) for box in graph.composites)
+    if workflow.analysis.settings.on_error == "skip" or any(box.on_error != "fail" for box in boxes):
+        return True
+    said = (node.resolution.parameters.get("on_error") for node in graph.decisions)
+    return any(one is not None and one.value == "skip" for one in said) or any(
+        step.on_error == "skip" for step in steps.values()
+    )
 
 
 def dry_run(
@@ -213,6 +231,7 @@ class _Forecaster:
         self._frontier = Frontier(self.graph, once=True)
         self._inputs = read_inputs(self.graph, self._with_placeholders(inputs))
         self._questions: dict[int, tuple[Planned, ...]] = {}
+        self._may_skip = _may_skip(workflow, steps)
 
     def nodes(self) -> list[PlannedNode]:
         """All nodes, in the order of the run."""
@@ -227,9 +246,11 @@ class _Forecaster:
         runs = self.graph.combinations.runs(node) == ALWAYS
         step = self.steps.get(node.index)
         if step is None:
-            return PlannedNode(node.id, node.operator or "", None, runs, times=times_of(self.graph, node.id))
+            return PlannedNode(
+                node.id, node.operator or "", None, runs, times=times_of(self.graph, node.id, may_skip=self._may_skip)
+            )
         definition, questions = step.definition, self._questions.get(node.index, ())
-        times = times_of(self.graph, node.id)
+        times = times_of(self.graph, node.id, may_skip=self._may_skip)
         if step.called is not None:
             inside, costs = self._called.get(node.index, ((), _FREE))
             return PlannedNode(node.id, definition.operator, None, runs, times=times, inside=inside, costs=costs)
