@@ -139,7 +139,7 @@ class Job:
         if self.resources.recorder is not None:
             self.resources.recorder.begin()
         budget = self._budget(journal, elapsed)
-        telling = Telling(record.id, journal.ended_nodes)
+        telling = Telling(record.id, journal.pages)
         run = Run(record.id, self.workflow.name, telling)
         effects = self._effects(record, journal, budget, telling)
         watch = Watch(telling, NodeRecords(telling, journal, run.nodes), effects.account, self.steps)

@@ -14,7 +14,7 @@ from merrow_runtime.frontier import Closes, Inputs, Opens
 from merrow_runtime.operators.base import Given
 from merrow_runtime.program.definitions import Steps
 from merrow_runtime.running.scheduler import Finished
-from merrow_runtime.store.contract import Failed, NodeRecord, RunJournal
+from merrow_runtime.store.contract import Failed, FrameEvent, FrameRecord, NodeRecord, RunJournal, Told
 from merrow_runtime.telling import Telling
 from merrow_runtime.usage import NOTHING
 from merrow_runtime.visit import Visit
@@ -27,7 +27,8 @@ _BATCH_DELAY = 0.25
 
 
 class NodeRecords:
-    """How the visits of one run ended, on their way to the journal. ``nodes`` has them so far, by the name of the visit.
+    """How the visits of one run ended, and their turns and items, on their way to the journal. ``nodes`` has the visits so far,
+    by name.
 
     What waits for `settle` is written without holding anything up.
     """
@@ -36,7 +37,7 @@ class NodeRecords:
         self._telling = telling
         self._journal = journal
         self._nodes = nodes
-        self._waiting: list[NodeRecord] = []
+        self._waiting: list[Told] = []
         self._timer: asyncio.TimerHandle | None = None
         self._writing: set[asyncio.Future[None]] = set()
 
@@ -46,11 +47,12 @@ class NodeRecords:
         if self._writing:
             await asyncio.gather(*self._writing, return_exceptions=True)
 
-    def keep(self, record: NodeRecord) -> None:
-        """Tell how a visit ended, and have it written."""
-        self._nodes[record.visit.name] = record
+    def keep(self, record: Told) -> None:
+        """Tell something, and have it written."""
+        if isinstance(record, NodeRecord):
+            self._nodes[record.visit.name] = record
         self._waiting.append(record)
-        self._telling.ended(record)
+        self._telling.kept(record)
         if len(self._waiting) >= BATCH:
             self._write()
         elif self._timer is None:
@@ -63,7 +65,7 @@ class NodeRecords:
         records, self._waiting = self._waiting, []
         if not records:
             return
-        writing = asyncio.ensure_future(self._journal.record_nodes(records))
+        writing = asyncio.ensure_future(self._journal.record_told(records))
         self._writing.add(writing)
         last = records[-1].number
         if writing.done():
@@ -194,11 +196,21 @@ class Watch:
 
     def opened(self, one: Opens) -> None:
         """See `merrow_runtime.running.scheduler.Watcher`."""
-        self._telling.opened(one.composite, one.path, one.number, one.most)
+        self._keep_frame(one, "turn_started" if one.composite.kind == "loop" else "item_started")
 
     def closed(self, one: Closes) -> None:
         """See `merrow_runtime.running.scheduler.Watcher`."""
-        self._telling.closed(one.composite, one.path, one.number, one.most, one.failure)
+        if one.failure is None:
+            self._keep_frame(one, "turn_finished" if one.composite.kind == "loop" else "item_finished")
+        else:
+            self._keep_frame(one, "turn_failed" if one.composite.kind == "loop" else "item_failed", one.failure)
+
+    def _keep_frame(self, one: Opens | Closes, event: FrameEvent, failure: RunFailure | None = None) -> None:
+        error, code = (None, None) if failure is None else (failure.sentence, failure.code)
+        at, number = _micro(time.time()), self._telling.next
+        self._records.keep(
+            FrameRecord(event, one.composite.id, one.path, one.number, one.most, at, number, error, code)
+        )
 
     def _definition(self, node: TypedNode) -> Mapping[str, Any] | None:
         return self._steps[node.index].shown if node.kind == "operator" or node.asks else None

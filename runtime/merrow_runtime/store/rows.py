@@ -12,7 +12,7 @@ from typing import Any
 from merrow_analysis.definitions.operators import CALL
 from merrow_runtime.provenance import UNKNOWN_ORIGIN, Source
 from merrow_runtime.requests import CallKey
-from merrow_runtime.store.contract import CallRecord, Failed, NodeRecord, RunFailed, RunRecord
+from merrow_runtime.store.contract import CallRecord, Failed, FrameRecord, NodeRecord, RunFailed, RunRecord, Told
 from merrow_runtime.store.schema import WORKFLOW
 from merrow_runtime.usage import Usage
 from merrow_runtime.values import number_text
@@ -136,11 +136,13 @@ def call_of(row: Sequence[Any]) -> CallRecord:
         )
 
 
-def nodes_text(nodes: Iterable[NodeRecord]) -> str:
-    """Nodes without their definitions, which are kept once for the run."""
+def told_text(several: Iterable[Told]) -> str:
+    """What was told; nodes without their definitions, which are kept once for the run."""
     return text_of(
         [
-            (
+            _frame_values(node)
+            if isinstance(node, FrameRecord)
+            else (
                 node.node,
                 node.status,
                 node.key,
@@ -160,17 +162,41 @@ def nodes_text(nodes: Iterable[NodeRecord]) -> str:
                 node.label,
                 node.failed,
             )
-            for node in nodes
+            for node in several
         ]
     )
 
 
-def nodes_of(several: str, definitions: Mapping[str, Any]) -> list[NodeRecord]:
-    """The inverse of `nodes_text`; ``definitions`` are those of the run by node. Of nodes with an operator that were
+def told_of(several: str, definitions: Mapping[str, Any]) -> list[Told]:
+    """The inverse of `told_text`; ``definitions`` are those of the run by node. Of nodes with an operator that were
     written before version 3 the source is one that is not known. Raises `Damaged`.
     """
     with _reading():
-        return [_node(values, definitions) for values in json.loads(several)]
+        return [_frame(values) if values[0] is None else _node(values, definitions) for values in json.loads(several)]
+
+
+def _frame_values(frame: FrameRecord) -> tuple[Any, ...]:
+    """Of a turn or an item: no node has the id None."""
+    at = round(frame.at * _MICROSECONDS)
+    return (
+        None,
+        frame.event,
+        frame.composite,
+        frame.path,
+        frame.which,
+        frame.most,
+        at,
+        frame.number,
+        frame.error,
+        frame.code,
+    )
+
+
+def _frame(values: Sequence[Any]) -> FrameRecord:
+    _, event, composite, path, which, most, at, number, error, code = values
+    return FrameRecord(
+        event, str(composite), str(path), int(which), int(most), at / _MICROSECONDS, int(number), error, code
+    )
 
 
 def _node(values: Sequence[Any], definitions: Mapping[str, Any]) -> NodeRecord:
