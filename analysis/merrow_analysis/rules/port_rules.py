@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from merrow_analysis.definitions.types import CODE, ENTRY_POINT, PROBLEM, TEXT, Type
+from merrow_analysis.definitions.types import CODE, ENTRY_POINT, PROBLEM, TEXT, WORKFLOW, Type
 from merrow_analysis.diagnostics import Cause, Diagnostic, Fix, Related, Severity
 from merrow_analysis.edits.labels import write_label
 from merrow_analysis.edits.parameters import Moved, rewrite
@@ -320,6 +320,15 @@ def _mismatch(graph: TypedGraph, node: TypedNode, edge: TypedEdge, finding: Find
             fixes = _rewritten(graph, edge, _labelled(edge, others[0]), safe=False)
     else:
         how = _remedy(source, finding.wanted)
+        if (
+            finding.wanted == WORKFLOW
+            and _promise(source, WORKFLOW, "")
+            and "returns" not in source.resolution.parameters
+        ):
+            parts, entry = source.resolution.label_parts, f"returns: {WORKFLOW}"
+            in_label = parts is not None and bool(parts.parameters)
+            edits = rewrite(source, Moved(label=(entry,)) if in_label else Moved(metadata={"returns": WORKFLOW}))
+            fixes = [] if edits is None else [fix("Write returns: Workflow", edits, safe=False)]
     message = f"{source.id} gives {what}, but {_port(node, port)} takes {finding.wanted}; {how}"
     return report(TYPE_MISMATCH, label_range(edge), message, fixes=fixes)
 
