@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import islice
 
 from merrow_analysis.definitions.types import BOOL, NUMBER, Type
@@ -80,7 +79,7 @@ def _repairs(
     sound = (other for other in known if _problem(graph, box, key, other, usual) is None)
     for other in islice(sound, _MOST_OFFERED):
         for made in _replaced(text, (text, other), place):
-            yield replace(made, title=f"Write {key}: {other}")
+            yield made._replace(title=f"Write {key}: {other}")
     for name in _skipped(graph, box, text, usual):
         edits = rewrite(graph.by_id[name], Moved(frozenset({"on_error"}), {"on_error": "fail"}))
         if edits is not None:

@@ -8,12 +8,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, Protocol, Self
 
+from merrow_analysis.definitions.operators import ASKED_ABOUT
+from merrow_analysis.definitions.types import PROBLEM, TEXT
 from merrow_analysis.graph.composites import LoopSettings
 from merrow_analysis.graph.live_state import LiveState
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_runtime.errors import NodeFailure, RunFailure
 from merrow_runtime.frontier.inflow import Back, Inflow, Told
-from merrow_runtime.frontier.layout import Box, Layout
+from merrow_runtime.frontier.layout import Box, Layout, Source
 from merrow_runtime.frontier.outcomes import (
     Chose,
     Consequence,
@@ -339,7 +341,7 @@ class Frame(Inflow):
             self.chosen[handle] = outcome.case
             passed = self.shared.layout.passed.get(handle)
             if passed is not None:
-                self.passed[handle] = [self.brought(source) for source in passed]
+                self.passed[handle] = self._passed_on(handle, passed)
             if outcome.case is not None:
                 changed = self.own_live().choose(handle, outcome.case)
         else:
@@ -352,6 +354,24 @@ class Frame(Inflow):
             changed = self.own_live().skip(handle)
             self._leave_empty()
         self._skip_dead(changed, consequences)
+
+    def _passed_on(self, handle: int, sources: Sequence[Source]) -> list[Sequence[Given]]:
+        """What a Decision that asks passes on: all that arrived, but for what came back. Where an arrow back of a drawing leads
+        into the diamond, what came back last stands for what first led into it: people draw there what was made better.
+        """
+        brought = [self.brought(source) for source in sources]
+        composites, types = self.shared.graph.composites, self.shared.graph.types
+        back = [given for one in self.back(handle, ASKED_ABOUT.name) for given in one.given]
+        if not back or not any(box.implied for box in composites):
+            return brought
+        place = next((number for number, given in enumerate(brought) if given), None)
+        if place is None:
+            return brought
+        # A better text of the problem is one of the problem still.
+        wanted = TEXT if sources[place].type == PROBLEM else sources[place].type
+        if not types.fits(back[-1].type, wanted):
+            return brought
+        return [back[-1:] if number == place else () for number in range(len(sources))]
 
     def own_live(self) -> LiveState:
         """The liveness of this frame, which nobody else sees from now on."""

@@ -17,8 +17,8 @@ Number = tuple[str, str, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Standings:
-    """How a run stands, as its readers know it. ``skipped`` are nodes with the paths of their frames; ``numbers`` has the turns and
-    items that have begun: None while they are under way, then why they came to nothing, in words, empty where they did not.
+    """How a run stands, as its readers know it. ``skipped`` are nodes with the paths of their frames; ``numbers`` has the turns
+    and items that have begun: None while they are under way, then why they came to nothing, in words, empty where they did not.
     """
 
     skipped: frozenset[tuple[str, str]]

@@ -15,7 +15,7 @@ from merrow_analysis.definitions.schema import (
     OPERATOR_KEYS,
     Fragment,
 )
-from merrow_analysis.definitions.types import ANY, BUILT_IN, TypeTable, innermost
+from merrow_analysis.definitions.types import ANY, BUILT_IN, WORKFLOW, TypeTable, innermost
 from merrow_analysis.definitions.validation import shown, wanted
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_analysis.ide.texts.markup import Code, Inline, Markup, shortened
@@ -98,6 +98,8 @@ def type_name(types: TypeTable, name: str) -> Markup:
         line += [", a kind of ", Code(parent)]
         parent = types.parents.get(parent)
     text = Markup().say("Type ", *line, ".")
+    if WORKFLOW in types.ancestors(name):
+        text.say("A value is the text of a Mermaid flowchart that can be run by a Call. It is checked as it is read.")
     words = types.words.get(name)
     if words:
         text.say("Its values: ", *[piece for word in words for piece in (", ", Code(word))][1:], ".")
