@@ -45,12 +45,18 @@ def test_what_stays_true_is_the_same_object(encoding: Encoding) -> None:
     assert all(after[code] is before[code] for code in before)
 
 
-@pytest.mark.parametrize("first", ["é", "😀"])
-def test_places_are_counted_again_where_characters_are_wide(first: str) -> None:
-    document = OpenDocument("untitled:a.mmd", TEXT.replace("Problem]", "Problem"), encoding="utf-16")
+@pytest.mark.parametrize("wide", ["é", "😀"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32"])
+def test_places_are_counted_again_where_characters_are_wide(wide: str, encoding: Encoding) -> None:
+    text = TEXT.replace("    B[", '    C["x"]; B[')
+    document = OpenDocument("untitled:a.mmd", text, encoding=encoding)
     told(document)
-    for line, new in ((4, first), (4, "x"), (2, first)):
-        assert typed(document, line, new) == told(OpenDocument("untitled:a.mmd", document.text, encoding="utf-16"))
+    for before, new in (("x", wide), (wide, "x"), ("x", wide + wide)):
+        column = document.lines[4].index(before)
+        document.edit(TextEdit(Range(Position(4, column), Position(4, column + 1)), new))
+        assert told(document) == told(OpenDocument("untitled:a.mmd", document.text, encoding=encoding))
+    document.edit(TextEdit(Range(Position(3, 0), Position(4, 0)), ""))
+    assert told(document) == told(OpenDocument("untitled:a.mmd", document.text, encoding=encoding))
 
 
 @given(st.dictionaries(st.text(max_size=3), st.integers(), min_size=1), st.lists(st.dictionaries(NEW, NEW)))
