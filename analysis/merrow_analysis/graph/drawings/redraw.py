@@ -152,6 +152,8 @@ class _Redrawing:
         what they did. None where one can't be told from others.
         """
         known = self.scenery.bodies
+        if self._names_the_same(flow):
+            return known
         edited = {innermost(known, flow.here(block).line, flow.here) for block in self.gone}
         edited |= {innermost(known, self.line(block), self.here) for block in self.come}
         changed: dict[int, Body] = {}
@@ -163,6 +165,13 @@ class _Redrawing:
                 if body != known[number]:
                     changed[number] = body
         return [changed.get(number, body) for number, body in enumerate(known)] if changed else known
+
+    def _names_the_same(self, flow: Flow) -> bool:
+        """Whether one block came in the place of one that names the same nodes: most often a word was typed."""
+        if len(self.gone) != 1 or len(self.come) != 1:
+            return False
+        (gone,), (come,) = self.gone, self.come
+        return flow.here(gone).line == self.line(come) and _named(gone) == _named(come)
 
     def line(self, block: Block) -> int:
         return self.here(block).line
@@ -330,6 +339,17 @@ class _Redrawing:
             splices.append(Splice(place + shift, count, added.get(place, ())))
             shift += count
         return splices
+
+
+def _named(block: Block) -> list[tuple[str, bool]]:
+    """The nodes that a block names, in order, and whether they stand alone or are declared there."""
+    return [
+        (vertex.name.text, vertex.shape is not None or not statement.arrows)
+        for statement in block.statements
+        if isinstance(statement, Chain)
+        for group in statement.groups
+        for vertex in group
+    ]
 
 
 def _shifted(runs: Iterable[Sequence[int]]) -> list[tuple[int, int]]:
