@@ -134,12 +134,13 @@ class Frame(Inflow):
     reasons of skipped nodes are what was known first. ``around`` is the frame that the composite runs in, ``run`` the
     execution of that and ``number`` which turn or item it is. ``again`` has what earlier turns bring to ports, by node and port.
     ``ordinal`` tells the frame from others in which the same is done, wherever they stand. ``announced`` says that its beginning
-    was told, ``asked`` how often its turn was to be judged, and ``judged`` what was said.
+    was told, ``asked`` how often its turn was to be judged, and ``judged`` what was said. ``inputs``
+    are what its nodes began with: what is live around it may look otherwise once it is over.
     """
 
     __slots__ = (
         "_dead", "_early", "_left", "_owns_live", "_ready", "_waiting", "announced", "asked", "chosen", "closed", "failure",
-        "gone", "judged", "mores", "ordinal", "path", "run", "shared", "standing", "visits", "why",
+        "gone", "inputs", "judged", "mores", "ordinal", "path", "run", "shared", "standing", "visits", "why",
     )  # fmt: skip
 
     def __init__(
@@ -165,6 +166,7 @@ class Frame(Inflow):
         self._owns_live = around is None
         self._waiting: dict[Unit, int] = part.waiting.copy()
         self.standing: dict[Unit, Standing] = {}
+        self.inputs: dict[int, Inputs] = {}
         self.visits: dict[int, Visit | None] = {}
         self.told: dict[int, Told] = {}
         self.chosen: dict[int, int | None] = {}
@@ -268,7 +270,7 @@ class Frame(Inflow):
                 self._skip(unit, consequences)
                 continue
             self.standing[unit] = "open"
-            inputs = self.arrived(node)
+            inputs = self.inputs[unit] = self.arrived(node)
             if past is None:
                 if unit in self._early:
                     early = self._early.pop(unit)
@@ -324,8 +326,7 @@ class Frame(Inflow):
         """A node has its outcome: whoever waits for nothing else is ready, and what can't run any more is skipped."""
         if isinstance(outcome, Chose) and self.shared.past is not None:
             # It may have been begun under an earlier graph, with what arrived by other names and from other frames.
-            arrived = self.arrived(self.shared.graph.node(handle))
-            outcome = Chose(outcome.visit, outcome.case, arrived.get("value", ()))
+            outcome = Chose(outcome.visit, outcome.case, self.inputs[handle].get("value", ()))
         self.told[handle] = outcome
         self._left -= 1
         if isinstance(outcome, Gave):

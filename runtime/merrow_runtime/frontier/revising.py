@@ -65,7 +65,7 @@ def keep(past: Past, whole: Frame, key: Callable[[Frame, TypedNode, Inputs], Has
     for frame in _frames(whole):
         for handle, visit in _visits(frame):
             node = frame.shared.graph.node(handle)
-            past.add(visit, (node.id, key(frame, node, frame.arrived(node))), Place(frame.ordinal, frame.path))
+            past.add(visit, (node.id, key(frame, node, frame.inputs[handle])), Place(frame.ordinal, frame.path))
             told = frame.told.get(handle)
             if told is not None:
                 past.outcomes[visit] = told
