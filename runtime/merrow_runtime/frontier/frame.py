@@ -133,14 +133,14 @@ class Frame(Inflow):
     It changes with each outcome that it is told, always to the same whatever order they arrive in; only `failure` and the
     reasons of skipped nodes are what was known first. ``around`` is the frame that the composite runs in, ``run`` the
     execution of that and ``number`` which turn or item it is. ``again`` has what earlier turns bring to ports, by node and port.
-    ``ordinal`` tells the frame from others in which the same is done, wherever they stand. ``announced`` says that its beginning
-    was told, ``asked`` how often its turn was to be judged, and ``judged`` what was said. ``inputs``
-    are what its nodes began with: what is live around it may look otherwise once it is over.
+    ``ordinal`` tells the frame from others in which the same is done, wherever they stand. ``announced`` and ``concluded`` say
+    that its beginning and its end were told, ``asked`` how often its turn was to be judged, and ``judged`` what was said.
+    ``inputs`` are what its nodes began with: what is live around it may look otherwise once it is over.
     """
 
     __slots__ = (
-        "_dead", "_early", "_left", "_owns_live", "_ready", "_waiting", "announced", "asked", "chosen", "closed", "failure",
-        "gone", "inputs", "judged", "mores", "ordinal", "path", "run", "shared", "standing", "visits", "why",
+        "_dead", "_early", "_left", "_owns_live", "_ready", "_waiting", "announced", "asked", "chosen", "closed", "concluded",
+        "failure", "gone", "inputs", "judged", "mores", "ordinal", "path", "run", "shared", "standing", "visits", "why",
     )  # fmt: skip
 
     def __init__(
@@ -159,7 +159,7 @@ class Frame(Inflow):
         self.shared, self.part, self.path, self.around, self.run, self.number = shared, part, path, around, run, number
         self.again, self.ordinal = again, ordinal
         self.failure: RunFailure | None = None
-        self.closed = self.announced = False
+        self.closed = self.announced = self.concluded = False
         self.asked = 0
         self.judged: Judged | None = None
         self.live = live
