@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tests.analysis.workflows import typed
 from tests.runtime.composites.loops import box, custom
 from tests.runtime.engine.fakes import flowchart
 from tests.runtime.frontier.test_nested_revisions import key_of
 
-from merrow_analysis.graph.nodes import TypedGraph
+from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_runtime.errors import NodeFailure
 from merrow_runtime.frontier import (
     Chose,
@@ -16,12 +18,14 @@ from merrow_runtime.frontier import (
     Failed,
     Frontier,
     Gave,
+    Inputs,
     Judge,
     Judged,
     Opens,
     Skip,
     Start,
 )
+from merrow_runtime.operators.base import Remembered
 from merrow_runtime.values import Value
 
 
@@ -42,6 +46,10 @@ def said(consequences: list[Consequence]) -> list[str]:
             case Judge():
                 words.append(f"? {one.path}!{one.redo}" if one.redo else f"? {one.path}")
     return words
+
+
+def with_memory(node: TypedNode, inputs: Inputs, entries: Callable[[], list[Remembered]]) -> str:
+    return key_of(node, inputs, entries) + repr([(one.node, one.text) for one in entries()])
 
 
 class Told:
@@ -72,7 +80,7 @@ class Told:
         return self.follow(self.frontier.tell(Judged(path, holds, redo=redo)))
 
     def revised(self, graph: TypedGraph) -> list[str]:
-        return self.follow(self.frontier.replace(graph, key_of, key_of))
+        return self.follow(self.frontier.replace(graph, with_memory, with_memory))
 
 
 LIST = 'LIST["Custom (prompt: LIST, returns: list[Text])"]:::CustomOp'
@@ -188,9 +196,9 @@ def test_a_call_on_its_way_in_a_frame_that_is_over_is_obsolete() -> None:
     assert run.frontier.counts(run.starts["END!1"].visit)
 
 
-def loop(most: int = 3, more: str = "", head: str = "") -> TypedGraph:
+def loop(most: int = 3, more: str = "", head: str = "", review: str = "Review") -> TypedGraph:
     return graph_of(
-        box("L", f"Loop (max: {most}, until: V.result)", custom("A", more), 'V["Review"]:::ReviewOp'),
+        box("L", f"Loop (max: {most}, until: V.result)", custom("A", more), f'V["{review}"]:::ReviewOp'),
         f'H["Custom (prompt: H{head})"]:::CustomOp',
         "PROBLEM -->|input| H",
         "H -->|input| A",
@@ -236,8 +244,9 @@ def test_a_turn_is_judged_anew_where_another_was_judged_and_an_answer_of_before_
 
 
 def test_nothing_begins_and_no_turn_is_judged_in_a_run_that_something_known_has_ended() -> None:
-    def two(more: str = "") -> TypedGraph:
+    def two(more: str = "", first: str = "") -> TypedGraph:
         return graph_of(
+            *([*box("N", "Loop ()", custom("X")), f"{first} -->|input| X", "X -->|input| END"] if first else []),
             LIST,
             box("L", f"Loop (max: 3, until: V.result{more})", custom("A"), 'V["Review"]:::ReviewOp'),
             box("M", "Map ()", custom("B")),
@@ -259,7 +268,9 @@ def test_nothing_begins_and_no_turn_is_judged_in_a_run_that_something_known_has_
     assert run.frontier.is_over
     assert run.revised(two()) == []
     assert run.revised(two(", best: A.response")) == []
+    assert run.revised(two(first="PROBLEM")) == []
     assert run.frontier.is_over
+    assert "X" not in {start.node.id for start in run.starts.values()}
 
 
 def test_what_a_decision_passes_on_says_where_it_comes_from_now() -> None:
@@ -328,3 +339,50 @@ def test_a_call_of_a_turn_that_may_still_come_is_awaited() -> None:
     run.gave("H!1")
     assert run.frontier.counts(run.starts["L[2]/A"].visit)
     assert run.gave("L[2]/A", "a2") == ["L[2]/V"]
+
+
+def test_a_call_of_a_later_turn_is_awaited_while_an_earlier_one_is_made_again() -> None:
+    run = Told(loop())
+    run.gave("PROBLEM")
+    run.gave("H")
+    turn(run, 1)
+    run.judged("L[1]", holds=False)
+    assert run.revised(loop(review="Review (temperature: 0.5)")) == ["+L[1] of 3", "L[1]/V!1"]
+    assert run.frontier.obsolete() == []
+    assert run.frontier.counts(run.starts["L[2]/A"].visit)
+    start = run.starts["L[1]/V!1"]
+    outputs = {"result": False, "feedback": "f1"}
+    assert run.follow(run.frontier.tell(Gave(start.visit, outputs))) == ["? L[1]!1"]
+    assert run.judged("L[1]", holds=False, redo=1) == ["-L[1] of 3", "+L[2] of 3"]
+    assert run.gave("L[2]/A", "a2") == ["L[2]/V"]
+
+
+def test_an_item_that_has_nothing_left_to_do_ends_and_does_not_begin_again() -> None:
+    edges = ["PROBLEM -->|input| LIST", "LIST -->|each:input| A", "END --> RETURN"]
+    long = graph_of(LIST, box("M", "Map ()", custom("A"), custom("B")), custom("END"), "A --> B --> END", *edges)
+    short = graph_of(LIST, box("M", "Map ()", custom("A")), custom("END"), "A --> END", *edges)
+    run = Told(long)
+    run.gave("PROBLEM")
+    run.gave("LIST", ["a", "b"])
+    assert run.gave("M[1]/A", "1") == ["M[1]/B"]
+    assert run.revised(short) == ["-M[1] of 2"]
+    assert [str(visit) for visit in run.frontier.obsolete()] == ["M[1]/B"]
+
+
+def test_what_failed_in_a_box_that_is_left_out_is_not_tried_again() -> None:
+    graph = graph_of(
+        LIST,
+        box("L", "Loop (on_error: skip)", *box("M", "Map ()", custom("A")), custom("C")),
+        custom("END"),
+        "PROBLEM -->|input| LIST",
+        "LIST -->|each:input| A",
+        "A -->|input| C",
+        "PROBLEM & C -->|input| END",
+        "END --> RETURN",
+    )
+    run = Told(graph)
+    run.gave("PROBLEM")
+    run.gave("LIST", ["a"])
+    assert run.gave("L[1]/M[1]/A", "1") == ["-L[1]/M[1] of 1", "L[1]/C"]
+    assert run.failed("L[1]/C") == ["-L[1] of 1", "END"]
+    assert run.revised(graph) == []
