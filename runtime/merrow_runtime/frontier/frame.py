@@ -135,13 +135,14 @@ class Frame(Inflow):
     It changes with each outcome that it is told, always to the same whatever order they arrive in; only `failure` and the
     reasons of skipped nodes are what was known first. ``around`` is the frame that the composite runs in, ``run`` the
     execution of that and ``number`` which turn or item it is. ``again`` has what earlier turns bring to ports, by node and port.
-    ``ordinal`` tells the frame from others in which the same is done, wherever they stand. ``announced`` says that its beginning
-    was told, ``asked`` how often its turn was to be judged, and ``judged`` what was said.
+    ``ordinal`` tells the frame from others in which the same is done, wherever they stand. ``announced`` and ``concluded`` say
+    that its beginning and its end were told, ``asked`` how often its turn was to be judged, and ``judged`` what was said.
+    ``inputs`` are what its nodes began with: what is live around it may look otherwise once it is over.
     """
 
     __slots__ = (
-        "_dead", "_early", "_left", "_owns_live", "_ready", "_waiting", "announced", "asked", "chosen", "closed", "failure",
-        "gone", "judged", "mores", "ordinal", "path", "run", "shared", "standing", "visits", "why",
+        "_dead", "_early", "_left", "_owns_live", "_ready", "_waiting", "announced", "asked", "chosen", "closed", "concluded",
+        "failure", "gone", "inputs", "judged", "mores", "ordinal", "path", "run", "shared", "standing", "visits", "why",
     )  # fmt: skip
 
     def __init__(
@@ -160,13 +161,14 @@ class Frame(Inflow):
         self.shared, self.part, self.path, self.around, self.run, self.number = shared, part, path, around, run, number
         self.again, self.ordinal = again, ordinal
         self.failure: RunFailure | None = None
-        self.closed = self.announced = False
+        self.closed = self.announced = self.concluded = False
         self.asked = 0
         self.judged: Judged | None = None
         self.live = live
         self._owns_live = around is None
         self._waiting: dict[Unit, int] = part.waiting.copy()
         self.standing: dict[Unit, Standing] = {}
+        self.inputs: dict[int, Inputs] = {}
         self.visits: dict[int, Visit | None] = {}
         self.told: dict[int, Told] = {}
         self.chosen: dict[int, int | None] = {}
@@ -270,7 +272,7 @@ class Frame(Inflow):
                 self._skip(unit, consequences)
                 continue
             self.standing[unit] = "open"
-            inputs = self.arrived(node)
+            inputs = self.inputs[unit] = self.arrived(node)
             if past is None:
                 if unit in self._early:
                     early = self._early.pop(unit)
@@ -326,8 +328,7 @@ class Frame(Inflow):
         """A node has its outcome: whoever waits for nothing else is ready, and what can't run any more is skipped."""
         if isinstance(outcome, Chose) and self.shared.past is not None:
             # It may have been begun under an earlier graph, with what arrived by other names and from other frames.
-            arrived = self.arrived(self.shared.graph.node(handle))
-            outcome = Chose(outcome.visit, outcome.case, arrived.get("value", ()))
+            outcome = Chose(outcome.visit, outcome.case, self.inputs[handle].get("value", ()))
         self.told[handle] = outcome
         self._left -= 1
         if isinstance(outcome, Gave):
