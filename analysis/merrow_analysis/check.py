@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import posixpath
 from bisect import insort
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 
+from merrow_analysis.asked_fixes import AskedFixes, without_fixes
 from merrow_analysis.called_files import CalledFiles
 from merrow_analysis.collector import collection_paused
 from merrow_analysis.consequences import explained_by_syntax, unexplained
@@ -16,7 +17,7 @@ from merrow_analysis.definitions.libraries import with_libraries
 from merrow_analysis.definitions.prompts import PromptBook, collect_prompts
 from merrow_analysis.definitions.provider import Provider
 from merrow_analysis.definitions.settings import NO_SETTINGS, WorkflowSettings, read_settings
-from merrow_analysis.diagnostics import NO_FIXES, Diagnostic, Fix, Fixes, Severity
+from merrow_analysis.diagnostics import NO_FIXES, Diagnostic, Fix, Severity
 from merrow_analysis.document import Document
 from merrow_analysis.graph import typed
 from merrow_analysis.graph.drawings.fold import fold
@@ -26,7 +27,7 @@ from merrow_analysis.graph.infer import infer
 from merrow_analysis.graph.model import Graph
 from merrow_analysis.graph.nodes import TypedGraph
 from merrow_analysis.graph.resolve import Resolution
-from merrow_analysis.rules.context import GraphContext, TextContext, check_graph, check_text
+from merrow_analysis.rules.context import GRAPH_SCOPES, GraphContext, TextContext, check_graph, check_text
 from merrow_analysis.rules.reading import why_not
 from merrow_analysis.rules.registry import Scope, is_refused
 from merrow_analysis.rules.syntax_rules import is_notable
@@ -39,7 +40,6 @@ from merrow_analysis.text import Range, TextEdit, line_ending, with_line_ending
 _CONNECTED = frozenset({Scope.GRAPH, Scope.EDGE})
 _WRITTEN = frozenset({Scope.NODE, Scope.PARAMETER})
 _ALL = _CONNECTED | _WRITTEN
-_GRAPH_SCOPES = tuple(scope for scope in Scope if scope in _ALL)
 _NONE: frozenset[Scope] = frozenset()
 
 
@@ -154,14 +154,14 @@ class Analyser:
         analysis = Analysis(diagram, flow)
         notable = [diagram.here(block) for block in self._notable]
         text = TextContext(diagram, flow, notable)
-        found = check_text(text, reading=True)
+        found = without_fixes(check_text(text, reading=True))
         analysis.refusals = [diagnostic for diagnostic in found if is_refused(diagnostic.code)]
         if diagram.is_flowchart:
             found = [*found, *explained_by_syntax(self._meaning(analysis, text), found, diagram, notable)]
         if self._suppressing:
             kept, extra = apply_suppressions(diagram.blocks, found, report_unused=analysis.is_workflow)
             found = [*kept, *extra]
-        diagnostics = unexplained(self.config.apply(found, self.path))
+        diagnostics = AskedFixes(text).given(unexplained(self.config.apply(found, self.path)))
         diagnostics.sort(key=_order)
         ending = line_ending(self.document.lines)
         if ending != "\n":
@@ -203,13 +203,13 @@ class Analyser:
         analysis.settings, text.settings = settings, own
         if not typed.is_workflow(analysis.flow, settings, self.as_workflow):
             self._typed = None
-            return check_text(text, reading=False)
+            return without_fixes(check_text(text, reading=False))
         workflow, holds = self._type(analysis.flow, settings, self._callees())
         book = collect_prompts(settings, self.provider)
         analysis.typed, analysis.prompts = workflow, book
         text.graph, text.problems = workflow, (*problems, *book.problems)
         context = text.workflow = GraphContext(workflow, text.diagram.header, front, own, book, text.diagram)
-        return [*check_text(text, reading=False), *self._kept.renewed(context, holds)]
+        return [*without_fixes(check_text(text, reading=False)), *self._kept.renewed(context, holds)]
 
     def _callees(self) -> Callees | None:
         """What finds the files that the workflow calls: the same object while they say the same."""
@@ -279,33 +279,12 @@ class _Kept:
         if self.book != context.book:
             self.book, holds = context.book, holds - {Scope.PARAMETER}
         findings = self.findings
-        for scope in _GRAPH_SCOPES:
-            if scope in holds:
-                findings[scope] = _fixed_again(findings[scope], context, scope)
-            else:
-                findings[scope] = check_graph(context, scope)
+        for scope in GRAPH_SCOPES:
+            if scope not in holds:
+                findings[scope] = without_fixes(check_graph(context, scope))
         if Scope.GRAPH not in holds and context.graph.forget_overflow():
-            findings[Scope.GRAPH] = check_graph(context, Scope.GRAPH)
+            findings[Scope.GRAPH] = without_fixes(check_graph(context, Scope.GRAPH))
         return [diagnostic for found in findings.values() for diagnostic in found]
-
-
-def _fixed_again(kept: list[Diagnostic], context: GraphContext, scope: Scope) -> list[Diagnostic]:
-    """Findings that hold, with fixes of the text as it is now.
-
-    A fix may write anywhere, so it is older than the text where any of that changed: once fixes are asked for, the rules
-    of the scope are checked again, and find the same.
-    """
-    fresh: list[Diagnostic] = []
-
-    def fixes(number: int) -> Iterator[Fix]:
-        if not fresh:
-            fresh.extend(check_graph(context, scope))
-        if len(fresh) == len(kept):
-            yield from fresh[number].fixes
-
-    return [
-        one if one.fixes is NO_FIXES else one._replace(fixes=Fixes(fixes(number))) for number, one in enumerate(kept)
-    ]
 
 
 def _same_meaning(old: Graph, new: Graph, names: Iterable[str]) -> bool:

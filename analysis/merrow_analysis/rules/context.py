@@ -19,6 +19,8 @@ from merrow_analysis.syntax.parser import Diagram
 from merrow_analysis.syntax.tree import Block, FrontMatter, Header, Span
 from merrow_analysis.text import Position, Range
 
+GRAPH_SCOPES = (Scope.NODE, Scope.GRAPH, Scope.EDGE, Scope.PARAMETER)
+"""The scopes of rules about a workflow's graph, in the order in which they are checked."""
 _TOP = Range(Position(0, 0), Position(0, 0))
 
 

@@ -25,7 +25,7 @@ class Told:
     """The findings of a diagram that a client was told of last, with their places as that client counts them."""
 
     def __init__(self) -> None:
-        self._known: dict[Diagnostic, PlainDiagnostic] = {}
+        self._known: dict[tuple[object, ...], PlainDiagnostic] = {}
         self._way: object = None
 
     def edited(self, edit: TextEdit, lines: Sequence[str], encoding: Encoding) -> None:
@@ -40,12 +40,24 @@ class Told:
         besides the diagram.
         """
         known = self._known if self._way == way else {}
-        shown = [plain if (plain := known.get(one)) is not None else convert(one) for one in found]
+        keys = [_said(one) for one in found]
+        shown = [
+            plain if (plain := known.get(key)) is not None else convert(one)
+            for key, one in zip(keys, found, strict=True)
+        ]
         # Places in other files have lines of their own.
-        pairs = zip(found, shown, strict=True)
-        self._known = {one: plain for one, plain in pairs if all(part.file is None for part in one.related)}
+        self._known = {
+            key: plain
+            for key, one, plain in zip(keys, found, shown, strict=True)
+            if all(part.file is None for part in one.related)
+        }
         self._way = way
         return shown
+
+
+def _said(one: Diagnostic) -> tuple[object, ...]:
+    """All that a client is told of a finding. Fixes are not, and nobody has asked for them."""
+    return one.code, one.severity, one.message, one.range, one.related, one.tags
 
 
 def _counts_alike(edit: TextEdit, lines: Sequence[str], encoding: Encoding) -> bool:
