@@ -97,7 +97,7 @@ RUN  finished  #.# s ago  flow.mmd
 input PROBLEM: a question
 
 PROBLEM  finished     #.# s  a question
-D        finished     #.# s
+D        finished     #.# s  chose yes
 SHORT    skipped      #.# s  D chose `yes`
 A        finished     #.# s  brief
 LONG     finished     #.# s  a long answer a long answer a long answer a long answer a long answer...
@@ -213,7 +213,7 @@ def test_a_run_that_fails(server: OpenAIServer, capsys: Capture) -> None:
         "input PROBLEM: again",
         "",
         "PROBLEM  finished     #.# s  again",
-        "D        finished     #.# s",
+        "D        finished     #.# s  chose yes",
         "SHORT    skipped      #.# s  D chose `yes`",
         f"A        failed       #.# s  {why}",
     ]

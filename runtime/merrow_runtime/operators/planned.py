@@ -12,11 +12,17 @@ from math import prod
 
 from merrow_analysis.check import Analysis, analyse
 from merrow_analysis.definitions.configuration import Config
+from merrow_analysis.definitions.metadata import parse_metadata
 from merrow_analysis.definitions.provider import ResourceError
+from merrow_analysis.definitions.step_text import step_text
 from merrow_analysis.definitions.types import ANY, TEXT
+from merrow_analysis.document import Document
 from merrow_analysis.graph.call_bounds import call_bounds, count_of
+from merrow_analysis.graph.drawings.drawing import is_diamond
+from merrow_analysis.graph.drawings.fold import fold
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.graph.ports import INPUT_OUTPUT
+from merrow_analysis.graph.records import NodeRecord
 from merrow_runtime.errors import AnswerFailure, UsageFailure
 from merrow_runtime.models.trust import workspace_values
 from merrow_runtime.operators.fences import fences
@@ -26,6 +32,11 @@ LONGEST = 50_000
 """Characters of a planned workflow."""
 
 MOST_NODES = 50
+MOST_DECISIONS = 12
+"""What is passed on through Decisions in a row grows with each of them, and so does the time to check it."""
+
+_MOST_JOINED = 200
+"""Boxes in lists like ``A & B``: each of one list leads to each of the next."""
 MOST_CALLS = 1_000
 """Calls that one run of a planned workflow may make at most, by the bounds of its Loops, Maps and samples."""
 
@@ -95,6 +106,9 @@ def load_planned(text: str) -> Workflow:
         raise AnswerFailure("It is empty.")
     if len(text) > LONGEST:
         raise AnswerFailure(f"It has {len(text):,} characters; at most {LONGEST:,} are read.")
+    found = list(_oversized(text))
+    if found:
+        raise AnswerFailure("\n".join(found))
     files = _NoFiles()
     analysis = analyse(text, provider=files, config=Config(), as_workflow=True)
     found = [f"Line {one.range.start.line + 1}: {one.message}" for one in analysis.errors]
@@ -121,10 +135,30 @@ def _inputs(graph: TypedGraph) -> list[TypedNode]:
     return [node for node in inputs if "default" not in node.resolution.parameters] or inputs
 
 
+def _oversized(text: str) -> Iterator[str]:
+    """What is too large to be looked at more closely: while a text is checked, the run waits."""
+    if text.count("&") > _MOST_JOINED:
+        yield f"It has more than {_MOST_JOINED} `&`; draw fewer arrows."
+        return
+    diagram = Document(text).diagram
+    nodes = fold(diagram.blocks, diagram.moved).chart.nodes if diagram.is_flowchart else {}
+    decisions = sum(map(_may_decide, nodes.values()))
+    if len(nodes) > MOST_NODES:
+        yield f"It has {len(nodes)} nodes; at most {MOST_NODES} are run."
+    if decisions > MOST_DECISIONS:
+        yield f"It has {decisions} Decisions; at most {MOST_DECISIONS} are run."
+
+
+def _may_decide(record: NodeRecord) -> bool:
+    """Whether a node is drawn as a Decision, or may be written as one."""
+    label = "" if record.label is None else f"{record.label.text} {step_text(record.label.text)}"
+    ops = (parse_metadata(metadata.body).values.get("op") for metadata, _ in record.metadata)
+    said = " ".join([label, *(use.name.text for use in record.classes), *map(str, ops)])
+    return is_diamond(record) or "decision" in said.casefold()
+
+
 def _refused(analysis: Analysis, graph: TypedGraph) -> Iterator[str]:
     """What a file may do and a planned workflow may not."""
-    if graph.shape.count > MOST_NODES:
-        yield f"It has {graph.shape.count} nodes; at most {MOST_NODES} are run."
     bounds = call_bounds(graph)
     if bounds.most is None:
         yield "How many calls it makes has no bound, since it runs a planned workflow itself; draw its steps instead."

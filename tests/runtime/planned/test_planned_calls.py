@@ -147,6 +147,16 @@ def test_from_takes_over_turns_and_the_nodes_in_them() -> None:
     assert all(prompts(endpoint).count(step) == 1 for step in ("do a", "do b", "do c", "do d", "join"))
 
 
+def test_what_a_turn_gave_is_not_what_one_gives_that_has_less_to_stand_on() -> None:
+    store, second = MemoryStore(), DIAMOND.replace('"do d"', '"do d otherwise"')
+    first, _ = run(REFINES, planning([DIAMOND, second]), store=store)
+    renamed = REFINES.replace("WORK", "DOES").replace('"plan it"', '"plan it anew"')
+    again, _ = run(renamed, planning([second]), store=store, from_run=first.run)
+    told = again.nodes["REFINE[1]/DOES"].outputs
+    assert told is not None
+    assert [node["status"] for node in told["state"]["nodes"]].count("finished") == 2
+
+
 def test_results_of_another_endpoint_are_asked_about() -> None:
     store = MemoryStore()
     first, _ = run(ONCE, planning([DIAMOND]), store=store)

@@ -44,6 +44,9 @@ def test_what_a_model_may_answer(answer: str) -> None:
     assert problem_of(plan) is None
 
 
+CHAIN = "flowchart TD\n" + "".join(f"    A{n}BOX -->|a| A{n + 1}\n    A{n} -->|b| A{n + 2}\n" for n in range(40))
+"""Decisions in a row, each of which passes on what all before it do."""
+
 HOSTILE = {
     "a file": (flow('C@{op: Call, workflow: "./secret.mmd"}', "PROBLEM --> C --> RETURN"), "can name no file"),
     "a file outside": (flow('C@{op: Call, workflow: "/etc/passwd"}', "PROBLEM --> C --> RETURN"), "can name no file"),
@@ -86,6 +89,13 @@ HOSTILE = {
     "too many nodes": (
         "flowchart TD\n" + "".join(f'    A{n}["do {n}"] --> A{n + 1}["do {n + 1}"]\n' for n in range(MOST_NODES)),
         "at most 50",
+    ),
+    "too many diamonds": (CHAIN.replace("BOX", "{q}"), "at most 12"),
+    "too many Decisions": (CHAIN.replace("BOX", '["ask"]:::DecisionOp'), "at most 12"),
+    "too many hidden Decisions": (CHAIN.replace("BOX", '@{op: "D\\u0065cision", ask: "which"}'), "at most 12"),
+    "too many arrows": (
+        "flowchart TD\n    " + " --> ".join(" & ".join(f"{side}{n}" for n in range(3000)) for side in "AB"),
+        "draw fewer arrows",
     ),
     "too long": (f'flowchart TD\n    A["{"x" * LONGEST}"]', "at most 50,000"),
     "two inputs": (flow("Q([Q]):::Interface", "Q --> A", STEP, LINE), "one input"),
