@@ -98,10 +98,14 @@ def test_a_file_that_calls_itself(files: Files) -> None:
     )
     again = CALLED.replace("    GRADE([Grade]):::Interface\n", typed).replace("    RETURN([Return]):::Interface\n", "")
     again = again.replace("    A --> GRADE & RETURN\n", call)
-    files.write({"f.mmd": again})
-    files.open("f.mmd")
+    calls = CALLER.replace("./sub/f.mmd", "f.mmd").replace("    C -->|GRADE:result| RETURN", "    C --> RETURN")
+    files.write({"f.mmd": again, "open.mmd": calls, "shut.mmd": calls})
+    before = files.findings()
+    files.open("open.mmd", "f.mmd")
     files.rename("f.mmd", "LEV<|>EL([", "DEPTH")
     assert files.texts["f.mmd"] == again.replace("LEVEL", "DEPTH")
+    assert files.texts["open.mmd"] == files.texts["shut.mmd"] == calls.replace("LEVEL", "DEPTH")
+    assert files.findings() == before
 
 
 @pytest.mark.parametrize(
