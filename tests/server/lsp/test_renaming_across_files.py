@@ -186,3 +186,12 @@ def test_a_rename_keeps_the_findings_of_generated_files_and_can_be_undone(data: 
         back = next(p for n, p, o in files.places() if n == name and o == new)
         files.apply(files.ask_at("textDocument/rename", name, back, newName=old))
         assert files.texts == texts
+
+
+def test_a_type_that_files_share_keeps_its_meaning_where_nothing_would_be_found(files: Files) -> None:
+    gives = GIVES.replace("    GRADE([Grade]):::Interface\n", "")
+    files.write({"main.mmd": TAKES.replace("RETURN.city:result", "RETURN:result"), "sub/f.mmd": gives})
+    files.open("main.mmd", "sub/f.mmd")
+    for name in ("main.mmd", "sub/f.mmd"):
+        with pytest.raises(ServerError, match="know the same type by its name"):
+            files.rename(name, "Pla<|>ce:", "Spot")
