@@ -99,18 +99,22 @@ async def _in_callers(server: MerrowServer, home: OpenDiagram, found: Renamed, c
     if path is None:
         return
     after = {path: apply_edits(home.text, found.edits)}
+    renamed: list[tuple[OpenDiagram, list[Symbol], str]] = []
     async for caller, names in callers.callers_of(server, home):
         symbols = [ide_references.called_symbol(one, found.symbol.name) for one in names if found.symbol.kind == "node"]
         edits = [edit for one in symbols for edit in ide_rename.edits_of(caller.analysis, one, found.old, found.new)]
         changes.add(caller.document.uri, caller.edits_to_lsp(edits))
-        own = found.edits if callers.own_path(caller) == path else ()
-        text = apply_edits(caller.text, [*own, *edits])
-        texts = after if own else {}
-        if own:
-            after[path] = text
+        own = callers.own_path(caller)
+        if own == path:
             symbols.append(found.symbol)
+            edits += found.edits
+        text = apply_edits(caller.text, edits)
+        renamed.append((caller, symbols, text))
+        if own is not None:
+            after[own] = text
+    for caller, symbols, text in renamed:
         before = callers.read_instead(caller, caller.text, {})
-        ide_rename.refuse_misread(before, callers.read_instead(caller, text, after | texts), symbols, found.new)
+        ide_rename.refuse_misread(before, callers.read_instead(caller, text, after), symbols, found.new)
 
 
 class _Changes:

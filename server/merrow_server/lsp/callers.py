@@ -65,15 +65,13 @@ def whole_diagram(document: OpenDocument) -> OpenDiagram | None:
 
 
 def called_diagram(server: MerrowServer, diagram: OpenDiagram, symbol: Symbol) -> OpenDiagram | None:
-    """The file that a called file or a port of it is, which may be ``diagram`` itself; None where it may not be read."""
+    """The file that a called file or a port of it is, which may be ``diagram``'s own; None where it may not be read."""
     from merrow_analysis.ide.names.definition import callee_of
 
     callee, document = callee_of(diagram.analysis, symbol), diagram.document
     is_readable = callee is not None and document.resource(callee.path) is not None
     path = location(document, callee.path) if callee is not None and is_readable else None
-    if path is None or path == own_path(diagram):
-        return None if path is None else diagram
-    called = document_at(server, path)
+    called = None if path is None else document_at(server, path)
     return None if called is None else whole_diagram(called)
 
 

@@ -98,10 +98,14 @@ def test_a_file_that_calls_itself(files: Files) -> None:
     )
     again = CALLED.replace("    GRADE([Grade]):::Interface\n", typed).replace("    RETURN([Return]):::Interface\n", "")
     again = again.replace("    A --> GRADE & RETURN\n", call)
-    files.write({"f.mmd": again})
-    files.open("f.mmd")
+    calls = CALLER.replace("./sub/f.mmd", "f.mmd").replace("    C -->|GRADE:result| RETURN", "    C --> RETURN")
+    files.write({"f.mmd": again, "open.mmd": calls, "shut.mmd": calls})
+    before = files.findings()
+    files.open("open.mmd", "f.mmd")
     files.rename("f.mmd", "LEV<|>EL([", "DEPTH")
     assert files.texts["f.mmd"] == again.replace("LEVEL", "DEPTH")
+    assert files.texts["open.mmd"] == files.texts["shut.mmd"] == calls.replace("LEVEL", "DEPTH")
+    assert files.findings() == before
 
 
 @pytest.mark.parametrize(
@@ -182,3 +186,12 @@ def test_a_rename_keeps_the_findings_of_generated_files_and_can_be_undone(data: 
         back = next(p for n, p, o in files.places() if n == name and o == new)
         files.apply(files.ask_at("textDocument/rename", name, back, newName=old))
         assert files.texts == texts
+
+
+def test_a_type_that_files_share_keeps_its_meaning_where_nothing_would_be_found(files: Files) -> None:
+    gives = GIVES.replace("    GRADE([Grade]):::Interface\n", "")
+    files.write({"main.mmd": TAKES.replace("RETURN.city:result", "RETURN:result"), "sub/f.mmd": gives})
+    files.open("main.mmd", "sub/f.mmd")
+    for name in ("main.mmd", "sub/f.mmd"):
+        with pytest.raises(ServerError, match="know the same type by its name"):
+            files.rename(name, "Pla<|>ce:", "Spot")

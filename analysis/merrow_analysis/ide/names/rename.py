@@ -89,6 +89,8 @@ def _renamed(analysis: Analysis, symbol: Symbol, old: str, new: str, read: Calla
     refuse_name(analysis, symbol, new, file)
     edits = edits_of(analysis, symbol, old, new)
     text = source_of(analysis.diagram)
+    # A file of prompts is renamed in as well; as long as it isn't, it would not have the new name.
+    read = read if file is None else analyse
     refuse_misread(read(text), read(apply_edits(text, edits)), (symbol,), new)
     return Renamed(symbol, old, new, edits, file)
 

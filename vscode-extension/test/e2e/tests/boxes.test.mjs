@@ -95,6 +95,7 @@ describe(
       const badges = preview.frame.locator('.badge');
       const shown = async () => (await badges.allTextContents()).sort().join();
       await w.until(async () => (await shown()) === 'turn 2 of 2,turn 2 of 3', 'the boxes do not say which turns run');
+      for (const turn of ['turn 2 of 2', 'turn 2 of 3']) await page.locator('.monaco-editor .view-lines', { hasText: turn }).waitFor();
       await w.shot('boxes-running');
       await w.command('Merrow: Stop Run');
       await page.locator('.statusbar-item', { hasText: /Merrow stopped/ }).waitFor();
