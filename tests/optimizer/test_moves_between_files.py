@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from hypothesis import HealthCheck, assume, event, given, settings
 from hypothesis import strategies as st
 from tests.composites import composite_workflows
@@ -21,11 +23,12 @@ from merrow_optimizer.mutations.subject import Subject
 SMALL = settings(suppress_health_check=[HealthCheck.too_slow], max_examples=examples(60))
 
 
-def of_files(text: str, texts: dict[str, str], start: str = "") -> list[Move]:
-    """The moves between files of a workflow whose titles begin so."""
+def of_files(text: str, texts: dict[str, str], start: str = "", chosen: Sequence[str] | None = None) -> list[Move]:
+    """The moves between files of a workflow, or of chosen nodes, whose titles begin so."""
     files = beside(texts)
     subject = Subject(files.open(text).analysis())
-    made = [one.make(subject, files) for one in rewritings(subject, files)]
+    nodes = None if chosen is None else [subject.typed.by_id[name] for name in chosen]
+    made = [one.make(subject, files) for one in rewritings(subject, files, nodes)]
     return [one for one in made if isinstance(one, Move) and one.title.startswith(start)]
 
 
@@ -135,8 +138,9 @@ def test_a_part_runs_as_a_whole_or_stays() -> None:
     assert analyse(always).is_valid
     assert analyse(when_needed).is_valid
     title = "Extract FACTS and WRITE to"
-    assert not of_files(always, {}, title)
-    (move,) = of_files(when_needed, {}, title)
+    chosen = ["FACTS", "WRITE"]
+    assert not of_files(always, {}, title, chosen)
+    (move,) = of_files(when_needed, {}, title, chosen)
     check_extracted(when_needed, move)
 
 
