@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from hypothesis import HealthCheck, assume, event, given, settings
 from hypothesis import strategies as st
 from tests.composites import composite_workflows
@@ -21,11 +23,12 @@ from merrow_optimizer.mutations.subject import Subject
 SMALL = settings(suppress_health_check=[HealthCheck.too_slow], max_examples=examples(60))
 
 
-def of_files(text: str, texts: dict[str, str], start: str = "") -> list[Move]:
-    """The moves between files of a workflow whose titles begin so."""
+def of_files(text: str, texts: dict[str, str], start: str = "", chosen: Sequence[str] | None = None) -> list[Move]:
+    """The moves between files of a workflow, or of chosen nodes, whose titles begin so."""
     files = beside(texts)
     subject = Subject(files.open(text).analysis())
-    made = [one.make(subject, files) for one in rewritings(subject, files)]
+    nodes = None if chosen is None else [subject.typed.by_id[name] for name in chosen]
+    made = [one.make(subject, files) for one in rewritings(subject, files, nodes)]
     return [one for one in made if isinstance(one, Move) and one.title.startswith(start)]
 
 
@@ -101,3 +104,86 @@ def test_a_loop_becomes_a_file() -> None:
 def test_a_file_that_is_there_is_not_written_over() -> None:
     (move,) = of_files(LOOP, {"refine.mmd": LOOP}, "Extract the box REFINE")
     assert [file.path for file in move.created] == ["refine_2.mmd"]
+
+
+BRANCH = """flowchart TD
+    PROBLEM([Problem]):::Interface
+    RETURN([Result]):::Interface
+    JUDGE["Review<br/>"]
+    DRAFT["Custom<br/>(role: drafter)"]
+    CHECK{Good?}:::DecisionOp
+    FIX["Custom<br/>(role: fixer)"]
+    FACTS["Review<br/>"]
+    WRITE["Revise<br/>"]
+    PROBLEM --> DRAFT
+    PROBLEM -->|problem| JUDGE
+    DRAFT -->|solution| JUDGE
+    DRAFT -->|value| CHECK
+    JUDGE -->|result:when| CHECK
+    CHECK -->|yes| RETURN
+    CHECK -->|no| FIX
+    FIX -->|solution| WRITE
+    PROBLEM -->|problem| FACTS & WRITE
+    SOURCE -->|solution| FACTS
+    FACTS -->|feedback| WRITE
+    WRITE --> RETURN
+    classDef Interface fill:#e2e2f2
+    classDef DecisionOp fill:#fff
+"""
+
+
+def test_a_part_runs_as_a_whole_or_stays() -> None:
+    """Reviewed whatever is chosen, or only where it is needed: a Call would run both or neither."""
+    always, when_needed = BRANCH.replace("SOURCE", "DRAFT"), BRANCH.replace("SOURCE", "FIX")
+    assert analyse(always).is_valid
+    assert analyse(when_needed).is_valid
+    title = "Extract FACTS and WRITE to"
+    chosen = ["FACTS", "WRITE"]
+    assert not of_files(always, {}, title, chosen)
+    (move,) = of_files(when_needed, {}, title, chosen)
+    check_extracted(when_needed, move)
+
+
+def test_what_remembers_or_survives_failures_is_not_moved() -> None:
+    assert of_files(LOOP, {})
+    assert not of_files(LOOP.replace("(role: worker)", "(role: worker, memory: all)"), {})
+    kept = LOOP.replace("(role: writer)", "(role: writer, on_error: skip)")
+    assert not of_files(kept, {}, "Extract the box REFINE")
+
+
+def test_files_that_say_different_things_for_all_nodes_stay_apart() -> None:
+    (move,) = of_files(LOOP, {}, "Extract the box REFINE")
+    mutant, (file,) = move.apply(LOOP), move.created
+    assert of_files(mutant, {file.path: file.text}, "Inline ")
+    front = "---\nworkflow:\n  temperature: 1\n---\n"
+    assert not of_files(mutant, {file.path: front + file.text}, "Inline ")
+    kept = mutant.replace("(workflow: refine.mmd)", "(workflow: refine.mmd, on_error: skip)")
+    assert not of_files(kept, {file.path: file.text}, "Inline ")
+
+
+def test_names_prompts_and_operators_of_a_file_are_told_apart() -> None:
+    main = """---
+workflow:
+  prompts:
+    worker: Do the whole.
+---
+flowchart TD
+    PROBLEM([Problem]):::Interface
+    RETURN([Result]):::Interface
+    A["Custom<br/>(role: worker)"]
+    PART["Call<br/>(workflow: part.mmd)"]
+    PROBLEM --> PART --> A --> RETURN
+    classDef Interface fill:#e2e2f2
+"""
+    part = (
+        main.replace("the whole", "a part")
+        .replace('    PART["Call<br/>(workflow: part.mmd)"]\n', "")
+        .replace("PART --> ", "")
+    )
+    (move,) = of_files(main, {"part.mmd": part}, "Inline PART")
+    mutant = move.apply(main)
+    after = opened(mutant, {})
+    assert after.is_valid, mutant
+    told = {name: work.told for name, work in meaning(after).nodes.items() if work.operator == "Custom"}
+    assert told == {"A": "Do the whole.", "A_2": "Do a part."}
+    assert apply_edits(mutant, move.reverse) == main

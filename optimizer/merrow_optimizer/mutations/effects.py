@@ -104,11 +104,10 @@ def _types(change: Mutation) -> list[str]:
     touched = after.core.touched
     own = {*change.removed, *change.substituted, *(new.id for new in change.added)}
     # Where boxes change, all types may.
+    handles = range(len(after.core.records)) if touched is None else sorted(touched)
     names = [
         node.id
-        for node in (
-            after.nodes if touched is None else (after.node(h) for h in sorted(touched) if _is_there(after, h))
-        )
+        for node in (after.node(handle) for handle in handles if _is_placed_anew(before, after, handle))
         if node.id not in own and node.id in before.by_id
     ]
     found: list[str] = []
@@ -117,8 +116,11 @@ def _types(change: Mutation) -> list[str]:
     return found[:_MOST_TYPES]
 
 
-def _is_there(graph: TypedGraph, handle: int) -> bool:
-    return handle < len(graph.core.records) and graph.core.records[handle] is not None
+def _is_placed_anew(before: TypedGraph, after: TypedGraph, handle: int) -> bool:
+    """Whether what arrives at a node, or what it gives, may be something else than before."""
+    if handle >= len(after.core.records) or after.core.records[handle] is None:
+        return False
+    return handle >= len(before.placements) or before.placements[handle] is not after.placements[handle]
 
 
 def _differing(old: TypedNode, new: TypedNode) -> Iterator[str]:
