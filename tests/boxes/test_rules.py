@@ -96,7 +96,7 @@ def test_a_voice_that_always_comes_makes_a_list_that_may_be_empty_enough() -> No
     assert "MW223" not in codes(voices + "PROBLEM -->|solutions| VOTE\n")
     # One that comes in some cases only is not enough.
     some = (
-        'ROUTE{Which?}:::DecisionOp\nPROBLEM -->|when| ROUTE\nROUTE -->|a:input| MORE\nROUTE -->|else:input| JOIN\n'
+        "ROUTE{Which?}:::DecisionOp\nPROBLEM -->|when| ROUTE\nROUTE -->|a:input| MORE\nROUTE -->|else:input| JOIN\n"
         'MORE["Custom<br/>(role: more)"]\nMORE -->|solutions| VOTE\n'
     )
     assert "MW223" in codes(voices + some)
