@@ -203,7 +203,7 @@ class Analyser:
         book = collect_prompts(settings, self.provider)
         analysis.typed, analysis.prompts = workflow, book
         text.graph, text.problems = workflow, (*problems, *book.problems)
-        context = GraphContext(workflow, text.diagram.header, front, own, book)
+        context = text.workflow = GraphContext(workflow, text.diagram.header, front, own, book, text.diagram)
         return [*check_text(text, reading=False), *self._kept.renewed(context, holds)]
 
     def _callees(self) -> Callees | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from merrow_analysis.definitions.front_matter import EMPTY, FrontMatterDoc
 from merrow_analysis.definitions.prompts import PromptBook, ResourceProblem
@@ -30,7 +31,7 @@ class TextContext:
 
     ``notable`` are the blocks that the rules about syntax look at (`syntax_rules.is_notable`), in order. ``settings`` are what
     the front matter itself says, ``problems`` what is wrong with the files that it names. ``graph`` is None for a text that
-    is not a workflow.
+    is not a workflow, and ``workflow`` what the rules about its graph are given.
     """
 
     diagram: Diagram
@@ -39,6 +40,7 @@ class TextContext:
     settings: WorkflowSettings = NO_SETTINGS
     graph: TypedGraph | None = None
     problems: Sequence[ResourceProblem] = ()
+    workflow: GraphContext | None = None
 
     @property
     def front(self) -> tuple[FrontMatter, Block] | None:
@@ -57,7 +59,7 @@ class GraphContext:
 
     ``header`` and ``front`` are those of the diagram, ``settings`` what its front matter itself says, and ``book`` the prompts
     that it has or names. All of them may be left out: they say where findings about the whole file are shown, and what
-    single nodes may name.
+    single nodes may name. ``diagram`` is what was read, of which fixes are made; `fixing` keeps what several of them need.
     """
 
     graph: TypedGraph
@@ -65,6 +67,8 @@ class GraphContext:
     front: tuple[FrontMatter, Block] | None = None
     settings: WorkflowSettings = NO_SETTINGS
     book: PromptBook = field(default_factory=PromptBook)
+    diagram: Diagram | None = None
+    fixing: Any = None
     _rims: Rims | None = None
 
     @property

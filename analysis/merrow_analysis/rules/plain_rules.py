@@ -10,6 +10,7 @@ from merrow_analysis.graph.drawings.drawing import is_diamond
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_analysis.graph.told import plain_nodes, reading
 from merrow_analysis.rules.context import TextContext
+from merrow_analysis.rules.fixes.box_fixes import label_ways
 from merrow_analysis.rules.fixes.key_fixes import remove_key, said_by
 from merrow_analysis.rules.key_rules import IDLE
 from merrow_analysis.rules.registry import Family, Scope
@@ -58,10 +59,10 @@ def check_plain_steps(context: TextContext) -> Iterator[Diagnostic]:
     yield report(PLAIN_STEPS, plain[0].flow.range, reading(graph, settings.says_memory), fixes=fixes)
     for node in plain:
         if node.kind == "operator" and len(node.outgoing) > 1:
-            yield from _without_choice(node)
+            yield from _without_choice(context, node)
 
 
-def _without_choice(node: TypedNode) -> Iterator[Diagnostic]:
+def _without_choice(context: TextContext, node: TypedNode) -> Iterator[Diagnostic]:
     """A box with several ways out of which some have labels that name no port, or a diamond none of whose ways has a label."""
     targets = list(dict.fromkeys(edge.target.id for edge in node.outgoing))
     labelled = [edge for edge in node.outgoing if edge.placed.label.words is not None]
@@ -81,7 +82,8 @@ def _without_choice(node: TypedNode) -> Iterator[Diagnostic]:
             f"{node.id} is a diamond, but its ways out have no labels, so {_all(targets)} run; label the ways, such as "
             f"`{node.id} -->|yes| {targets[0]}`, if only one should."
         )
-        yield report(NO_CHOICE, node.flow.range, message)
+        fixes = () if context.workflow is None else label_ways(context.workflow, NO_CHOICE, node)
+        yield report(NO_CHOICE, node.flow.range, message, fixes=fixes)
 
 
 def _all(ids: list[str]) -> str:
