@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from merrow_analysis.definitions.configuration import Config
+from merrow_analysis.definitions.prompts import ResourceProblem
 from merrow_analysis.definitions.settings import WorkflowSettings
-from merrow_analysis.diagnostics import Diagnostic, Severity
+from merrow_analysis.definitions.validation import Path
+from merrow_analysis.diagnostics import Diagnostic, Fix, Severity
+from merrow_analysis.edits.front_entries import Front, write_value
 from merrow_analysis.rules.context import TextContext
 from merrow_analysis.rules.registry import Family, Scope
-from merrow_analysis.rules.reporting import report
-from merrow_analysis.syntax.tree import Block, FrontMatter
+from merrow_analysis.rules.reporting import fix, report
 from merrow_analysis.text import Position, Range
 
 _FAMILY = Family[TextContext](Scope.TEXT)
@@ -22,7 +24,7 @@ MACHINE_SETTING = _FAMILY.rule(
     fix="sometimes",
 )
 UNUSABLE_FILE = _FAMILY.rule(
-    "MW502", "unusable-file", "A prompt file or an operator library can't be used.", Severity.ERROR
+    "MW502", "unusable-file", "A prompt file or an operator library can't be used.", Severity.ERROR, fix="sometimes"
 )
 BAD_CONFIGURATION = _FAMILY.rule(
     "MW520", "bad-configuration", "A setting in `merrow.toml` means nothing or has a wrong value.", Severity.WARNING
@@ -41,26 +43,38 @@ def machine_setting_message(key: str) -> str:
 def check_files(context: TextContext) -> Iterator[Diagnostic]:
     """Findings about files that the workflow uses, where it names them, else where the diagram begins."""
     for problem in context.problems:
-        place = _place(context.settings, context.front, problem.path)
-        yield report(UNUSABLE_FILE, place or context.top, problem.message)
+        front, path = context.front, _path(context.settings, problem.path)
+        if front is None or path is None:
+            yield report(UNUSABLE_FILE, context.top, problem.message)
+            continue
+        places, start = context.settings.document.places(*path), front[0].body_span[0]
+        place = context.top if places is None else front[1].range((start + places[1][0], start + places[1][1]))
+        yield report(UNUSABLE_FILE, place, problem.message, fixes=_other_file(problem, front, path))
 
 
-def _place(settings: WorkflowSettings, front: tuple[FrontMatter, Block] | None, path: str) -> Range | None:
-    if front is None:
+def _path(settings: WorkflowSettings, name: str) -> Path | None:
+    """Where the front matter names a file."""
+    if settings.prompt_file == name:
+        return "workflow", "prompts"
+    if name not in settings.libraries:
         return None
-    matter, block = front
-    found = None
-    if settings.prompt_file == path:
-        found = settings.document.places("workflow", "prompts")
-    elif path in settings.libraries:
-        index = settings.libraries.index(path)
-        found = settings.document.places("workflow", "libraries", index) or settings.document.places(
-            "workflow", "libraries"
-        )
-    if found is None:
-        return None
-    start = matter.body_span[0]
-    return block.range((start + found[1][0], start + found[1][1]))
+    item: Path = ("workflow", "libraries", settings.libraries.index(name))
+    return item[:2] if settings.document.places(*item) is None else item
+
+
+def _other_file(problem: ResourceProblem, front: Front, path: Path) -> Iterator[Fix]:
+    """Name a file of almost the same name that is there."""
+    if problem.files is None or problem.files.exists(problem.path):
+        return
+    folder, _, name = problem.path.rpartition("/")
+    stem, dot, ending = name.rpartition(".")
+    stems = (stem, stem.removesuffix("s"), f"{stem}s", stem.lower()) if dot else (name,)
+    for other in dict.fromkeys(f"{one}.{last}" for one in stems for last in (ending, "yaml", "yml")):
+        near = f"{folder}/{other}" if folder else other
+        edit = write_value(front, path, near) if near != problem.path and problem.files.exists(near) else None
+        if edit is not None:
+            yield fix(f"Write {near}", [edit], safe=False)
+            return
 
 
 def check_configuration(config: Config) -> Iterator[Diagnostic]:

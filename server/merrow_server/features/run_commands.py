@@ -36,7 +36,7 @@ from merrow_server.lsp.server import MerrowServer
 if TYPE_CHECKING:
     from merrow_server.runs.orders import Order, WorkflowText
 
-RUN, DRY_RUN = "merrow.run", "merrow.dryRun"
+RUN, DRY_RUN, RUN_FROM, RESUME = "merrow.run", "merrow.dryRun", "merrow.runFrom", "merrow.resume"
 UNTRUSTED = "This workspace is not trusted, so nothing in it is run; trust it in your editor first."
 _MOST_ERRORS = 3
 """Errors of a workflow that an answer names."""
@@ -58,8 +58,8 @@ _LIMITS = ("usd", "tokens", "seconds")
 def register(server: MerrowServer) -> None:
     server.command(RUN)(run)
     server.command(DRY_RUN)(dry_run)
-    server.command("merrow.runFrom")(run_from)
-    server.command("merrow.resume")(resume)
+    server.command(RUN_FROM)(run_from)
+    server.command(RESUME)(resume)
     server.command("merrow.cancel")(cancel)
     server.feature(types.SHUTDOWN)(shutdown)
 
