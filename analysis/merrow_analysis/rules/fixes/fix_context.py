@@ -8,7 +8,6 @@ from dataclasses import replace
 from functools import cached_property
 
 from merrow_analysis.consequences import unexplained
-from merrow_analysis.definitions.yaml_scalars import plain_value
 from merrow_analysis.diagnostics import Applicability, Fix, Severity
 from merrow_analysis.edits.change import GraphChange, Link, NewNode, as_it_is
 from merrow_analysis.edits.delta import graph_after
@@ -24,10 +23,10 @@ from merrow_analysis.rules.context import GraphContext, check_graph
 from merrow_analysis.rules.registry import Rule, Scope, all_rules
 from merrow_analysis.text import TextEdit
 
-_MOST_LOOKED_AT = 100_000
-"""Nodes times nodes with findings up to which the graph after a change is checked: each check walks along all nodes and makes
-all findings, and a file may ask for the fixes of all of its findings.
-"""
+_MOST_NODES = 300
+"""Nodes up to which the graph after a change is checked by the rules: a menu is to come within 50 ms."""
+_MOST_LOOKED_AT = 20_000
+"""Nodes times nodes with findings up to which it is checked so: a file may ask for the fixes of all of its findings."""
 _WEIGHT = {Severity.HINT: 0, Severity.WARNING: 1, Severity.ERROR: 2}
 _SCOPES = (Scope.NODE, Scope.GRAPH, Scope.EDGE)
 _MOST_TRIED = 100
@@ -93,7 +92,7 @@ class FixContext:
         if not edges or self.improves(rule, replace(kept, edges=edges), reveals):
             yield Fix(title, edits, Applicability.UNSAFE)
 
-    def with_parameter(self, rule: Rule, title: str, node: TypedNode, key: str, value: str | None) -> Iterator[Fix]:
+    def with_parameter(self, rule: Rule, title: str, node: TypedNode, key: str, value: object) -> Iterator[Fix]:
         """The fix that writes a parameter of a node with an operator, or takes it away for None."""
         edits = rewrite(node, Moved(frozenset({key}), {} if value is None else {key: word(value) or ""}))
         if edits is None or node.spec is None:
@@ -101,7 +100,7 @@ class FixContext:
         said = {name: parameter.value for name, parameter in node.resolution.parameters.items() if name != "op"}
         said.pop(key, None)
         if value is not None:
-            said[key] = plain_value(value)
+            said[key] = value
         new = NewNode(node.id, node.spec, node.id, parameters=tuple(said.items()))
         if self.improves(rule, GraphChange(substituted={node.id: new})):
             yield Fix(title, edits, Applicability.UNSAFE)
@@ -117,14 +116,22 @@ class FixContext:
             return None
 
     def improves(self, rule: Rule, change: GraphChange, reveals: tuple[str, ...] = ()) -> bool:
-        """Whether a change takes a finding of ``rule`` away and brings none of its weight; True where that is not looked at."""
-        graph = self.graph
+        """Whether a change takes a finding of ``rule`` away and brings no error or warning. In a large workflow only the nodes
+        that it touches are looked at.
+        """
+        graph, nodes = self.graph, len(self.graph.core.records)
+        follows = graph_after(change, graph)
         wrong = len(graph.marks.found) + len(graph.marks.problems) + len(graph.shape.wrong)
-        if len(graph.core.records) * (wrong + 1) > _MOST_LOOKED_AT:
-            return True
-        (before, all_before), (after, all_after) = self._codes, self._found(graph_after(change, graph))
+        if nodes > _MOST_NODES or nodes * (wrong + 1) > _MOST_LOOKED_AT:
+            return not _hurts(graph, follows)
+        (before, all_before), (after, all_after) = self._codes, self._found(follows)
         if rule.scope in _SCOPES and all_after[rule.code] >= all_before[rule.code]:
             return False
+        if change.removed:
+            reveals = (
+                *reveals,
+                "MW115",
+            )  # What gives them classes goes with them, which the graph alone does not know.
         weight = min(_WEIGHT[rule.severity], _WEIGHT[Severity.WARNING])
         return not any(
             _WEIGHT[self._severity[code]] >= weight and not code.startswith(reveals or ("-",))
@@ -173,6 +180,21 @@ class FixContext:
             if name in groups:
                 found |= self._claimed(name)
         return found
+
+
+def _hurts(before: TypedGraph, after: TypedGraph) -> bool:
+    """Whether there are more cycles or misplaced edges after a change, or more is wrong with a node that it touches."""
+    if len(after.cycles) > len(before.cycles) or len(after.shape.wrong) > len(before.shape.wrong):
+        return True
+    old, new = before.core, after.core
+    for handle in new.touched or ():
+        if new.records[handle] is None:
+            continue
+        known = handle < len(old.records) and old.records[handle] is not None
+        earlier = old.placements[handle].findings if known else ()
+        if Counter(one.kind for one in new.placements[handle].findings) - Counter(one.kind for one in earlier):
+            return True
+    return False
 
 
 def asked(context: GraphContext) -> FixContext:

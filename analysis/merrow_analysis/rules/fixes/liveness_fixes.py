@@ -73,7 +73,7 @@ def second_voice(context: GraphContext, rule: Rule, node: TypedNode, port: str) 
     only = next(iter(givers.values())) if len(givers) == 1 else None
     if only is not None and _can_sample(only):
         title = f"Sample {only.id} {_SAMPLES} times"
-        yield from asked(context).with_parameter(rule, title, only, "samples", str(_SAMPLES))
+        yield from asked(context).with_parameter(rule, title, only, "samples", _SAMPLES)
     yield from firsts(_voices(context, rule, node, port, list(givers.values())), _MOST_OFFERED)
     if only is not None and len(voices) == 1:
         yield from _without(context, rule, node, voices[0])
