@@ -278,13 +278,13 @@ def _others(
     server: MerrowServer, document: OpenDocument, place: types.Range, sent: Iterable[types.Diagnostic]
 ) -> Iterator[_Offer]:
     """What can be done about a finding without an edit of the document: the best is the first at each."""
-    from merrow_server.features.other_actions import other_actions
+    from merrow_server.lsp.other_actions import other_actions
 
     ours = {(one.code, *_corners(one.range)): one for one in sent if one.source == SOURCE}
     for number, diagram in enumerate(document.diagrams, 1):
         within = diagram.range_from_lsp(place)
         done: set[int] = set()
-        for action in () if within is None else other_actions(server, diagram, number, within):
+        for action in () if within is None else other_actions(server.supports, server.runs, diagram, number, within):
             finding = action.finding
             meant = ours.get((finding.code, *_corners(diagram.to_lsp(finding.range))))
             if ours and meant is None:

@@ -30,13 +30,13 @@ from merrow_server.features.code_action import as_mapping
 from merrow_server.features.execute_command import numbered, the_document
 from merrow_server.lsp.documents import OpenDiagram
 from merrow_server.lsp.protocol import InvalidParameters
-from merrow_server.lsp.runs import Place, refused
+from merrow_server.lsp.runs import RESUME, RUN_FROM, Place, refused
 from merrow_server.lsp.server import MerrowServer
 
 if TYPE_CHECKING:
     from merrow_server.runs.orders import Order, WorkflowText
 
-RUN, DRY_RUN, RUN_FROM, RESUME = "merrow.run", "merrow.dryRun", "merrow.runFrom", "merrow.resume"
+RUN, DRY_RUN = "merrow.run", "merrow.dryRun"
 UNTRUSTED = "This workspace is not trusted, so nothing in it is run; trust it in your editor first."
 _MOST_ERRORS = 3
 """Errors of a workflow that an answer names."""

@@ -15,9 +15,9 @@ from merrow_analysis.graph.instructions import role_of
 from merrow_analysis.rules.configuration_rules import UNUSABLE_FILE
 from merrow_analysis.rules.run_rules import NODE_FAILED
 from merrow_analysis.text import Range
-from merrow_server.features.run_commands import RESUME, RUN_FROM
 from merrow_server.lsp.documents import Locator, OpenDiagram
-from merrow_server.lsp.server import MerrowServer
+from merrow_server.lsp.runs import RESUME, RUN_FROM, Runs
+from merrow_server.lsp.supports import Supports
 
 _CREATE = "create"
 
@@ -31,21 +31,23 @@ class OtherAction(NamedTuple):
     change: types.WorkspaceEdit | None = None
 
 
-def other_actions(server: MerrowServer, diagram: OpenDiagram, number: int, within: Range) -> Iterator[OtherAction]:
+def other_actions(
+    supports: Supports, runs: Runs, diagram: OpenDiagram, number: int, within: Range
+) -> Iterator[OtherAction]:
     """The actions at a range of a diagram, which is the ``number``-th of its document."""
-    yield from _after_a_run(server, diagram, number, within)
+    yield from _after_a_run(runs, diagram, number, within)
     for finding in diagram.analysis.diagnostics:
         if finding.code == UNUSABLE_FILE.code and _touches(finding, within):
-            yield from _new_prompt_file(server, diagram, finding)
+            yield from _new_prompt_file(supports, diagram, finding)
 
 
 def _touches(finding: Diagnostic, within: Range) -> bool:
     return finding.range.start <= within.end and within.start <= finding.range.end
 
 
-def _after_a_run(server: MerrowServer, diagram: OpenDiagram, number: int, within: Range) -> Iterator[OtherAction]:
-    last = server.runs.results.of(diagram)
-    if last is None or not server.runs.trusted:
+def _after_a_run(runs: Runs, diagram: OpenDiagram, number: int, within: Range) -> Iterator[OtherAction]:
+    last = runs.results.of(diagram)
+    if last is None or not runs.trusted:
         return
     where = {"uri": diagram.document.uri, "diagram": number}
     for finding in diagram.run_findings:
@@ -63,9 +65,9 @@ def _after_a_run(server: MerrowServer, diagram: OpenDiagram, number: int, within
         )
 
 
-def _new_prompt_file(server: MerrowServer, diagram: OpenDiagram, finding: Diagnostic) -> Iterator[OtherAction]:
+def _new_prompt_file(supports: Supports, diagram: OpenDiagram, finding: Diagnostic) -> Iterator[OtherAction]:
     """Create the file of prompts that the front matter names, with a prompt for each role."""
-    supports, analysis = server.supports, diagram.analysis
+    analysis = diagram.analysis
     path, provider = analysis.settings.prompt_file, diagram.document.context.provider
     if path is None or not path.endswith((".yaml", ".yml")) or not finding.message.startswith(f"{path} "):
         return
