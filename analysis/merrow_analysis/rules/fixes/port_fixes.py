@@ -65,8 +65,13 @@ def fed(context: GraphContext, rule: Rule, node: TypedNode, port: str, case_edge
     if case_edge is not None:
         yield from with_port(context, rule, case_edge, port)
     known = next((known for known in node.input_ports if known.name == port), None)
-    if known is not None:
-        yield from feed(context, rule, node, known)
+    if known is None:
+        return
+    deciding = {edge.source.index: edge.source for edge in node.incoming if edge.order_only and edge.case_label}
+    if case_edge is None and len(deciding) == 1:
+        [decision] = deciding.values()
+        yield from feed_value(context, rule, decision, ANY if is_variable(known.type) else known.type)
+    yield from feed(context, rule, node, known)
 
 
 def other_ports(
