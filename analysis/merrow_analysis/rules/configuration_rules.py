@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
-from merrow_analysis.definitions.configuration import Config
+from merrow_analysis.definitions.configuration import Config, ConfigProblem
 from merrow_analysis.definitions.prompts import ResourceProblem
 from merrow_analysis.definitions.settings import WorkflowSettings
 from merrow_analysis.definitions.validation import Path
@@ -13,7 +14,7 @@ from merrow_analysis.edits.front_entries import Front, write_value
 from merrow_analysis.rules.context import TextContext
 from merrow_analysis.rules.registry import Family, Scope
 from merrow_analysis.rules.reporting import fix, report
-from merrow_analysis.text import Position, Range
+from merrow_analysis.text import Position, Range, TextEdit, split_lines
 
 _FAMILY = Family[TextContext](Scope.TEXT)
 MACHINE_SETTING = _FAMILY.rule(
@@ -27,7 +28,11 @@ UNUSABLE_FILE = _FAMILY.rule(
     "MW502", "unusable-file", "A prompt file or an operator library can't be used.", Severity.ERROR, fix="sometimes"
 )
 BAD_CONFIGURATION = _FAMILY.rule(
-    "MW520", "bad-configuration", "A setting in `merrow.toml` means nothing or has a wrong value.", Severity.WARNING
+    "MW520",
+    "bad-configuration",
+    "A setting in `merrow.toml` means nothing or has a wrong value.",
+    Severity.WARNING,
+    fix="sometimes",
 )
 
 
@@ -77,8 +82,19 @@ def _other_file(problem: ResourceProblem, front: Front, path: Path) -> Iterator[
             return
 
 
-def check_configuration(config: Config) -> Iterator[Diagnostic]:
-    """Findings about the configuration, with ranges in its own file: whole lines."""
+def check_configuration(config: Config, text: str = "") -> Iterator[Diagnostic]:
+    """Findings about the configuration, with ranges in its own file: whole lines. Fixes are those of its ``text``."""
     for problem in config.problems:
         line = Range(Position(problem.line, 0), Position(problem.line + 1, 0))
-        yield report(BAD_CONFIGURATION, line, problem.message)
+        yield report(BAD_CONFIGURATION, line, problem.message, fixes=_respelled(problem, text))
+
+
+def _respelled(problem: ConfigProblem, text: str) -> Iterator[Fix]:
+    """Write the name that was probably meant, where the line has the misspelled one once."""
+    lines = split_lines(text)
+    if problem.near is None or problem.line >= len(lines):
+        return
+    found = list(re.finditer(rf"(?<![\w-]){re.escape(problem.word)}(?![\w-])", lines[problem.line]))
+    if len(found) == 1:
+        start, end = (Position(problem.line, column) for column in found[0].span())
+        yield fix(f"Write {problem.near}", [TextEdit(Range(start, end), problem.near)], safe=False)
