@@ -54,6 +54,7 @@ REVEALED = {
     "MW117": ("MW102",),
     "MW201": ("MW105", "MW205", "MW206", "MW21"),
     "MW203": ("MW205",),
+    "MW305": ("MW12",),
     "MW310": ("MW3",),
 }
 """What could not be checked before another finding is repaired: the ports of a node whose operator is not known, the statements

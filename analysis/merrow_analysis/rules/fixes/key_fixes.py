@@ -61,7 +61,7 @@ def without_parameter(said: Said, parameter: LabelParameter) -> TextEdit | None:
     """The edit that takes a parameter out of the label; None where that would change another one."""
     if said.label is None:
         return None
-    text = label_text.without_one(said.label, parameter)
+    text = label_text.without_one(said.label, parameter, is_title=said.drawn_elsewhere)
     before, after = parse_label(said.label), parse_label(text)
     kept = [one.text for one in before.parameters.values() if one.key != parameter.key]
     if [one.text for one in after.parameters.values() if one.key != parameter.key] != kept:
