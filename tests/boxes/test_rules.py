@@ -126,7 +126,7 @@ def test_an_output_that_another_case_leaves_empty_is_no_matter_of_turns() -> Non
 def test_a_cycle_in_a_box_is_marked_again() -> None:
     text = changed(REFINE, "CHECK -->|no:again:input| WRITE", "CHECK -->|no:input| WRITE")
     found = [one for one in serious(text) if one.code == "MW110"]
-    assert [fix.title for fix in found[0].fixes] == ["Mark the edge back with again"]
+    assert [fix.title for fix in found[0].fixes] == ["Mark the edge back with again", "Remove the edge CHECK → WRITE"]
     assert serious(apply_edits(text, found[0].fixes[0].edits)) == []
 
 

@@ -12,15 +12,13 @@ from merrow_analysis.graph.placement import Finding
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.fixes.edge_fixes import relabel, remove_edge
 from merrow_analysis.rules.fixes.feeding import feed, feed_value, with_port
-from merrow_analysis.rules.fixes.fix_context import asked
+from merrow_analysis.rules.fixes.fix_context import asked, what_edges_bring
 from merrow_analysis.rules.registry import Rule
 from merrow_analysis.rules.reporting import spelled
 
 _MOST_PORTS = 30
 """Ports of a node among which one is looked for that fits a value."""
 _MOST_OFFERED = 3
-_BEHIND_LABEL = ("MW205", "MW206", "MW105")
-"""What is only found of an edge that names a port."""
 
 
 def labelled(edge: TypedEdge, port: str, output: str | None = None) -> str:
@@ -81,7 +79,7 @@ def other_ports(
     fitting = [] if given is None else fitting_ports(context.graph, node, given)
     for port in fitting[:_MOST_OFFERED]:
         text = labelled(edge, port, output)
-        yield from relabel(context, rule, edge, text, reveals=_BEHIND_LABEL)
+        yield from relabel(context, rule, edge, text, reveals=what_edges_bring)
     yield from remove_edge(context, rule, edge.flow)
 
 
