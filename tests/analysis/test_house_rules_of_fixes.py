@@ -10,11 +10,13 @@ from collections.abc import Iterator
 from random import Random
 
 import pytest
-from tests.analysis.rule_page import GivenFiles, read_page
+from tests.analysis.rule_page import SETTINGS_FILE, GivenFiles, read_page
 from tests.breakage import broken
 
 from merrow_analysis.check import analyse
+from merrow_analysis.definitions.configuration import parse_configuration
 from merrow_analysis.diagnostics import Diagnostic, Severity
+from merrow_analysis.rules.configuration_rules import check_configuration
 from merrow_analysis.rules.pages import page_codes, page_text
 from merrow_analysis.rules.registry import all_rules
 
@@ -84,7 +86,8 @@ def test_the_registry_says_which_rules_have_fixes() -> None:
     with_fixes: set[str] = set()
     without: set[str] = set()
     for _, text, files in examples():
-        for one in found(text, files):
+        toml = files.get(SETTINGS_FILE, "")
+        for one in (*found(text, files), *check_configuration(parse_configuration(toml), toml)):
             (with_fixes if one.fixes else without).add(one.code)
     for rule in all_rules():
         if rule.fix == "none":
