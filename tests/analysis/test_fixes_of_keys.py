@@ -1,4 +1,4 @@
-"""What is offered for keys, values, prompts, front matter and syntax: its title, whether it is safe, and the text that it gives."""
+"""What is offered for keys, values, prompts, front matter and syntax: its title, whether it is safe, and the text it gives."""
 
 from __future__ import annotations
 
