@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from merrow_analysis.check import Analyser, analyse
@@ -150,11 +150,27 @@ VALUES = st.recursive(
 )
 
 
+@example(NODE_KEYS["memory"], "some")
+@example(OPERATOR_KEYS["depth"], 0.5)
 @given(st.sampled_from(FRAGMENTS), VALUES)
 def test_better_values_are_always_allowed(fragment: Fragment, value: Any) -> None:
     found = better_values(fragment, value)
     assert len(found) <= 5
     assert all(violations(fragment, one) == [] for one in found)
+
+
+def test_fixes_of_findings_that_were_kept_are_those_of_the_text_as_it_is() -> None:
+    last = '    A["Custom<br/>(role: r)"]'
+    text = f"flowchart TD\n    PROBLEM -->|input| A\n    A --> RETURN\n{last}"
+    analyser = Analyser(text)
+    analyser.analysis()
+    # The fixes that define a class write at the end of the text, which another role moves.
+    place = Position(3, last.index(")"))
+    analyser.edit(TextEdit(Range(place, place), "ole"))
+    cold = analyse(text.replace("role: r", "role: role")).diagnostics
+    assert any(one.code == "MW106" for one in cold)
+    for warm, again in zip(analyser.analysis().diagnostics, cold, strict=True):
+        assert (warm.code, list(warm.fixes)) == (again.code, list(again.fixes))
 
 
 def test_fixes_are_made_only_when_they_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
