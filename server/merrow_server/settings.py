@@ -3,29 +3,39 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
 from merrow_analysis.definitions.configuration import ALL, DEFAULT, Config, parse_configuration, selected_rules
+from merrow_analysis.diagnostics import Applicability, Diagnostic
 from merrow_analysis.rules.configuration_rules import check_configuration
 from merrow_analysis.rules.registry import all_rules
 from merrow_analysis.suggest import closest
 from merrow_analysis.text import split_lines
 from merrow_server.errors import InputError
-from merrow_server.files import Target, read_path
+from merrow_server.files import Source, Target, read_path, write
+from merrow_server.fixing import repair
 from merrow_server.report import FileReport
 from merrow_server.workspace import LARGEST_RESOURCE, PROJECT_FILE, Surroundings
 
 
 class Settings:
     """Hands out configurations. ``problems`` has a sentence for each settings file that can't be read, ``reports`` the
-    mistakes in those that can.
+    mistakes in those that can; ``repaired`` are those that were repaired, each with the number of its repairs by rule.
     """
 
     def __init__(
-        self, file: str | None = None, *, use_files: bool = True, select: Iterable[str] = (), ignore: Iterable[str] = ()
+        self,
+        file: str | None = None,
+        *,
+        use_files: bool = True,
+        select: Iterable[str] = (),
+        ignore: Iterable[str] = (),
+        least: Applicability | None = None,
     ) -> None:
-        """``file`` goes before the files found; without ``use_files`` none is looked for.
+        """``file`` goes before the files found; without ``use_files`` none is looked for. With ``least``, each is repaired
+        by fixes of at least that applicability before it is used.
 
         ``select`` and ``ignore`` have rules as `Config` takes them, also several in one string, with commas. Raises
         `InputError` where ``file`` can't be read or a selector selects nothing.
@@ -33,6 +43,8 @@ class Settings:
         self.surroundings = Surroundings()
         self.problems: list[str] = []
         self.reports: list[FileReport] = []
+        self.repaired: list[Counter[str]] = []
+        self._least = least
         self._select = _selectors(select)
         self._ignore = _selectors(ignore)
         self._use_files = use_files
@@ -68,13 +80,23 @@ class Settings:
         return self.surroundings.settings_file(target.base) if self._use_files else None
 
     def _read(self, file: Path, name: str) -> Config:
-        text = read_path(file, name, LARGEST_RESOURCE).text
-        config = parse_configuration(text, in_pyproject=file.name == PROJECT_FILE)
-        if config.problems:
-            selected = config.with_selection(self._select, self._ignore)
-            found = selected.apply(check_configuration(config))
+        source = read_path(file, name, LARGEST_RESOURCE)
+        text = source.text
+        found = self._diagnose(file, text)
+        if self._least is not None and found:
+            after = repair(text, lambda changed: self._diagnose(file, changed), self._least)
+            if after.applied:
+                write(file, Source(after.text, source.bom))
+                self.repaired.append(after.applied)
+            text, found = after.text, list(after.diagnostics)
+        if found:
             self.reports.append(FileReport(name, split_lines(text), found))
-        return config
+        return parse_configuration(text, in_pyproject=file.name == PROJECT_FILE)
+
+    def _diagnose(self, file: Path, text: str) -> list[Diagnostic]:
+        """What is wrong in a settings file that has this text."""
+        config = parse_configuration(text, in_pyproject=file.name == PROJECT_FILE)
+        return config.with_selection(self._select, self._ignore).apply(check_configuration(config, text))
 
 
 def _selectors(given: Iterable[str]) -> tuple[str, ...]:

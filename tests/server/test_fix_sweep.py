@@ -54,6 +54,7 @@ REVEALED = {
     "MW117": ("MW102",),
     "MW201": ("MW105", "MW205", "MW206", "MW21"),
     "MW203": ("MW205",),
+    "MW305": ("MW12",),
     "MW310": ("MW3",),
 }
 """What could not be checked before another finding is repaired: the ports of a node whose operator is not known, the statements
@@ -126,6 +127,15 @@ def examine(text: str) -> None:
         assert repaired(together) == together, f"repaired twice: {text!r}"
         # Lines that are added at one place may come in another order.
         assert sorted(one_by_one(text).split()) == sorted(together.split()), f"together is otherwise: {text!r}"
+
+
+def settles(text: str) -> None:
+    """All fixes at once, unsafe ones too, end in a text that they leave as it is."""
+    if any(one["fixes"] for one in check(text)):
+        check(text, "flow.mmd", "--fix", "--unsafe-fixes")
+        once = Path("flow.mmd").read_bytes().decode()
+        check(once, "flow.mmd", "--fix", "--unsafe-fixes")
+        assert Path("flow.mmd").read_bytes().decode() == once, f"repaired twice: {text!r}"
 
 
 def read_as_flowchart(text: str) -> bool:
@@ -224,6 +234,45 @@ def test_fixes_of_pages_and_files(text: str) -> None:
     examine(text.rstrip("\n"))
 
 
+def with_files() -> list[Any]:
+    found = [(code, one) for code in page_codes() for one in read_page(page_text(code) or "").examples if one.files]
+    return [pytest.param(one.text, one.files, id=f"{code}-{one.number}") for code, one in found]
+
+
+@pytest.mark.parametrize(("text", "files"), with_files())
+def test_fixes_beside_other_files(text: str, files: dict[str, str]) -> None:
+    for name, content in files.items():
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        Path(name).write_text(content, encoding="utf-8")
+    examine(text)
+
+
+@pytest.mark.parametrize("part", range(2))
+def test_all_fixes_at_once_come_to_an_end(part: int) -> None:
+    for _, text in SOUND[part::2]:
+        settles(text)
+    for text in broken_texts(EXAMPLES // 6, 20 + part):
+        settles(text)
+
+
+def test_only_the_fixes_of_selected_rules_are_applied() -> None:
+    text = """flowchart TD
+    PROBLEM([Problem]):::Interface
+    A["Custom<br/>(role: writer, foo: 1)"]:::CustomOp
+    RETURN([Return]):::Interface
+    classDef Interface fill:#eee
+    classDef CustomOp fill:#eee
+    classDef lonely fill:#eee
+    PROBLEM -->|input| A --> RETURN
+"""
+    check(text, "flow.mmd", "--fix", "--unsafe-fixes", "--select", "MW304")
+    assert Path("flow.mmd").read_text() == text.replace(", foo: 1", "")
+    check(text, "flow.mmd", "--fix", "--unsafe-fixes", "--select", "MW404,MW304")
+    assert Path("flow.mmd").read_text() == text.replace(", foo: 1", "").replace("    classDef lonely fill:#eee\n", "")
+    check(text, "flow.mmd", "--fix", "--select", "MW304")
+    assert Path("flow.mmd").read_text() == text
+
+
 def test_fixes_do_the_same_everywhere() -> None:
     for _, text in SOUND:
         in_hosts(text)
@@ -262,7 +311,8 @@ def test_the_editor_offers_the_same_edits_and_suppressions_last() -> None:
             actions = editor.request("textDocument/codeAction", params)
             ignoring = [action["title"].startswith("Ignore ") for action in actions]
             assert ignoring == sorted(ignoring), "a suppression is offered before a repair"
-            assert not any(action.get("isPreferred") and action["title"].startswith("Ignore ") for action in actions)
+            preferred = [bool(action.get("isPreferred")) for action in actions]
+            assert preferred == [number == 0 and bool(wanted.get(key)) for number in range(len(actions))], text
             if is_refused(diagnostic["code"]):
                 assert not any(ignoring), diagnostic["code"]
             offered = [

@@ -38,9 +38,11 @@ def test_findings(capsys: Capture) -> None:
         "   |        ^^^",
         "  --> ring.mmd:14:8: N1 leads to N2",
     ]
+    unsafe = "(look before you use it: --fix --unsafe-fixes)"
     assert lines[28:] == [
         "   ... and 1 more place",
-        "   = help: Draw a Loop around N0, N1, N2, N3 and 4 more (look before you use it: --fix --unsafe-fixes)",
+        f"   = help: Draw a Loop around N0, N1, N2, N3 and 4 more {unsafe}",
+        *(f"   = help: Remove the edge {edge} {unsafe}" for edge in ("N7 → N0", "N0 → N1", "N1 → N2", "N2 → N3")),
         "",
         "Found 1 error in 1 file; 1 can be repaired with --fix --unsafe-fixes.",
     ]

@@ -79,10 +79,15 @@ _BY_NAME = {setting.name: setting for setting in SETTINGS}
 
 @dataclass(frozen=True, slots=True)
 class ConfigProblem:
-    """What is wrong with a configuration: a sentence, and the line (from zero) that it is about."""
+    """What is wrong with a configuration: a sentence, and the line (from zero) that it is about.
+
+    ``word`` is a misspelled word of that line, ``near`` the one that was probably meant.
+    """
 
     message: str
     line: int = 0
+    word: str = ""
+    near: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +185,8 @@ def _read(document: dict[str, Any], text: str) -> Config:
     for key, value in document.items():
         setting = _BY_NAME.get(key)
         if setting is None:
-            problems.append(ConfigProblem(_unknown(key), _line(text, key)))
+            near = closest(key, _BY_NAME)
+            problems.append(ConfigProblem(_unknown(key), _line(text, key), key, None if near in document else near))
             continue
         bad: set[str | int] = set()
         for wrong in violations(setting.schema, value):
@@ -239,7 +245,7 @@ def _selectors(names: Iterable[str], text: str, key: str, problems: list[ConfigP
             continue
         near = closest(name, [ALL, *(word for rule in all_rules() for word in (rule.code, rule.name))])
         hint = f"did you mean `{near}`?" if near else "`merrow rules` lists them."
-        problems.append(ConfigProblem(f"`{name}` selects no rule; {hint}", _line(text, name, key)))
+        problems.append(ConfigProblem(f"`{name}` selects no rule; {hint}", _line(text, name, key), name, near))
     return tuple(kept)
 
 

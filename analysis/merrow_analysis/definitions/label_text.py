@@ -26,9 +26,13 @@ def without(text: str, keys: set[str]) -> str | None:
     return _EMPTY_GROUP.sub("", text)
 
 
-def without_one(text: str, parameter: LabelParameter) -> str:
-    """A label's text without one of the parameters that were read from it."""
-    return _EMPTY_GROUP.sub("", _cut(text, parameter))
+def without_one(text: str, parameter: LabelParameter, *, is_title: bool) -> str:
+    """A label's text without one of the parameters that were read from it.
+
+    A title keeps its parentheses, for they make a Loop of ``Loop ()``.
+    """
+    left = _cut(text, parameter)
+    return left if is_title else _EMPTY_GROUP.sub("", left)
 
 
 def _cut(text: str, parameter: LabelParameter) -> str:

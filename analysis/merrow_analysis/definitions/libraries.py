@@ -68,7 +68,7 @@ def with_libraries(
         try:
             library = read_library(provider.read(path), path)
         except ResourceError as error:
-            problems.append(ResourceProblem(path, str(error)))
+            problems.append(ResourceProblem(path, str(error), provider))
             continue
         if library.problem is not None:
             problems.append(ResourceProblem(path, library.problem))

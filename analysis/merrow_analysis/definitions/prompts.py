@@ -42,10 +42,14 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class ResourceProblem:
-    """A file that can't be used: its path as the workflow names it, and a sentence."""
+    """A file that can't be used: its path as the workflow names it, and a sentence.
+
+    ``files`` is where it was looked for, None for a file that was read.
+    """
 
     path: str
     message: str
+    files: Provider | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +100,7 @@ def _add(book: PromptBook, path: str, provider: Provider, problems: list[Resourc
     try:
         text = provider.read(path)
     except ResourceError as error:
-        problems.append(ResourceProblem(path, str(error)))
+        problems.append(ResourceProblem(path, str(error), provider))
         book.declared = True
         return
     found = read_prompt_module(text, path) if path.endswith(".py") else read_prompt_yaml(text, path)

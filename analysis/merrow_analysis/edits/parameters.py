@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from merrow_analysis.definitions import label_text, metadata_body
 from merrow_analysis.definitions.metadata import parse_metadata
 from merrow_analysis.definitions.parameters import parse_label
+from merrow_analysis.edits.lines import without_statement
 from merrow_analysis.graph.flow import Mention
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_analysis.syntax.parser import parse_diagram
 from merrow_analysis.syntax.tree import Block, Chain, Metadata, Span, Vertex
 from merrow_analysis.text import Range, TextEdit, equal_ends
+
+_ID_BEFORE = re.compile(r"[^\s;]+\s*\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +65,21 @@ def rewrite(node: TypedNode, moved: Moved, *, keep_metadata: bool = False) -> tu
     return tuple(edits) if edits and _reads_back(node, here, moved, edits) else None
 
 
-def without_entry(metadata: Metadata, block: Block, key: str) -> TextEdit | None:
-    """The edit that takes an entry out of a block of metadata, or all of the block with its last one; None where it can't."""
+def without_entry(metadata: Metadata, block: Block, key: str, *, whole: bool) -> TextEdit | None:
+    """The edit that takes an entry out of metadata, with the last one all of them; None where it can't be cut out.
+
+    With ``whole``, a statement that says nothing else goes with its metadata: a mere id would be another node.
+    """
     body = block.text[slice(*metadata.body_span)]
     left = None if body != metadata.body else metadata_body.without(body, key)
     if left is None or parse_metadata(left).values != {
         name: value for name, value in parse_metadata(body).values.items() if name != key
     }:
         return None
+    if whole and not left.strip():
+        begin, end = metadata.span
+        id_span = _ID_BEFORE.search(block.text[:begin])
+        return None if id_span is None else without_statement(block, (id_span.start(), end))
     return _edit_body(metadata, block, left)
 
 

@@ -107,5 +107,7 @@ def _diagnostic(group: Subgraph, finding: Finding) -> Diagnostic:
 def _fixes(group: Subgraph, finding: Finding, place: Range) -> Iterator[Fix]:
     label = group.label
     known = label is not None and group.block.text.find(group.title, *label.span) != -1
-    said = Said(group.title if known else None, lambda span: title_range(group, span), group.metadata)
+    said = Said(
+        group.title if known else None, lambda span: title_range(group, span), group.metadata, drawn_elsewhere=True
+    )
     yield from finding.fixes(said, place)

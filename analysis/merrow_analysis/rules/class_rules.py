@@ -71,14 +71,16 @@ def check_classes(context: GraphContext) -> Iterator[Diagnostic]:
     for name in unused:
         if name not in assigned:
             message = f"Class `{name}` is defined, but nothing has it."
-            place, fixes = flow.class_defs[name][-1].range, _without_class(name, flow)
+            place, fixes = flow.class_defs[name][-1].range, _without_class(name, graph)
             yield report(UNUSED_CLASS, place, message, fixes=fixes, tags=(Tag.UNNECESSARY,))
 
 
-def _without_class(name: str, flow: Flow) -> Iterator[Fix]:
-    edits = undefine_class(name, flow)
+def _without_class(name: str, graph: TypedGraph) -> Iterator[Fix]:
+    edits = undefine_class(name, graph.flow)
     if edits is not None:
-        yield fix(f"Remove classDef {name}", edits)
+        # A class with a meaning may be given to a node by another fix, which would miss its style.
+        means_nothing = name != INTERFACE_CLASS and graph.operators.by_class(name) is None
+        yield fix(f"Remove classDef {name}", edits, safe=means_nothing)
 
 
 def _is_reported(name: str, graph: TypedGraph) -> bool:

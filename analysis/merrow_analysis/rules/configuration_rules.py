@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
-from merrow_analysis.definitions.configuration import Config
+from merrow_analysis.definitions.configuration import Config, ConfigProblem
+from merrow_analysis.definitions.prompts import ResourceProblem
 from merrow_analysis.definitions.settings import WorkflowSettings
-from merrow_analysis.diagnostics import Diagnostic, Severity
+from merrow_analysis.definitions.validation import Path
+from merrow_analysis.diagnostics import Diagnostic, Fix, Severity
+from merrow_analysis.edits.front_entries import Front, write_value
 from merrow_analysis.rules.context import TextContext
 from merrow_analysis.rules.registry import Family, Scope
-from merrow_analysis.rules.reporting import report
-from merrow_analysis.syntax.tree import Block, FrontMatter
-from merrow_analysis.text import Position, Range
+from merrow_analysis.rules.reporting import fix, report
+from merrow_analysis.text import Position, Range, TextEdit, split_lines
 
 _FAMILY = Family[TextContext](Scope.TEXT)
 MACHINE_SETTING = _FAMILY.rule(
@@ -22,10 +25,14 @@ MACHINE_SETTING = _FAMILY.rule(
     fix="sometimes",
 )
 UNUSABLE_FILE = _FAMILY.rule(
-    "MW502", "unusable-file", "A prompt file or an operator library can't be used.", Severity.ERROR
+    "MW502", "unusable-file", "A prompt file or an operator library can't be used.", Severity.ERROR, fix="sometimes"
 )
 BAD_CONFIGURATION = _FAMILY.rule(
-    "MW520", "bad-configuration", "A setting in `merrow.toml` means nothing or has a wrong value.", Severity.WARNING
+    "MW520",
+    "bad-configuration",
+    "A setting in `merrow.toml` means nothing or has a wrong value.",
+    Severity.WARNING,
+    fix="sometimes",
 )
 
 
@@ -41,30 +48,53 @@ def machine_setting_message(key: str) -> str:
 def check_files(context: TextContext) -> Iterator[Diagnostic]:
     """Findings about files that the workflow uses, where it names them, else where the diagram begins."""
     for problem in context.problems:
-        place = _place(context.settings, context.front, problem.path)
-        yield report(UNUSABLE_FILE, place or context.top, problem.message)
+        front, path = context.front, _path(context.settings, problem.path)
+        if front is None or path is None:
+            yield report(UNUSABLE_FILE, context.top, problem.message)
+            continue
+        places, start = context.settings.document.places(*path), front[0].body_span[0]
+        place = context.top if places is None else front[1].range((start + places[1][0], start + places[1][1]))
+        yield report(UNUSABLE_FILE, place, problem.message, fixes=_other_file(problem, front, path))
 
 
-def _place(settings: WorkflowSettings, front: tuple[FrontMatter, Block] | None, path: str) -> Range | None:
-    if front is None:
+def _path(settings: WorkflowSettings, name: str) -> Path | None:
+    """Where the front matter names a file."""
+    if settings.prompt_file == name:
+        return "workflow", "prompts"
+    if name not in settings.libraries:
         return None
-    matter, block = front
-    found = None
-    if settings.prompt_file == path:
-        found = settings.document.places("workflow", "prompts")
-    elif path in settings.libraries:
-        index = settings.libraries.index(path)
-        found = settings.document.places("workflow", "libraries", index) or settings.document.places(
-            "workflow", "libraries"
-        )
-    if found is None:
-        return None
-    start = matter.body_span[0]
-    return block.range((start + found[1][0], start + found[1][1]))
+    item: Path = ("workflow", "libraries", settings.libraries.index(name))
+    return item[:2] if settings.document.places(*item) is None else item
 
 
-def check_configuration(config: Config) -> Iterator[Diagnostic]:
-    """Findings about the configuration, with ranges in its own file: whole lines."""
+def _other_file(problem: ResourceProblem, front: Front, path: Path) -> Iterator[Fix]:
+    """Name a file of almost the same name that is there."""
+    if problem.files is None or problem.files.exists(problem.path):
+        return
+    folder, _, name = problem.path.rpartition("/")
+    stem, dot, ending = name.rpartition(".")
+    stems = (stem, stem.removesuffix("s"), f"{stem}s", stem.lower()) if dot else (name,)
+    for other in dict.fromkeys(f"{one}.{last}" for one in stems for last in (ending, "yaml", "yml")):
+        near = f"{folder}/{other}" if folder else other
+        edit = write_value(front, path, near) if near != problem.path and problem.files.exists(near) else None
+        if edit is not None:
+            yield fix(f"Write {near}", [edit], safe=False)
+            return
+
+
+def check_configuration(config: Config, text: str = "") -> Iterator[Diagnostic]:
+    """Findings about the configuration, with ranges in its own file: whole lines. Fixes are those of its ``text``."""
     for problem in config.problems:
         line = Range(Position(problem.line, 0), Position(problem.line + 1, 0))
-        yield report(BAD_CONFIGURATION, line, problem.message)
+        yield report(BAD_CONFIGURATION, line, problem.message, fixes=_respelled(problem, text))
+
+
+def _respelled(problem: ConfigProblem, text: str) -> Iterator[Fix]:
+    """Write the name that was probably meant, where the line has the misspelled one once."""
+    lines = split_lines(text)
+    if problem.near is None or problem.line >= len(lines):
+        return
+    found = list(re.finditer(rf"(?<![\w-]){re.escape(problem.word)}(?![\w-])", lines[problem.line]))
+    if len(found) == 1:
+        start, end = (Position(problem.line, column) for column in found[0].span())
+        yield fix(f"Write {problem.near}", [TextEdit(Range(start, end), problem.near)], safe=False)

@@ -72,7 +72,11 @@ DECISION_EXPRESSION = _FAMILY.rule(
     fix="sometimes",
 )
 UNUSED_INPUT = _FAMILY.rule(
-    "MW405", "unused-decision-input", "The `if:` of a Decision doesn't use an input that an edge names.", Severity.HINT
+    "MW405",
+    "unused-decision-input",
+    "The `if:` of a Decision doesn't use an input that an edge names.",
+    Severity.HINT,
+    fix="sometimes",
 )
 
 
@@ -93,7 +97,8 @@ def check_decisions(context: GraphContext) -> Iterator[Diagnostic]:
                 message = (
                     f"The `if:` of {node.id} doesn't use its input `{finding.port}`; use it there, or remove this edge."
                 )
-                yield report(UNUSED_INPUT, label_range(edge), message)
+                fixes = remove_edge(context, UNUSED_INPUT, edge.flow)
+                yield report(UNUSED_INPUT, label_range(edge), message, fixes=fixes)
         if node.ways:
             guesses = Guesses()
             if node.cases.problems:

@@ -12,12 +12,17 @@ from merrow_analysis.graph.liveness.plan import order_of
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph
 from merrow_analysis.graph.reach import reach
 from merrow_analysis.rules.context import GraphContext
+from merrow_analysis.rules.fixes.edge_fixes import remove_edge
 from merrow_analysis.rules.registry import Family, Flags, Scope
 from merrow_analysis.rules.reporting import named, report
 
 _FAMILY = Family[GraphContext](Scope.GRAPH, Flags.NEEDS_WHOLE | Flags.QUICK_LOOK)
 IMPLIED_ORDER = _FAMILY.rule(
-    "MW401", "implied-order", "An edge that gives order alone is implied by other paths.", Severity.HINT
+    "MW401",
+    "implied-order",
+    "An edge that gives order alone is implied by other paths.",
+    Severity.HINT,
+    fix="sometimes",
 )
 BOTTLENECK = _FAMILY.rule(
     "MW402", "bottleneck", "Parallel work before and after a node waits for that one node.", Severity.HINT
@@ -33,12 +38,13 @@ _WIDE = 3
 def check_hints(context: GraphContext) -> Iterator[Diagnostic]:
     """Hints. An edge that carries data is never called redundant."""
     graph = context.graph
-    yield from _implied_orders(graph)
+    yield from _implied_orders(context)
     if not graph.cycles:
         yield from _bottlenecks(graph)
 
 
-def _implied_orders(graph: TypedGraph) -> Iterator[Diagnostic]:
+def _implied_orders(context: GraphContext) -> Iterator[Diagnostic]:
+    graph = context.graph
     combinations = graph.combinations
     if combinations.live is None or combinations.cases is None:
         return
@@ -54,7 +60,9 @@ def _implied_orders(graph: TypedGraph) -> Iterator[Diagnostic]:
                     f"{edge.target.id} runs after {edge.source.id} and in the same cases without this edge too; it "
                     "only gives order, which other paths imply already."
                 )
-                yield report(IMPLIED_ORDER, edge.flow.range, message, tags=(Tag.UNNECESSARY,))
+                # Not a safe fix: of two edges that imply each other, one has to stay.
+                fixes = remove_edge(context, IMPLIED_ORDER, edge.flow)
+                yield report(IMPLIED_ORDER, edge.flow.range, message, fixes=fixes, tags=(Tag.UNNECESSARY,))
         except TooManyCombinationsError:
             return
 

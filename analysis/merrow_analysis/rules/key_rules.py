@@ -256,7 +256,7 @@ def only_drawn(metadata: Metadata, block: Block, allowed: Mapping[str, Fragment]
     for key in parse_metadata(metadata.body).values:
         place = metadata_key_range(metadata, block, key)
         if key.casefold() in MACHINE_KEYS:
-            gone = remove_key(Said(None, block.range, [(metadata, block)]), key, 0, safe=True)
+            gone = remove_key(Said(None, block.range, [(metadata, block)], drawn_elsewhere=True), key, 0, safe=True)
             yield report(MACHINE_SETTING, place, machine_setting_message(key), fixes=gone)
         elif key not in allowed:
             message = f"{what} has no key `{key}`; {_hint(key, allowed)}"
@@ -267,4 +267,4 @@ def _drawn(metadata: Metadata, block: Block, key: str, place: Range, allowed: Ma
     near = closest(key, allowed)
     if near is not None and near not in parse_metadata(metadata.body).values:
         yield fix(f"Write {near}", [TextEdit(place, near)], safe=False)
-    yield from remove_key(Said(None, block.range, [(metadata, block)]), key, 0, safe=False)
+    yield from remove_key(Said(None, block.range, [(metadata, block)], drawn_elsewhere=True), key, 0, safe=False)

@@ -15,6 +15,7 @@ from merrow_analysis.graph.ports import is_odd_result
 from merrow_analysis.rules.call_rules import BAD_CALLEE
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.fixes.edge_fixes import remove_edge
+from merrow_analysis.rules.fixes.key_fixes import remove_key, said_by
 from merrow_analysis.rules.fixes.port_fixes import (
     fed,
     fitted,
@@ -181,7 +182,10 @@ def _given_twice(node: TypedNode, port: str) -> Diagnostic:
         "counts. Keep one of them."
     )
     related = [Related(edge.flow.range, f"`{port}` is fed here")]
-    return report(CONFLICT, parameter_range(node, port), message, related=related)
+    # What the edge brings counts anyway.
+    given = node.resolution.parameters.get(port)
+    removed = () if given is None else remove_key(said_by(node), port, given.block, safe=True)
+    return report(CONFLICT, parameter_range(node, port), message, related=related, fixes=removed)
 
 
 def _feeds(given: Type, wanted: Type | None, graph: TypedGraph) -> bool:

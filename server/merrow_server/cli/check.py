@@ -76,12 +76,15 @@ def command(
         raise click.UsageError("--unsafe-fixes needs --fix to write the repairs or --diff to look at them.", ctx)
     if diff and output != "text":
         raise click.UsageError(f"--diff prints a diff; leave out --format {output}.", ctx)
-    settings = Settings(config, use_files=not no_config, select=select, ignore=ignore)
     least = Applicability.UNSAFE if unsafe_fixes else Applicability.SAFE
+    written = least if fix and not diff else None
+    settings = Settings(config, use_files=not no_config, select=select, ignore=ignore, least=written)
     run = _Run(Checker(settings, as_workflow=as_workflow), least if fix or diff else None, diff=diff)
     report = run.check(paths, stdin_filename)
     report.problems += settings.problems
     report.files += settings.reports
+    run.applied.update(sum(settings.repaired, Counter()))
+    run.repaired_files += len(settings.repaired)
     for problem in report.problems:
         complain(problem)
     if diff:

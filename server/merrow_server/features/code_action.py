@@ -19,6 +19,7 @@ from lsprotocol import types
 from merrow_analysis.diagnostics import Applicability, Diagnostic
 from merrow_analysis.edits.difference import line_edits
 from merrow_analysis.ide.actions import code_actions as ide_actions
+from merrow_analysis.ide.actions.actions import QUICK_FIX
 from merrow_analysis.text import Range, TextEdit, line_ending, with_line_ending
 from merrow_server.lsp.diagnostics import SOURCE
 from merrow_server.lsp.documents import OpenDiagram, OpenDocument
@@ -46,7 +47,7 @@ class _Offer:
     """An action for one document: ``edits`` works out what it changes there, at once where it is ``ready``.
 
     ``sent`` is the client's diagnostic that it is about; ``move`` is the id of a safe mutation; ``command`` is what is
-    executed in place of an edit.
+    executed in place of an edit, and ``change`` an edit of other files.
     """
 
     title: str
@@ -58,6 +59,7 @@ class _Offer:
     move: str | None = None
     effect: str = ""
     command: types.Command | None = None
+    change: types.WorkspaceEdit | None = None
 
 
 def register(server: MerrowServer) -> None:
@@ -74,11 +76,13 @@ def code_action(server: MerrowServer, params: types.CodeActionParams) -> list[ty
     only = params.context.only
     wanted = _asked_for(only)
     automatic = params.context.trigger_kind == types.CodeActionTriggerKind.Automatic and only is None
-    offers = list(_offers(document, params.range, params.context.diagnostics, wanted, whole=not automatic))
+    offers = list(_others(server, document, params.range, params.context.diagnostics)) if wanted(QUICK_FIX) else []
+    offers += _offers(document, params.range, params.context.diagnostics, wanted, whole=not automatic)
     if only is not None or params.context.trigger_kind == types.CodeActionTriggerKind.Invoked:
         offers += _mutations(document, params.range, wanted)
         offers += _more(server, document, params.range, wanted)
     if not server.supports.code_action_literals:
+        offers = [offer for offer in offers if offer.change is None]
         if not server.supports.apply_edit:
             return []
         return [
@@ -98,8 +102,17 @@ def _asked_for(only: Iterable[str] | None) -> Callable[[str], bool]:
 
 def _action(server: MerrowServer, document: OpenDocument, place: types.Range, offer: _Offer) -> types.CodeAction | None:
     supports = server.supports
-    if offer.command is not None:
-        return types.CodeAction(title=offer.title, kind=offer.kind, command=offer.command)
+    sent = None if offer.sent is None else [offer.sent]
+    preferred = True if offer.preferred and supports.code_action_preferred else None
+    if offer.command is not None or offer.change is not None:
+        return types.CodeAction(
+            title=offer.title,
+            kind=offer.kind,
+            diagnostics=sent,
+            is_preferred=preferred,
+            edit=offer.change,
+            command=offer.command,
+        )
     lazily = not offer.ready and supports.code_action_data and "edit" in supports.code_action_resolve
     edits = None if lazily else offer.edits()
     if not lazily and edits is None:
@@ -107,8 +120,8 @@ def _action(server: MerrowServer, document: OpenDocument, place: types.Range, of
     return types.CodeAction(
         title=offer.title,
         kind=offer.kind,
-        diagnostics=None if offer.sent is None else [offer.sent],
-        is_preferred=True if offer.preferred and supports.code_action_preferred else None,
+        diagnostics=sent,
+        is_preferred=preferred,
         edit=None if edits is None else _workspace_edit(server, document, offer, edits),
         data=_data(document, place, offer) if lazily else None,
     )
@@ -259,6 +272,34 @@ def _offer_of(diagram: OpenDiagram, move: Move) -> _Offer:
 
     edits = partial(diagram.edits_to_lsp, move.edits)
     return _Offer(move.title, f"{MUTATION}.{move.operator}", edits, move=move.id, effect=structure(move.difference))
+
+
+def _others(
+    server: MerrowServer, document: OpenDocument, place: types.Range, sent: Iterable[types.Diagnostic]
+) -> Iterator[_Offer]:
+    """What can be done about a finding without an edit of the document: the best is the first at each."""
+    from merrow_server.lsp.other_actions import other_actions
+
+    ours = {(one.code, *_corners(one.range)): one for one in sent if one.source == SOURCE}
+    for number, diagram in enumerate(document.diagrams, 1):
+        within = diagram.range_from_lsp(place)
+        done: set[int] = set()
+        for action in () if within is None else other_actions(server.supports, server.runs, diagram, number, within):
+            finding = action.finding
+            meant = ours.get((finding.code, *_corners(diagram.to_lsp(finding.range))))
+            if ours and meant is None:
+                continue
+            first = id(finding) not in done and not finding.fixes
+            done.add(id(finding))
+            yield _Offer(
+                action.title,
+                QUICK_FIX,
+                lambda: None,
+                sent=meant,
+                preferred=first,
+                command=action.command,
+                change=action.change,
+            )
 
 
 def _offers(

@@ -30,7 +30,7 @@ from merrow_server.features.code_action import as_mapping
 from merrow_server.features.execute_command import numbered, the_document
 from merrow_server.lsp.documents import OpenDiagram
 from merrow_server.lsp.protocol import InvalidParameters
-from merrow_server.lsp.runs import Place, refused
+from merrow_server.lsp.runs import RESUME, RUN_FROM, Place, refused
 from merrow_server.lsp.server import MerrowServer
 
 if TYPE_CHECKING:
@@ -60,8 +60,8 @@ _LIMITS = ("usd", "tokens", "seconds")
 def register(server: MerrowServer) -> None:
     server.command(RUN)(run)
     server.command(DRY_RUN)(dry_run)
-    server.command("merrow.runFrom")(run_from)
-    server.command("merrow.resume")(resume)
+    server.command(RUN_FROM)(run_from)
+    server.command(RESUME)(resume)
     server.command("merrow.cancel")(cancel)
     server.feature(types.SHUTDOWN)(shutdown)
 

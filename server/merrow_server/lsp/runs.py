@@ -37,6 +37,8 @@ _T = TypeVar("_T")
 Json = dict[str, Any]
 
 RUN_EVENT = "merrow/runEvent"
+RUN_FROM, RESUME = "merrow.runFrom", "merrow.resume"
+"""Commands that continue a run."""
 _PATIENCE = 2.0
 """Seconds that runs have to come to their end in the journal when the server ends; clients kill one that takes longer."""
 

@@ -28,6 +28,7 @@ class Supports:
     configuration_registration: bool = False
     progress: bool = False
     document_changes: bool = False
+    resource_operations: frozenset[str] = frozenset()
     change_annotations: bool = False
     apply_edit: bool = False
     creates_files: bool = False
@@ -90,6 +91,7 @@ def read_supports(capabilities: types.ClientCapabilities) -> Supports:
         configuration_registration=has("workspace.did_change_configuration.dynamic_registration"),
         progress=has("window.work_done_progress"),
         document_changes=has("workspace.workspace_edit.document_changes"),
+        resource_operations=frozenset(_at(capabilities, "workspace.workspace_edit.resource_operations") or ()),
         change_annotations=_at(capabilities, "workspace.workspace_edit.change_annotation_support") is not None,
         apply_edit=has("workspace.apply_edit"),
         creates_files=has("workspace.workspace_edit.document_changes")

@@ -30,12 +30,14 @@ _SLIP = re.compile(r"([A-Za-z_][A-Za-z0-9_-]*)\s*[=\s]\s*(\S.*)", re.DOTALL)
 class Said:
     """What a node or a subgraph says: its label, None where that must not be changed, and its metadata.
 
-    ``part`` gives the place of a part of the label.
+    ``part`` gives the place of a part of the label. ``drawn_elsewhere`` says that its metadata are statements of their own, as
+    those of subgraphs and edges are.
     """
 
     label: str | None
     part: Callable[[Span], Range]
     metadata: Sequence[tuple[Metadata, Block]]
+    drawn_elsewhere: bool = False
 
     def rewritten(self, text: str) -> TextEdit | None:
         """The edit that makes ``text`` of the label; None where that is the label already."""
@@ -59,7 +61,7 @@ def without_parameter(said: Said, parameter: LabelParameter) -> TextEdit | None:
     """The edit that takes a parameter out of the label; None where that would change another one."""
     if said.label is None:
         return None
-    text = label_text.without_one(said.label, parameter)
+    text = label_text.without_one(said.label, parameter, is_title=said.drawn_elsewhere)
     before, after = parse_label(said.label), parse_label(text)
     kept = [one.text for one in before.parameters.values() if one.key != parameter.key]
     if [one.text for one in after.parameters.values() if one.key != parameter.key] != kept:
@@ -73,7 +75,7 @@ def remove_key(said: Said, key: str, block: int | None, *, safe: bool) -> Iterat
     edits = [] if parameter is None else [without_parameter(said, parameter)]
     if block is not None:
         has = [one for one in said.metadata if key in parse_metadata(one[0].body).values]
-        edits += [without_entry(metadata, where, key) for metadata, where in has]
+        edits += [without_entry(metadata, where, key, whole=said.drawn_elsewhere) for metadata, where in has]
     made = [edit for edit in edits if edit is not None]
     if made and len(made) == len(edits):
         yield fix(f"Remove {key}", made, safe=safe)

@@ -33,6 +33,8 @@ _KEYWORDS = ("flowchart", "graph")
 _DIRECTIONS = frozenset(("TD", "TB", "LR", "RL", "BT"))
 _ARROW_ALONE = re.compile(r"(?:[xo<]?(?:--|==|-?\.+-?|-)[-=.xo>]*|~~~+)(?:\|[^|]*\|)?\s*")
 _END = re.compile(r"end\b")
+_APART = (" ", "\t", "]", ")", "}")
+"""What may be before an arrow that is missing; elsewhere a word is only half typed."""
 _PLAIN_ID = re.compile(r"[\w-]+")
 _HEADER = re.compile(r"\s*(?:flowchart|graph)\b")
 _LINE = re.compile(r"[^\r\n]*")
@@ -143,6 +145,8 @@ def _led_on(line_number: int, line: str, column: int, flow: Flow) -> Iterator[Fi
             if source is not None and name != source[1] and reads(f"{line[:end]} {name}"):
                 at = Position(line_number, end)
                 yield Fix(f"Lead it to {name}", (TextEdit(Range(at, at), f" {name}"),), Applicability.UNSAFE)
+        return
+    if not line[:column].endswith(_APART):
         return
     before, after = _ends(line[:column]), _ends(line[column:])
     if before is not None and after is not None and reads(f"{line[:column]}--> {line[column:]}"):

@@ -1,0 +1,103 @@
+"""What the menu offers at a finding beside its fixes: all of a rule, a file that is missing, a run that failed."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from lsprotocol import types
+from tests.server.lsp.editor import MODERN, PULLING, Editor, Json
+from tests.server.lsp.running import editor_on
+
+CREATING = copy.deepcopy(MODERN)
+CREATING["workspace"]["workspaceEdit"]["resourceOperations"] = ["create"]
+FLOW = """flowchart TD
+    PROBLEM([Problem]):::Interface
+    A["Custom<br/>(role: writer)"]:::CustomOp
+    RETURN([Return]):::Interface
+    classDef Interface fill:#eee
+    classDef CustomOp fill:#eee
+    PROBLEM -->|input| A --> RETURN
+"""
+UNUSED = FLOW + "    classDef one fill:#eee\n    classDef two fill:#eee\n"
+NAMES_A_FILE = "---\nworkflow:\n  prompts: ./texts.yaml\n---\n" + FLOW
+
+
+def menu(editor: Editor, uri: str, code: str) -> list[Json]:
+    """The quick fixes at the first diagnostic of a rule."""
+    diagnostic = next(one for one in editor.published(uri) if one["code"] == code)
+    context = {"diagnostics": [diagnostic], "only": ["quickfix"]}
+    params = {"textDocument": {"uri": uri}, "range": diagnostic["range"], "context": context}
+    return list(editor.request("textDocument/codeAction", params))
+
+
+def test_all_of_a_rule_in_this_file(editor: Editor) -> None:
+    uri = editor.open(UNUSED)
+    actions = menu(editor, uri, "MW404")
+    assert [action["title"] for action in actions] == [
+        "Remove classDef one",
+        "Fix all: MW404 unused-class in this file",
+        "Ignore MW404 (unused-class) here",
+        "Ignore MW404 (unused-class) in this file",
+    ]
+    assert [action.get("isPreferred", False) for action in actions] == [True, False, False, False]
+    resolved = editor.request("codeAction/resolve", actions[1])
+    assert editor.applied(resolved["edit"]) == {uri: FLOW}
+    editor.change(uri, {"text": UNUSED.replace("    classDef two fill:#eee\n", "")})
+    assert not any(action["title"].startswith("Fix all") for action in menu(editor, uri, "MW404"))
+
+
+def test_all_of_a_rule_leaves_other_findings(editor: Editor) -> None:
+    text = UNUSED.replace("-->|input| A", "--> A").replace("(role: writer)", "(role: writer, foo: 1)")
+    uri = editor.open(text)
+    action = next(one for one in menu(editor, uri, "MW404") if one["title"].startswith("Fix all"))
+    resolved = editor.request("codeAction/resolve", action)
+    assert editor.applied(resolved["edit"]) == {uri: text.replace(UNUSED[len(FLOW) :], "")}
+
+
+def test_a_file_of_prompts_is_created(open_editor: Callable[..., Editor], tmp_path: Path) -> None:
+    editor = open_editor(CREATING, folder=tmp_path)
+    uri = editor.open(NAMES_A_FILE, "flow.mmd")
+    create = next(one for one in menu(editor, uri, "MW502") if one["title"] == "Create ./texts.yaml")
+    assert create["isPreferred"] is True
+    made, filled = create["edit"]["documentChanges"]
+    assert (made["kind"], made["uri"]) == ("create", filled["textDocument"]["uri"])
+    assert made["uri"].endswith("/texts.yaml")
+    assert [edit["newText"] for edit in filled["edits"]] == ['writer: "Writer."\n']
+
+
+def test_no_file_is_created_where_the_client_creates_none(open_editor: Callable[..., Editor], tmp_path: Path) -> None:
+    editor = open_editor(MODERN, folder=tmp_path)
+    uri = editor.open(NAMES_A_FILE)
+    assert not any(one["title"].startswith("Create") for one in menu(editor, uri, "MW502"))
+
+
+async def test_a_run_that_failed_is_continued(tmp_path: Path) -> None:
+    from tests.analysis.rule_page import read_page
+
+    from merrow_analysis.rules.pages import page_text
+
+    example = read_page(page_text("MW530") or "").of("Wrong")[0]
+    async with editor_on(tmp_path, capabilities=PULLING) as editor:
+        uri = editor.open(example.text, "flow.mmd")
+        before = await asked(editor, uri, types.Range(types.Position(0, 0), types.Position(99, 0)))
+        assert not any(one.title.startswith(("Run from", "Resume")) for one in before)
+        ended = await editor.execute("merrow.run", uri=uri, inputs={"PROBLEM": "How many legs has a spider?"})
+        found = next(one for one in await editor.diagnostics(uri) if one.code == "MW530")
+        first, second, *_ = await asked(editor, uri, found.range)
+        # pytest-lsp reads an action with a command as a mere command, and the command in it as a text.
+        again, resumed = (ast.literal_eval(one.command) for one in (first, second))
+        assert [one["command"] for one in (again, resumed)] == ["merrow.runFrom", "merrow.resume"]
+        assert resumed["arguments"] == [{"run": ended["run"]}]
+        [given] = again["arguments"]
+        assert first.title == f"Run from {given['node']}"
+        assert (given["run"], second.title) == (ended["run"], "Resume the run")
+
+
+async def asked(editor: Any, uri: str, place: types.Range) -> list[types.Command]:
+    context = types.CodeActionContext(diagnostics=[], only=[types.CodeActionKind.QuickFix])
+    params = types.CodeActionParams(types.TextDocumentIdentifier(uri), place, context)
+    return list(await editor.client.text_document_code_action_async(params))
