@@ -1,0 +1,210 @@
+"""The search for the smallest repair of a text: best first, over steps that take a finding away."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import count
+from time import monotonic
+from typing import NamedTuple
+
+from merrow_analysis.check import Analyser
+from merrow_analysis.diagnostics import Diagnostic
+from merrow_analysis.edits.difference import line_edits
+from merrow_analysis.text import OverlappingEditsError, TextEdit, apply_edits
+from merrow_optimizer.repair.concerned import concerned
+from merrow_optimizer.repair.edge_steps import edge_steps
+from merrow_optimizer.repair.meaning import meaning_of
+from merrow_optimizer.repair.node_steps import node_steps
+from merrow_optimizer.repair.reading import Reader, Reading
+from merrow_optimizer.repair.steps import MANY, Step, fix_steps, unread_steps
+from merrow_optimizer.repair.weights import OPERATOR, WORDS, size_of, weight_of_difference
+
+TIME_LIMIT = 2.0
+"""Seconds that a search may take, unless told otherwise."""
+MOST_READ = 600
+"""Texts read in one search. Like this, and not by the clock, ends the search for something still smaller in ordinary files, so
+that it gives the same everywhere.
+"""
+_HOPE = 45
+"""What repairing one more finding is expected to weigh while there is no repair yet: more than an edge, so that what has made
+progress is followed first.
+"""
+
+
+class Taken(NamedTuple):
+    """A step of a repair: what it does, what it weighs, and the codes of the findings that it took away."""
+
+    title: str
+    weight: int
+    codes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """The outcome of a search: the lightest repair found, or what comes nearest to one.
+
+    ``edits`` are of whole lines and make ``text`` of the text that was given; ``weight`` is the sum of ``steps``. ``left`` are the
+    errors that ``text`` still has, and its warnings that are new. ``is_smallest`` says that no other repair by such steps weighs
+    less.
+    """
+
+    text: str
+    edits: tuple[TextEdit, ...]
+    weight: int
+    steps: tuple[Taken, ...]
+    left: tuple[Diagnostic, ...]
+    is_smallest: bool
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether no error is left, and no warning is new."""
+        return not self.left
+
+
+@dataclass(eq=False, slots=True)
+class _State:
+    """A text on the way to a repair, with how it was made."""
+
+    reading: Reading
+    weight: int
+    before: _State | None = None
+    taken: Taken | None = None
+
+    @property
+    def rank(self) -> tuple[int, int, int]:
+        """How near it is to a repair: the smallest is the nearest."""
+        return self.reading.errors, len(self.reading.complaints), self.weight
+
+    def steps(self) -> tuple[Taken, ...]:
+        found: list[Taken] = []
+        state: _State | None = self
+        while state is not None and state.taken is not None:
+            found.append(state.taken)
+            state = state.before
+        return tuple(reversed(found))
+
+
+def repair(
+    text: str,
+    limit: float = TIME_LIMIT,
+    opener: Callable[[str], Analyser] = Analyser,
+    most_read: int = MOST_READ,
+    clock: Callable[[], float] = monotonic,
+) -> Repair:
+    """The lightest repair of ``text`` that is found within ``limit`` seconds after the text was read once.
+
+    ``opener`` opens a text with the files and settings around it. The same text gives the same repair unless the time limit ends
+    the search.
+    """
+    reader = Reader(text, opener)
+    search = _Search(reader, clock() + limit, most_read, clock)
+    best = search.run()
+    return Repair(
+        best.reading.text,
+        tuple(line_edits(text, best.reading.text)),
+        best.weight,
+        best.steps(),
+        tuple(best.reading.complaints),
+        search.is_exhausted,
+    )
+
+
+class _Search:
+    """One search. ``is_exhausted`` says that nothing lighter was left to try."""
+
+    def __init__(self, reader: Reader, deadline: float, most_read: int, clock: Callable[[], float]) -> None:
+        self._reader, self._deadline, self._clock = reader, deadline, clock
+        self._left = most_read
+        self._slowest = 0.0
+        self._number = count()
+        self._queue: list[tuple[int, int, _State, Step | Callable[[], Iterator[Step]]]] = []
+        self._texts: dict[str, int] = {}
+        self._meanings: dict[object, int] = {}
+        self.best = _State(reader.first, 0)
+        self.is_exhausted = False
+
+    def run(self) -> _State:
+        """The best state that was found."""
+        self._texts[self.best.reading.text] = 0
+        if not self.best.reading.is_done:
+            self._expand(self.best)
+        while self._queue:
+            if self._is_over():
+                return self.best
+            _, _, state, what = heapq.heappop(self._queue)
+            if isinstance(what, Step):
+                if state.weight + what.least < self._bound:
+                    self._try(state, what)
+            else:
+                self._push(state, what())
+        self.is_exhausted = True
+        return self.best
+
+    @property
+    def _bound(self) -> float:
+        """What a repair must weigh less than to be of use."""
+        return self.best.weight if self.best.reading.is_done else float("inf")
+
+    def _is_over(self) -> bool:
+        return self._left <= 0 or self._clock() + self._slowest > self._deadline
+
+    def _expand(self, state: _State) -> None:
+        """Queue the steps from a state; those that change nodes are made up when nothing lighter is left."""
+        reading = state.reading
+        findings = reading.complaints[:MANY]
+        self._push(state, fix_steps(reading))
+        for finding in findings:
+            self._push(state, unread_steps(reading, finding))
+        subject = reading.subject
+        if subject is not None:
+            about = [concerned(subject.typed, finding) for finding in findings]
+            for one in about:
+                self._push(state, edge_steps(subject, one))
+            self._queue_up(state, OPERATOR, lambda: (step for one in about for step in node_steps(subject, one)))
+
+    def _push(self, state: _State, steps: Iterator[Step]) -> None:
+        for step in steps:
+            if state.weight + step.least < self._bound:
+                self._queue_up(state, step.least, step)
+
+    def _queue_up(self, state: _State, least: int, what: Step | Callable[[], Iterator[Step]]) -> None:
+        hope = _HOPE * len(state.reading.complaints)
+        heapq.heappush(self._queue, (state.weight + least + hope, next(self._number), state, what))
+
+    def _try(self, state: _State, step: Step) -> None:
+        """Make a step, and queue what follows from it where it takes a finding away."""
+        begun = self._clock()
+        edits = step.edits()
+        if not edits:
+            return
+        before = state.reading
+        try:
+            text = apply_edits(before.text, edits)
+        except OverlappingEditsError:
+            return
+        weight = state.weight + step.least + size_of(before.text, edits)
+        if self._texts.get(text, weight + 1) <= weight or weight >= self._bound:
+            return
+        self._left -= 1
+        reading = self._reader.read(text)
+        if not step.is_exact:
+            weight += weight_of_difference(before.analysis, reading.analysis, edits) - step.least
+        self._texts[text] = min(weight, self._texts.get(text, weight))
+        gone = before.said - reading.said
+        if (gone or reading.errors < before.errors) and weight < self._bound:
+            taken = Taken(step.title, weight - state.weight, tuple(sorted({code for code, _ in gone})))
+            self._reached(_State(reading, weight, state, taken))
+        self._slowest = max(self._slowest, self._clock() - begun)
+
+    def _reached(self, state: _State) -> None:
+        reading = state.reading
+        sense = meaning_of(reading.analysis), frozenset(reading.said.items())
+        if self._meanings.get(sense, state.weight + 1) <= state.weight:
+            return
+        self._meanings[sense] = state.weight
+        if state.rank < self.best.rank:
+            self.best = state
+        if not reading.is_done and state.weight + WORDS < self._bound:
+            self._expand(state)
