@@ -37,9 +37,9 @@ def concerned(graph: TypedGraph, finding: Diagnostic) -> Concerned:
         block = edge.flow.block
         if block.line in lines or (block.line_count > 1 and _within(lines, block.line, block.line_count)):
             edges[edge] = None
-    for node in () if words else graph.flow.nodes.values():
-        if any(mention.range.start.line in lines for mention in node.mentions):
-            names[node.id] = None
+    for written in () if words else graph.flow.nodes.values():
+        if any(mention.range.start.line in lines for mention in written.mentions):
+            names[written.id] = None
     nodes = [node for name in islice(names, MOST_NODES) if not (node := by_id[name]).implied]
     if words:
         edges = {edge: None for edge in edges if edge.source.id in names or edge.target.id in names}

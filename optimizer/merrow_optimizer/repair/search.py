@@ -46,7 +46,7 @@ class Repair:
     """The outcome of a search: the lightest repair found, or what comes nearest to one.
 
     ``edits`` are of whole lines and make ``text`` of the text that was given; ``weight`` is the sum of ``steps``. ``left`` are the
-    errors that ``text`` still has, and its warnings that are new. ``is_smallest`` says that no other repair by such steps weighs
+    errors that ``text`` still has, and its warnings that are new. ``is_smallest`` says that no other repair by these steps weighs
     less.
     """
 
@@ -124,6 +124,7 @@ class _Search:
         self._meanings: dict[object, int] = {}
         self.best = _State(reader.first, 0)
         self.is_exhausted = False
+        self._left_out = False
 
     def run(self) -> _State:
         """The best state that was found."""
@@ -139,7 +140,7 @@ class _Search:
                     self._try(state, what)
             else:
                 self._push(state, what())
-        self.is_exhausted = True
+        self.is_exhausted = not self._left_out
         return self.best
 
     @property
@@ -154,6 +155,7 @@ class _Search:
         """Queue the steps from a state; those that change nodes are made up when nothing lighter is left."""
         reading = state.reading
         findings = reading.complaints[:MANY]
+        self._left_out |= len(reading.complaints) > MANY
         self._push(state, fix_steps(reading))
         for finding in findings:
             self._push(state, unread_steps(reading, finding))

@@ -1,8 +1,8 @@
 """What the changes of a repair weigh. Of two repairs the lighter one is the smaller.
 
-Labels and ports come before edges, and edges before nodes: a wrong word is the most common slip and says nothing about what its author
-wanted to build, an edge changes what one node reads, and a node is work that somebody meant to be done. What goes weighs more
-than what comes, for it is the author's; what comes is easily seen and taken back.
+Labels and ports come before edges, and edges before nodes: a wrong word is the most common slip and says nothing about what its
+author wanted to build, an edge changes what one node reads, and a node is work that somebody meant to be done. What goes weighs
+more than what comes, for it is the author's; what comes is easily seen and taken back.
 """
 
 from __future__ import annotations
