@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from bisect import insort
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from merrow_analysis.called_files import CalledFiles
@@ -16,9 +16,8 @@ from merrow_analysis.definitions.libraries import with_libraries
 from merrow_analysis.definitions.prompts import PromptBook, collect_prompts
 from merrow_analysis.definitions.provider import Provider
 from merrow_analysis.definitions.settings import NO_SETTINGS, WorkflowSettings, read_settings
-from merrow_analysis.diagnostics import Diagnostic, Severity
+from merrow_analysis.diagnostics import NO_FIXES, Diagnostic, Fix, Fixes, Severity
 from merrow_analysis.document import Document
-from merrow_analysis.edits.classes import class_place
 from merrow_analysis.graph import typed
 from merrow_analysis.graph.drawings.fold import fold
 from merrow_analysis.graph.drawings.redraw import Redrawn, redraw
@@ -26,7 +25,6 @@ from merrow_analysis.graph.flow import Flow, declares
 from merrow_analysis.graph.infer import infer
 from merrow_analysis.graph.model import Graph
 from merrow_analysis.graph.nodes import TypedGraph
-from merrow_analysis.graph.records import MentionRecord, NodeRecord
 from merrow_analysis.graph.resolve import Resolution
 from merrow_analysis.rules.context import GraphContext, TextContext, check_graph, check_text
 from merrow_analysis.rules.reading import why_not
@@ -234,23 +232,16 @@ class Analyser:
         self._typed = last.after(flow, core)
         if flow.moved is not last.flow.moved:
             return self._typed, _NONE
-        # Fixes add lines at the end of the text, and where it has class definitions.
-        same_scenery = flow.scenery is last.flow.scenery and flow.last_block is last.flow.last_block
+        same_scenery = flow.scenery is last.flow.scenery
         if core is last.core:
-            if same_scenery:
-                return self._typed, _ALL
-            fixes = any(found.fixes for scope in _CONNECTED for found in self._kept.findings[scope])
-            return self._typed, _NONE if fixes else _CONNECTED
+            return self._typed, _ALL if same_scenery else _CONNECTED
         if same_scenery and redrawn.nodes_only and _only_parameters_differ(last.core, core, delta.nodes):
             # A new label seldom changes what is said of the graph.
             holding = _CONNECTED | {Scope.NODE}
             touched = any(_touches(found, redrawn.lines) for scope in holding for found in self._kept.findings[scope])
             return self._typed, _NONE if touched else holding
         if same_scenery and redrawn.references_only and _same_meaning(last.core, core, delta.nodes):
-            # Fixes give a class at a bare mention where the declaration has one.
-            fixes = any(found.fixes for scope in _WRITTEN for found in self._kept.findings[scope])
-            holds = not fixes or _same_class_places(last.core, core, delta.nodes)
-            return self._typed, _WRITTEN if holds else _NONE
+            return self._typed, _WRITTEN
         return self._typed, _NONE
 
 
@@ -279,11 +270,32 @@ class _Kept:
             self.book, holds = context.book, holds - {Scope.PARAMETER}
         findings = self.findings
         for scope in _GRAPH_SCOPES:
-            if scope not in holds:
+            if scope in holds:
+                findings[scope] = _fixed_again(findings[scope], context, scope)
+            else:
                 findings[scope] = check_graph(context, scope)
         if Scope.GRAPH not in holds and context.graph.forget_overflow():
             findings[Scope.GRAPH] = check_graph(context, Scope.GRAPH)
         return [diagnostic for found in findings.values() for diagnostic in found]
+
+
+def _fixed_again(kept: list[Diagnostic], context: GraphContext, scope: Scope) -> list[Diagnostic]:
+    """Findings that hold, with fixes of the text as it is now.
+
+    A fix may write anywhere, so it is older than the text where any of that changed: once fixes are asked for, the rules
+    of the scope are checked again, and find the same.
+    """
+    fresh: list[Diagnostic] = []
+
+    def fixes(number: int) -> Iterator[Fix]:
+        if not fresh:
+            fresh.extend(check_graph(context, scope))
+        if len(fresh) == len(kept):
+            yield from fresh[number].fixes
+
+    return [
+        one if one.fixes is NO_FIXES else replace(one, fixes=Fixes(fixes(number))) for number, one in enumerate(kept)
+    ]
 
 
 def _same_meaning(old: Graph, new: Graph, names: Iterable[str]) -> bool:
@@ -297,18 +309,6 @@ def _same_meaning(old: Graph, new: Graph, names: Iterable[str]) -> bool:
         and one not in new.marks.conflicts
         for one, other in pairs
     )
-
-
-def _same_class_places(old: Graph, new: Graph, names: Iterable[str]) -> bool:
-    """Whether a fix gives these nodes of both graphs a class at the same mention."""
-    handles = [new.handles[name] for name in names]
-    return all(_class_mention(old.records[one]) is _class_mention(new.records[one]) for one in handles)
-
-
-def _class_mention(record: NodeRecord | None) -> MentionRecord | None:
-    """Where a fix gives a node a class; None for a line of its own."""
-    number = None if record is None else class_place(record)
-    return None if record is None or number is None else record.mentions[number]
 
 
 def _only_parameters_differ(old: Graph, new: Graph, names: Iterable[str]) -> bool:
@@ -357,18 +357,18 @@ def _same_ports(old: Resolution, new: Resolution) -> bool:
 def _touches(diagnostic: Diagnostic, lines: Collection[int]) -> bool:
     """Whether anything in a finding speaks of one of these lines."""
     ranges = [diagnostic.range, *(related.range for related in diagnostic.related)]
-    ranges += [edit.range for fix in diagnostic.fixes for edit in fix.edits]
     return any(place.start.line in lines or place.end.line in lines for place in ranges)
 
 
 def _with_line_ending(diagnostic: Diagnostic, ending: str) -> Diagnostic:
     """``diagnostic`` with fixes that write the file's own line ending."""
-    if not any("\n" in edit.new_text for fix in diagnostic.fixes for edit in fix.edits):
+    if diagnostic.fixes is NO_FIXES:
         return diagnostic
-    fixes = [
-        replace(fix, edits=tuple(with_line_ending(edit, ending) for edit in fix.edits)) for fix in diagnostic.fixes
-    ]
-    return replace(diagnostic, fixes=tuple(fixes))
+
+    def written(fix: Fix) -> Fix:
+        return replace(fix, edits=tuple(with_line_ending(edit, ending) for edit in fix.edits))
+
+    return replace(diagnostic, fixes=diagnostic.fixes.changed(written))
 
 
 def _order(diagnostic: Diagnostic) -> tuple[Range, str, str]:

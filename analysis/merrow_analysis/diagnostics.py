@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum
-from typing import NamedTuple
+from typing import NamedTuple, overload
 
 from merrow_analysis.text import Range, TextEdit
 
@@ -53,6 +54,53 @@ class Fix:
     applicability: Applicability = Applicability.SAFE
 
 
+class Fixes(Sequence[Fix]):
+    """The fixes of a finding, best first: made when somebody first asks for them, and once.
+
+    ``source`` gives them. A check that hands over a generator has its body run only then, so that no keystroke pays for it.
+    """
+
+    __slots__ = ("_made", "_source")
+
+    def __init__(self, source: Iterable[Fix]) -> None:
+        self._source: Iterable[Fix] = source
+        self._made: tuple[Fix, ...] | None = None
+
+    def _all(self) -> tuple[Fix, ...]:
+        if self._made is None:
+            self._made, self._source = tuple(self._source), ()
+        return self._made
+
+    def changed(self, change: Callable[[Fix], Fix]) -> Fixes:
+        """These fixes with each one changed, once they are asked for."""
+        return Fixes(change(fix) for fix in self)
+
+    @overload
+    def __getitem__(self, index: int) -> Fix: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Fix, ...]: ...
+    def __getitem__(self, index: int | slice) -> Fix | tuple[Fix, ...]:
+        return self._all()[index]
+
+    def __iter__(self) -> Iterator[Fix]:
+        yield from self._all()
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    def __eq__(self, other: object) -> bool:
+        return self._all() == tuple(other) if isinstance(other, (Fixes, tuple)) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._all())
+
+    def __repr__(self) -> str:
+        return repr(self._all())
+
+
+NO_FIXES = Fixes(())
+
+
 class Cause(NamedTuple):
     """Another finding, by its rule and place."""
 
@@ -74,6 +122,6 @@ class Diagnostic:
     message: str
     range: Range
     related: tuple[Related, ...] = ()
-    fixes: tuple[Fix, ...] = ()
+    fixes: Fixes = NO_FIXES
     tags: tuple[Tag, ...] = field(default=())
     because: tuple[Cause, ...] = ()

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 from merrow_analysis.diagnostics import Applicability, Diagnostic, Fix, Tag
 from merrow_analysis.rules.registry import Flags, Rule, all_rules, find_rule, is_refused
+from merrow_analysis.rules.reporting import report
 from merrow_analysis.rules.suppression_rules import MALFORMED, UNKNOWN_RULE, UNUSED
 from merrow_analysis.suggest import closest
 from merrow_analysis.syntax.tree import Block, Comment, Span, Statement
@@ -248,7 +249,7 @@ def _selected(selector: str) -> list[Rule]:
 def _diagnostic(
     rule: Rule, block: Block, span: Span, message: str, fixes: tuple[Fix, ...] = (), tags: tuple[Tag, ...] = ()
 ) -> Diagnostic:
-    return Diagnostic(rule.code, rule.name, rule.severity, message, block.range(span), fixes=fixes, tags=tags)
+    return report(rule, block.range(span), message, fixes=fixes, tags=tags)
 
 
 def _unknown(suppression: _Suppression, index: int, found: Iterable[Diagnostic]) -> Diagnostic:

@@ -70,7 +70,7 @@ def _in_file(diagnostic: Diagnostic, fence: Fence) -> Diagnostic:
             related if related.file is not None else replace(related, range=fence.range_to_host(related.range))
             for related in diagnostic.related
         ),
-        fixes=tuple(replace(fix, edits=tuple(fence.edits_to_host(fix.edits))) for fix in diagnostic.fixes),
+        fixes=diagnostic.fixes.changed(lambda fix: replace(fix, edits=tuple(fence.edits_to_host(fix.edits)))),
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from merrow_analysis.definitions.metadata import parse_metadata
-from merrow_analysis.diagnostics import Applicability, Cause, Diagnostic, Fix, Related, Tag
+from merrow_analysis.diagnostics import NO_FIXES, Applicability, Cause, Diagnostic, Fix, Fixes, Related, Tag
 from merrow_analysis.graph.flow import FlowEdge, FlowNode
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.graph.records import EdgeRecord
@@ -27,7 +27,10 @@ def report(
     tags: tuple[Tag, ...] = (),
     because: Iterable[Cause] = (),
 ) -> Diagnostic:
-    """A finding of ``rule``; ``because`` are others that explain it."""
+    """A finding of ``rule``; ``because`` are others that explain it.
+
+    ``fixes`` are its remedies, best first. A generator runs only when they are asked for.
+    """
     return Diagnostic(
         rule.code,
         rule.name,
@@ -35,7 +38,7 @@ def report(
         message,
         place,
         related=tuple(related),
-        fixes=tuple(fixes),
+        fixes=Fixes(fixes) if fixes else NO_FIXES,
         tags=tags,
         because=tuple(because),
     )

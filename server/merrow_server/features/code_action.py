@@ -73,7 +73,8 @@ def code_action(server: MerrowServer, params: types.CodeActionParams) -> list[ty
         return None
     only = params.context.only
     wanted = _asked_for(only)
-    offers = list(_offers(document, params.range, params.context.diagnostics, wanted))
+    automatic = params.context.trigger_kind == types.CodeActionTriggerKind.Automatic and only is None
+    offers = list(_offers(document, params.range, params.context.diagnostics, wanted, whole=not automatic))
     if only is not None or params.context.trigger_kind == types.CodeActionTriggerKind.Invoked:
         offers += _mutations(document, params.range, wanted)
         offers += _more(server, document, params.range, wanted)
@@ -265,18 +266,24 @@ def _offers(
     place: types.Range,
     sent: Iterable[types.Diagnostic],
     wanted: Callable[[str], bool],
+    *,
+    whole: bool = True,
 ) -> Iterator[_Offer]:
-    """What can be done at a range of a document, the repair of the whole last."""
+    """What can be done at a range of a document, and with ``whole`` the repair of all of it, which comes last."""
     for diagram in document.diagrams:
         within = diagram.range_from_lsp(place)
         if within is not None:
-            yield from _in_diagram(diagram, within, list(sent), wanted)
-    if wanted(FIX_ALL) and any(_is_repairable(diagram) for diagram in document.diagrams):
-        yield _Offer("Repair all that can be repaired safely", FIX_ALL, lambda: _repaired(document))
+            yield from _in_diagram(document, diagram, within, list(sent), wanted)
+    if whole and wanted(FIX_ALL) and any(_is_repairable(diagram) for diagram in document.diagrams):
+        yield _Offer("Repair all that can be repaired safely", FIX_ALL, lambda: _repaired(document, Applicability.SAFE))
 
 
 def _in_diagram(
-    diagram: OpenDiagram, within: Range, sent: list[types.Diagnostic], wanted: Callable[[str], bool]
+    document: OpenDocument,
+    diagram: OpenDiagram,
+    within: Range,
+    sent: list[types.Diagnostic],
+    wanted: Callable[[str], bool],
 ) -> Iterator[_Offer]:
     ours = [diagnostic for diagnostic in sent if diagnostic.source == SOURCE]
     meant: dict[int, types.Diagnostic] = {}
@@ -286,11 +293,14 @@ def _in_diagram(
         findings = tuple(finding for finding, _ in pairs)
         meant = {id(finding): diagnostic for finding, diagnostic in pairs}
     for action in ide_actions.actions(diagram.analysis, within, findings, wanted):
+        edits = partial(_edits_of, diagram, action)
+        if action.everywhere and action.diagnostic is not None:
+            edits = partial(_repaired, document, Applicability.UNSAFE, action.diagnostic.code)
         yield _Offer(
             action.title,
             action.kind,
-            partial(_edits_of, diagram, action),
-            ready=action.diagnostic is not None,
+            edits,
+            ready=action.diagnostic is not None and not action.everywhere,
             sent=meant.get(id(action.diagnostic)),
             preferred=action.preferred,
         )
@@ -328,19 +338,22 @@ def _is_repairable(diagram: OpenDiagram) -> bool:
     )
 
 
-def _repaired(document: OpenDocument) -> list[types.TextEdit] | None:
-    """The edits that all safe fixes come to, applied again and again until none is left."""
+def _repaired(document: OpenDocument, least: Applicability, code: str | None = None) -> list[types.TextEdit] | None:
+    """The edits that all fixes of at least applicability ``least`` come to, applied again and again until none is left.
+
+    With ``code`` only those of one rule.
+    """
     from merrow_analysis.check import analyse
     from merrow_server.fixing import repair
 
     context = document.context
 
     def diagnose(text: str) -> list[Diagnostic]:
-        return analyse(text, path=context.path, provider=context.provider, config=context.config).diagnostics
+        found = analyse(text, path=context.path, provider=context.provider, config=context.config).diagnostics
+        return [one for one in found if code is None or one.code == code]
 
     edits: list[types.TextEdit] = []
     for diagram in document.diagrams:
-        if _is_repairable(diagram):
-            after = repair(diagram.text, diagnose, Applicability.SAFE).text
-            edits += diagram.edits_to_lsp(line_edits(diagram.text, after))
+        after = repair(diagram.text, diagnose, least).text
+        edits += diagram.edits_to_lsp(line_edits(diagram.text, after))
     return edits or None

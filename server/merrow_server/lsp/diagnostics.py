@@ -93,23 +93,9 @@ def _diagnostic(
         if related:
             plain["relatedInformation"] = related
     if supports.diagnostic_data:
-        plain["data"] = _data(diagram, diagnostic)
+        # A code action needs no more of it: fixes are worked out when they are asked for.
+        plain["data"] = {"code": diagnostic.code}
     return plain
-
-
-def _data(diagram: OpenDiagram, diagnostic: Diagnostic) -> dict[str, Any]:
-    """What a code action needs of the diagnostic: its code and the fixes that were cheap to find."""
-    return {
-        "code": diagnostic.code,
-        "fixes": [
-            {
-                "title": fix.title,
-                "applicability": fix.applicability.label,
-                "edits": diagram.edits_to_plain(fix.edits),
-            }
-            for fix in diagnostic.fixes
-        ],
-    }
 
 
 def _related(diagram: OpenDiagram, related: Related) -> dict[str, Any] | None:

@@ -169,18 +169,12 @@ class OpenDiagram:
         fence = self.fence
         if fence is None:
             return diagnostic
-        fixes = tuple(replace(fix, edits=tuple(fence.edits_to_host(fix.edits))) for fix in diagnostic.fixes)
+        fixes = diagnostic.fixes.changed(lambda fix: replace(fix, edits=tuple(fence.edits_to_host(fix.edits))))
         return replace(diagnostic, range=fence.range_to_host(diagnostic.range), fixes=fixes)
 
     def position_to_lsp(self, position: Position) -> types.Position:
         """A position of the diagram as the client counts it in the document."""
         return self.document.position_to_lsp(position if self.fence is None else self.fence.to_host(position))
-
-    def edits_to_plain(self, edits: Iterable[TextEdit]) -> list[dict[str, Any]]:
-        """Edits as `edits_to_lsp` gives them, as JSON has them."""
-        if self.fence is not None:
-            edits = self.fence.edits_to_host(edits)
-        return [{"range": self.document.to_plain(edit.range), "newText": edit.new_text} for edit in edits]
 
     def edits_to_lsp(self, edits: Iterable[TextEdit]) -> list[types.TextEdit]:
         """Edits of the diagram as edits of the document."""

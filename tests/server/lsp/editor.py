@@ -294,6 +294,13 @@ class Editor:
         """The parameters of a request about the place where ``word`` stands."""
         return {"textDocument": {"uri": uri}, "position": self.find(uri, word, offset)}
 
+    def best_fix(self, uri: str, diagnostic: Json) -> Json:
+        """The preferred quick fix of a diagnostic."""
+        context = {"diagnostics": [diagnostic], "only": ["quickfix"]}
+        params = {"textDocument": {"uri": uri}, "range": diagnostic["range"], "context": context}
+        actions: list[Json] = self.request("textDocument/codeAction", params)
+        return next(action for action in actions if action.get("isPreferred"))
+
     def applied(self, edit: Json) -> dict[str, str]:
         """The texts of the open documents that a workspace edit changes, afterwards."""
         parts: dict[str, list[Json]] = dict(edit.get("changes") or {})

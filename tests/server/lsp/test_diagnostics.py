@@ -27,10 +27,7 @@ def test_a_modern_client_is_sent_everything(editor: Editor) -> None:
     assert found["severity"] == 1
     page = Path(found["codeDescription"]["href"].removeprefix("file://"))
     assert page.read_text(encoding="utf-8").startswith("# MW006 ")
-    assert found["data"]["code"] == "MW006"
-    fix = found["data"]["fixes"][0]
-    assert fix["applicability"] == "safe"
-    assert editor.edited(uri, fix["edits"]) != BROKEN
+    assert found["data"] == {"code": "MW006"}
     assert editor.messages("textDocument/publishDiagnostics")[-1]["version"] == 1
 
 
@@ -132,7 +129,7 @@ def test_markdown_positions_are_those_of_the_file(editor: Editor) -> None:
     found = next(item for item in editor.published(uri) if item["code"] == "MW006")
     line = split_lines(editor.texts[uri])[found["range"]["start"]["line"]]
     assert line[found["range"]["start"]["character"]] == "("
-    fixed = editor.edited(uri, found["data"]["fixes"][0]["edits"])
+    fixed = editor.applied(editor.best_fix(uri, found)["edit"])[uri]
     assert all(part.startswith(">") for part in split_lines(fixed)[2:])
 
 

@@ -42,7 +42,8 @@ def test_the_client_chooses(open_editor: Callable[..., Editor], offered: list[st
     line = split_lines(TEXT)[1].encode(codec)
     start = found["range"]["start"]["character"] * width
     assert line[start : start + width].decode(codec) == "("
-    assert editor.edited(uri, found["data"]["fixes"][0]["edits"]) == TEXT.replace("[😀 (twice)]", '["😀 (twice)"]')
+    fixed = editor.applied(editor.best_fix(uri, found)["edit"])
+    assert fixed == {uri: TEXT.replace("[😀 (twice)]", '["😀 (twice)"]')}
     place = editor.find(uri, "😀 (", 1)
     editor.change(uri, {"range": {"start": place, "end": place}, "text": "ß"})
     assert editor.server.diagrams(uri)[0].text == editor.texts[uri] == TEXT.replace("😀 (", "😀ß (")

@@ -23,7 +23,8 @@ Edits = tuple[TextEdit, ...]
 class Action:
     """Something that can be done to the text. ``edits`` works out how when it is wanted; None where it can't be done.
 
-    ``diagnostic`` is what it repairs or silences; ``preferred`` marks the one remedy that an editor may take by itself.
+    ``diagnostic`` is what it repairs or suppresses; ``preferred`` marks its best remedy. With ``everywhere``, all findings of the
+    diagnostic's rule are meant: what that changes is worked out by the caller, who can check the file again.
     """
 
     title: str
@@ -31,6 +32,7 @@ class Action:
     edits: Callable[[], Edits | None]
     diagnostic: Diagnostic | None = None
     preferred: bool = False
+    everywhere: bool = False
 
 
 @dataclass(frozen=True, slots=True)

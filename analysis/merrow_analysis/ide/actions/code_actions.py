@@ -6,9 +6,10 @@ Each provider gives actions of one kind; a new group of actions is one more line
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import islice
 
 from merrow_analysis.check import Analysis
-from merrow_analysis.diagnostics import Applicability, Diagnostic
+from merrow_analysis.diagnostics import Diagnostic
 from merrow_analysis.ide.actions.actions import (
     AS_WORKFLOW,
     EXTRACT_PROMPT,
@@ -30,12 +31,19 @@ from merrow_analysis.text import Range
 
 
 def quick_fixes(request: Request) -> Iterator[Action]:
-    """The fixes of the findings; a finding's single safe fix is the preferred one."""
+    """The fixes of the findings; the first one of each is the best, and so the preferred one."""
     for diagnostic in request.diagnostics:
-        safe = [fix for fix in diagnostic.fixes if fix.applicability >= Applicability.SAFE]
-        for fix in diagnostic.fixes:
-            preferred = len(safe) == 1 and fix is safe[0]
-            yield Action(fix.title, QUICK_FIX, now(*fix.edits), diagnostic, preferred)
+        for number, fix in enumerate(diagnostic.fixes):
+            yield Action(fix.title, QUICK_FIX, now(*fix.edits), diagnostic, preferred=number == 0)
+
+
+def fix_all(request: Request) -> Iterator[Action]:
+    """The fixes of all findings of a rule at once, where the file has several."""
+    for diagnostic in {one.code: one for one in reversed(request.diagnostics) if one.fixes}.values():
+        others = (one for one in request.analysis.diagnostics if one.code == diagnostic.code and one.fixes)
+        if len(list(islice(others, 2))) == 2:
+            title = f"Fix all: {diagnostic.code} {diagnostic.name} in this file"
+            yield Action(title, QUICK_FIX, now(), diagnostic, everywhere=True)
 
 
 PROVIDERS: tuple[tuple[str, Provider], ...] = (
@@ -46,6 +54,7 @@ PROVIDERS: tuple[tuple[str, Provider], ...] = (
     (MOVE_PARAMETERS, to_label),
     (SPELLING, rename_variants),
     (AS_WORKFLOW, read_as_workflow),
+    (QUICK_FIX, fix_all),
     (QUICK_FIX, ignore_here),
     (QUICK_FIX, ignore_in_file),
 )
