@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from merrow_analysis.diagnostics import Diagnostic
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
+from merrow_analysis.rules.registry import Scope, find_rule
 
 MOST_NODES = 6
 MOST_EDGES = 16
@@ -46,6 +47,18 @@ def concerned(graph: TypedGraph, finding: Diagnostic) -> Concerned:
     for node in nodes:
         edges.update(dict.fromkeys(edge for edge in (*node.incoming, *node.outgoing) if not edge.implied))
     return Concerned(nodes, list(islice(edges, MOST_EDGES)))
+
+
+def is_about_graph(finding: Diagnostic) -> bool:
+    """Whether a change of the graph may repair what a finding is about, rather than other words alone."""
+    rule = find_rule(finding.code)
+    return rule is not None and rule.scope is not Scope.TEXT
+
+
+def is_about_edges(finding: Diagnostic) -> bool:
+    """Whether other edges may repair what a finding is about: it is not about what a single node is."""
+    rule = find_rule(finding.code)
+    return rule is not None and rule.scope in (Scope.GRAPH, Scope.EDGE)
 
 
 def _within(lines: set[int], first: int, count: int) -> bool:

@@ -8,6 +8,7 @@ from itertools import islice
 from merrow_analysis.definitions.operators import InputPort
 from merrow_analysis.definitions.types import ENTRY_POINT, PROBLEM, Type
 from merrow_analysis.edits.change import GraphChange, Link, as_it_is, label_of
+from merrow_analysis.graph.decisions import ELSE
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_optimizer.mutations import rewiring, rewiring_heads
 from merrow_optimizer.mutations.rewiring_heads import is_open
@@ -47,15 +48,24 @@ def _labels(subject: Subject, edge: TypedEdge) -> Iterator[Step]:
 def _possible_labels(subject: Subject, edge: TypedEdge) -> Iterator[str | None]:
     source, target = edge.source, edge.target
     if source.kind == "decision":
-        cases = source.cases
-        for case in () if cases is None else dict.fromkeys((*cases.labels, "else")):
-            yield case
+        # A case that only this edge leads from is needed.
+        said = [other.case for other in source.ways]
+        if edge.case is None or said.count(edge.case) > 1:
+            yield from _missing_cases(source)
         return
     for start in outputs(source) or [Source(source)]:
         for port in target.input_ports:
             if fits(subject, start.type, port):
                 yield joined(start.output, _said(subject, target, port, start.type))
                 yield joined(start.output, port.name)
+
+
+def _missing_cases(decision: TypedNode) -> Iterator[str]:
+    """The cases that a Decision has to have and has not."""
+    for problem in () if decision.cases is None else decision.cases.problems:
+        if problem.kind in ("uncovered", "unlabelled"):
+            yield from problem.words
+            yield ELSE
 
 
 def _said(subject: Subject, target: TypedNode, port: InputPort, given: Type | None) -> str | None:
@@ -103,6 +113,9 @@ def _fed(subject: Subject, node: TypedNode) -> Iterator[Step]:
     if node.kind not in ("operator", "output", "decision"):
         return
     lonely = not node.incoming
+    for decision in subject.typed.decisions if lonely else ():
+        if not subject.reaches(node, decision):
+            yield from (_branch(subject, decision, case, node) for case in _missing_cases(decision))
     for port in node.input_ports:
         is_fed = port.name in node.placement.fed or port.name in node.resolution.literals
         scarce = port.many and node.spec is not None and node.spec.is_ensemble
@@ -162,6 +175,13 @@ def _drawn(subject: Subject, source: Source, node: TypedNode, port: InputPort) -
     else:
         return
     yield of_change(subject, GraphChange(edges={at.index: (as_it_is(at), link)}), title)
+
+
+def _branch(subject: Subject, decision: TypedNode, case: str, node: TypedNode) -> Step:
+    """The step that leads a case of a Decision to a node."""
+    at = decision.outgoing[-1].flow
+    title = f"Draw {decision.id} -->|{case}| {node.id}"
+    return of_change(subject, GraphChange(edges={at.index: (as_it_is(at), Link(decision.id, node.id, case))}), title)
 
 
 def _nearest(subject: Subject, node: TypedNode) -> Iterable[TypedNode]:

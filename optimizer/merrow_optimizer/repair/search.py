@@ -13,7 +13,7 @@ from merrow_analysis.check import Analyser
 from merrow_analysis.diagnostics import Diagnostic
 from merrow_analysis.edits.difference import line_edits
 from merrow_analysis.text import OverlappingEditsError, TextEdit, apply_edits
-from merrow_optimizer.repair.concerned import concerned
+from merrow_optimizer.repair.concerned import concerned, is_about_edges, is_about_graph
 from merrow_optimizer.repair.edge_steps import edge_steps
 from merrow_optimizer.repair.meaning import meaning_of
 from merrow_optimizer.repair.node_steps import node_steps
@@ -119,7 +119,7 @@ class _Search:
         self._left = most_read
         self._slowest = 0.0
         self._number = count()
-        self._queue: list[tuple[int, int, _State, Step | Callable[[], Iterator[Step]]]] = []
+        self._queue: list[tuple[int, int, _State, Step | Callable[[], None]]] = []
         self._texts: dict[str, int] = {}
         self._meanings: dict[object, int] = {}
         self.best = _State(reader.first, 0)
@@ -139,7 +139,7 @@ class _Search:
                 if state.weight + what.least < self._bound:
                     self._try(state, what)
             else:
-                self._push(state, what())
+                what()
         self.is_exhausted = not self._left_out
         return self.best
 
@@ -156,22 +156,27 @@ class _Search:
         reading = state.reading
         findings = reading.complaints[:MANY]
         self._left_out |= len(reading.complaints) > MANY
-        self._push(state, fix_steps(reading))
+        seen: set[tuple[object, ...]] = set()
+        self._push(state, fix_steps(reading), seen)
         for finding in findings:
-            self._push(state, unread_steps(reading, finding))
+            self._push(state, unread_steps(reading, finding), seen)
         subject = reading.subject
-        if subject is not None:
-            about = [concerned(subject.typed, finding) for finding in findings]
-            for one in about:
-                self._push(state, edge_steps(subject, one))
-            self._queue_up(state, OPERATOR, lambda: (step for one in about for step in node_steps(subject, one)))
+        if subject is None:
+            return
+        about = [(finding, concerned(subject.typed, finding)) for finding in findings if is_about_graph(finding)]
+        for finding, one in about:
+            if is_about_edges(finding):
+                self._push(state, edge_steps(subject, one), seen)
+        later = (step for _, one in about for step in node_steps(subject, one))
+        self._queue_up(state, OPERATOR, lambda: self._push(state, later, seen))
 
-    def _push(self, state: _State, steps: Iterator[Step]) -> None:
+    def _push(self, state: _State, steps: Iterator[Step], seen: set[tuple[object, ...]]) -> None:
         for step in steps:
-            if state.weight + step.least < self._bound:
+            if step.key not in seen and state.weight + step.least < self._bound:
+                seen.add(step.key)
                 self._queue_up(state, step.least, step)
 
-    def _queue_up(self, state: _State, least: int, what: Step | Callable[[], Iterator[Step]]) -> None:
+    def _queue_up(self, state: _State, least: int, what: Step | Callable[[], None]) -> None:
         hope = _HOPE * len(state.reading.complaints)
         heapq.heappush(self._queue, (state.weight + least + hope, next(self._number), state, what))
 
