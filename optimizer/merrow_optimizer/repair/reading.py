@@ -10,6 +10,7 @@ from functools import cached_property
 from merrow_analysis.check import Analyser, Analysis
 from merrow_analysis.diagnostics import Diagnostic, Severity
 from merrow_analysis.edits.difference import single_edit
+from merrow_analysis.rules.registry import Scope, find_rule, is_refused
 from merrow_analysis.text import split_lines
 from merrow_optimizer.mutations.subject import Subject, why_unchangeable
 
@@ -27,7 +28,9 @@ class Reading:
 
     @cached_property
     def complaints(self) -> list[Diagnostic]:
-        """What keeps the text from being repaired, in its order: errors, and warnings that it did not have."""
+        """What keeps the text from being repaired: errors, and warnings that it did not have. What may lie behind others comes
+        first: statements that can't be read, then what single nodes are.
+        """
         told = set(map(id, self.analysis.errors))
         warnings: Counter[str] = Counter()
         found = []
@@ -36,7 +39,7 @@ class Reading:
                 warnings[one.code] += 1
                 if warnings[one.code] > self.known[one.code]:
                     found.append(one)
-        return [*self.analysis.errors, *found]
+        return sorted([*self.analysis.errors, *found], key=_depth)
 
     @property
     def errors(self) -> int:
@@ -57,6 +60,14 @@ class Reading:
         if len(self.text) > LARGEST_CHANGED or why_unchangeable(self.analysis) is not None:
             return None
         return Subject(self.analysis)
+
+
+_SCOPES = list(Scope)
+
+
+def _depth(finding: Diagnostic) -> tuple[bool, int]:
+    rule = find_rule(finding.code)
+    return not is_refused(finding.code), len(_SCOPES) if rule is None else _SCOPES.index(rule.scope)
 
 
 def warnings_of(diagnostics: Iterable[Diagnostic]) -> Counter[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import count
 from time import monotonic
 from typing import NamedTuple
@@ -18,15 +19,21 @@ from merrow_optimizer.repair.edge_steps import edge_steps
 from merrow_optimizer.repair.meaning import meaning_of
 from merrow_optimizer.repair.node_steps import node_steps
 from merrow_optimizer.repair.reading import Reader, Reading
-from merrow_optimizer.repair.steps import MANY, Step, fix_steps, unread_steps
+from merrow_optimizer.repair.steps import Step, all_fixes, of_fix, unread_steps
 from merrow_optimizer.repair.weights import OPERATOR, WORDS, size_of, weight_of_difference
 
 TIME_LIMIT = 2.0
 """Seconds that a search may take, unless told otherwise."""
-MOST_READ = 600
-"""Texts read in one search. Like this, and not by the clock, ends the search for something still smaller in ordinary files, so
-that it gives the same everywhere.
+READ_EACH_SECOND = 300
+"""Texts read for each second of the time limit: far fewer than a second has room for in ordinary files. So the search ends by
+count there and not by the clock, and gives the same everywhere.
 """
+_READ_MORE = 100
+"""Texts read in search of a lighter repair once there is one, and as many more as it took to find that."""
+_IN_TURN = 15
+"""What keeps the steps of one finding waiting for those of the one before: all have to be repaired, in whatever order."""
+MANY = 8
+"""With more findings than these, only the first ones get steps of their own, and all fixes at once are a step as well."""
 _HOPE = 45
 """What repairing one more finding is expected to weigh while there is no repair yet: more than an edge, so that what has made
 progress is followed first.
@@ -90,7 +97,6 @@ def repair(
     text: str,
     limit: float = TIME_LIMIT,
     opener: Callable[[str], Analyser] = Analyser,
-    most_read: int = MOST_READ,
     clock: Callable[[], float] = monotonic,
 ) -> Repair:
     """The lightest repair of ``text`` that is found within ``limit`` seconds after the text was read once.
@@ -99,7 +105,7 @@ def repair(
     the search.
     """
     reader = Reader(text, opener)
-    search = _Search(reader, clock() + limit, most_read, clock)
+    search = _Search(reader, clock() + limit, round(limit * READ_EACH_SECOND), clock)
     best = search.run()
     return Repair(
         best.reading.text,
@@ -116,7 +122,7 @@ class _Search:
 
     def __init__(self, reader: Reader, deadline: float, most_read: int, clock: Callable[[], float]) -> None:
         self._reader, self._deadline, self._clock = reader, deadline, clock
-        self._left = most_read
+        self._read, self._most_read = 0, most_read
         self._slowest = 0.0
         self._number = count()
         self._queue: list[tuple[int, int, _State, Step | Callable[[], None]]] = []
@@ -149,7 +155,7 @@ class _Search:
         return self.best.weight if self.best.reading.is_done else float("inf")
 
     def _is_over(self) -> bool:
-        return self._left <= 0 or self._clock() + self._slowest > self._deadline
+        return self._read >= self._most_read or self._clock() + self._slowest > self._deadline
 
     def _expand(self, state: _State) -> None:
         """Queue the steps from a state; those that change nodes are made up when nothing lighter is left."""
@@ -157,27 +163,28 @@ class _Search:
         findings = reading.complaints[:MANY]
         self._left_out |= len(reading.complaints) > MANY
         seen: set[tuple[object, ...]] = set()
-        self._push(state, fix_steps(reading), seen)
-        for finding in findings:
-            self._push(state, unread_steps(reading, finding), seen)
+        if len(reading.complaints) > MANY:
+            self._push(state, 0, all_fixes(reading.complaints), seen)
         subject = reading.subject
-        if subject is None:
-            return
-        about = [(finding, concerned(subject.typed, finding)) for finding in findings if is_about_graph(finding)]
-        for finding, one in about:
-            if is_about_edges(finding):
-                self._push(state, edge_steps(subject, one), seen)
-        later = (step for _, one in about for step in node_steps(subject, one))
-        self._queue_up(state, OPERATOR, lambda: self._push(state, later, seen))
+        for turn, finding in enumerate(findings):
+            self._push(state, turn, map(of_fix, finding.fixes), seen)
+            self._push(state, turn, unread_steps(reading, finding), seen)
+            if subject is not None and is_about_graph(finding):
+                about = concerned(subject.typed, finding)
+                if is_about_edges(finding):
+                    self._push(state, turn, edge_steps(subject, about), seen)
+                later = partial(self._push, state, turn, node_steps(subject, about), seen)
+                self._queue_up(state, turn, OPERATOR, later)
 
-    def _push(self, state: _State, steps: Iterator[Step], seen: set[tuple[object, ...]]) -> None:
+    def _push(self, state: _State, turn: int, steps: Iterator[Step], seen: set[tuple[object, ...]]) -> None:
         for step in steps:
             if step.key not in seen and state.weight + step.least < self._bound:
                 seen.add(step.key)
-                self._queue_up(state, step.least, step)
+                self._queue_up(state, turn, step.least, step)
 
-    def _queue_up(self, state: _State, least: int, what: Step | Callable[[], None]) -> None:
-        hope = _HOPE * len(state.reading.complaints)
+    def _queue_up(self, state: _State, turn: int, least: int, what: Step | Callable[[], None]) -> None:
+        """Queue a step, or what makes up more of them; ``turn`` is the number of the finding that it is for."""
+        hope = _HOPE * len(state.reading.complaints) + _IN_TURN * turn
         heapq.heappush(self._queue, (state.weight + least + hope, next(self._number), state, what))
 
     def _try(self, state: _State, step: Step) -> None:
@@ -194,7 +201,7 @@ class _Search:
         weight = state.weight + step.least + size_of(before.text, edits)
         if self._texts.get(text, weight + 1) <= weight or weight >= self._bound:
             return
-        self._left -= 1
+        self._read += 1
         reading = self._reader.read(text)
         if not step.is_exact:
             weight += weight_of_difference(before.analysis, reading.analysis, edits) - step.least
@@ -212,6 +219,8 @@ class _Search:
             return
         self._meanings[sense] = state.weight
         if state.rank < self.best.rank:
+            if reading.is_done and not self.best.reading.is_done:
+                self._most_read = min(self._most_read, 2 * self._read + _READ_MORE)
             self.best = state
         if not reading.is_done and state.weight + WORDS < self._bound:
             self._expand(state)

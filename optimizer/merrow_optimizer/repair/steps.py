@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -16,9 +16,6 @@ from merrow_analysis.text import Position, Range, TextEdit
 from merrow_optimizer.mutations.subject import Subject
 from merrow_optimizer.repair.reading import Reading
 from merrow_optimizer.repair.weights import UNREAD, WORDS, weight_of_change
-
-MANY = 8
-"""With more complaints than these, only the first ones get steps of their own, and all fixes at once are a step as well."""
 
 Edits = tuple[TextEdit, ...]
 
@@ -51,17 +48,13 @@ def of_change(subject: Subject, change: GraphChange, title: str) -> Step:
     return Step(title, (title, *sorted(change.edges)), weight_of_change(change, subject.flow), edits)
 
 
-def fix_steps(reading: Reading) -> Iterator[Step]:
-    """What the rules offer for the complaints: each fix, and all at once where there are many."""
-    complaints = reading.complaints
-    for finding in complaints[:MANY]:
-        yield from map(of_fix, finding.fixes)
-    if len(complaints) > MANY:
-        for least in (Applicability.SAFE, Applicability.UNSAFE):
-            edits, codes = fixes_together(complaints, least)
-            if len(codes) > 1:
-                made = tuple(edits)
-                yield Step(f"Apply {len(codes)} fixes", made, WORDS * len(codes), partial(tuple, made), is_exact=False)
+def all_fixes(findings: Sequence[Diagnostic]) -> Iterator[Step]:
+    """As many fixes of findings at once as don't touch: the safe ones, and all."""
+    for least in (Applicability.SAFE, Applicability.UNSAFE):
+        edits, codes = fixes_together(findings, least)
+        made = tuple(edits)
+        if made:
+            yield Step(f"Apply {len(codes)} fixes", made, WORDS * len(codes), partial(tuple, made), is_exact=False)
 
 
 def of_fix(fix: Fix) -> Step:
