@@ -11,7 +11,7 @@ from tests.shared import SHARED
 
 from merrow_analysis.check import analyse
 from merrow_analysis.edits.change import GraphChange, Link, as_it_is
-from merrow_analysis.edits.replacements import CannotWriteError, edits_both_ways
+from merrow_analysis.edits.replacements import edits_both_ways
 from merrow_analysis.edits.write import write
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_optimizer.mutations.subject import Subject
@@ -55,7 +55,9 @@ def seeded(text: str, kind: str, random: Random) -> str | None:
         return None
 
 
-def several(texts: dict[str, str], number: int, of: int, random: Random) -> Iterator[tuple[str, tuple[str, ...], str, str]]:
+def several(
+    texts: dict[str, str], number: int, of: int, random: Random
+) -> Iterator[tuple[str, tuple[str, ...], str, str]]:
     """``number`` workflows with ``of`` different defects each: file, kinds, the text before and after. All have errors."""
     names = sorted(texts)
     while number:
@@ -204,7 +206,9 @@ def _type_mismatch(text: str, subject: Subject, random: Random) -> str | None:
     edge = _one([edge for edge in subject.typed.edges if edge.port in ("solution", "problem", "entry_point")], random)
     if edge is None or edge.source.kind == "decision":
         return None
-    others = [node for node in _works(subject.typed) if node.operator == "Custom" and not subject.reaches(edge.target, node)]
+    others = [
+        node for node in _works(subject.typed) if node.operator == "Custom" and not subject.reaches(edge.target, node)
+    ]
     other = _one(others, random)
     if other is None or other.id == edge.source.id:
         return None

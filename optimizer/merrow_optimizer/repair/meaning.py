@@ -11,8 +11,8 @@ from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 def meaning_of(analysis: Analysis) -> str:
     """The meaning of a text as a hash.
 
-    A node is its operator with its parameters and what it reads, in order (at ensembles in any order); a workflow is its nodes and
-    its front matter. What is not a workflow means what is written.
+    A node is its operator with its parameters and what it reads, in order (at ensembles in any order); a workflow is its nodes
+    and its front matter. What is not a workflow means what is written.
     """
     front = analysis.diagram.front_matter
     settings = "" if front is None else "\n".join(line.strip() for line in front[0].body.splitlines())

@@ -15,7 +15,7 @@ from merrow_analysis.text import split_lines
 from merrow_optimizer.mutations.subject import Subject, why_unchangeable
 
 LARGEST_CHANGED = 400_000
-"""The longest text, in characters, whose graph is changed in search of a repair; longer ones are repaired by the fixes of rules."""
+"""The longest text, in characters, whose graph is changed in search of a repair; longer ones are left to the fixes of rules."""
 
 
 @dataclass(eq=False)

@@ -10,7 +10,7 @@ from itertools import count
 from time import monotonic
 from typing import NamedTuple
 
-from merrow_analysis.check import Analyser
+from merrow_analysis.check import Analyser, Analysis
 from merrow_analysis.diagnostics import Diagnostic
 from merrow_analysis.edits.difference import line_edits
 from merrow_analysis.text import OverlappingEditsError, TextEdit, apply_edits
@@ -52,9 +52,9 @@ class Taken(NamedTuple):
 class Repair:
     """The outcome of a search: the lightest repair found, or what comes nearest to one.
 
-    ``edits`` are of whole lines and make ``text`` of the text that was given; ``weight`` is the sum of ``steps``. ``left`` are the
-    errors that ``text`` still has, and its warnings that are new. ``is_smallest`` says that no other repair by these steps weighs
-    less.
+    ``edits`` are of whole lines and make ``text`` of the text that was given; ``weight`` is the sum of ``steps``. ``left`` are
+    the errors that ``text`` still has, and its warnings that are new. ``is_smallest`` says that no other repair by these steps
+    weighs less.
     """
 
     text: str
@@ -104,58 +104,76 @@ def repair(
     ``opener`` opens a text with the files and settings around it. The same text gives the same repair unless the time limit ends
     the search.
     """
-    reader = Reader(text, opener)
-    search = _Search(reader, clock() + limit, round(limit * READ_EACH_SECOND), clock)
-    best = search.run()
-    return Repair(
-        best.reading.text,
-        tuple(line_edits(text, best.reading.text)),
-        best.weight,
-        best.steps(),
-        tuple(best.reading.complaints),
-        search.is_exhausted,
-    )
+    search = Search(text, limit, opener, clock)
+    while search.advance():
+        pass
+    return search.found
 
 
-class _Search:
-    """One search. ``is_exhausted`` says that nothing lighter was left to try."""
+class Search:
+    """A search that goes on step by step, for callers that have other things to do in between: the text must stay the same."""
 
-    def __init__(self, reader: Reader, deadline: float, most_read: int, clock: Callable[[], float]) -> None:
-        self._reader, self._deadline, self._clock = reader, deadline, clock
-        self._read, self._most_read = 0, most_read
+    def __init__(
+        self,
+        text: str,
+        limit: float = TIME_LIMIT,
+        opener: Callable[[str], Analyser] = Analyser,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        self._reader = Reader(text, opener)
+        self._deadline, self._clock = clock() + limit, clock
+        self._read, self._most_read = 0, round(limit * READ_EACH_SECOND)
         self._slowest = 0.0
         self._number = count()
         self._queue: list[tuple[int, int, _State, Step | Callable[[], None]]] = []
-        self._texts: dict[str, int] = {}
+        self._texts: dict[str, int] = {text: 0}
         self._meanings: dict[object, int] = {}
-        self.best = _State(reader.first, 0)
-        self.is_exhausted = False
-        self._left_out = False
+        self._best = _State(self._reader.first, 0)
+        self._is_exhausted = self._left_out = False
+        if not self._best.reading.is_done:
+            self._expand(self._best)
 
-    def run(self) -> _State:
-        """The best state that was found."""
-        self._texts[self.best.reading.text] = 0
-        if not self.best.reading.is_done:
-            self._expand(self.best)
-        while self._queue:
-            if self._is_over():
-                return self.best
-            _, _, state, what = heapq.heappop(self._queue)
-            if isinstance(what, Step):
-                if state.weight + what.least < self._bound:
-                    self._try(state, what)
-            else:
-                what()
-        self.is_exhausted = not self._left_out
-        return self.best
+    @property
+    def before(self) -> Analysis:
+        """The analysis of the text that is repaired."""
+        return self._reader.first.analysis
+
+    @property
+    def after(self) -> Analysis:
+        """The analysis of the best text so far."""
+        return self._best.reading.analysis
+
+    @property
+    def found(self) -> Repair:
+        """The best repair so far."""
+        best = self._best
+        return Repair(
+            best.reading.text,
+            tuple(line_edits(self._reader.first.text, best.reading.text)),
+            best.weight,
+            best.steps(),
+            tuple(best.reading.complaints),
+            self._is_exhausted and not self._left_out,
+        )
+
+    def advance(self) -> bool:
+        """Try one step; whether there may be more to find."""
+        if not self._queue:
+            self._is_exhausted = True
+            return False
+        if self._read >= self._most_read or self._clock() + self._slowest > self._deadline:
+            return False
+        _, _, state, what = heapq.heappop(self._queue)
+        if not isinstance(what, Step):
+            what()
+        elif state.weight + what.least < self._bound:
+            self._try(state, what)
+        return True
 
     @property
     def _bound(self) -> float:
         """What a repair must weigh less than to be of use."""
-        return self.best.weight if self.best.reading.is_done else float("inf")
-
-    def _is_over(self) -> bool:
-        return self._read >= self._most_read or self._clock() + self._slowest > self._deadline
+        return self._best.weight if self._best.reading.is_done else float("inf")
 
     def _expand(self, state: _State) -> None:
         """Queue the steps from a state; those that change nodes are made up when nothing lighter is left."""
@@ -218,9 +236,9 @@ class _Search:
         if self._meanings.get(sense, state.weight + 1) <= state.weight:
             return
         self._meanings[sense] = state.weight
-        if state.rank < self.best.rank:
-            if reading.is_done and not self.best.reading.is_done:
+        if state.rank < self._best.rank:
+            if reading.is_done and not self._best.reading.is_done:
                 self._most_read = min(self._most_read, 2 * self._read + _READ_MORE)
-            self.best = state
+            self._best = state
         if not reading.is_done and state.weight + WORDS < self._bound:
             self._expand(state)

@@ -24,8 +24,8 @@ Edits = tuple[TextEdit, ...]
 class Step:
     """A change that may be tried. ``edits`` writes it, giving None where the text can't say it.
 
-    ``least`` is what it weighs at least, besides its size; ``is_exact`` says that it weighs no more. ``key`` tells steps of one text
-    apart.
+    ``least`` is what it weighs at least, besides its size; ``is_exact`` says that it weighs no more. ``key`` tells steps of one
+    text apart.
     """
 
     title: str

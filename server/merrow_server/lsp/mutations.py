@@ -14,7 +14,6 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from merrow_analysis.check import Analyser
 from merrow_analysis.definitions.operators import OperatorSpec
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_analysis.ide.cursor.selection import Selection, selection
@@ -199,9 +198,7 @@ def _choice(
     diagram: OpenDiagram, operators: Mapping[str, Proposals] = OPERATORS, max_nodes: int = sys.maxsize
 ) -> Choice:
     """How moves of a diagram are checked. Who picks one by hand may let the workflow grow."""
-    context = diagram.document.context
-    opener = partial(Analyser, path=context.path, provider=context.provider, config=context.config)
-    return Choice(operators, max_nodes=max_nodes, opener=opener)
+    return Choice(operators, max_nodes=max_nodes, opener=diagram.document.context.opener)
 
 
 def _operators(diagram: OpenDiagram) -> dict[str, Proposals]:
