@@ -46,11 +46,19 @@ async def fix(server: MerrowServer, arguments: list[Any]) -> dict[str, int]:
     return dict(repaired.applied)
 
 
-async def apply(server: MerrowServer, document: OpenDocument, label: str, edits: list[types.TextEdit]) -> None:
-    """Have the client apply edits as one step. Raises `InvalidParameters` where it can't or doesn't."""
+async def apply(
+    server: MerrowServer, document: OpenDocument, label: str, edits: list[types.TextEdit], confirm: str | None = None
+) -> None:
+    """Have the client apply edits as one step, with ``confirm`` after its reader has seen them and this sentence, where it can
+    do that. Raises `InvalidParameters` where it can't or doesn't.
+    """
     if not server.supports.apply_edit:
         raise InvalidParameters("This editor can't apply edits that the server sends; use the code action.")
-    change = server.edit(document, edits)
+    change = (
+        server.edit(document, edits)
+        if confirm is None
+        else server.confirmed_edit(document, edits, label, confirm, label)
+    )
     answer = await server.workspace_apply_edit_async(types.ApplyWorkspaceEditParams(change, label))
     if not answer.applied:
         reason = f": {answer.failure_reason}" if answer.failure_reason else ""

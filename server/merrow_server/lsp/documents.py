@@ -61,6 +61,8 @@ class Context:
 
     def opener(self, text: str) -> Analyser:
         """A version of a diagram in the document, opened with what surrounds it."""
+        from merrow_analysis.check import Analyser
+
         return Analyser(text, path=self.path, provider=self.provider, config=self.config)
 
 
