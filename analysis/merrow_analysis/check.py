@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 from bisect import insort
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from merrow_analysis.called_files import CalledFiles
 from merrow_analysis.collector import collection_paused
@@ -167,6 +167,11 @@ class Analyser:
         if ending != "\n":
             diagnostics = [_with_line_ending(diagnostic, ending) for diagnostic in diagnostics]
         analysis.diagnostics = diagnostics
+        # Nobody else has seen the objects that the rules asked for. Without them a version ends with its last reader.
+        if analysis.typed is None:
+            flow.let_go()
+        else:
+            analysis.typed.let_go()
         return analysis
 
     def _update(self) -> Flow:
@@ -203,7 +208,7 @@ class Analyser:
         book = collect_prompts(settings, self.provider)
         analysis.typed, analysis.prompts = workflow, book
         text.graph, text.problems = workflow, (*problems, *book.problems)
-        context = GraphContext(workflow, text.diagram.header, front, own, book)
+        context = text.workflow = GraphContext(workflow, text.diagram.header, front, own, book, text.diagram)
         return [*check_text(text, reading=False), *self._kept.renewed(context, holds)]
 
     def _callees(self) -> Callees | None:
@@ -294,7 +299,7 @@ def _fixed_again(kept: list[Diagnostic], context: GraphContext, scope: Scope) ->
             yield from fresh[number].fixes
 
     return [
-        one if one.fixes is NO_FIXES else replace(one, fixes=Fixes(fixes(number))) for number, one in enumerate(kept)
+        one if one.fixes is NO_FIXES else one._replace(fixes=Fixes(fixes(number))) for number, one in enumerate(kept)
     ]
 
 
@@ -366,9 +371,9 @@ def _with_line_ending(diagnostic: Diagnostic, ending: str) -> Diagnostic:
         return diagnostic
 
     def written(fix: Fix) -> Fix:
-        return replace(fix, edits=tuple(with_line_ending(edit, ending) for edit in fix.edits))
+        return fix._replace(edits=tuple(with_line_ending(edit, ending) for edit in fix.edits))
 
-    return replace(diagnostic, fixes=diagnostic.fixes.changed(written))
+    return diagnostic._replace(fixes=diagnostic.fixes.changed(written))
 
 
 def _order(diagnostic: Diagnostic) -> tuple[Range, str, str]:

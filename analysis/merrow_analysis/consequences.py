@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from merrow_analysis.diagnostics import Cause, Diagnostic, Severity
 from merrow_analysis.rules.registry import Flags, flags_of
@@ -39,7 +38,7 @@ def unexplained(diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:
             continue
         place = Cause(diagnostic.code, diagnostic.range)
         told[place] = max(told.get(place, 0), weight)
-        kept.append(replace(diagnostic, because=()) if diagnostic.because else diagnostic)
+        kept.append(diagnostic._replace(because=()) if diagnostic.because else diagnostic)
     return kept
 
 
@@ -92,4 +91,4 @@ def _syntax_behind(
 
 
 def _marked(diagnostic: Diagnostic, causes: tuple[Cause, ...]) -> Diagnostic:
-    return replace(diagnostic, because=diagnostic.because + causes) if causes else diagnostic
+    return diagnostic._replace(because=diagnostic.because + causes) if causes else diagnostic

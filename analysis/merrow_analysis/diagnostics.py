@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from enum import Enum, IntEnum
 from typing import NamedTuple, overload
 
@@ -36,8 +35,7 @@ class Tag(Enum):
     DEPRECATED = "deprecated"
 
 
-@dataclass(frozen=True, slots=True)
-class Related:
+class Related(NamedTuple):
     """Another place that a diagnostic speaks of; ``file`` is None for the file checked, else a path as it was read."""
 
     range: Range
@@ -45,8 +43,7 @@ class Related:
     file: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Fix:
+class Fix(NamedTuple):
     """A remedy: a title in the imperative and minimal edits of the file checked."""
 
     title: str
@@ -108,8 +105,7 @@ class Cause(NamedTuple):
     range: Range
 
 
-@dataclass(frozen=True, slots=True)
-class Diagnostic:
+class Diagnostic(NamedTuple):
     """One finding. ``code`` and ``name`` are those of the rule that made it.
 
     ``because`` are findings each of which explains this one, so that it need not be told beside them; empty in what an
@@ -123,5 +119,5 @@ class Diagnostic:
     range: Range
     related: tuple[Related, ...] = ()
     fixes: Fixes = NO_FIXES
-    tags: tuple[Tag, ...] = field(default=())
+    tags: tuple[Tag, ...] = ()
     because: tuple[Cause, ...] = ()

@@ -23,6 +23,7 @@ from merrow_analysis.text import Position, Range, TextEdit
 _MARK = re.compile(r"\s*merrow\b[ \t]*:[ \t]*", re.IGNORECASE)
 _FORM = re.compile(r"(ignore-file|ignore)(?![\w-])[ \t]*(?:\[([^\]\r\n]*)\])?", re.IGNORECASE)
 _CODE = re.compile(r"[^\s,]+")
+_WORDS = re.compile(r"[^\s,()\[\]:]+")
 
 
 @dataclass(slots=True, eq=False)
@@ -67,6 +68,17 @@ class _Suppression:
         return found
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Malformed:
+    """A comment that can't be read, with the place and the reason; ``lines`` are those of the next statement."""
+
+    block: Block
+    comment: Comment
+    span: Span
+    message: str
+    lines: tuple[int, int] | None
+
+
 @dataclass(slots=True, eq=False)
 class _Target:
     """Lines ``first`` to ``last``, and the comments that speak of them; each code is looked up in them once."""
@@ -94,10 +106,11 @@ def apply(
     silence nothing. What Mermaid itself refuses is never suppressed.
     """
     found = _find(blocks)
-    if not found.comments and not found.extra:
+    if not found.comments and not found.malformed:
         return list(diagnostics), []
     diagnostics = list(diagnostics)
     kept = found.unsilenced(diagnostics)
+    found.extra += [_malformed(comment, diagnostics) for comment in found.malformed]
     found.extra += [
         _unknown(suppression, index, diagnostics)
         for suppression in found.comments
@@ -116,6 +129,7 @@ class _Found:
     whole_file: _Target = field(default_factory=_Target)
     single: list[_Target] = field(default_factory=list)
     comments: list[_Suppression] = field(default_factory=list)
+    malformed: list[_Malformed] = field(default_factory=list)
     extra: list[Diagnostic] = field(default_factory=list)
     rules: dict[str, frozenset[str]] = field(default_factory=dict)
     """The codes of the rules that each word in brackets names."""
@@ -159,15 +173,18 @@ def _find(blocks: Sequence[Block]) -> _Found:
     found = _Found()
     targets: dict[tuple[int, int], _Target] = {}
     for block, comment, following in reversed(_comments(blocks)):
-        suppression = _read(block, comment, found)
+        lines = None
+        if following is not None:
+            place = following[0].range(following[1].span)
+            lines = place.start.line, place.end.line
+        suppression = _read(block, comment, found, lines)
         if suppression is None:
             continue
         found.comments.append(suppression)
         if suppression.whole_file:
             found.whole_file.comments.append(suppression)
-        elif following is not None:
-            place = following[0].range(following[1].span)
-            lines = suppression.first, suppression.last = place.start.line, place.end.line
+        elif lines is not None:
+            suppression.first, suppression.last = lines
             targets.setdefault(lines, _Target(*lines)).comments.append(suppression)
     found.single = sorted(targets.values(), key=_last)
     return found
@@ -197,7 +214,7 @@ def _is_suppression(comment: Comment) -> bool:
     return not comment.directive and _MARK.match(comment.text) is not None
 
 
-def _read(block: Block, comment: Comment, found: _Found) -> _Suppression | None:
+def _read(block: Block, comment: Comment, found: _Found, lines: tuple[int, int] | None) -> _Suppression | None:
     """What a comment suppresses; None where it can't be read, which is reported."""
     start, end = comment.span
     text = block.text[start:end]
@@ -211,13 +228,18 @@ def _read(block: Block, comment: Comment, found: _Found) -> _Suppression | None:
             "This comment is not understood; write `%% merrow: ignore[MW402] reason` above a statement, or"
             " `%% merrow: ignore-file[MW402] reason`."
         )
-        found.extra.append(_diagnostic(MALFORMED, block, (start, end), message))
+        found.malformed.append(_Malformed(block, comment, (start, end), message, lines))
         return None
-    codes = _codes(block, form, start, found)
-    return None if codes is None else _Suppression(block, comment, codes, form[1].lower() == "ignore-file")
+    codes = _codes(form, start, found)
+    if not codes:
+        message = "The brackets are empty; name a rule in them, or leave them out to silence every rule."
+        span = (start + form.start(2) - 1, start + form.end(2) + 1)
+        found.malformed.append(_Malformed(block, comment, span, message, lines))
+        return None
+    return _Suppression(block, comment, codes, form[1].lower() == "ignore-file")
 
 
-def _codes(block: Block, form: re.Match[str], start: int, found: _Found) -> list[_Code] | None:
+def _codes(form: re.Match[str], start: int, found: _Found) -> list[_Code]:
     if form[2] is None:
         return [_Code("", (start + form.start(1), start + form.end(1)), None)]
     codes: list[_Code] = []
@@ -231,10 +253,6 @@ def _codes(block: Block, form: re.Match[str], start: int, found: _Found) -> list
         if not rules:
             near = closest(word[0], [name for rule in all_rules() for name in (rule.code, rule.name)])
         codes.append(_Code(word[0], span, rules, near=near))
-    if not codes:
-        message = "The brackets are empty; name a rule in them, or leave them out to silence every rule."
-        found.extra.append(_diagnostic(MALFORMED, block, (start + form.start(2) - 1, start + form.end(2) + 1), message))
-        return None
     return codes
 
 
@@ -246,8 +264,34 @@ def _selected(selector: str) -> list[Rule]:
     return [] if rule is None else [rule]
 
 
+def _malformed(one: _Malformed, found: Sequence[Diagnostic]) -> Diagnostic:
+    """A comment that can't be read; ``found`` are the findings that it could speak of."""
+    return _diagnostic(MALFORMED, one.block, one.span, one.message, _understood(one, found))
+
+
+def _understood(one: _Malformed, found: Sequence[Diagnostic]) -> Iterator[Fix]:
+    """Write what the comment says in the form that is understood, where that suppresses a finding; or take it out."""
+    start, end = one.comment.span
+    text = one.block.text[start:end]
+    mark = _MARK.match(text, text.index("%%") + 2 if "%%" in text else 0)
+    said = [] if mark is None else _WORDS.findall(text, mark.end())
+    kind = closest(said[0].lower(), ("ignore", "ignore-file")) if said else None
+    if mark is not None and kind is not None:
+        lines = range(0) if one.lines is None else range(one.lines[0], one.lines[1] + 1)
+        here = {each.code for each in found if kind == "ignore-file" or each.range.start.line in lines}
+        codes = {word: {rule.code for rule in _selected(word) if Flags.REFUSED not in rule.flags} for word in said[1:]}
+        names = [word for word in said[1:] if codes[word] & here]
+        if names:
+            written = f"{kind}[{', '.join(names)}]"
+            reason = " ".join(word for word in said[1:] if not codes[word])
+            edit = TextEdit(one.block.range((start + mark.end(), end)), f"{written} {reason}".rstrip())
+            yield Fix(f"Write {written}", (edit,), Applicability.UNSAFE)
+    whole = TextEdit(_whole_line(one.block, one.comment), "")
+    yield Fix("Remove the comment", (whole,), Applicability.UNSAFE)
+
+
 def _diagnostic(
-    rule: Rule, block: Block, span: Span, message: str, fixes: tuple[Fix, ...] = (), tags: tuple[Tag, ...] = ()
+    rule: Rule, block: Block, span: Span, message: str, fixes: Iterable[Fix] = (), tags: tuple[Tag, ...] = ()
 ) -> Diagnostic:
     return report(rule, block.range(span), message, fixes=fixes, tags=tags)
 

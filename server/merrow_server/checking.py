@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -68,14 +67,13 @@ class Checker:
 
 def in_file(diagnostic: Diagnostic, fence: Fence) -> Diagnostic:
     """``diagnostic`` of a block, placed in the Markdown file around it."""
-    return replace(
-        diagnostic,
+    return diagnostic._replace(
         range=fence.range_to_host(diagnostic.range),
         related=tuple(
-            related if related.file is not None else replace(related, range=fence.range_to_host(related.range))
+            related if related.file is not None else related._replace(range=fence.range_to_host(related.range))
             for related in diagnostic.related
         ),
-        fixes=diagnostic.fixes.changed(lambda fix: replace(fix, edits=tuple(fence.edits_to_host(fix.edits)))),
+        fixes=diagnostic.fixes.changed(lambda fix: fix._replace(edits=tuple(fence.edits_to_host(fix.edits)))),
     )
 
 

@@ -55,7 +55,7 @@ def test_the_fix_takes_it_out(written: str, after: str) -> None:
     text = workflow(written)
     (found,) = idle(text)
     (fix,) = found.fixes
-    assert (fix.title, fix.applicability) == ("Remove format", Applicability.UNSAFE)
+    assert (fix.title, fix.applicability) == ("Remove format", Applicability.SAFE)
     assert apply_edits(text, fix.edits) == workflow(after)
 
 

@@ -22,6 +22,8 @@ EXTRAS = [
     "N1:::ReviewOp",
     "N2:::DecisionOp",
     "PROBLEM --> N1",
+    "N1 --> PROBLEM",
+    "RETURN --> N2",
     "N2 --> RETURN",
     "class N0 Interface",
     "N1@{ memory: none }",

@@ -78,6 +78,14 @@ def test_a_flowchart_is_read_as_a_person_expects(name: str) -> None:
     assert len(hints) == (1 if plain else 0)
 
 
+@pytest.mark.parametrize(("end", "code"), [("PROBLEM", "MW112"), ("ENTRY_POINT", "MW112"), ("RETURN", "MW113")])
+def test_an_arrow_back_at_an_input_or_output_is_no_loop(end: str, code: str) -> None:
+    analysis = analyse(f"flowchart TD\n{end} --> A --> {end}\nB[think] --> C:::CustomOp\n")
+    assert code in codes(analysis)
+    assert analysis.typed is not None
+    assert not analysis.typed.composites
+
+
 def test_an_arrow_back_into_two_beginnings_is_told_to_need_a_loop() -> None:
     text = "flowchart TD\n    S([Start]) --> A[Draft] --> B[Review]\n    S --> B\n    B --> A\n    B --> E([End])\n"
     [found] = [one for one in analyse(text, as_workflow=True).diagnostics if one.code == "MW110"]

@@ -139,7 +139,7 @@ class Config:
                 levels[diagnostic.code] = diagnostic.severity if rule is None else self.severity_of(rule, path)
             level = levels[diagnostic.code]
             if level is not None:
-                kept.append(diagnostic if level is diagnostic.severity else replace(diagnostic, severity=level))
+                kept.append(diagnostic if level is diagnostic.severity else diagnostic._replace(severity=level))
         return kept
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from merrow_analysis.definitions.parameters import parse_label
+from merrow_analysis.definitions.parameters import LabelParameter, parse_label
 
-_EMPTY_GROUP = re.compile(r"\([\s,]*\)")
+_EMPTY_GROUP = re.compile(r"[ \t]*\([\s,]*\)")
 _BREAK = r"(?:[ \t]|<br[ \t]*/?[ \t]*>|\r?\n)*"
 _COMMA_AFTER = re.compile(rf"{_BREAK},{_BREAK}", re.IGNORECASE)
 _COMMA_BEFORE = re.compile(rf",{_BREAK}\Z", re.IGNORECASE)
@@ -21,16 +21,23 @@ def without(text: str, keys: set[str]) -> str | None:
     if parts.repeated or parts.problems:
         return None
     for parameter in sorted(parts.parameters.values(), key=lambda one: one.key_span, reverse=True):
-        if parameter.key not in keys:
-            continue
-        begin, end = parameter.key_span[0], parameter.value_span[1]
-        after = _COMMA_AFTER.match(text, end)
-        if after is not None:
-            text = text[:begin] + text[after.end() :]
-            continue
-        before = _COMMA_BEFORE.search(text[:begin])
-        text = text[: begin if before is None else before.start()] + text[end:]
+        if parameter.key in keys:
+            text = _cut(text, parameter)
     return _EMPTY_GROUP.sub("", text)
+
+
+def without_one(text: str, parameter: LabelParameter) -> str:
+    """A label's text without one of the parameters that were read from it."""
+    return _EMPTY_GROUP.sub("", _cut(text, parameter))
+
+
+def _cut(text: str, parameter: LabelParameter) -> str:
+    begin, end = parameter.key_span[0], parameter.value_span[1]
+    after = _COMMA_AFTER.match(text, end)
+    if after is not None:
+        return text[:begin] + text[after.end() :]
+    before = _COMMA_BEFORE.search(text[:begin])
+    return text[: begin if before is None else before.start()] + text[end:]
 
 
 def with_parameters(text: str, written: list[str]) -> str:

@@ -63,7 +63,7 @@ class LabelParts:
     """What a label says. Shared between equal labels: don't change it.
 
     ``operator_word`` is the first line without parameters, trimmed; ``parameters`` has the last value of each key,
-    ``repeated`` the later ones of keys that stand more than once.
+    ``repeated`` the later ones of keys that are written more than once, and ``overridden`` those that come before them.
     """
 
     operator_word: str
@@ -71,6 +71,7 @@ class LabelParts:
     parameters: dict[str, LabelParameter] = field(default_factory=dict)
     repeated: tuple[LabelParameter, ...] = ()
     problems: tuple[LabelProblem, ...] = ()
+    overridden: tuple[LabelParameter, ...] = ()
 
 
 def parse_label(text: str) -> LabelParts:
@@ -109,11 +110,14 @@ class _LabelReader:
                 position = _LINE_REST.match(text, position).end()  # type: ignore[union-attr]
         parameters: dict[str, LabelParameter] = {}
         repeated: list[LabelParameter] = []
+        overridden: list[LabelParameter] = []
         for parameter in self._found:
             if parameter.key in parameters:
                 repeated.append(parameter)
+                overridden.append(parameters[parameter.key])
             parameters[parameter.key] = parameter
-        return LabelParts(word, (first, first + len(word)), parameters, tuple(repeated), tuple(self._problems))
+        problems = tuple(self._problems)
+        return LabelParts(word, (first, first + len(word)), parameters, tuple(repeated), problems, tuple(overridden))
 
     def _group(self, opening: int) -> int:
         """Read the parameters from one parenthesis to the one that closes it; where reading goes on."""

@@ -152,7 +152,7 @@ class TypeTable:
             if not rest.startswith("["):
                 break
             if not rest.endswith("]"):
-                raise TypeExpressionError(f"`{text.strip()}` is no type: the bracket of `list[...]` is not closed.")
+                raise TypeExpressionError(f"`{text.strip()}` is not a type: the bracket of `list[...]` is not closed.")
             inner = rest[1:-1].strip()
             depth += 1
             if depth > _DEEPEST_LIST:
@@ -162,7 +162,7 @@ class TypeTable:
         if inner == "list":
             raise TypeExpressionError("`list` needs the type of its items: write `list[Text]`, for example.")
         if not TYPE_NAME.fullmatch(inner):
-            raise TypeExpressionError(f"`{text.strip()}` is no type: write a name such as `Text`, or `list[Text]`.")
+            raise TypeExpressionError(f"`{text.strip()}` is not a type: write a name such as `Text`, or `list[Text]`.")
         if inner not in self.parents and not (variables and is_variable(inner)):
             near = closest(inner, self.parents)
             hint = f"did you mean `{near}`?" if near else f"{self._some()}."

@@ -37,6 +37,19 @@ def violations(fragment: Fragment, value: object, path: Path = ()) -> list[Viola
     return found
 
 
+def fragment_at(fragment: Fragment, step: str | int) -> Fragment:
+    """What a fragment says of an entry of a mapping, or an item of a list; one that allows anything where it says nothing."""
+    for option in fragment.get("anyOf") or [fragment]:
+        inner = option.get("items") if isinstance(step, int) else option.get("properties", {}).get(step)
+        others = option.get("additionalProperties")
+        if inner is None and isinstance(step, str) and isinstance(others, Mapping):
+            inner = others
+        if inner is not None:
+            found: Fragment = inner
+            return found
+    return {}
+
+
 def _check(fragment: Fragment, value: object, path: Path, found: list[Violation], seen: set[tuple[int, int]]) -> None:
     if isinstance(value, (dict, list)):
         pair = (id(fragment), id(value))

@@ -14,7 +14,7 @@ from merrow_analysis.syntax.tree import Label, SubgraphStart
 def write_boxes(manuscript: Manuscript, change: GraphChange) -> list[Replacement]:
     """The edits of the titles and metadata of boxes. Raises `CannotWriteError`."""
     boxes = manuscript.graph.composites.boxes
-    found = [_with_turns(manuscript, boxes[name], most) for name, most in sorted(change.turns.items())]
+    found = [with_parameter(manuscript, boxes[name], "max", most) for name, most in sorted(change.turns.items())]
     found += [_as_group(manuscript, boxes[name]) for name in sorted(change.unwrapped)]
     return [*found, *(edit for name, box in sorted(change.wrapped.items()) for edit in _around(manuscript, name, box))]
 
@@ -28,22 +28,25 @@ def _around(manuscript: Manuscript, name: str, box: Wrapping) -> list[Replacemen
     return [manuscript.above(place, [f'subgraph {name}["{box.title}"]']), manuscript.below(place, ["end"])]
 
 
-def _with_turns(manuscript: Manuscript, box: Composite, most: int) -> Replacement:
-    said = box.parameters.get("max")
+def with_parameter(manuscript: Manuscript, box: Composite, key: str, value: int) -> Replacement:
+    """The edit that writes a number for a parameter of a box, where it is said or else in the title. Raises
+    `CannotWriteError`.
+    """
+    said = box.parameters.get(key)
     if said is not None and said.block is not None:
         metadata, block = manuscript.flow.subgraphs[box.id].metadata[said.block]
-        place = metadata_value_range(metadata, block, "max")
-        return Replacement(manuscript.places.offset(place.start), manuscript.places.offset(place.end), str(most))
+        place = metadata_value_range(metadata, block, key)
+        return Replacement(manuscript.places.offset(place.start), manuscript.places.offset(place.end), str(value))
     written, title = _title(manuscript, box)
     parameters = list(title_parameters(written.block, title))
     for parameter, (_, end) in parameters:
-        if parameter.key == "max":
+        if parameter.key == key:
             start = end - (parameter.value_span[1] - parameter.value_span[0])
-            return _edit(manuscript, written, start, end, str(most))
+            return _edit(manuscript, written, start, end, str(value))
     opened = written.block.text.find("(", *title.span)
     if opened == -1:
         raise CannotWriteError(f"The title of {box.id} has no parameters.")
-    return _edit(manuscript, written, opened + 1, opened + 1, f"max: {most}{', ' if parameters else ''}")
+    return _edit(manuscript, written, opened + 1, opened + 1, f"{key}: {value}{', ' if parameters else ''}")
 
 
 def _as_group(manuscript: Manuscript, box: Composite) -> Replacement:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from merrow_analysis.edits.lines import insert_line_after
+from merrow_analysis.edits.lines import insert_line_after, without_statement
 from merrow_analysis.graph.flow import Flow, FlowNode, declares
 from merrow_analysis.graph.records import NodeRecord
 from merrow_analysis.text import Range, TextEdit
@@ -35,3 +35,22 @@ def define_class(name: str, style: str, flow: Flow) -> TextEdit:
     """
     last = next(reversed(flow.class_defs.values()))[-1].block if flow.class_defs else flow.last_block
     return insert_line_after(last, f"classDef {name} {style};")
+
+
+def undefine_class(name: str, flow: Flow) -> list[TextEdit] | None:
+    """The edits that take all definitions of a class out; None where one of them can't be cut out."""
+    edits: list[TextEdit] = []
+    for use in flow.class_defs[name]:
+        block, names = use.block, use.definition.names
+        if len(names) == 1:
+            edit = without_statement(block, use.definition.span)
+        else:
+            number = next(number for number, other in enumerate(names) if other.span == use.name.span)
+            first = number == 0
+            begin = use.name.span[0] if first else names[number - 1].span[1]
+            end = names[1].span[0] if first else use.name.span[1]
+            edit = TextEdit(block.range((begin, end)), "")
+        if edit is None:
+            return None
+        edits.append(edit)
+    return edits

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields
 
 from merrow_analysis.definitions.front_matter import FrontMatterDoc
@@ -11,7 +11,16 @@ from merrow_analysis.edits.replacements import CannotWriteError
 from merrow_analysis.edits.yaml_write import block_text, quoted, word
 from merrow_analysis.syntax.parser import Diagram, parse_diagram
 from merrow_analysis.syntax.tree import Block, FrontMatter
-from merrow_analysis.text import Position, Range, TextEdit, apply_edits, with_line_ending
+from merrow_analysis.text import (
+    Position,
+    Range,
+    TextEdit,
+    apply_edits,
+    equal_ends,
+    line_ending,
+    split_lines,
+    with_line_ending,
+)
 
 _TOP = Range(Position(0, 0), Position(0, 0))
 _STEP = "  "
@@ -82,6 +91,22 @@ def exchange_prompts(front: str, gained: Prompts, lost: Iterable[str], eol: str 
     for name in lost:
         front = apply_edits(front, [lose_prompt(parse_diagram(front + _BODY), name)])
     return front
+
+
+def add_prompts(front: tuple[FrontMatter, Block] | None, prompts: Sequence[tuple[str, str]]) -> TextEdit | None:
+    """The edit that gives the workflow with this front matter several prompts, in their order; None where it can't be written."""
+    before = "" if front is None else front[1].text
+    old = split_lines(before)
+    eol = line_ending(old)
+    try:
+        # Each one becomes the first.
+        new = split_lines(exchange_prompts(before, reversed(prompts), (), eol))
+    except CannotWriteError:
+        return None
+    first, last = equal_ends(old, new)
+    top = 0 if front is None else front[1].line
+    place = Range(Position(top + first, 0), Position(top + len(old) - last, 0))
+    return TextEdit(place, "".join(new[first : len(new) - last]))
 
 
 def _texts(text: str, indent: str) -> Iterator[str]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from merrow_analysis.syntax.tree import Block
+from merrow_analysis.syntax.tree import Block, Span
 from merrow_analysis.text import Position, Range, TextEdit
 
 _INDENT = re.compile(r"[ \t]*")
+_SEMICOLON = re.compile(r"[ \t]*;[ \t]*")
+_SEMICOLON_BEFORE = re.compile(r"[ \t]*;[ \t]*\Z")
 
 
 def indentation(block: Block) -> str:
@@ -29,3 +31,17 @@ def insert_lines_after(block: Block, lines: Iterable[str]) -> TextEdit:
         return TextEdit(Range(place, place), "".join(f"{line}\n" for line in lines))
     place = block.position(len(block.text))
     return TextEdit(Range(place, place), "".join(f"\n{line}" for line in lines))
+
+
+def without_statement(block: Block, span: Span) -> TextEdit | None:
+    """The edit that takes a statement out of a block: its lines, or only what it says where others share them; None where
+    nothing is there.
+    """
+    rest = block.text[: span[0]] + block.text[span[1] :]
+    if not rest.strip(" \t\r\n;"):
+        return TextEdit(Range(Position(block.line, 0), Position(block.line + block.line_count, 0)), "")
+    after = _SEMICOLON.match(block.text, span[1])
+    if after is not None:
+        return TextEdit(block.range((span[0], after.end())), "")
+    before = _SEMICOLON_BEFORE.search(block.text[: span[0]])
+    return None if before is None else TextEdit(block.range((before.start(), span[1])), "")

@@ -165,7 +165,7 @@ def write_removed(manuscript: Manuscript, change: GraphChange) -> list[Replaceme
     for chain in manuscript.edgeless_chains:
         found += _without_vertices(manuscript, chain, change.removed)
     for written in manuscript.class_assignments:
-        found += _without_names(manuscript, written, written.statement.ids, change.removed)
+        found += without_names(manuscript, written, written.statement.ids, change.removed)
     for written in manuscript.statements(Style):
         if written.statement.id.text in change.removed:
             found.append(manuscript.without(written))
@@ -195,9 +195,10 @@ def _without_vertices(manuscript: Manuscript, place: Written, gone: frozenset[st
     )
 
 
-def _without_names(
+def without_names(
     manuscript: Manuscript, place: Written, names: tuple[Name, ...], gone: frozenset[str]
 ) -> list[Replacement]:
+    """Take ids from a statement that lists them, or all of it where none is left. Raises `CannotWriteError`."""
     out = [name.text in gone for name in names]
     if not any(out):
         return []
@@ -245,7 +246,7 @@ def _substitute(manuscript: Manuscript, node: FlowNode, new: NewNode) -> list[Re
                 raise CannotWriteError(f"The label of {node.id} can't be rewritten.")
             found.append(_replace(manuscript, label_range(node, parts.operator_span), new.spec.name, claim.word))
         else:
-            found += _class_of(manuscript, node, claim.index, manuscript.class_name(new.spec))
+            found += class_of(manuscript, node, claim.index, manuscript.class_name(new.spec))
     return [*found, *_parameters(manuscript, node, new), *_new_parameters(manuscript, node, new)]
 
 
@@ -276,14 +277,15 @@ def _replace(manuscript: Manuscript, place: Range, text: str, before: str) -> Re
     return Replacement(start + at, start + at + len(before), text)
 
 
-def _class_of(manuscript: Manuscript, node: FlowNode, index: int, class_name: str) -> list[Replacement]:
+def class_of(manuscript: Manuscript, node: FlowNode, index: int, class_name: str) -> list[Replacement]:
+    """Give a node another class in the place of the one with this number."""
     use = node.classes[index]
     start = manuscript.offset(use.block, use.name.span[0])
     end = manuscript.offset(use.block, use.name.span[1])
     if use.statement is None or all(name.text == node.id for name in use.statement.ids):
         return [Replacement(start, end, class_name)]
     place = manuscript.written(use.statement, use.block)
-    found = _without_names(manuscript, place, use.statement.ids, frozenset({node.id}))
+    found = without_names(manuscript, place, use.statement.ids, frozenset({node.id}))
     return [*found, manuscript.below(place, [f"class {node.id} {class_name}"])]
 
 

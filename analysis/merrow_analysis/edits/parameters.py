@@ -61,6 +61,17 @@ def rewrite(node: TypedNode, moved: Moved, *, keep_metadata: bool = False) -> tu
     return tuple(edits) if edits and _reads_back(node, here, moved, edits) else None
 
 
+def without_entry(metadata: Metadata, block: Block, key: str) -> TextEdit | None:
+    """The edit that takes an entry out of a block of metadata, or all of the block with its last one; None where it can't."""
+    body = block.text[slice(*metadata.body_span)]
+    left = None if body != metadata.body else metadata_body.without(body, key)
+    if left is None or parse_metadata(left).values != {
+        name: value for name, value in parse_metadata(body).values.items() if name != key
+    }:
+        return None
+    return _edit_body(metadata, block, left)
+
+
 def declaration_of(node: TypedNode) -> Mention | None:
     """Where a node's label stands; None where several declarations say it, since they must go on saying the same."""
     shaped = [mention for mention in node.flow.mentions if mention.vertex.shape is not None]

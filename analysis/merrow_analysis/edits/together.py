@@ -46,7 +46,7 @@ class _Taken:
         for edit in edits:
             # Lines added at one place keep the order of their findings, as if they were added one after another.
             insort(self.edits, edit, key=_range)
-        self._lines.update(filter(_inserts_lines, edits))
+        self._lines.update(filter(_inserts_line, edits))
         return True
 
 
@@ -55,12 +55,15 @@ def _range(edit: TextEdit) -> Range:
 
 
 def _meet(a: TextEdit, b: TextEdit) -> bool:
-    """Whether two edits touch the same text; whole lines inserted at one place don't disturb each other."""
-    if a.range == b.range and _inserts_lines(a) and _inserts_lines(b):
+    """Whether two edits touch the same text; single lines inserted at one place don't disturb each other."""
+    if a.range == b.range and _inserts_line(a) and _inserts_line(b):
         return False
     return a.range.start <= b.range.end and b.range.start <= a.range.end
 
 
-def _inserts_lines(edit: TextEdit) -> bool:
+def _inserts_line(edit: TextEdit) -> bool:
+    """Whether an edit adds one line. Several lines may be one thing that must not come twice, such as a front matter."""
     text = edit.new_text
-    return edit.range.start == edit.range.end and (text.endswith(("\n", "\r")) or text.startswith(("\n", "\r")))
+    if edit.range.start != edit.range.end or not (text.endswith(("\n", "\r")) or text.startswith(("\n", "\r"))):
+        return False
+    return len(text.strip("\r\n").splitlines()) == 1

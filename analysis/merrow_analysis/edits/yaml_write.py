@@ -43,6 +43,18 @@ def word(value: object) -> str | None:
     return None
 
 
+def flow(value: object) -> str | None:
+    """As `word`, and lists and mappings of such values in brackets."""
+    if isinstance(value, list):
+        items = [flow(item) for item in value]
+        return None if None in items else f"[{', '.join(item or '' for item in items)}]"
+    if isinstance(value, dict):
+        entries = [(word(key), flow(item)) for key, item in value.items()]
+        whole = all(None not in entry for entry in entries)
+        return "{" + ", ".join(f"{key}: {item}" for key, item in entries) + "}" if whole else None
+    return word(value)
+
+
 def block_text(text: str, indent: str) -> str | None:
     """A text of several lines after ``key: ``, its lines indented by ``indent``; None where it can't be written so."""
     if "\n" not in text.strip("\n") and not text.endswith("\n"):

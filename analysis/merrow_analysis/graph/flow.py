@@ -301,6 +301,12 @@ class Flow:
         """The last lines of the text, below which lines can be added; `NO_BLOCK` only for an empty text."""
         self._edges: dict[EdgeRecord, FlowEdge] = {}
 
+    def let_go(self) -> None:
+        """Forget the objects made so far; see `merrow_analysis.graph.nodes.TypedGraph.let_go`."""
+        self._edges.clear()
+        for name in ("nodes", "edges", "edge_metadata", "edge_ids"):
+            self.__dict__.pop(name, None)
+
     def here(self, block: Block) -> Block:
         """A block of a record where it is in this version of the text."""
         return self.moved.get(block, block)

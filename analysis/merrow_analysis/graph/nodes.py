@@ -34,6 +34,8 @@ from merrow_analysis.graph.shape import Shape
 from merrow_analysis.graph.words import AGAIN, EACH, OVER, Word, entered_map
 
 _UNSET = object()
+_OF_OBJECTS = ("nodes", "edges", "lists", "again", "over", "by_id", "decisions")
+"""What a `TypedGraph` keeps that is made of its objects."""
 
 
 class TypedNode:
@@ -533,6 +535,17 @@ class TypedGraph:
         order = unit_order(self.core) or self.shape.order
         plan = [waiting_alone(self.node(index)) for index in order]
         return live_order(order, plan, self.combinations.loops, len(self.core.records))
+
+    def let_go(self) -> None:
+        """Forget the objects made so far; they are made anew when they are asked for. Only for who asked for all of them.
+
+        They refer to the graph, which refers to them: with them, it would wait for the garbage collector.
+        """
+        self._made.clear()
+        self._edges_made.clear()
+        for name in _OF_OBJECTS:
+            self.__dict__.pop(name, None)
+        self.flow.let_go()
 
     def forget_overflow(self) -> bool:
         """Whether `combinations` became too many with those of earlier graphs kept along; then they are computed again."""

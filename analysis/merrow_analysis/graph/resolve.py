@@ -15,7 +15,7 @@ from merrow_analysis.definitions.metadata import parse_metadata
 from merrow_analysis.definitions.operators import INTERFACE_CLASS, OperatorSpec, OperatorTable
 from merrow_analysis.definitions.parameters import LabelParts, parse_label
 from merrow_analysis.definitions.step_text import step_text, step_title
-from merrow_analysis.definitions.types import Type, TypeExpressionError, TypeTable
+from merrow_analysis.definitions.types import Misspelled, Type, TypeExpressionError, TypeTable
 
 Role = Literal["input", "output", "through"]
 """What an Interface node is to the workflow; ``through`` for one with edges on both sides, which is neither."""
@@ -64,8 +64,8 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class NodeProblem:
-    """What is wrong with what a node says of itself; ``claims`` are the places, ``near`` the operator probably
-    meant.
+    """What is wrong with what a node says of itself; ``claims`` are the places, ``near`` the operator and ``misspelled`` the
+    type that were probably meant.
     """
 
     kind: Literal["disagreement", "unknown", "none", "variant", "wrong-class", "no-class", "bad-type", "callee"]
@@ -73,6 +73,7 @@ class NodeProblem:
     near: OperatorSpec | None = None
     key: str = ""
     message: str = ""
+    misspelled: Misspelled | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -424,5 +425,5 @@ def _read_type(
     try:
         return types.parse(parameter.value)
     except TypeExpressionError as error:
-        problems.append(NodeProblem("bad-type", key=key, message=str(error)))
+        problems.append(NodeProblem("bad-type", key=key, message=str(error), misspelled=error.misspelled))
         return None

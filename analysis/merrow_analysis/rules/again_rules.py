@@ -9,10 +9,13 @@ from merrow_analysis.definitions.types import Type, item_of, list_of
 from merrow_analysis.diagnostics import Diagnostic, Related, Severity
 from merrow_analysis.graph.liveness.conditions import NEVER, TooManyCombinationsError
 from merrow_analysis.graph.liveness.plan import Combinations
-from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
+from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_analysis.graph.ports import takes_again
 from merrow_analysis.graph.words import AGAIN, EACH, FIRST
 from merrow_analysis.rules.context import GraphContext
+from merrow_analysis.rules.fixes.box_fixes import give_list, one_list
+from merrow_analysis.rules.fixes.liveness_fixes import one_value
+from merrow_analysis.rules.fixes.port_fixes import fed
 from merrow_analysis.rules.liveness_rules import ENSEMBLE_NEEDS_TWO_SOURCES, PORT_FED_TWICE
 from merrow_analysis.rules.port_rules import MISSING_REQUIRED_INPUT, TYPE_MISMATCH, tell_of_edge
 from merrow_analysis.rules.registry import Family, Flags, Scope
@@ -25,6 +28,7 @@ TWO_LISTS = _FAMILY.rule(
     "two-lists",
     "The `each` edges of a Map take different lists apart, which may differ in length.",
     Severity.ERROR,
+    fix="sometimes",
 )
 
 
@@ -35,16 +39,16 @@ def check_turns(context: GraphContext) -> Iterator[Diagnostic]:
     if not graph.core.words:
         return
     for name, edges in graph.lists.items():
-        yield from _two_lists(name, edges)
+        yield from _two_lists(context, name, edges)
     targets = {edge.target.id: edge.target for edge in graph.again}
     for node in targets.values():
-        yield from _first_turn(graph, node)
+        yield from _first_turn(context, node)
     for edge in graph.again:
-        yield from _again(graph, edge)
+        yield from _again(context, edge)
     for record, said in graph.core.words.items():
         edge = graph.edge(record)
         if said.word == EACH:
-            yield from _no_list(edge)
+            yield from _no_list(context, edge)
         elif said.word == FIRST and edge.target.spec is not None and edge.target.spec.is_ensemble:
             message = (
                 f"`first` would leave {named(edge.target)} without this voice in later turns, and an ensemble needs all of "
@@ -53,12 +57,12 @@ def check_turns(context: GraphContext) -> Iterator[Diagnostic]:
             yield report(ENSEMBLE_NEEDS_TWO_SOURCES, label_range(edge), message, fixes=without_word(graph, edge))
     for node in targets.values():
         try:
-            yield from _fed_twice(node, graph.combinations)
+            yield from _fed_twice(context, node)
         except TooManyCombinationsError:
             return
 
 
-def _two_lists(box: str, edges: list[TypedEdge]) -> Iterator[Diagnostic]:
+def _two_lists(context: GraphContext, box: str, edges: list[TypedEdge]) -> Iterator[Diagnostic]:
     first = edges[0]
     for edge in edges:
         several = len({feed.passed for feed in edge.feeds}) > 1
@@ -76,7 +80,8 @@ def _two_lists(box: str, edges: list[TypedEdge]) -> Iterator[Diagnostic]:
                 "together; bring one list."
             )
         related = [] if edge is first else [Related(first.flow.range, f"{one} is taken apart here")]
-        yield report(TWO_LISTS, label_range(edge), message, related=related)
+        fixes = () if edge is first else one_list(context, TWO_LISTS, first, edge)
+        yield report(TWO_LISTS, label_range(edge), message, related=related, fixes=fixes)
         return
 
 
@@ -85,7 +90,7 @@ def _list_of(edge: TypedEdge) -> str:
     return f"`{output}` of {edge.source.id}" if output else f"what {edge.source.id} gives"
 
 
-def _no_list(edge: TypedEdge) -> Iterator[Diagnostic]:
+def _no_list(context: GraphContext, edge: TypedEdge) -> Iterator[Diagnostic]:
     """An `each` edge that brings something else than a list."""
     signature = edge.source.placement.signature
     output = edge.placed.label.output
@@ -107,15 +112,16 @@ def _no_list(edge: TypedEdge) -> Iterator[Diagnostic]:
         message += f"; write `returns: '{list_of(given)}'` at {edge.source.id}, or remove `each`."
     else:
         message += "; connect a node that gives a list."
-    yield report(TYPE_MISMATCH, label_range(edge), message)
+    yield report(TYPE_MISMATCH, label_range(edge), message, fixes=give_list(context, TYPE_MISMATCH, edge, given))
 
 
-def _again(graph: TypedGraph, edge: TypedEdge) -> Iterator[Diagnostic]:
+def _again(context: GraphContext, edge: TypedEdge) -> Iterator[Diagnostic]:
     """What is wrong with where an `again` edge goes, and with the type of what it brings."""
+    graph = context.graph
     found = False
     for finding in graph.again_placement(edge.record).findings:
         if finding.edge is not None:
-            one = tell_of_edge(graph, edge.target, edge, finding)
+            one = tell_of_edge(context, edge.target, edge, finding)
             if one is not None:
                 found = True
                 yield one
@@ -133,16 +139,17 @@ def _again(graph: TypedGraph, edge: TypedEdge) -> Iterator[Diagnostic]:
             return
 
 
-def _first_turn(graph: TypedGraph, node: TypedNode) -> Iterator[Diagnostic]:
+def _first_turn(context: GraphContext, node: TypedNode) -> Iterator[Diagnostic]:
     """Ports that nothing feeds in the first turn."""
-    fed = {feed.port: edge for edge in node.again_in for feed in edge.feeds}
+    graph = context.graph
+    again = {feed.port: edge for edge in node.again_in for feed in edge.feeds}
     if not node.incoming:
         for port in node.placement.required:
-            if port in fed:
-                yield _only_again(node, port, fed[port])
+            if port in again:
+                yield _only_again(context, node, port, again[port])
         return
     live = graph.combinations.live
-    if node.kind != "decision" or node.asks or "value" not in fed or live is None:
+    if node.kind != "decision" or node.asks or "value" not in again or live is None:
         return
     algebra = live.algebra
     values, runs = live.values.get(node.index), live.runs.get(node.index)
@@ -153,19 +160,20 @@ def _first_turn(graph: TypedGraph, node: TypedNode) -> Iterator[Diagnostic]:
     except TooManyCombinationsError:
         return
     if open_turns != NEVER:
-        yield _only_again(node, "value", fed["value"])
+        yield _only_again(context, node, "value", again["value"])
 
 
-def _only_again(node: TypedNode, port: str, edge: TypedEdge) -> Diagnostic:
+def _only_again(context: GraphContext, node: TypedNode, port: str, edge: TypedEdge) -> Diagnostic:
     message = (
         f"Port `{port}` of {named(node)} has nothing in the first turn, for `again` from {edge.source.id} brings a value only "
         f"in later ones; draw an edge that feeds it whenever {node.id} runs."
     )
     related = [Related(edge.flow.range, f"`{port}` is fed here in later turns")]
-    return report(MISSING_REQUIRED_INPUT, node.flow.range, message, related=related)
+    fixes = fed(context, MISSING_REQUIRED_INPUT, node, port, None)
+    return report(MISSING_REQUIRED_INPUT, node.flow.range, message, related=related, fixes=fixes)
 
 
-def _fed_twice(node: TypedNode, combinations: Combinations) -> Iterator[Diagnostic]:
+def _fed_twice(context: GraphContext, node: TypedNode) -> Iterator[Diagnostic]:
     """Ports for one value that two edges bring a newer value to."""
     many = {port.name: port.many for port in node.input_ports}
     by_port: dict[str, list[TypedEdge]] = {}
@@ -174,7 +182,7 @@ def _fed_twice(node: TypedNode, combinations: Combinations) -> Iterator[Diagnost
             if not many.get(feed.port, node.kind == "decision" and feed.port not in ("when", "value")):
                 by_port.setdefault(feed.port, []).append(edge)
     for port, again in by_port.items():
-        pair = _rivals(node, port, again, combinations)
+        pair = _rivals(node, port, again, context.graph.combinations)
         if pair is None:
             continue
         other, edge = pair
@@ -188,7 +196,8 @@ def _fed_twice(node: TypedNode, combinations: Combinations) -> Iterator[Diagnost
             f"Port `{port}` of {named(node)} takes one value, but {what}; keep one, or join them in a node before it."
         )
         related = [Related(other.flow.range, f"`{port}` is fed here already")]
-        yield report(PORT_FED_TWICE, edge.flow.range, message, related=related)
+        fixes = one_value(context, PORT_FED_TWICE, other, edge, port)
+        yield report(PORT_FED_TWICE, edge.flow.range, message, related=related, fixes=fixes)
 
 
 def _rivals(

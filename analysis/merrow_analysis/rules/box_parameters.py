@@ -12,6 +12,7 @@ from merrow_analysis.graph.composites import CompositeKind, kind_of, parameters_
 from merrow_analysis.graph.flow import Subgraph
 from merrow_analysis.graph.resolve import Parameter
 from merrow_analysis.places.node_places import metadata_key_range, metadata_value_range
+from merrow_analysis.rules.fixes.key_fixes import Said
 from merrow_analysis.rules.key_rules import (
     MALFORMED,
     WRONG_VALUE,
@@ -19,7 +20,6 @@ from merrow_analysis.rules.key_rules import (
     conflicts,
     label_findings,
     metadata_findings,
-    rename,
 )
 from merrow_analysis.rules.reporting import report
 from merrow_analysis.text import Range
@@ -32,7 +32,7 @@ def box_parameters(group: Subgraph) -> Iterator[Diagnostic]:
     """Findings about the title, the classes and the metadata of a subgraph."""
     kind = kind_of(group)
     what = "a subgraph" if kind is None else _NAMES[kind]
-    allowed = dict(SUBGRAPH_KEYS if kind is None else _KEYS[kind])
+    allowed = SUBGRAPH_KEYS if kind is None else _KEYS[kind]
     docs = [parse_metadata(metadata.body) for metadata, _ in group.metadata]
     found: list[Finding] = []
     for number, doc in enumerate(docs):
@@ -93,5 +93,12 @@ def _diagnostic(group: Subgraph, finding: Finding) -> Diagnostic:
         metadata, block = group.metadata[finding.block]
         where = metadata_key_range if finding.on_key else metadata_value_range
         place = where(metadata, block, *finding.path)
-    fixes: tuple[Fix, ...] = rename(place, finding.near, safe=finding.safe)
+    fixes = _fixes(group, finding, place)
     return report(finding.rule, place, f"{group.id}: {finding.message}", related=related, fixes=fixes)
+
+
+def _fixes(group: Subgraph, finding: Finding, place: Range) -> Iterator[Fix]:
+    label = group.label
+    known = label is not None and group.block.text.find(group.title, *label.span) != -1
+    said = Said(group.title if known else None, lambda span: title_range(group, span), group.metadata)
+    yield from finding.fixes(said, place)

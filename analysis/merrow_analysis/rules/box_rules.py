@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from merrow_analysis.diagnostics import Cause, Diagnostic, Fix, Related, Severity
-from merrow_analysis.edits.labels import write_label
 from merrow_analysis.edits.lines import indentation, insert_lines_after
 from merrow_analysis.graph.composites import Composite
 from merrow_analysis.graph.flow import Subgraph
@@ -18,11 +17,13 @@ from merrow_analysis.graph.words import EACH
 from merrow_analysis.rules.box_kinds import box_kinds
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.end_rules import ends_inside
+from merrow_analysis.rules.fixes.box_fixes import as_group, leave_box, name_box, remove_box, rename_box, take_apart
 from merrow_analysis.rules.fixes.box_moves import moved_below
+from merrow_analysis.rules.fixes.edge_fixes import remove_edge
 from merrow_analysis.rules.fixes.loop_fixes import with_word
 from merrow_analysis.rules.operator_rules import OPERATOR_DISAGREEMENT, UNKNOWN_OPERATOR
 from merrow_analysis.rules.registry import Family, Flags, Scope
-from merrow_analysis.rules.reporting import edges_of_arrow, fix, label_range, listed, report
+from merrow_analysis.rules.reporting import fix, label_range, listed, report
 
 _FAMILY = Family[GraphContext](Scope.GRAPH, Flags.QUICK_LOOK)
 LEAVES_AND_COMES_BACK = _FAMILY.rule(
@@ -53,6 +54,7 @@ IDLE_LOOP = _FAMILY.rule(
     "idle-loop",
     "No `again` edge of a Loop brings a value, so it has one turn or repeats itself.",
     Severity.WARNING,
+    fix="sometimes",
     flags=Flags.NEEDS_WHOLE,
 )
 NEVER_OVER = _FAMILY.rule(
@@ -60,6 +62,7 @@ NEVER_OVER = _FAMILY.rule(
     "never-over",
     "An `over` edge is never taken, for its Loop never runs out of turns.",
     Severity.WARNING,
+    fix="sometimes",
     flags=Flags.NEEDS_WHOLE,
 )
 BROKEN_BOX = _FAMILY.rule(
@@ -67,6 +70,7 @@ BROKEN_BOX = _FAMILY.rule(
     "broken-box",
     "A Loop or Map has no id of its own, has no nodes, or shares a node with another subgraph.",
     Severity.ERROR,
+    fix="sometimes",
     flags=Flags.NEEDS_WHOLE,
 )
 
@@ -81,7 +85,7 @@ def check_boxes(context: GraphContext) -> Iterator[Diagnostic]:
     groups = graph.flow.subgraphs
     boxes = [box for box in graph.composites if not box.implied]
     for box in boxes:
-        yield from _broken(graph, box, groups)
+        yield from _broken(context, box, groups)
     yield from _coming_back(graph, groups)
     again: dict[str | None, list[TypedEdge]] = {}
     for edge in graph.again:
@@ -89,11 +93,11 @@ def check_boxes(context: GraphContext) -> Iterator[Diagnostic]:
     for box in boxes:
         if box.nodes or graph.composites.members(box.id):
             if box.kind == "map":
-                yield from _without_each(graph, box, groups)
+                yield from _without_each(context, box, groups)
             else:
-                yield from _idle(box, again.get(box.id, []), groups)
+                yield from _idle(context, box, again.get(box.id, []), groups)
     for edge in graph.over:
-        yield from _never_over(graph, edge)
+        yield from _never_over(context, edge)
 
 
 def _above_end(graph: TypedGraph) -> Iterator[Diagnostic]:
@@ -107,18 +111,19 @@ def _above_end(graph: TypedGraph) -> Iterator[Diagnostic]:
             yield report(METADATA_ABOVE_END, block.range(metadata.span), message, fixes=fixes)
 
 
-def _broken(graph: TypedGraph, box: Composite, groups: dict[str, Subgraph]) -> Iterator[Diagnostic]:
+def _broken(context: GraphContext, box: Composite, groups: dict[str, Subgraph]) -> Iterator[Diagnostic]:
+    graph = context.graph
     group = groups[box.id]
     if group.name is None:
         message = (
             f"This {box.operator} has no id, by which its turns are known; write one before its title, such as "
             f'`subgraph STEPS["{group.title}"]`.'
         )
-        yield report(BROKEN_BOX, group.range, message)
+        yield report(BROKEN_BOX, group.range, message, fixes=name_box(context, group))
     members = graph.composites.members(box.id)
     if not any(name in graph.flow.chart.nodes for name in members):
         message = f"The {box.operator} {box.id} has no nodes, so it does nothing; put nodes into it or remove it."
-        yield report(BROKEN_BOX, group.range, message)
+        yield report(BROKEN_BOX, group.range, message, fixes=remove_box(context, group))
     for block in group.repeated:
         start = len(block.text) - len(block.text.lstrip())
         message = (
@@ -126,7 +131,8 @@ def _broken(graph: TypedGraph, box: Composite, groups: dict[str, Subgraph]) -> I
             "own."
         )
         related = [Related(group.range, f"{box.id} begins here")]
-        yield report(BROKEN_BOX, block.range((start, len(block.text.rstrip()))), message, related=related)
+        place = block.range((start, len(block.text.rstrip())))
+        yield report(BROKEN_BOX, place, message, related=related, fixes=rename_box(context, group, block))
     for name in group.refused:
         owner = next((other for other in groups.values() if name in other.nodes), None)
         if owner is None or _is_around(groups, box.id, owner.id) or graph.by_id.get(name) is None:
@@ -136,7 +142,8 @@ def _broken(graph: TypedGraph, box: Composite, groups: dict[str, Subgraph]) -> I
             "in one of the two."
         )
         related = [Related(group.range, f"{box.id} mentions {name} too")]
-        yield report(BROKEN_BOX, graph.by_id[name].flow.range, message, related=related)
+        node = graph.by_id[name]
+        yield report(BROKEN_BOX, node.flow.range, message, related=related, fixes=leave_box(node, group))
 
 
 def _is_around(groups: dict[str, Subgraph], outer: str, inner: str) -> bool:
@@ -152,6 +159,8 @@ def _is_around(groups: dict[str, Subgraph], outer: str, inner: str) -> bool:
 
 def _coming_back(graph: TypedGraph, groups: dict[str, Subgraph]) -> Iterator[Diagnostic]:
     """One finding for each knot of composites and nodes around them that wait for each other."""
+    if _stand_together(graph):
+        return
     knotted = {index for cycle in graph.cycles for index in cycle}
     ends = {graph.core.handles[name] for name in ends_inside(graph)}
     for row in unit_edges(graph.core).values():
@@ -170,6 +179,18 @@ def _coming_back(graph: TypedGraph, groups: dict[str, Subgraph]) -> Iterator[Dia
             first = boxed[0]
             circle = shortest_cycle(following, [first, *(number for number in component if number != first)])
             yield _comes_back(graph, str(units[first]), [units[number] for number in circle[1:]], groups)
+
+
+def _stand_together(graph: TypedGraph) -> bool:
+    """Whether in the order of the nodes no other one stands between those of any composite, so that none comes back."""
+    if graph.cycles or graph.shape.wrong:
+        return False
+    handles, places = graph.core.handles, graph.shape.places
+    for box in graph.composites:
+        found = [places[handles[name]] for name in graph.composites.members(box.id) if name in handles]
+        if found and max(found) - min(found) >= len(found):
+            return False
+    return True
 
 
 def _handles(graph: TypedGraph, unit: Unit) -> list[int]:
@@ -203,28 +224,29 @@ def _comes_back(graph: TypedGraph, box: str, between: list[Unit], groups: dict[s
     return report(LEAVES_AND_COMES_BACK, place, message, related=related, fixes=fixes)
 
 
-def _without_each(graph: TypedGraph, box: Composite, groups: dict[str, Subgraph]) -> Iterator[Diagnostic]:
+def _without_each(context: GraphContext, box: Composite, groups: dict[str, Subgraph]) -> Iterator[Diagnostic]:
+    graph = context.graph
     if graph.lists.get(box.id):
         return
     entering = [edge for edge in graph.edges if box.id in edge.entered and edge.word is None]
     lists = [edge for edge in entering if any((feed.type or "").startswith("list[") for feed in edge.feeds)]
     message = f"No edge into the Map {box.id} says `each`, so it has no items; "
-    fixes: list[Fix] = []
     innermost = [edge for edge in lists if graph.composites.around(edge.target.id)[0] == box.id]
     if len(innermost) == 1:
         edge = innermost[0]
         label = with_word(edge, EACH)
         message += f"write `{label}` on the edge from {edge.source.id}, which brings a list."
-        if len(edges_of_arrow(edge, graph)) == 1 and not edge.implied:
-            fixes = [fix(f"Write |{label}|", [write_label(edge, label)], safe=False)]
     else:
         member = next(iter(box.nodes), "X")
         message += f"write `each` on the edge that brings the list, such as `LIST -->|each| {member}`."
     because = [Cause(one.code, one.range) for one in box_kinds(groups[box.id], UNKNOWN_OPERATOR, OPERATOR_DISAGREEMENT)]
+    fixes = take_apart(context, MAP_WITHOUT_EACH, box, innermost)
     yield report(MAP_WITHOUT_EACH, groups[box.id].range, message, fixes=fixes, because=because)
 
 
-def _idle(box: Composite, own: list[TypedEdge], groups: dict[str, Subgraph]) -> Iterator[Diagnostic]:
+def _idle(
+    context: GraphContext, box: Composite, own: list[TypedEdge], groups: dict[str, Subgraph]
+) -> Iterator[Diagnostic]:
     if any(not edge.order_only for edge in own):
         return
     if own:
@@ -239,11 +261,11 @@ def _idle(box: Composite, own: list[TypedEdge], groups: dict[str, Subgraph]) -> 
         f"The Loop {box.id} has no `again` edge, so it has one turn; write `again` on the edge that begins the next one, "
         "or remove the box."
     )
-    yield report(IDLE_LOOP, groups[box.id].range, message)
+    yield report(IDLE_LOOP, groups[box.id].range, message, fixes=as_group(context, IDLE_LOOP, box))
 
 
-def _never_over(graph: TypedGraph, edge: TypedEdge) -> Iterator[Diagnostic]:
-    combinations = graph.combinations
+def _never_over(context: GraphContext, edge: TypedEdge) -> Iterator[Diagnostic]:
+    combinations = context.graph.combinations
     box = edge.left[0]
     loop = combinations.loops.get(box)
     if loop is None or not loop.again or combinations.live is None:
@@ -258,4 +280,4 @@ def _never_over(graph: TypedGraph, edge: TypedEdge) -> Iterator[Diagnostic]:
         f"This `over` edge is never taken: {edge.source.id} runs in no turn of {box} after which another one would follow; "
         "remove it."
     )
-    yield report(NEVER_OVER, label_range(edge), message)
+    yield report(NEVER_OVER, label_range(edge), message, fixes=remove_edge(context, NEVER_OVER, edge.flow))

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
+from itertools import chain, islice
 
 from merrow_analysis.definitions.operators import INTERFACE_CLASS, INTERFACE_STYLE
-from merrow_analysis.diagnostics import Diagnostic, Related, Severity, Tag
-from merrow_analysis.edits.classes import define_class
+from merrow_analysis.diagnostics import Diagnostic, Fix, Related, Severity, Tag
+from merrow_analysis.edits.classes import define_class, undefine_class
 from merrow_analysis.edits.renaming import rename_class
 from merrow_analysis.graph.flow import ClassUse, Flow
 from merrow_analysis.graph.nodes import TypedGraph
 from merrow_analysis.graph.records import ClassRecord
 from merrow_analysis.rules.context import GraphContext
+from merrow_analysis.rules.fixes.assignment_fixes import assigned_later, assigned_less
 from merrow_analysis.rules.fixes.box_moves import moved_below
 from merrow_analysis.rules.registry import Family, Flags, Scope
 from merrow_analysis.rules.reporting import fix, listed, report
 from merrow_analysis.suggest import closest
-from merrow_analysis.syntax.tree import Name
-from merrow_analysis.text import Range, TextEdit
+from merrow_analysis.syntax.tree import Block, ClassAssign, Name
+from merrow_analysis.text import TextEdit
 
 _FAMILY = Family[GraphContext](Scope.NODE, Flags.NEEDS_WHOLE | Flags.SPELLING | Flags.QUICK_LOOK)
 UNDEFINED_CLASS = _FAMILY.rule(
@@ -31,7 +32,9 @@ CLASS_ON_NOTHING = _FAMILY.rule(
     Severity.WARNING,
     fix="sometimes",
 )
-UNUSED_CLASS = _FAMILY.rule("MW404", "unused-class", "A classDef defines a class that nothing has.", Severity.HINT)
+UNUSED_CLASS = _FAMILY.rule(
+    "MW404", "unused-class", "A classDef defines a class that nothing has.", Severity.HINT, fix="sometimes"
+)
 
 _PLAIN_STYLE = "fill:#eeeeee,stroke:#888888,stroke-width:1px"
 _MOST_COMPARED = 500
@@ -62,13 +65,20 @@ def check_classes(context: GraphContext) -> Iterator[Diagnostic]:
     for number, name in enumerate(undefined):
         if not _is_reported(name, graph):
             yield _undefined(name, used[name], graph, guess=number < _MOST_GUESSES)
-    yield from _on_nothing(flow)
+    yield from _on_nothing(context)
     unused = [name for name in flow.class_defs if name not in used and name != _EVERYWHERE]
     assigned = {assign.class_name.text for assign, _ in flow.scenery.class_assigns} if unused else ()
     for name in unused:
         if name not in assigned:
             message = f"Class `{name}` is defined, but nothing has it."
-            yield report(UNUSED_CLASS, flow.class_defs[name][-1].range, message, tags=(Tag.UNNECESSARY,))
+            place, fixes = flow.class_defs[name][-1].range, _without_class(name, flow)
+            yield report(UNUSED_CLASS, place, message, fixes=fixes, tags=(Tag.UNNECESSARY,))
+
+
+def _without_class(name: str, flow: Flow) -> Iterator[Fix]:
+    edits = undefine_class(name, flow)
+    if edits is not None:
+        yield fix(f"Remove classDef {name}", edits)
 
 
 def _is_reported(name: str, graph: TypedGraph) -> bool:
@@ -115,16 +125,18 @@ def _suits(near: str, name: str, graph: TypedGraph) -> bool:
     )
 
 
-def _on_nothing(flow: Flow) -> Iterator[Diagnostic]:
+def _on_nothing(context: GraphContext) -> Iterator[Diagnostic]:
+    flow = context.graph.flow
     edge_ids: set[str] | None = None
     ghosts = 0
     known, moved = flow.chart.nodes, flow.moved
     early: set[str] = set()
     for named, statements in flow.scenery.assigned.items():
-        given = statements[0][1]
         if named in known:
-            first = known[named].mentions[0].block
-            if moved.get(first, first).line <= moved.get(given, given).line:
+            first, given = known[named].mentions[0].block, statements[0][1]
+            if moved:
+                first, given = moved.get(first, first), moved.get(given, given)
+            if first.line <= given.line:
                 continue
         early.add(named)
     for assign, block in flow.class_assigns if early else ():
@@ -139,7 +151,8 @@ def _on_nothing(flow: Flow) -> Iterator[Diagnostic]:
                         "and Mermaid forgets it; move this line below the node."
                     )
                     related = [Related(mention.range, f"{name.text} is first mentioned here")]
-                    yield report(CLASS_ON_NOTHING, block.range(name.span), message, related=related)
+                    later = assigned_later(flow, assign, block)
+                    yield report(CLASS_ON_NOTHING, block.range(name.span), message, related=related, fixes=later)
                 continue
             if name.text in flow.groups:
                 group = flow.groups[name.text]
@@ -155,10 +168,12 @@ def _on_nothing(flow: Flow) -> Iterator[Diagnostic]:
                 edge_ids = {edge.arrow.edge_id.text for edge in flow.chart.edges if edge.arrow.edge_id is not None}
             if name.text not in edge_ids:
                 ghosts += 1
-                yield _to_no_node(name, block.range(name.span), flow, guess=ghosts <= _MOST_GUESSES)
+                yield _to_no_node(context, assign, name, block, guess=ghosts <= _MOST_GUESSES)
 
 
-def _to_no_node(name: Name, place: Range, flow: Flow, *, guess: bool) -> Diagnostic:
+def _to_no_node(context: GraphContext, assign: ClassAssign, name: Name, block: Block, *, guess: bool) -> Diagnostic:
+    flow, place = context.graph.flow, block.range(name.span)
+    removed = assigned_less(context, assign, name, block)
     # Mermaid forgets a class that is given above the node.
     above = (node for node in flow.nodes.values() if node.mentions[0].block.line < place.start.line)
     nodes = list(islice(above, _MOST_COMPARED if guess else 0))
@@ -166,6 +181,7 @@ def _to_no_node(name: Name, place: Range, flow: Flow, *, guess: bool) -> Diagnos
     near = closest(name.text, bare) or closest(name.text, [node.id for node in nodes])
     if near is None:
         message = f"There is no node {name.text} to give a class to; the nodes are {listed(flow.nodes)}."
-        return report(CLASS_ON_NOTHING, place, message)
+        return report(CLASS_ON_NOTHING, place, message, fixes=removed)
     message = f"There is no node {name.text} to give a class to; did you mean {near}?"
-    return report(CLASS_ON_NOTHING, place, message, fixes=[fix(f"Write {near}", [TextEdit(place, near)], safe=False)])
+    written = fix(f"Write {near}", [TextEdit(place, near)], safe=False)
+    return report(CLASS_ON_NOTHING, place, message, fixes=chain([written], removed))

@@ -19,6 +19,7 @@ MACHINE_SETTING = _FAMILY.rule(
     "machine-setting-in-file",
     "A file that can be shared says where requests go or what is executed; that is ignored.",
     Severity.WARNING,
+    fix="sometimes",
 )
 UNUSABLE_FILE = _FAMILY.rule(
     "MW502", "unusable-file", "A prompt file or an operator library can't be used.", Severity.ERROR

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from merrow_analysis.definitions.front_matter import EMPTY, FrontMatterDoc
 from merrow_analysis.definitions.prompts import PromptBook, ResourceProblem
@@ -11,6 +12,7 @@ from merrow_analysis.definitions.settings import NO_SETTINGS, WorkflowSettings
 from merrow_analysis.diagnostics import Diagnostic
 from merrow_analysis.graph.flow import Flow
 from merrow_analysis.graph.nodes import TypedGraph
+from merrow_analysis.rules.misplaced import Misplaced, find_misplaced
 from merrow_analysis.rules.registry import Flags, Scope, checks_of
 from merrow_analysis.rules.rims import Rims, find_rims
 from merrow_analysis.syntax.parser import Diagram
@@ -30,7 +32,7 @@ class TextContext:
 
     ``notable`` are the blocks that the rules about syntax look at (`syntax_rules.is_notable`), in order. ``settings`` are what
     the front matter itself says, ``problems`` what is wrong with the files that it names. ``graph`` is None for a text that
-    is not a workflow.
+    is not a workflow, and ``workflow`` what the rules about its graph are given.
     """
 
     diagram: Diagram
@@ -39,6 +41,7 @@ class TextContext:
     settings: WorkflowSettings = NO_SETTINGS
     graph: TypedGraph | None = None
     problems: Sequence[ResourceProblem] = ()
+    workflow: GraphContext | None = None
 
     @property
     def front(self) -> tuple[FrontMatter, Block] | None:
@@ -57,7 +60,7 @@ class GraphContext:
 
     ``header`` and ``front`` are those of the diagram, ``settings`` what its front matter itself says, and ``book`` the prompts
     that it has or names. All of them may be left out: they say where findings about the whole file are shown, and what
-    single nodes may name.
+    single nodes may name. ``diagram`` is what was read, of which fixes are made; `fixing` keeps what several of them need.
     """
 
     graph: TypedGraph
@@ -65,7 +68,10 @@ class GraphContext:
     front: tuple[FrontMatter, Block] | None = None
     settings: WorkflowSettings = NO_SETTINGS
     book: PromptBook = field(default_factory=PromptBook)
+    diagram: Diagram | None = None
+    fixing: Any = None
     _rims: Rims | None = None
+    _misplaced: list[Misplaced] | None = None
 
     @property
     def top(self) -> Range:
@@ -78,6 +84,13 @@ class GraphContext:
         if self._rims is None:
             self._rims = find_rims(self.graph)
         return self._rims
+
+    @property
+    def misplaced(self) -> list[Misplaced]:
+        """The words of composites that are out of place."""
+        if self._misplaced is None:
+            self._misplaced = find_misplaced(self.graph)
+        return self._misplaced
 
     def rim_places(self) -> dict[str, Range]:
         """Where the front matter names inputs and outputs, by their ids."""

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
 
 from merrow_analysis.definitions.types import BOOL
 from merrow_analysis.diagnostics import Diagnostic, Fix, Severity
 from merrow_analysis.edits.labels import write_label
 from merrow_analysis.graph.decisions import ELSE, FALSY, TRUTHY, CaseProblem
-from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
+from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_analysis.rules.context import GraphContext
+from merrow_analysis.rules.fixes.decision_fixes import (
+    draw_cases,
+    open_cases,
+    other_case,
+    rename_in_value,
+    write_case,
+)
+from merrow_analysis.rules.fixes.edge_fixes import remove_edge
 from merrow_analysis.rules.registry import Family, Flags, Scope
 from merrow_analysis.rules.reporting import (
     MOST_SHARING,
@@ -25,9 +32,15 @@ from merrow_analysis.rules.reporting import (
 from merrow_analysis.rules.word_rules import misplaced_causes
 from merrow_analysis.suggest import Guesses
 
+_MOST_OFFERED = 3
+
 _FAMILY = Family[GraphContext](Scope.EDGE, Flags.QUICK_LOOK)
 EDGE_WITHOUT_CASE = _FAMILY.rule(
-    "MW210", "edge-without-case", "An edge out of a Decision doesn't say for which case it is.", Severity.ERROR
+    "MW210",
+    "edge-without-case",
+    "An edge out of a Decision doesn't say for which case it is.",
+    Severity.ERROR,
+    fix="sometimes",
 )
 UNKNOWN_CASE = _FAMILY.rule(
     "MW211",
@@ -37,13 +50,26 @@ UNKNOWN_CASE = _FAMILY.rule(
     fix="sometimes",
 )
 UNCOVERED_CASE = _FAMILY.rule(
-    "MW212", "uncovered-case", "A Decision's cases leave a value out.", Severity.ERROR, flags=Flags.NEEDS_WHOLE
+    "MW212",
+    "uncovered-case",
+    "A Decision's cases leave a value out.",
+    Severity.ERROR,
+    fix="sometimes",
+    flags=Flags.NEEDS_WHOLE,
 )
 UNREACHABLE_CASE = _FAMILY.rule(
-    "MW213", "unreachable-case", "A Decision has an `else` although its other cases take every value.", Severity.WARNING
+    "MW213",
+    "unreachable-case",
+    "A Decision has an `else` although its other cases take every value.",
+    Severity.WARNING,
+    fix="sometimes",
 )
 DECISION_EXPRESSION = _FAMILY.rule(
-    "MW214", "decision-expression", "The `if:` of a Decision is no expression over its inputs.", Severity.ERROR
+    "MW214",
+    "decision-expression",
+    "The `if:` of a Decision is no expression over its inputs.",
+    Severity.ERROR,
+    fix="sometimes",
 )
 UNUSED_INPUT = _FAMILY.rule(
     "MW405", "unused-decision-input", "The `if:` of a Decision doesn't use an input that an edge names.", Severity.HINT
@@ -71,12 +97,12 @@ def check_decisions(context: GraphContext) -> Iterator[Diagnostic]:
         if node.ways:
             guesses = Guesses()
             if node.cases.problems:
-                causes = misplaced_causes(graph)
+                causes = misplaced_causes(context)
                 because = tuple([cause for edge in node.ways for cause in causes.get(edge.record, ())])
                 for problem in node.cases.problems:
                     if problem.kind == "unlabelled" and node.ways[problem.edge or 0].flow.arrow.label is not None:
                         continue  # on a cycle, which has a finding of its own
-                    yield replace(_TELL[problem.kind](graph, node, problem, guesses), because=because)
+                    yield _TELL[problem.kind](context, node, problem, guesses)._replace(because=because)
 
 
 def _unknown_name(node: TypedNode, names: tuple[str, ...]) -> Diagnostic:
@@ -91,21 +117,23 @@ def _unknown_name(node: TypedNode, names: tuple[str, ...]) -> Diagnostic:
     fed = list(dict.fromkeys(feed.port for edge in node.incoming for feed in edge.feeds))
     hint = f"did you mean `{near[0]}`?" if near else f"its inputs are {listed(f'`{port}`' for port in fed)}."
     message = f"The `if:` of {node.id} names `{name}`, but no edge into {node.id} brings it; {hint}"
-    return report(DECISION_EXPRESSION, parameter_range(node, "if"), message)
+    fixes = [made for right in (near or fed)[:_MOST_OFFERED] for made in rename_in_value(node, "if", name, right)]
+    return report(DECISION_EXPRESSION, parameter_range(node, "if"), message, fixes=fixes)
 
 
-def _without_case(graph: TypedGraph, node: TypedNode, problem: CaseProblem, guesses: Guesses) -> Diagnostic:
-    del graph, guesses
+def _without_case(context: GraphContext, node: TypedNode, problem: CaseProblem, guesses: Guesses) -> Diagnostic:
+    del guesses
     edge = node.ways[problem.edge or 0]
     example = "Passed" if node.placement.decided_by == "truth" else ELSE
     message = (
         f"The edge from {node.id} to {edge.target.id} doesn't say for which case it is; write it on the edge, such as "
         f"`{node.id} -- {example} --> {edge.target.id}`."
     )
-    return report(EDGE_WITHOUT_CASE, edge.flow.range, message)
+    fixes = write_case(context, EDGE_WITHOUT_CASE, node, edge)
+    return report(EDGE_WITHOUT_CASE, edge.flow.range, message, fixes=fixes)
 
 
-def _unknown_case(graph: TypedGraph, node: TypedNode, problem: CaseProblem, guesses: Guesses) -> Diagnostic:
+def _unknown_case(context: GraphContext, node: TypedNode, problem: CaseProblem, guesses: Guesses) -> Diagnostic:
     edge = node.ways[problem.edge or 0]
     case = edge.case_label or ""
     if node.placement.decided_by == "truth":
@@ -118,11 +146,11 @@ def _unknown_case(graph: TypedGraph, node: TypedNode, problem: CaseProblem, gues
         named = "kinds" if node.placement.decided_by == "kinds" else "words"
         hint = f"its {named} are {listed(problem.words, most=10)}."
     near = guesses.closest(case, known)
-    fixes: list[Fix] = []
+    fixes: Iterable[Fix] = other_case(context, UNKNOWN_CASE, edge, open_cases(node))
     if near is not None:
         hint = f"did you mean `{near}`?"
         alike = [other for other in node.ways if other.case_label == case]
-        if all(len(edges_of_arrow(other, graph)) == 1 for other in alike[:MOST_SHARING]):
+        if all(len(edges_of_arrow(other, context.graph)) == 1 for other in alike[:MOST_SHARING]):
             edits = [write_label(other, _with_case(other, near)) for other in alike[:MOST_SHARING]]
             fixes = [fix(f"Write {near}", edits, safe=False)]
     message = f"{node.id} {what}, which is never `{case}`; {hint}"
@@ -137,12 +165,13 @@ def _with_case(edge: TypedEdge, case: str) -> str:
     return spelled(case, edge.word, rest)
 
 
-def _uncovered(graph: TypedGraph, node: TypedNode, problem: CaseProblem, guesses: Guesses) -> Diagnostic:
+def _uncovered(context: GraphContext, node: TypedNode, problem: CaseProblem, guesses: Guesses) -> Diagnostic:
     del guesses
+    graph, fixes = context.graph, draw_cases(context, UNCOVERED_CASE, node, problem.words)
     words = listed([f"`{word}`" for word in problem.words], "or")
     if node.placement.decided_by != "text":
         message = f"{node.id} has no case for {words}; draw an edge for it, or one labelled `{ELSE}`."
-        return report(UNCOVERED_CASE, node.flow.range, message)
+        return report(UNCOVERED_CASE, node.flow.range, message, fixes=fixes)
     message = f"{node.id} decides on a {node.placement.when}, which can be anything; draw an edge labelled `{ELSE}`."
     for edge in node.incoming:
         bools = [
@@ -151,14 +180,14 @@ def _uncovered(graph: TypedGraph, node: TypedNode, problem: CaseProblem, guesses
         if edge.source.kind == "operator" and len(bools) == 1 and any(feed.port == "when" for feed in edge.feeds):
             message += f" If {bools[0]} of {edge.source.id} should decide, write `{bools[0]}:when` on its edge."
             break
-    return report(UNCOVERED_CASE, node.flow.range, message)
+    return report(UNCOVERED_CASE, node.flow.range, message, fixes=fixes)
 
 
-def _covered(graph: TypedGraph, node: TypedNode, problem: CaseProblem, guesses: Guesses) -> Diagnostic:
-    del graph, guesses
+def _covered(context: GraphContext, node: TypedNode, problem: CaseProblem, guesses: Guesses) -> Diagnostic:
+    del guesses
     edge = node.ways[problem.edge or 0]
     message = f"`{ELSE}` of {node.id} is never chosen, for its other cases take every value; remove this edge."
-    return report(UNREACHABLE_CASE, label_range(edge), message)
+    return report(UNREACHABLE_CASE, label_range(edge), message, fixes=remove_edge(context, UNREACHABLE_CASE, edge.flow))
 
 
 _TELL = {

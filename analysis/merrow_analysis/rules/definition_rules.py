@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from merrow_analysis.definitions.types import DefinitionProblem
 from merrow_analysis.diagnostics import Diagnostic, Fix, Severity, Tag
+from merrow_analysis.edits.front_entries import remove_entry
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.registry import Family, Flags, Scope
 from merrow_analysis.rules.reporting import fix, report
@@ -28,6 +29,7 @@ UNUSED_OPERATOR = _FAMILY.rule(
     "unused-operator",
     "A declared operator is used by no node.",
     Severity.HINT,
+    fix="sometimes",
     flags=Flags.NEEDS_WHOLE | Flags.SPELLING,
 )
 
@@ -50,7 +52,14 @@ def check_definitions(context: GraphContext) -> Iterator[Diagnostic]:
         place = context.place_of(("operators", spec.name))
         if place is not None:
             message = f"Operator `{spec.name}` is declared, but no node uses it."
-            yield report(UNUSED_OPERATOR, place, message, tags=(Tag.UNNECESSARY,))
+            fixes = _without_operator(context, spec.name)
+            yield report(UNUSED_OPERATOR, place, message, fixes=fixes, tags=(Tag.UNNECESSARY,))
+
+
+def _without_operator(context: GraphContext, name: str) -> Iterator[Fix]:
+    edit = None if context.front is None else remove_entry(context.front, ("workflow", "operators", name))
+    if edit is not None:
+        yield fix(f"Remove operator {name}", [edit], safe=False)
 
 
 def _respelled(problem: DefinitionProblem, context: GraphContext) -> tuple[Fix, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from merrow_analysis.diagnostics import Diagnostic, Related, Severity
+from merrow_analysis.diagnostics import Diagnostic, Fix, Related, Severity
 from merrow_analysis.graph.liveness.conditions import NEVER, TooManyCombinationsError
 from merrow_analysis.graph.liveness.plan import feed_of, passes
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
@@ -13,6 +13,7 @@ from merrow_analysis.graph.placement import PortFeed
 from merrow_analysis.graph.skipping import any_skips, failing_away
 from merrow_analysis.graph.words import OVER
 from merrow_analysis.rules.context import TextContext
+from merrow_analysis.rules.fixes.box_fixes import set_parameter
 from merrow_analysis.rules.registry import Family, Scope
 from merrow_analysis.rules.reporting import label_range, named, report
 
@@ -23,6 +24,7 @@ EMPTY_LIST = _FAMILY.rule(
     "empty-list",
     "A list that leaves a Map may be empty, but what it is brought to needs an item.",
     Severity.ERROR,
+    fix="sometimes",
 )
 
 
@@ -44,13 +46,27 @@ def check_empty_lists(context: TextContext) -> Iterator[Diagnostic]:
                 f"The list that {edge.source.id} gives may be empty, for {reason.why}, but the Map {box} fails without "
                 f"an item; write `min: 0` at {box}, or see to it that there is an item."
             )
-            yield report(EMPTY_LIST, label_range(edge), message, related=related)
+            fixes = _least(context, box, reason)
+            yield report(EMPTY_LIST, label_range(edge), message, related=related, fixes=fixes)
         elif box is None and _gathers(edge) and not _has_other_voice(graph, edge, reasons):
             message = (
                 f"The list that {edge.source.id} gives may be empty, for {reason.why}, but {named(edge.target)} fails "
                 f"without an item; feed `{edge.port}` from a node that always runs as well."
             )
-            yield report(EMPTY_LIST, label_range(edge), message, related=related)
+            fixes = _least(context, None, reason)
+            yield report(EMPTY_LIST, label_range(edge), message, related=related, fixes=fixes)
+
+
+def _least(context: TextContext, entered: str | None, reason: _Reason) -> Iterator[Fix]:
+    """Say how many results a Map needs: an item at least of the one that may give none, or none of the one that is entered."""
+    workflow = context.workflow
+    if workflow is None:
+        return
+    boxes = workflow.graph.composites.boxes
+    if reason.by_least:
+        yield from set_parameter(workflow, boxes[reason.box], "min", 1)
+    if entered is not None:
+        yield from set_parameter(workflow, boxes[entered], "min", 0)
 
 
 def _gathers(edge: TypedEdge) -> bool:
@@ -80,10 +96,10 @@ def _has_other_voice(graph: TypedGraph, edge: TypedEdge, reasons: _Reasons) -> b
 class _Reason:
     """Why a list may be empty, as part of a sentence, and the Map whose items may give nothing."""
 
-    __slots__ = ("box", "why")
+    __slots__ = ("box", "by_least", "why")
 
-    def __init__(self, box: str, why: str) -> None:
-        self.box, self.why = box, why
+    def __init__(self, box: str, why: str, *, by_least: bool = False) -> None:
+        self.box, self.why, self.by_least = box, why, by_least
 
 
 class _Reasons:
@@ -129,7 +145,7 @@ class _Reasons:
         maps = self._graph.composites.maps(edge.left)
         for box in maps:
             if self.least(box) <= 0:
-                return _Reason(box, f"`min` of {box} is 0")
+                return _Reason(box, f"`min` of {box} is 0", by_least=True)
             cause = self._failing(box).get(edge.source.id)
             if cause is not None:
                 return _Reason(box, f"{cause} is skipped where it fails (`on_error: skip`)")

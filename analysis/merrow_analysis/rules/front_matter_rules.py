@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from merrow_analysis.definitions.schema import FRONT_MATTER
+from merrow_analysis.definitions.schema import FRONT_MATTER, WORKFLOW, Fragment
 from merrow_analysis.definitions.settings import WorkflowSettings
-from merrow_analysis.definitions.validation import Path, Violation, shown
-from merrow_analysis.diagnostics import Diagnostic, Severity
+from merrow_analysis.definitions.validation import Path, Violation, fragment_at, shown
+from merrow_analysis.diagnostics import Diagnostic, Fix, Severity
+from merrow_analysis.edits.front_entries import Front, remove_entry, write_value
+from merrow_analysis.edits.yaml_write import flow
 from merrow_analysis.rules.configuration_rules import MACHINE_SETTING, machine_setting_message
 from merrow_analysis.rules.context import TextContext
+from merrow_analysis.rules.fixes.better_values import better_values
 from merrow_analysis.rules.registry import Family, Scope
 from merrow_analysis.rules.reporting import fix, report
 from merrow_analysis.suggest import closest
@@ -25,6 +28,7 @@ WRONG_VALUE = _FAMILY.rule(
     "wrong-setting-value",
     "A value in the `workflow:` block is of the wrong kind or out of range.",
     Severity.ERROR,
+    fix="sometimes",
 )
 MISSPELLED_WORKFLOW = _FAMILY.rule(
     "MW312",
@@ -70,30 +74,60 @@ def check_front_matter(context: TextContext) -> Iterator[Diagnostic]:
         return
     places = FrontMatterPlaces(settings, front)
     for violation in settings.violations:
-        yield _unknown(violation, places) if violation.kind == "unknown" else _wrong(violation, places, settings)
+        if violation.kind == "unknown":
+            yield _unknown(violation, places, front)
+        else:
+            yield _wrong(violation, places, settings, front)
     for key in settings.machine_keys:
-        yield report(MACHINE_SETTING, places.key("workflow", key), machine_setting_message(key))
+        fixes = _removed(front, ("workflow", key), safe=True)
+        yield report(MACHINE_SETTING, places.key("workflow", key), machine_setting_message(key), fixes=fixes)
     if not settings.declared and not settings.opted_out:
         yield from _misspelled(settings, places)
 
 
-def _unknown(violation: Violation, places: FrontMatterPlaces) -> Diagnostic:
+def _unknown(violation: Violation, places: FrontMatterPlaces, front: Front) -> Diagnostic:
     *above, key = violation.path
     near = closest(str(key), violation.known)
     place = places.key(*violation.path)
     where = ".".join(str(step) for step in above)
     hint = f"did you mean `{near}`?" if near else f"the keys are {', '.join(f'`{name}`' for name in violation.known)}."
-    fixes = [fix(f"Write {near}", [TextEdit(place, near)], safe=False)] if near else []
-    return report(UNKNOWN_KEY, place, f"There is no key `{key}` in `{where}`; {hint}", fixes=fixes)
+    message = f"There is no key `{key}` in `{where}`; {hint}"
+    return report(UNKNOWN_KEY, place, message, fixes=_respelled(front, violation.path, place, near))
 
 
-def _wrong(violation: Violation, places: FrontMatterPlaces, settings: WorkflowSettings) -> Diagnostic:
+def _respelled(front: Front, path: Path, place: Range, near: str | None) -> Iterator[Fix]:
+    if near is not None:
+        yield fix(f"Write {near}", [TextEdit(place, near)], safe=False)
+    yield from _removed(front, path, safe=False)
+
+
+def _removed(front: Front, path: Path, *, safe: bool) -> Iterator[Fix]:
+    edit = remove_entry(front, path)
+    if edit is not None:
+        yield fix(f"Remove {path[-1]}", [edit], safe=safe)
+
+
+def _wrong(violation: Violation, places: FrontMatterPlaces, settings: WorkflowSettings, front: Front) -> Diagnostic:
     value: object = settings.document.values
     for step in violation.path:
         value = value[step]  # type: ignore[index]
     name = ".".join(str(step) for step in violation.path[1:]) or "workflow"
     message = f"`{name}` must be {violation.wanted}, not {shown(value)}."
-    return report(WRONG_VALUE, places.value(*violation.path), message)
+    fixes = _rewritten(front, violation.path, value)
+    return report(WRONG_VALUE, places.value(*violation.path), message, fixes=fixes)
+
+
+def _rewritten(front: Front, path: Path, value: object) -> Iterator[Fix]:
+    """Write a value that is allowed, or remove the entry."""
+    fragment: Fragment = WORKFLOW
+    for step in path[1:]:
+        fragment = fragment_at(fragment, step)
+    for better in better_values(fragment, value) if len(path) > 1 else [True]:
+        edit = write_value(front, path, better)
+        if edit is not None:
+            yield fix(f"Write {path[-1]}: {flow(better)}", [edit], safe=False)
+    if len(path) > 1 and isinstance(path[-1], str):
+        yield from _removed(front, path, safe=False)
 
 
 def _misspelled(settings: WorkflowSettings, places: FrontMatterPlaces) -> Iterator[Diagnostic]:

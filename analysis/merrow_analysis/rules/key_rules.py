@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from merrow_analysis.definitions.metadata import MetaDoc, parse_metadata
 from merrow_analysis.definitions.parameters import LabelParameter, LabelParts
-from merrow_analysis.definitions.schema import INTERFACE_KEYS, LOOP_KEYS, MAP_KEYS, NODE_KEYS, OPERATOR_KEYS, Fragment
+from merrow_analysis.definitions.schema import (
+    INTERFACE_KEYS,
+    LOOP_KEYS,
+    MAP_KEYS,
+    NODE_KEYS,
+    OPERATOR_KEYS,
+    SUBGRAPH_KEYS,
+    Fragment,
+)
 from merrow_analysis.definitions.settings import MACHINE_KEYS
-from merrow_analysis.definitions.validation import Path, shown, violations
+from merrow_analysis.definitions.validation import Path, fragment_at, shown, violations
 from merrow_analysis.diagnostics import Diagnostic, Fix, Severity
 from merrow_analysis.places.node_places import metadata_key_range
 from merrow_analysis.rules.configuration_rules import MACHINE_SETTING, machine_setting_message
 from merrow_analysis.rules.context import GraphContext
+from merrow_analysis.rules.fixes.key_fixes import Said, remove_key, remove_repeated, write_parameter, write_value
 from merrow_analysis.rules.registry import Family, Rule, Scope
 from merrow_analysis.rules.reporting import fix, report
 from merrow_analysis.suggest import closest
-from merrow_analysis.syntax.tree import Block, Metadata
+from merrow_analysis.syntax.tree import Block, Metadata, Span
 from merrow_analysis.text import Range, TextEdit
 
 FAMILY = Family[GraphContext](Scope.PARAMETER)
@@ -30,7 +39,11 @@ UNKNOWN_KEY = FAMILY.rule(
     fix="sometimes",
 )
 WRONG_VALUE = FAMILY.rule(
-    "MW305", "wrong-parameter-value", "A parameter's value is of the wrong kind or out of range.", Severity.ERROR
+    "MW305",
+    "wrong-parameter-value",
+    "A parameter's value is of the wrong kind or out of range.",
+    Severity.ERROR,
+    fix="sometimes",
 )
 CONFLICT = FAMILY.rule(
     "MW306",
@@ -39,16 +52,25 @@ CONFLICT = FAMILY.rule(
     Severity.WARNING,
     fix="sometimes",
 )
-REPEATED = FAMILY.rule("MW307", "repeated-parameter", "A label gives a parameter twice.", Severity.ERROR)
+REPEATED = FAMILY.rule(
+    "MW307", "repeated-parameter", "A label gives a parameter twice.", Severity.ERROR, fix="sometimes"
+)
 IDLE = FAMILY.rule(
     "MW406", "parameter-without-effect", "A parameter changes nothing at its operator.", Severity.HINT, fix="sometimes"
 )
 MALFORMED = FAMILY.rule(
-    "MW308", "malformed-parameters", "The parameters in a node's label can't be read.", Severity.WARNING
+    "MW308",
+    "malformed-parameters",
+    "The parameters in a node's label can't be read.",
+    Severity.WARNING,
+    fix="sometimes",
 )
 
 FRAGMENTS: Mapping[str, Fragment] = {**NODE_KEYS, **OPERATOR_KEYS}
 _PLAIN = re.compile(r"[A-Za-z0-9_.-]+(?: [A-Za-z0-9_.-]+)*")
+
+
+Repair = Callable[[Said, Range], Iterator[Fix]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +78,8 @@ class Finding:
     """Something wrong, without its place. ``block`` counts the node's metadata blocks; None is the label.
 
     ``path`` leads to the place in the metadata, ``span`` is it in the label; ``on_key`` marks the key, not the value.
-    ``other`` is the metadata block that says otherwise, ``near`` the word that replaces the marked one, ``superfluous``
-    a parameter to be removed.
+    ``other`` is the metadata block that says otherwise, ``near`` the word that replaces the marked one. ``repair`` makes further
+    fixes, of what is said and the place that is marked; ``superfluous`` marks what could be removed.
     """
 
     rule: Rule
@@ -69,7 +91,16 @@ class Finding:
     other: int | None = None
     near: str | None = None
     safe: bool = False
-    superfluous: str | None = None
+    repair: Repair | None = None
+    superfluous: bool = False
+
+    def fixes(self, said: Said, place: Range) -> Iterator[Fix]:
+        """Its fixes, best first; ``place`` is where it is shown."""
+        if self.near is not None and (said.label is not None or self.block is not None):
+            what = f"{self.path[0]}: {self.near}" if self.path and not self.on_key else self.near
+            yield fix(f"Write {what}", [TextEdit(place, self.near)], safe=self.safe)
+        if self.repair is not None:
+            yield from self.repair(said, place)
 
 
 def metadata_findings(
@@ -79,14 +110,21 @@ def metadata_findings(
     for key, value in doc.values.items():
         if key in allowed:
             for wrong in violations(allowed[key], value, (key,)):
-                yield Finding(WRONG_VALUE, _wrong(key, wrong.path, wrong.wanted, value), index, wrong.path)
+                repair = _better(key, allowed[key], value, wrong.path, index)
+                yield Finding(
+                    WRONG_VALUE, _wrong(key, wrong.path, wrong.wanted, value), index, wrong.path, repair=repair
+                )
         elif key in drawn:
             continue
         elif key.casefold() in MACHINE_KEYS:
-            yield Finding(MACHINE_SETTING, machine_setting_message(key), index, (key,), on_key=True)
+            repair = removed(key, index, safe=True)
+            yield Finding(MACHINE_SETTING, machine_setting_message(key), index, (key,), on_key=True, repair=repair)
         else:
             near = _usable(closest(key, [*allowed, *drawn]), value, allowed, doc.values)
-            yield Finding(UNKNOWN_KEY, _unknown(key, what, allowed), index, (key,), on_key=True, near=near)
+            # Neither Mermaid nor Merrow reads it at a subgraph that is only drawn.
+            repair = removed(key, index, safe=near is None and allowed is SUBGRAPH_KEYS)
+            message = _unknown(key, what, allowed)
+            yield Finding(UNKNOWN_KEY, message, index, (key,), on_key=True, near=near, repair=repair)
 
 
 def _usable(near: str | None, value: object, allowed: Mapping[str, Fragment], taken: Collection[str]) -> str | None:
@@ -104,10 +142,13 @@ def label_findings(
     parts: LabelParts, allowed: Mapping[str, Fragment], what: str, overruled: set[str]
 ) -> Iterator[Finding]:
     for problem in parts.problems:
-        yield Finding(MALFORMED, problem.message, None, span=problem.span)
-    for again in parts.repeated:
+        repair = _readable(problem.span, allowed, {*overruled, *parts.parameters})
+        yield Finding(MALFORMED, problem.message, None, span=problem.span, repair=repair)
+    for first, again in zip(parts.overridden, parts.repeated, strict=True):
         message = f"`{again.key}` stands in this label twice; keep one of them."
-        yield Finding(REPEATED, message, None, span=again.key_span)
+        yield Finding(
+            REPEATED, message, None, span=again.key_span, repair=_one_of(first, again, allowed.get(again.key))
+        )
     for key, parameter in parts.parameters.items():
         if key in overruled:
             continue
@@ -115,15 +156,41 @@ def label_findings(
             value = _label_value(parameter, allowed[key])
             for wrong in violations(allowed[key], value, (key,)):
                 span = parameter.value_span if parameter.text else parameter.key_span
-                yield Finding(WRONG_VALUE, _wrong(key, wrong.path, wrong.wanted, value), None, span=span)
+                repair = _better(key, allowed[key], value, wrong.path, None)
+                yield Finding(WRONG_VALUE, _wrong(key, wrong.path, wrong.wanted, value), None, span=span, repair=repair)
         elif key.casefold() in MACHINE_KEYS:
-            yield Finding(MACHINE_SETTING, machine_setting_message(key), None, span=parameter.key_span)
+            repair = removed(key, None, safe=True)
+            yield Finding(MACHINE_SETTING, machine_setting_message(key), None, span=parameter.key_span, repair=repair)
         else:
             near = closest(key, allowed)
             if near is not None:
                 taken = {*overruled, *parts.parameters}
                 near = _usable(near, _label_value(parameter, allowed[near]), allowed, taken)
-            yield Finding(UNKNOWN_KEY, _unknown(key, what, allowed), None, span=parameter.key_span, near=near)
+            message, repair = _unknown(key, what, allowed), removed(key, None)
+            yield Finding(UNKNOWN_KEY, message, None, span=parameter.key_span, near=near, repair=repair)
+
+
+def _better(key: str, fragment: Fragment, value: object, path: Path, block: int | None) -> Repair:
+    for step in path[1:]:
+        fragment, value = fragment_at(fragment, step), value[step]  # type: ignore[index]  # the path leads through it
+
+    return lambda said, place: write_value(said, key, fragment, value, path, block, place)
+
+
+def removed(key: str, block: int | None, *, safe: bool = False) -> Repair:
+    """A repair that takes a parameter out of the label (``block`` is None) or the metadata."""
+    return lambda said, _place: remove_key(said, key, block, safe=safe)
+
+
+def _readable(span: Span, allowed: Mapping[str, Fragment], taken: Collection[str]) -> Repair:
+    return lambda said, _place: write_parameter(said, span, allowed, taken)
+
+
+def _one_of(first: LabelParameter, second: LabelParameter, fragment: Fragment | None) -> Repair:
+    def fits(kept: LabelParameter) -> bool:
+        return fragment is None or not violations(fragment, _label_value(kept, fragment))
+
+    return lambda said, _place: remove_repeated(said, first, second, fits)
 
 
 def conflicts(parts: LabelParts, docs: list[MetaDoc], allowed: Mapping[str, Fragment]) -> Iterator[Finding]:
@@ -137,9 +204,9 @@ def conflicts(parts: LabelParts, docs: list[MetaDoc], allowed: Mapping[str, Frag
         message = f"The label says `{key}: {parameter.text}`, the metadata {shown(value)}; the metadata counts."
         near = _as_plain_word(value)
         span = parameter.value_span if parameter.text else parameter.key_span
-        yield Finding(
-            CONFLICT, message, None, (key,), span, other=index, near=near if parameter.text else None, safe=True
-        )
+        near = near if parameter.text else None
+        repair = removed(key, None, safe=True)
+        yield Finding(CONFLICT, message, None, (key,), span, other=index, near=near, safe=True, repair=repair)
 
 
 def _as_plain_word(value: object) -> str | None:
@@ -189,11 +256,15 @@ def only_drawn(metadata: Metadata, block: Block, allowed: Mapping[str, Fragment]
     for key in parse_metadata(metadata.body).values:
         place = metadata_key_range(metadata, block, key)
         if key.casefold() in MACHINE_KEYS:
-            yield report(MACHINE_SETTING, place, machine_setting_message(key))
+            gone = remove_key(Said(None, block.range, [(metadata, block)]), key, 0, safe=True)
+            yield report(MACHINE_SETTING, place, machine_setting_message(key), fixes=gone)
         elif key not in allowed:
             message = f"{what} has no key `{key}`; {_hint(key, allowed)}"
-            yield report(UNKNOWN_KEY, place, message, fixes=rename(place, closest(key, allowed), safe=False))
+            yield report(UNKNOWN_KEY, place, message, fixes=_drawn(metadata, block, key, place, allowed))
 
 
-def rename(place: Range, near: str | None, *, safe: bool) -> tuple[Fix, ...]:
-    return () if near is None else (fix(f"Write {near}", [TextEdit(place, near)], safe=safe),)
+def _drawn(metadata: Metadata, block: Block, key: str, place: Range, allowed: Mapping[str, Fragment]) -> Iterator[Fix]:
+    near = closest(key, allowed)
+    if near is not None and near not in parse_metadata(metadata.body).values:
+        yield fix(f"Write {near}", [TextEdit(place, near)], safe=False)
+    yield from remove_key(Said(None, block.range, [(metadata, block)]), key, 0, safe=False)

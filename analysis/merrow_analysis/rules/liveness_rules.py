@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cache
 from itertools import islice
 
@@ -19,6 +18,7 @@ from merrow_analysis.graph.together import fed_at_once, voices_alone
 from merrow_analysis.graph.words import OVER
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.end_rules import ends_inside
+from merrow_analysis.rules.fixes.liveness_fixes import filled, let_run, one_value, second_voice
 from merrow_analysis.rules.path_rules import told_dead_ends
 from merrow_analysis.rules.registry import Family, Flags, Scope
 from merrow_analysis.rules.reporting import fix, listed, named, report
@@ -31,10 +31,15 @@ ENSEMBLE_NEEDS_TWO_SOURCES = _FAMILY.rule(
     "ensemble-needs-two-sources",
     "An ensemble has fewer than two different sources that can be there together.",
     Severity.ERROR,
+    fix="sometimes",
     flags=Flags.NEEDS_WHOLE | Flags.VOICES,
 )
 PORT_FED_TWICE = _FAMILY.rule(
-    "MW205", "port-fed-twice", "A port for one value is fed by several edges at once.", Severity.ERROR
+    "MW205",
+    "port-fed-twice",
+    "A port for one value is fed by several edges at once.",
+    Severity.ERROR,
+    fix="sometimes",
 )
 OUTPUT_LEFT_EMPTY = _FAMILY.rule(
     "MW216",
@@ -45,7 +50,12 @@ OUTPUT_LEFT_EMPTY = _FAMILY.rule(
     flags=Flags.NEEDS_WHOLE,
 )
 NEVER_RUNS = _FAMILY.rule(
-    "MW217", "never-runs", "A node is skipped whatever the Decisions choose.", Severity.ERROR, flags=Flags.NEEDS_WHOLE
+    "MW217",
+    "never-runs",
+    "A node is skipped whatever the Decisions choose.",
+    Severity.ERROR,
+    fix="sometimes",
+    flags=Flags.NEEDS_WHOLE,
 )
 
 _MOST_DEAD_ENDS = 3
@@ -83,7 +93,7 @@ def check_liveness(context: GraphContext) -> Iterator[Diagnostic]:
                 continue
             node = graph.node(index)
             try:
-                found += _node(graph, node, combinations, before)
+                found += _node(context, node, combinations, before)
             except TooManyCombinationsError:
                 undecided = node.index
                 break
@@ -96,7 +106,7 @@ def check_liveness(context: GraphContext) -> Iterator[Diagnostic]:
         )
         yield report(OUTPUT_LEFT_EMPTY, node.flow.range, message)
     elif combinations.live is not None:
-        yield from _skipped(graph, combinations)
+        yield from _skipped(context, combinations)
 
 
 def _has_voices(graph: TypedGraph, index: int) -> bool:
@@ -110,23 +120,24 @@ def _has_voices(graph: TypedGraph, index: int) -> bool:
 
 
 def _node(
-    graph: TypedGraph,
+    context: GraphContext,
     node: TypedNode,
     combinations: Combinations,
     before: Callable[[], Sequence[tuple[bytearray, Cause]]],
 ) -> Iterator[Diagnostic]:
-    crowded = [found for port in node.placement.crowded if (found := _crowded(graph, node, port, combinations))]
+    crowded = [found for port in node.placement.crowded if (found := _crowded(context, node, port, combinations))]
     yield from crowded
     if node.spec is not None and node.spec.is_ensemble and node.incoming:
-        ensemble = _ensemble(node, combinations)
+        ensemble = _ensemble(context, node, combinations)
         voices = {edge.source.index for edge in node.sources(node.spec.inputs[0].name)}
         if ensemble is not None and not crowded:
             awaited = [cause for earlier, cause in before() if not earlier[node.index]] if len(voices) == 1 else []
-            yield replace(ensemble, because=tuple(awaited)) if awaited else ensemble
+            yield ensemble._replace(because=tuple(awaited)) if awaited else ensemble
 
 
-def _crowded(graph: TypedGraph, node: TypedNode, port: str, combinations: Combinations) -> Diagnostic | None:
+def _crowded(context: GraphContext, node: TypedNode, port: str, combinations: Combinations) -> Diagnostic | None:
     """The first edge that can bring a second value to a port for one."""
+    graph = context.graph
     pair = fed_at_once(node, port, combinations)
     if pair is None:
         return None
@@ -143,12 +154,13 @@ def _crowded(graph: TypedGraph, node: TypedNode, port: str, combinations: Combin
         remedy = "lead them into one box that joins them, or let the cases of a diamond keep them apart."
     message = f"Port `{port}` of {named(node)} takes one value, but {sources} feed it at once{when}; {remedy}"
     related = [Related(other.flow.range, f"`{port}` is fed here already")]
-    causes = misplaced_causes(graph)
+    causes = misplaced_causes(context)
     because = [cause for one in (other, edge) for cause in causes.get(one.record, ())]
-    return report(PORT_FED_TWICE, edge.flow.range, message, related=related, because=because)
+    fixes = one_value(context, PORT_FED_TWICE, other, edge, port)
+    return report(PORT_FED_TWICE, edge.flow.range, message, related=related, because=because, fixes=fixes)
 
 
-def _ensemble(node: TypedNode, combinations: Combinations) -> Diagnostic | None:
+def _ensemble(context: GraphContext, node: TypedNode, combinations: Combinations) -> Diagnostic | None:
     port = node.spec.inputs[0].name if node.spec is not None else ""
     alone = voices_alone(node, port, combinations)
     if alone is None:
@@ -167,11 +179,13 @@ def _ensemble(node: TypedNode, combinations: Combinations) -> Diagnostic | None:
     else:
         message = f"{named(node)} needs two different sources for `{port}` but has none; draw edges from them."
     related = [Related(edge.flow.range, f"{edge.source.id} feeds `{port}`") for edge in node.sources(port)]
-    return report(ENSEMBLE_NEEDS_TWO_SOURCES, node.flow.range, message, related=related)
+    fixes = second_voice(context, ENSEMBLE_NEEDS_TWO_SOURCES, node, port)
+    return report(ENSEMBLE_NEEDS_TWO_SOURCES, node.flow.range, message, related=related, fixes=fixes)
 
 
-def _skipped(graph: TypedGraph, combinations: Combinations) -> Iterator[Diagnostic]:
+def _skipped(context: GraphContext, combinations: Combinations) -> Iterator[Diagnostic]:
     """Nodes that never run, and outputs that some choices leave empty, which may follow from such a node."""
+    graph = context.graph
     runs = combinations.live.runs if combinations.live is not None else {}
     numbers = {index for index, condition in runs.items() if condition == NEVER}
     stuck = [graph.node(index) for index in graph.shape.by_rank(numbers)]
@@ -189,7 +203,7 @@ def _skipped(graph: TypedGraph, combinations: Combinations) -> Iterator[Diagnost
             f"{named(node)} never runs: no combination of cases brings {needs}together{gate}. Connect it to nodes that "
             "run in the same case, or label the case edge with the port it should feed."
         )
-        yield report(NEVER_RUNS, node.flow.range, message)
+        yield report(NEVER_RUNS, node.flow.range, message, fixes=let_run(context, NEVER_RUNS, node))
     behind = reach(graph.shape.following, [node.index for node in first])
     told = [Cause(NEVER_RUNS.code, node.flow.range) for node in first]
     inside = ends_inside(graph)
@@ -205,14 +219,14 @@ def _skipped(graph: TypedGraph, combinations: Combinations) -> Iterator[Diagnost
         choices = cases.failing(some)
         if choices is not None:
             yield _left_empty(
-                graph, outputs[0], combinations, choices, [cause for cause in told if behind[outputs[0].index]]
+                context, outputs[0], combinations, choices, [cause for cause in told if behind[outputs[0].index]]
             )
         return
     for node in outputs:
         choices = cases.failing(combinations.runs(node))
         if choices is not None:
             yield _left_empty(
-                graph,
+                context,
                 node,
                 combinations,
                 choices,
@@ -221,12 +235,13 @@ def _skipped(graph: TypedGraph, combinations: Combinations) -> Iterator[Diagnost
 
 
 def _left_empty(
-    graph: TypedGraph,
+    context: GraphContext,
     node: TypedNode,
     combinations: Combinations,
     choices: Mapping[int | str, int],
     because: Iterable[Cause],
 ) -> Diagnostic:
+    graph = context.graph
     chosen = {index: case for index, case in choices.items() if isinstance(index, int)}
     related = [
         Related(edge.flow.range, f"{graph.node(index).id} chooses `{edge.case_label}` here")
@@ -238,7 +253,8 @@ def _left_empty(
     if loop is None:
         when = _choices(graph, combinations, choices, " when ")
         message = f"{node.id} stays empty{when}; lead that case to {node.id} as well."
-        return report(OUTPUT_LEFT_EMPTY, node.flow.range, message, related=related[:5], because=because)
+        fixes = filled(context, OUTPUT_LEFT_EMPTY, node, _running(graph, combinations, choices))
+        return report(OUTPUT_LEFT_EMPTY, node.flow.range, message, related=related[:5], because=because, fixes=fixes)
     again, target = _back_of(graph, loop, chosen), _way_out(graph, loop, node)
     source = again.source.id if again is not None else "X"
     label = "over" if again is None or again.case_label is None else f"{again.case_label}:over"
@@ -246,11 +262,11 @@ def _left_empty(
         f"{node.id} stays empty when the turns of {loop} run out; lead what is to count then out of {loop} as well, such as "
         f"`{source} -->|{label}| {target.id}`."
     )
-    fixes: list[Fix] = []
+    over: list[Fix] = []
     if again is not None and target.kind == "output" and again.source.cases is not None:
         line = f"{source} -->|{between_bars(label)}| {target.id}"
-        fixes = [fix(f"Lead {source} to {target.id} when the turns run out", [_below(graph, again, line)], safe=False)]
-    return report(OUTPUT_LEFT_EMPTY, node.flow.range, message, related=related[:5], fixes=fixes, because=because)
+        over = [fix(f"Lead {source} to {target.id} when the turns run out", [_below(graph, again, line)], safe=False)]
+    return report(OUTPUT_LEFT_EMPTY, node.flow.range, message, related=related[:5], fixes=over, because=because)
 
 
 def _below(graph: TypedGraph, edge: TypedEdge, line: str) -> TextEdit:
@@ -296,11 +312,17 @@ def _way_out(graph: TypedGraph, loop: str, node: TypedNode) -> TypedNode:
 
 def _choices(graph: TypedGraph, combinations: Combinations, choices: Mapping[int | str, int], before: str) -> str:
     """The combination in words: `` when CHECK chooses `Failed` and GATE chooses `no```; of Decisions that run only."""
+    chosen = _running(graph, combinations, choices)
+    parts = [f"{node.id} chooses `{node.cases.labels[case]}`" for node, case in chosen if node.cases is not None]
+    return before + listed(parts) if parts else ""
+
+
+def _running(
+    graph: TypedGraph, combinations: Combinations, choices: Mapping[int | str, int]
+) -> list[tuple[TypedNode, int]]:
+    """The Decisions of a combination that run, in their order, each with the number of its case."""
     live = spread(combinations.plan, _algebra(choices), combinations.loops)
     place = {node.index: number for number, node in enumerate(combinations.plan)}
-    parts = []
-    for index in sorted((index for index in choices if isinstance(index, int)), key=place.__getitem__):
-        cases = graph.node(index).cases
-        if live.runs.get(index) is not False and cases is not None:
-            parts.append(f"{graph.node(index).id} chooses `{cases.labels[choices[index]]}`")
-    return before + listed(parts) if parts else ""
+    chosen = sorted((index for index in choices if isinstance(index, int)), key=place.__getitem__)
+    nodes = [(graph.node(index), choices[index]) for index in chosen if live.runs.get(index) is not False]
+    return [(node, case) for node, case in nodes if node.cases is not None]

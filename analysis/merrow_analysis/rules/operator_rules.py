@@ -4,7 +4,7 @@ declarations.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from merrow_analysis.definitions.operators import INTERFACE_CLASS, INTERFACE_STYLE, OperatorSpec
@@ -17,6 +17,10 @@ from merrow_analysis.graph.resolve import Claim, NodeProblem
 from merrow_analysis.rules.box_kinds import box_kinds
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.fixes.box_moves import to_inside
+from merrow_analysis.rules.fixes.decision_fixes import rename_in_value
+from merrow_analysis.rules.fixes.edge_fixes import remove_node
+from merrow_analysis.rules.fixes.fix_context import asked
+from merrow_analysis.rules.fixes.operator_fixes import agree, keep_one, make_custom, make_interface, one_side
 from merrow_analysis.rules.registry import Family, Flags, Scope
 from merrow_analysis.rules.reporting import (
     claim_range,
@@ -34,6 +38,7 @@ WRONG_INTERFACE_CLASS = _FAMILY.rule(
     "wrong-interface-class",
     "An input or output node has the class of an operator, or an Interface node is neither input nor output.",
     Severity.ERROR,
+    fix="sometimes",
     flags=Flags.PATHS,
 )
 UNKNOWN_OPERATOR = _FAMILY.rule(
@@ -57,6 +62,7 @@ OPERATOR_DISAGREEMENT = _FAMILY.rule(
     "operator-disagreement",
     "A node's metadata, class and label name different operators.",
     Severity.ERROR,
+    fix="sometimes",
 )
 OPERATOR_SPELLING = _FAMILY.rule(
     "MW108",
@@ -67,9 +73,15 @@ OPERATOR_SPELLING = _FAMILY.rule(
     flags=Flags.SPELLING,
 )
 CONFLICTING_DECLARATION = _FAMILY.rule(
-    "MW109", "conflicting-declaration", "A node is declared twice with different labels.", Severity.ERROR
+    "MW109",
+    "conflicting-declaration",
+    "A node is declared twice with different labels.",
+    Severity.ERROR,
+    fix="sometimes",
 )
-UNKNOWN_TYPE = _FAMILY.rule("MW219", "unknown-type", "A node names a type that doesn't exist.", Severity.ERROR)
+UNKNOWN_TYPE = _FAMILY.rule(
+    "MW219", "unknown-type", "A node names a type that doesn't exist.", Severity.ERROR, fix="sometimes"
+)
 
 
 @_FAMILY.checked_by
@@ -79,7 +91,7 @@ def check_operators(context: GraphContext) -> Iterator[Diagnostic]:
     spelled: dict[str, list[tuple[TypedNode, Claim]]] = {}
     unknown: dict[str, list[tuple[TypedNode, NodeProblem]]] = {}
     for index in graph.shape.by_rank(graph.marks.conflicts):
-        yield _conflict(graph.node(index))
+        yield _conflict(context, graph.node(index))
     for index in graph.shape.by_rank(graph.marks.problems):
         node = graph.node(index)
         for problem in node.resolution.problems:
@@ -87,26 +99,36 @@ def check_operators(context: GraphContext) -> Iterator[Diagnostic]:
                 yield from _spelling(node, problem.claims[0], graph, spelled)
             elif problem.kind in ("unknown", "none"):
                 if node.id not in stand_ins:
-                    yield from _unknown(node, problem, graph, unknown)
+                    yield from _unknown(context, node, problem, unknown)
             elif problem.kind == "disagreement":
-                yield _disagreement(node, problem)
+                yield _disagreement(context, node, problem)
             elif problem.kind == "wrong-class":
-                yield _wrong_interface_class(node, problem)
+                yield _wrong_interface_class(context, node, problem)
             elif problem.kind == "no-class":
                 if node.id not in stand_ins:
                     yield _missing_interface_class(node, graph)
             elif problem.kind == "bad-type":
                 message = f"`{problem.key}` of {node.id}: {problem.message}"
-                yield report(UNKNOWN_TYPE, parameter_range(node, problem.key), message)
+                yield report(
+                    UNKNOWN_TYPE, parameter_range(node, problem.key), message, fixes=_typed(context, node, problem)
+                )
     for group in graph.flow.groups.values():
         yield from box_kinds(group, UNKNOWN_OPERATOR, OPERATOR_DISAGREEMENT)
     for word, uses in spelled.items():
         yield _class_spelling(word, uses, graph)
     for number, (word, found) in enumerate(unknown.items()):
-        yield _unknown_class(word, found, graph, repair=number < _MOST_RENAMED)
+        yield _unknown_class(context, word, found, repair=number < _MOST_RENAMED)
 
 
-def _conflict(node: TypedNode) -> Diagnostic:
+def _typed(context: GraphContext, node: TypedNode, problem: NodeProblem) -> Iterator[Fix]:
+    """Write the type that was probably meant, or say no type."""
+    if problem.misspelled is not None:
+        yield from rename_in_value(node, problem.key, problem.misspelled.word, problem.misspelled.near)
+    title = f"Remove {problem.key} at {node.id}"
+    yield from asked(context).with_parameter(UNKNOWN_TYPE, title, node, problem.key, None)
+
+
+def _conflict(context: GraphContext, node: TypedNode) -> Diagnostic:
     *earlier, last = node.conflicting
     labels = list(dict.fromkeys(m.vertex.label.text if m.vertex.label else "" for m in node.conflicting))
     shown = listed([f"`{_shortened(label)}`" for label in labels])
@@ -115,7 +137,8 @@ def _conflict(node: TypedNode) -> Diagnostic:
         "Give each node an id of its own, or keep one declaration."
     )
     related = [Related(mention.range, f"{node.id} is declared here too") for mention in earlier]
-    return report(CONFLICTING_DECLARATION, last.range, message, related=related)
+    fixes = keep_one(context, node, node.conflicting)
+    return report(CONFLICTING_DECLARATION, last.range, message, related=related, fixes=fixes)
 
 
 def _shortened(text: str) -> str:
@@ -125,34 +148,38 @@ def _shortened(text: str) -> str:
 _PLACES = {"op": "its metadata", "class": "its class", "label": "its label"}
 
 
-def _disagreement(node: TypedNode, problem: NodeProblem) -> Diagnostic:
+def _disagreement(context: GraphContext, node: TypedNode, problem: NodeProblem) -> Diagnostic:
     parts = [f"{_PLACES[claim.place]} says {_name(claim)}" for claim in problem.claims]
     message = f"It is not clear which operator {node.id} has: {listed(parts)}. Make them agree."
     first, *others = problem.claims
     related = [
         Related(claim_range(node.flow, claim), f"{_PLACES[claim.place]} says {_name(claim)}") for claim in others
     ]
-    return report(OPERATOR_DISAGREEMENT, claim_range(node.flow, first), message, related=related)
+    specs = list(dict.fromkeys(claim.spec for claim in problem.claims if claim.spec is not None))
+    fixes = agree(context, OPERATOR_DISAGREEMENT, node, specs)
+    return report(OPERATOR_DISAGREEMENT, claim_range(node.flow, first), message, related=related, fixes=fixes)
 
 
 def _name(claim: Claim) -> str:
     return claim.spec.name if claim.spec is not None else claim.word
 
 
-def _wrong_interface_class(node: TypedNode, problem: NodeProblem) -> Diagnostic:
+def _wrong_interface_class(context: GraphContext, node: TypedNode, problem: NodeProblem) -> Diagnostic:
     if not problem.claims:
         message = (
             f"{node.id} has class Interface, but edges go into it and out of it: an interface node is an input or an "
             "output. Give it the class of its operator, or remove the edges on one side."
         )
         use = next((use for use in node.flow.classes if use.name.text.casefold() == "interface"), None)
-        return report(WRONG_INTERFACE_CLASS, use.range if use is not None else node.flow.range, message)
+        place = use.range if use is not None else node.flow.range
+        return report(WRONG_INTERFACE_CLASS, place, message, fixes=one_side(context, WRONG_INTERFACE_CLASS, node))
     claim = problem.claims[0]
     side = "an input" if node.kind == "input" else "an output"
     how = f"class {claim.word}" if claim.place == "class" else f"`op: {claim.word}`"
     message = f"{node.id} is {side} of the workflow but has {how}; give it class Interface instead."
     related = [Related(claim_range(node.flow, other), f"also {other.word}") for other in problem.claims[1:]]
-    return report(WRONG_INTERFACE_CLASS, claim_range(node.flow, claim), message, related=related)
+    fixes = make_interface(context, node, problem.claims)
+    return report(WRONG_INTERFACE_CLASS, claim_range(node.flow, claim), message, related=related, fixes=fixes)
 
 
 def _missing_interface_class(node: TypedNode, graph: TypedGraph) -> Diagnostic:
@@ -229,11 +256,12 @@ def _renamed(word: str, right: str, flow: Flow, *, safe: bool = True) -> Fix:
 
 
 def _unknown(
+    context: GraphContext,
     node: TypedNode,
     problem: NodeProblem,
-    graph: TypedGraph,
     collected: dict[str, list[tuple[TypedNode, NodeProblem]]],
 ) -> Iterator[Diagnostic]:
+    graph = context.graph
     names = ", ".join(graph.operators.names())
     if node.id in graph.flow.groups:
         message = f"{node.id} is a subgraph, which takes no part in the workflow itself; connect the nodes inside it."
@@ -244,7 +272,7 @@ def _unknown(
             f"{node.id} has no text: say what this step does, as in `{node.id}[Summarise the text]`, or name an "
             f"operator by a class. The operators are {names}."
         )
-        yield report(UNKNOWN_OPERATOR, node.flow.range, message)
+        yield report(UNKNOWN_OPERATOR, node.flow.range, message, fixes=remove_node(context, UNKNOWN_OPERATOR, node))
         return
     claim = problem.claims[0]
     if claim.place == "class":
@@ -253,7 +281,9 @@ def _unknown(
     hint = f"did you mean {problem.near.name}?" if problem.near is not None else f"the operators are {names}."
     message = f"{node.id} names operator `{_shortened(claim.word)}`, which doesn't exist; {hint}"
     edit = _operator_word_edit(node.flow, claim, problem.near.name) if problem.near is not None else None
-    fixes = [fix(f"Write {problem.near.name}", [edit], safe=False)] if edit is not None and problem.near else []
+    fixes: Iterable[Fix] = make_custom(context, UNKNOWN_OPERATOR, [node])
+    if edit is not None and problem.near:
+        fixes = [fix(f"Write {problem.near.name}", [edit], safe=False)]
     yield report(UNKNOWN_OPERATOR, claim_range(node.flow, claim), message, fixes=fixes)
 
 
@@ -262,9 +292,10 @@ _MOST_RENAMED = 50
 
 
 def _unknown_class(
-    word: str, found: list[tuple[TypedNode, NodeProblem]], graph: TypedGraph, *, repair: bool
+    context: GraphContext, word: str, found: list[tuple[TypedNode, NodeProblem]], *, repair: bool
 ) -> Diagnostic:
     """One finding for an unknown class, wherever it is given. Safe to repair where the labels say the same operator."""
+    graph = context.graph
     node, problem = found[0]
     claim, near = problem.claims[0], problem.near
     ids = listed([used.id for used, _ in found])
@@ -278,8 +309,10 @@ def _unknown_class(
         hint = f"did you mean `{class_for(near, graph.flow)}`, the class of {near.name}?"
     message = f"{ids} {verb} class `{word}`, which is no operator's; {hint}"
     uses = _uses_of(found)
-    fixes = []
-    if near is not None and repair:
+    fixes: Iterable[Fix] = ()
+    if near is None and repair:
+        fixes = make_custom(context, UNKNOWN_OPERATOR, [used for used, _ in found])
+    elif near is not None and repair:
         confirmed = all(_confirms(used, near) for used, _ in found)
         fixes = [_renamed(word, class_for(near, graph.flow), graph.flow, safe=confirmed)]
     return report(UNKNOWN_OPERATOR, claim_range(node.flow, claim), message, related=_other_uses(uses), fixes=fixes)

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping
 from merrow_analysis.definitions.metadata import MetaDoc, parse_metadata
 from merrow_analysis.definitions.schema import EDGE_KEYS, INTERFACE_KEYS, MERMAID_NODE_KEYS, NODE_KEYS, Fragment
 from merrow_analysis.diagnostics import Diagnostic, Fix, Related, Tag
-from merrow_analysis.edits.parameters import Moved, rewrite
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_analysis.graph.records import NodeRecord
 from merrow_analysis.graph.resolve import Resolution
 from merrow_analysis.places.node_places import label_part, label_start, metadata_key_range, metadata_value_range
 from merrow_analysis.rules.box_parameters import box_parameters
 from merrow_analysis.rules.context import GraphContext
+from merrow_analysis.rules.fixes.key_fixes import said_by
 from merrow_analysis.rules.key_rules import (
     FAMILY,
     FRAGMENTS,
@@ -23,9 +23,10 @@ from merrow_analysis.rules.key_rules import (
     label_findings,
     metadata_findings,
     only_drawn,
-    rename,
+    removed,
 )
-from merrow_analysis.rules.reporting import fix, named, report
+from merrow_analysis.rules.reporting import named, report
+from merrow_analysis.text import Range
 
 IDLE_WHERE_ASKED = frozenset({"role", "prompt", "samples", "returns", "format"})
 """Parameters that change nothing at a Decision that asks a model."""
@@ -100,9 +101,11 @@ def _idle(resolution: Resolution) -> Iterator[Finding]:
         message = f"`{key}` changes nothing: {spec.name} {why}; remove it."
         written = None if resolution.label_parts is None else resolution.label_parts.parameters.get(key)
         if parameter.block is not None:
-            yield Finding(IDLE, message, parameter.block, (key,), on_key=True, superfluous=key)
+            repair = removed(key, parameter.block, safe=True)
+            yield Finding(IDLE, message, parameter.block, (key,), on_key=True, repair=repair, superfluous=True)
         elif written is not None:
-            yield Finding(IDLE, message, None, span=written.key_span, superfluous=key)
+            repair = removed(key, None, safe=True)
+            yield Finding(IDLE, message, None, span=written.key_span, repair=repair, superfluous=True)
 
 
 def _diagnostic(node: TypedNode, finding: Finding, label: int | None) -> Diagnostic:
@@ -118,16 +121,9 @@ def _diagnostic(node: TypedNode, finding: Finding, label: int | None) -> Diagnos
         metadata, block = node.flow.metadata[finding.block]
         where = metadata_key_range if finding.on_key else metadata_value_range
         place = where(metadata, block, *finding.path)
-    # Of two labels only the last counts, and both must stay alike.
-    alone = sum(mention.vertex.shape is not None for mention in node.flow.mentions) < 2 or finding.block is not None
-    fixes = rename(place, finding.near if alone else None, safe=finding.safe)
-    tags: tuple[Tag, ...] = ()
-    if finding.superfluous is not None:
-        fixes, tags = _without(node, finding.superfluous), (Tag.UNNECESSARY,)
-    return report(finding.rule, place, message, related=related, fixes=fixes, tags=tags)
+    tags = (Tag.UNNECESSARY,) if finding.superfluous else ()
+    return report(finding.rule, place, message, related=related, fixes=_fixes(node, finding, place), tags=tags)
 
 
-def _without(node: TypedNode, key: str) -> tuple[Fix, ...]:
-    """Not a safe fix: who wrote the parameter meant something by it, maybe at another node."""
-    edits = rewrite(node, Moved(remove=frozenset({key})))
-    return () if edits is None else (fix(f"Remove {key}", edits, safe=False),)
+def _fixes(node: TypedNode, finding: Finding, place: Range) -> Iterator[Fix]:
+    yield from finding.fixes(said_by(node), place)

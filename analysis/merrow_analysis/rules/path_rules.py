@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from merrow_analysis.definitions.operators import InputPort
 from merrow_analysis.diagnostics import Cause, Diagnostic, Fix, Related, Severity
@@ -14,8 +14,17 @@ from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.graph.reach import reach, shortest_cycle
 from merrow_analysis.graph.records import EdgeRecord
 from merrow_analysis.rules.context import GraphContext
+from merrow_analysis.rules.fixes.edge_fixes import remove_edge, remove_node, turn_edge
 from merrow_analysis.rules.fixes.loop_fixes import loop_around
-from merrow_analysis.rules.registry import Family, Flags, Scope
+from merrow_analysis.rules.fixes.path_fixes import (
+    add_input,
+    add_output,
+    feed_node,
+    feed_output,
+    lead_on,
+    lead_to_all,
+)
+from merrow_analysis.rules.registry import Family, Flags, Rule, Scope
 from merrow_analysis.rules.reporting import continued, fix, listed, report
 from merrow_analysis.rules.rims import Rims
 from merrow_analysis.rules.word_rules import misplaced_causes
@@ -34,6 +43,7 @@ OFF_PATH = _FAMILY.rule(
     "off-path",
     "A node lies on no path from an input to an output.",
     Severity.ERROR,
+    fix="sometimes",
     flags=Flags.NEEDS_WHOLE | Flags.PATHS,
 )
 CYCLE = _FAMILY.rule(
@@ -53,6 +63,8 @@ EDGE_OUT_OF_OUTPUT = _FAMILY.rule(
     fix="sometimes",
     flags=Flags.PATHS,
 )
+_REVEALED = (OFF_PATH.code,)
+"""What an edge that leads nowhere or to itself may have hidden."""
 REPEATED_EDGE = _FAMILY.rule(
     "MW117", "repeated-edge", "Two edges bring the same to the same port.", Severity.WARNING, fix="sometimes"
 )
@@ -62,10 +74,10 @@ REPEATED_EDGE = _FAMILY.rule(
 def check_paths(context: GraphContext) -> Iterator[Diagnostic]:
     """Findings about the shape of the graph."""
     yield from _missing_rims(context)
-    causes = misplaced_causes(context.graph) if context.graph.cycles or context.graph.shape.wrong else {}
-    yield from _misplaced_edges(context.graph, causes)
-    yield from _cycles(context.graph, causes)
-    yield from _off_path(context.graph, context.rims)
+    causes = misplaced_causes(context) if context.graph.cycles or context.graph.shape.wrong else {}
+    yield from _misplaced_edges(context, causes)
+    yield from _cycles(context, causes)
+    yield from _off_path(context)
 
 
 def _missing_rims(context: GraphContext) -> Iterator[Diagnostic]:
@@ -79,7 +91,8 @@ def _missing_rims(context: GraphContext) -> Iterator[Diagnostic]:
         stand_in = rims.stand_ins.get(name)
         if stand_in is None:
             message = f"There is no node {name}{named}; declare it (`{name}([...])`, class Interface) and connect it."
-            yield report(MISSING_INPUT_OR_OUTPUT, places.get(name, context.top), message)
+            fixes: Iterable[Fix] = (add_input if side == "an input" else add_output)(context, name)
+            yield report(MISSING_INPUT_OR_OUTPUT, places.get(name, context.top), message, fixes=fixes)
             continue
         message = f"There is no node {name}{named}; {stand_in.id} looks like {side}: rename it to {name}."
         place = stand_in.flow.range
@@ -88,8 +101,9 @@ def _missing_rims(context: GraphContext) -> Iterator[Diagnostic]:
         yield report(MISSING_INPUT_OR_OUTPUT, place, message, fixes=fixes)
 
 
-def _misplaced_edges(graph: TypedGraph, causes: Mapping[EdgeRecord, Sequence[Cause]]) -> Iterator[Diagnostic]:
+def _misplaced_edges(context: GraphContext, causes: Mapping[EdgeRecord, Sequence[Cause]]) -> Iterator[Diagnostic]:
     """Edges where none may be: to the same node, into inputs, out of outputs, and ones that repeat another."""
+    graph = context.graph
     shape = graph.shape
     inputs = set(shape.inputs)
     for record in _wrong_edges(graph):
@@ -109,18 +123,33 @@ def _misplaced_edges(graph: TypedGraph, causes: Mapping[EdgeRecord, Sequence[Cau
             yield report(rule, unfinished.place, message, fixes=unfinished.fixes)
         elif source_id == target_id:
             message = f"The edge from {source_id} to itself can never be followed; remove it or name another node."
-            fixes = loop_around(graph, [graph.core.handles[source_id]])
-            yield report(SELF_LOOP, edge.range, message, fixes=fixes, because=causes.get(record, ()))
+            yield report(
+                SELF_LOOP, edge.range, message, fixes=_without_loop(context, edge), because=causes.get(record, ())
+            )
         elif into_input:
             message = f"{target_id} is an input and takes no edges, but {source_id} leads into it; turn the edge round."
-            yield report(EDGE_INTO_INPUT, edge.range, message)
+            yield report(EDGE_INTO_INPUT, edge.range, message, fixes=_led_away(context, EDGE_INTO_INPUT, edge))
         else:
             message = (
                 f"{source_id} is an output and nothing follows it, but an edge leads on to {target_id}; remove it."
             )
-            yield report(EDGE_OUT_OF_OUTPUT, edge.range, message)
+            yield report(EDGE_OUT_OF_OUTPUT, edge.range, message, fixes=_led_away(context, EDGE_OUT_OF_OUTPUT, edge))
     for index in shape.by_rank(shape.repeated):
-        yield from _repeated(graph.node(index))
+        yield from _repeated(context, graph.node(index))
+
+
+def _without_loop(context: GraphContext, edge: FlowEdge) -> Iterator[Fix]:
+    """Make a Loop of a node that leads to itself, or take the edge away."""
+    yield from loop_around(context.graph, [context.graph.core.handles[edge.record.source]])
+    yield from remove_edge(context, SELF_LOOP, edge, reveals=_REVEALED)
+
+
+def _led_away(context: GraphContext, rule: Rule, edge: FlowEdge) -> Iterator[Fix]:
+    """Turn an edge round or take it away: first what its message says."""
+    turned = turn_edge(context, rule, edge)
+    removed = remove_edge(context, rule, edge, reveals=_REVEALED)
+    for fixes in (turned, removed) if rule is EDGE_INTO_INPUT else (removed, turned):
+        yield from fixes
 
 
 def _wrong_edges(graph: TypedGraph) -> list[EdgeRecord]:
@@ -138,7 +167,7 @@ def _wrong_edges(graph: TypedGraph) -> list[EdgeRecord]:
     return sorted(found, key=core.chart.numbers.__getitem__)
 
 
-def _repeated(node: TypedNode) -> Iterator[Diagnostic]:
+def _repeated(context: GraphContext, node: TypedNode) -> Iterator[Diagnostic]:
     seen: dict[object, TypedEdge] = {}
     ports: dict[str, InputPort] | None = None
     for edge in node.incoming:
@@ -162,9 +191,9 @@ def _repeated(node: TypedNode) -> Iterator[Diagnostic]:
             continue
         where = f"port `{edge.port}` of {node.id}" if edge.port is not None else node.id
         message = f"{edge.source.id} already leads to {where} by another edge; remove one of them."
-        yield report(
-            REPEATED_EDGE, edge.flow.range, message, related=[Related(first.flow.range, "the edge that it repeats")]
-        )
+        related = [Related(first.flow.range, "the edge that it repeats")]
+        fixes = remove_edge(context, REPEATED_EDGE, edge.flow, reveals=_REVEALED)
+        yield report(REPEATED_EDGE, edge.flow.range, message, related=related, fixes=fixes)
 
 
 _LONGEST_CIRCLE = 8
@@ -172,8 +201,9 @@ _LONGEST_CIRCLE = 8
 _MOST_RELATED = 100
 
 
-def _cycles(graph: TypedGraph, causes: Mapping[EdgeRecord, Sequence[Cause]]) -> Iterator[Diagnostic]:
+def _cycles(context: GraphContext, causes: Mapping[EdgeRecord, Sequence[Cause]]) -> Iterator[Diagnostic]:
     """One finding for each knot of nodes that wait for each other, with the edges of one circle through it."""
+    graph = context.graph
     if not graph.cycles:
         return
     successors = graph.shape.following
@@ -202,13 +232,24 @@ def _cycles(graph: TypedGraph, causes: Mapping[EdgeRecord, Sequence[Cause]]) -> 
                 message = (
                     f"{unfinished.why}, which makes {path} a cycle{knot}; write its target after it, or remove it."
                 )
-        inside = {graph.node(index).id for index in component}
+        inside = {graph.node(index).id for index in component} if causes else ()
         within = [found for edge, found in causes.items() if edge.source in inside and edge.target in inside]
         because = [cause for found in within for cause in found]
-        fixes = fixes or loop_around(graph, component, last=last.record)
         others = [edge for edge in edges if edge is not last][:_MOST_RELATED]
         related = [Related(edge.range, f"{edge.record.source} leads to {edge.record.target}") for edge in others]
-        yield report(CYCLE, last.range, message, related=related, fixes=fixes, because=because)
+        cut = fixes or _untied(context, component, [last, *others])
+        yield report(CYCLE, last.range, message, related=related, fixes=cut, because=because)
+
+
+_MOST_CUT = 4
+"""Edges of a circle whose removal is offered."""
+
+
+def _untied(context: GraphContext, component: Sequence[int], edges: Sequence[FlowEdge]) -> Iterator[Fix]:
+    """Draw a Loop around a circle, or take one of its edges away: first the one that comes last in the text."""
+    yield from loop_around(context.graph, component, last=edges[0].record)
+    for edge in edges[:_MOST_CUT]:
+        yield from remove_edge(context, CYCLE, edge, reveals=_REVEALED)
 
 
 def _edges_along(graph: TypedGraph, circle: Sequence[int]) -> list[FlowEdge]:
@@ -219,8 +260,9 @@ def _edges_along(graph: TypedGraph, circle: Sequence[int]) -> list[FlowEdge]:
     ]
 
 
-def _off_path(graph: TypedGraph, rims: Rims) -> Iterator[Diagnostic]:
+def _off_path(context: GraphContext) -> Iterator[Diagnostic]:
     """Nodes on no path from an input to an output; of several in a row only the one where the path is broken."""
+    graph, rims = context.graph, context.rims
     shape, starts, ends = graph.shape, dict.fromkeys(rims.starts), dict.fromkeys(rims.ends)
     # Nothing but itself leads to a root, or follows a sink.
     unreached = (
@@ -236,9 +278,9 @@ def _off_path(graph: TypedGraph, rims: Rims) -> Iterator[Diagnostic]:
     unfed = _unfed(graph, rims)
     if unreached or idle:
         lost = [node for node in map(graph.node, unreached) if node.id not in graph.flow.groups]
-        yield from _broken_beginnings(graph, lost, [graph.node(i) for i in idle])
+        yield from _broken_beginnings(context, lost, [graph.node(i) for i in idle])
     if stuck or unfed:
-        yield from _broken_ends([graph.node(i) for i in stuck], [graph.node(i) for i in unfed])
+        yield from _broken_ends(context, [graph.node(i) for i in stuck], [graph.node(i) for i in unfed])
 
 
 def _with_again(graph: TypedGraph, rows: Sequence[list[int]], *, back: bool) -> list[list[int]]:
@@ -300,19 +342,23 @@ def _unread(graph: TypedGraph, stuck: list[int], rims: Rims) -> list[int]:
     return [index for index in stuck if not seen[index] and index not in reading]
 
 
-def _broken_beginnings(graph: TypedGraph, unreached: list[TypedNode], idle: list[TypedNode]) -> Iterator[Diagnostic]:
+def _broken_beginnings(
+    context: GraphContext, unreached: list[TypedNode], idle: list[TypedNode]
+) -> Iterator[Diagnostic]:
+    graph = context.graph
     following = graph.shape.following
     lonely = [node for node in unreached if not (following[node.index] or node.again_out)]
     roots = [node for node in unreached if following[node.index] or node.again_out]
     for node in lonely:
         message = f"{node.id} has no edges, so it takes no part in the workflow; connect it or remove it."
-        yield report(OFF_PATH, node.flow.range, message)
+        yield report(OFF_PATH, node.flow.range, message, fixes=remove_node(context, OFF_PATH, node))
     if len(roots) > 1 and len(idle) == 1 and idle[0].id == PROBLEM_ID:
         # One cause: the input was never connected.
         names = listed(node.id for node in roots)
         message = f"{PROBLEM_ID} feeds nothing, and {names} get nothing; draw edges from {PROBLEM_ID} to them."
         related = [Related(node.flow.range, f"nothing leads to {node.id}") for node in roots]
-        yield report(OFF_PATH, idle[0].flow.range, message, related=related)
+        fixes = lead_to_all(context, OFF_PATH, idle[0], roots)
+        yield report(OFF_PATH, idle[0].flow.range, message, related=related, fixes=fixes)
         return
     source = idle[0].id if idle else next((entry.id for entry in graph.inputs), PROBLEM_ID)
     for node in roots:
@@ -320,7 +366,7 @@ def _broken_beginnings(graph: TypedGraph, unreached: list[TypedNode], idle: list
             f"Nothing leads to {node.id} from an input, so it never gets anything to work on; draw an edge into it, "
             f"such as `{_arrow(source, node)}`, or remove it."
         )
-        yield report(OFF_PATH, node.flow.range, message)
+        yield report(OFF_PATH, node.flow.range, message, fixes=feed_node(context, OFF_PATH, node, idle or graph.inputs))
     for node in idle:
         if roots and node.id == PROBLEM_ID:
             continue
@@ -328,16 +374,24 @@ def _broken_beginnings(graph: TypedGraph, unreached: list[TypedNode], idle: list
         hint = f"connect it (`{_arrow(node.id, takers[0], node)}`)" if takers else "connect it to a node that needs it"
         message = f"{node.id} is an input that feeds nothing, so it lies on no path to an output; {hint} or remove it."
         related = [Related(other.flow.range, f"{other.id} could take it") for other in takers[:3]]
-        yield report(OFF_PATH, node.flow.range, message, related=related)
+        yield report(
+            OFF_PATH, node.flow.range, message, related=related, fixes=lead_on(context, OFF_PATH, node, takers)
+        )
 
 
-def _broken_ends(stuck: list[TypedNode], unfed: list[TypedNode]) -> Iterator[Diagnostic]:
+def _given(context: GraphContext, node: TypedNode, stuck: list[TypedNode]) -> Iterator[Fix]:
+    """Lead a node to an output: one that nothing follows, else the last ones of the text."""
+    givers = stuck or [other for other in reversed(context.graph.nodes) if other.kind == "operator"]
+    yield from feed_output(context, OFF_PATH, node, givers)
+
+
+def _broken_ends(context: GraphContext, stuck: list[TypedNode], unfed: list[TypedNode]) -> Iterator[Diagnostic]:
     result = _unfed_result(unfed)
     if len(stuck) > 1 and result is not None:
         names = listed(node.id for node in stuck)
         message = f"Nothing leads to {RETURN_ID}, and {names} lead nowhere; draw an edge to {RETURN_ID}."
         related = [Related(node.flow.range, f"{node.id} leads nowhere") for node in stuck]
-        yield report(OFF_PATH, result.flow.range, message, related=related)
+        yield report(OFF_PATH, result.flow.range, message, related=related, fixes=_given(context, result, stuck))
         return
     for node in stuck:
         outputs = listed([f"`{name}`" for name in node.outputs], "or")
@@ -345,12 +399,21 @@ def _broken_ends(stuck: list[TypedNode], unfed: list[TypedNode]) -> Iterator[Dia
         target = result.id if result is not None else "X"
         how = f"draw an edge from it (`{node.id} --> {target}`)" if result is not None else "connect it"
         message = f"Nothing follows {node.id}, so {what} never reaches an output; {how} or remove it."
-        yield report(OFF_PATH, node.flow.range, message)
+        takers = [result] if result is not None else _takers(context.graph, node)
+        yield report(OFF_PATH, node.flow.range, message, fixes=lead_on(context, OFF_PATH, node, takers))
     for node in unfed:
         if stuck and node is result:
             continue
         message = f"{node.id} is an output that nothing leads to; draw an edge into it, such as `X --> {node.id}`."
-        yield report(OFF_PATH, node.flow.range, message)
+        yield report(OFF_PATH, node.flow.range, message, fixes=_given(context, node, stuck))
+
+
+def _takers(graph: TypedGraph, node: TypedNode) -> Iterator[TypedNode]:
+    """What may take the value of a node that nothing follows: outputs, then what doesn't come before it."""
+    shape = graph.shape
+    before, leading = reach(shape.before, [node.index]), reach(shape.before, shape.outputs)
+    yield from graph.outputs
+    yield from (node for node in graph.nodes if not before[node.index] and leading[node.index])
 
 
 def _arrow(source: str, target: TypedNode, giver: TypedNode | None = None) -> str:

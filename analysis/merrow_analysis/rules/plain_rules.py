@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from merrow_analysis.diagnostics import Diagnostic, Fix, Related, Severity
+from merrow_analysis.diagnostics import Diagnostic, Fix, Related, Severity, Tag
 from merrow_analysis.edits.parameters import declaration_of
 from merrow_analysis.graph.drawings.drawing import is_diamond
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_analysis.graph.told import plain_nodes, reading
 from merrow_analysis.rules.context import TextContext
+from merrow_analysis.rules.fixes.box_fixes import label_ways
+from merrow_analysis.rules.fixes.key_fixes import remove_key, said_by
 from merrow_analysis.rules.key_rules import IDLE
 from merrow_analysis.rules.registry import Family, Scope
 from merrow_analysis.rules.reporting import fix, label_range, listed, parameter_range, report
@@ -46,7 +48,9 @@ def check_plain_steps(context: TextContext) -> Iterator[Diagnostic]:
     for node in graph.decisions:
         if "ask" in node.resolution.parameters and not node.asks:
             message = f"`ask` changes nothing: {node.id} decides without asking a model; remove it."
-            yield report(IDLE, parameter_range(node, "ask"), message)
+            block = node.resolution.parameters["ask"].block
+            removal = remove_key(said_by(node), "ask", block, safe=True)
+            yield report(IDLE, parameter_range(node, "ask"), message, fixes=removal, tags=(Tag.UNNECESSARY,))
     plain = plain_nodes(graph)
     if not plain:
         return
@@ -55,10 +59,10 @@ def check_plain_steps(context: TextContext) -> Iterator[Diagnostic]:
     yield report(PLAIN_STEPS, plain[0].flow.range, reading(graph, settings.says_memory), fixes=fixes)
     for node in plain:
         if node.kind == "operator" and len(node.outgoing) > 1:
-            yield from _without_choice(node)
+            yield from _without_choice(context, node)
 
 
-def _without_choice(node: TypedNode) -> Iterator[Diagnostic]:
+def _without_choice(context: TextContext, node: TypedNode) -> Iterator[Diagnostic]:
     """A box with several ways out of which some have labels that name no port, or a diamond none of whose ways has a label."""
     targets = list(dict.fromkeys(edge.target.id for edge in node.outgoing))
     labelled = [edge for edge in node.outgoing if edge.placed.label.words is not None]
@@ -78,7 +82,8 @@ def _without_choice(node: TypedNode) -> Iterator[Diagnostic]:
             f"{node.id} is a diamond, but its ways out have no labels, so {_all(targets)} run; label the ways, such as "
             f"`{node.id} -->|yes| {targets[0]}`, if only one should."
         )
-        yield report(NO_CHOICE, node.flow.range, message)
+        fixes = () if context.workflow is None else label_ways(context.workflow, NO_CHOICE, node)
+        yield report(NO_CHOICE, node.flow.range, message, fixes=fixes)
 
 
 def _all(ids: list[str]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from merrow_analysis.definitions.types import CODE, ENTRY_POINT, PROBLEM, TEXT, Type
 from merrow_analysis.diagnostics import Cause, Diagnostic, Fix, Related, Severity
@@ -13,6 +13,17 @@ from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.graph.placement import Finding
 from merrow_analysis.graph.ports import is_odd_result
 from merrow_analysis.rules.context import GraphContext
+from merrow_analysis.rules.fixes.edge_fixes import remove_edge
+from merrow_analysis.rules.fixes.port_fixes import (
+    fed,
+    fitted,
+    fitting_ports,
+    labelled,
+    other_ports,
+    promise,
+    results,
+    with_value,
+)
 from merrow_analysis.rules.key_rules import CONFLICT
 from merrow_analysis.rules.misplaced import word_of
 from merrow_analysis.rules.path_rules import MISSING_INPUT_OR_OUTPUT, OFF_PATH
@@ -30,9 +41,6 @@ from merrow_analysis.rules.reporting import (
     spelled,
 )
 from merrow_analysis.suggest import closest
-
-_MOST_PORTS = 30
-"""Ports of a node among which one is looked for that fits a value."""
 
 _FAMILY = Family[GraphContext](Scope.EDGE, Flags.PORTS | Flags.QUICK_LOOK)
 UNKNOWN_PORT = _FAMILY.rule(
@@ -57,6 +65,7 @@ MISSING_REQUIRED_INPUT = _FAMILY.rule(
     "missing-required-input",
     "No edge feeds a port that a node needs.",
     Severity.ERROR,
+    fix="sometimes",
     flags=Flags.NEEDS_WHOLE,
 )
 TYPE_MISMATCH = _FAMILY.rule(
@@ -77,7 +86,11 @@ PORT_SPELLING = _FAMILY.rule(
     fix="sometimes",
 )
 ODD_RESULT = _FAMILY.rule(
-    "MW209", "odd-result", "An output of the workflow receives a verdict or feedback, no result.", Severity.WARNING
+    "MW209",
+    "odd-result",
+    "An output of the workflow receives a verdict or feedback, no result.",
+    Severity.WARNING,
+    fix="sometimes",
 )
 HIDDEN_FIELD = _FAMILY.rule(
     "MW224",
@@ -108,7 +121,7 @@ def check_ports(context: GraphContext) -> Iterator[Diagnostic]:
         for finding in node.placement.findings:
             if finding.kind == "missing-input":
                 causes = [cause for given, cause in lacking.items() if _feeds(given, finding.wanted, graph)]
-                yield _missing_input(node, finding, graph, causes)
+                yield _missing_input(context, node, finding, causes)
                 continue
             if finding.kind == "given-twice":
                 yield _given_twice(node, finding.port or "")
@@ -117,15 +130,15 @@ def check_ports(context: GraphContext) -> Iterator[Diagnostic]:
                 yield _no_order(node, finding)
                 continue
             if finding.edge is not None:
-                told = tell_of_edge(graph, node, node.incoming[finding.edge], finding)
+                told = tell_of_edge(context, node, node.incoming[finding.edge], finding)
                 if told is not None:
                     yield told
 
 
-def tell_of_edge(graph: TypedGraph, node: TypedNode, edge: TypedEdge, finding: Finding) -> Diagnostic | None:
+def tell_of_edge(context: GraphContext, node: TypedNode, edge: TypedEdge, finding: Finding) -> Diagnostic | None:
     """What there is to say of an edge; None where that is said elsewhere, as of a word of composites that is out of place."""
     tell = _TELL.get(finding.kind)
-    return None if tell is None or word_of(finding) is not None else tell(graph, node, edge, finding)
+    return None if tell is None or word_of(finding) is not None else tell(context, node, edge, finding)
 
 
 def _lacking(context: GraphContext) -> dict[Type, Cause]:
@@ -162,32 +175,25 @@ def _port(node: TypedNode, name: str | None) -> str:
     return f"port `{name}` of {named(node)}"
 
 
-def _labelled(edge: TypedEdge, port: str, output: str | None = None) -> str:
-    """The label that sends this edge to ``port``, keeping what its label says besides."""
-    label = edge.placed.label
-    if edge.source.kind == "decision":
-        return spelled(label.case, edge.word, label.output, port)
-    return spelled(edge.word, label.output if output is None else output, port)
-
-
 def _label_fix(graph: TypedGraph, edge: TypedEdge, port: str, *, safe: bool, output: str | None = None) -> list[Fix]:
     """A fix that writes the label for ``port``; none where other edges that share the arrow are meant for other
     ports.
     """
-    text = _labelled(edge, port, output)
-    sharing = edges_of_arrow(edge, graph)
-    if len(sharing) > MOST_SHARING:
+    text = labelled(edge, port, output)
+    sharing = edges_of_arrow(edge, graph) if not edge.implied else []
+    if not sharing or len(sharing) > MOST_SHARING:
         return []
     for other in sharing:
-        if other is not edge and (other.port != port or not other.inferred or _labelled(other, port, output) != text):
+        if other is not edge and (other.port != port or not other.inferred or labelled(other, port, output) != text):
             return []
     return [fix(f"Write |{text}|", [write_label(edge, text)], safe=safe)]
 
 
-def _unknown_port(graph: TypedGraph, node: TypedNode, edge: TypedEdge, finding: Finding) -> Diagnostic:
+def _unknown_port(context: GraphContext, node: TypedNode, edge: TypedEdge, finding: Finding) -> Diagnostic:
+    graph = context.graph
     if finding.port is None:
         message = f"{named(node)} takes no inputs, but {edge.source.id} leads into it; remove the edge."
-        return report(UNKNOWN_PORT, edge.flow.range, message)
+        return report(UNKNOWN_PORT, edge.flow.range, message, fixes=remove_edge(context, UNKNOWN_PORT, edge.flow))
     ports = listed([f"`{port.name}`" for port in node.input_ports], most=8)
     unfinished = continued(edge.flow)
     if unfinished is not None and edge.flow.arrow.label is not None and "\n" in edge.flow.arrow.label.text:
@@ -195,17 +201,18 @@ def _unknown_port(graph: TypedGraph, node: TypedNode, edge: TypedEdge, finding: 
         return report(UNKNOWN_PORT, unfinished.place, message)
     written, *near = finding.names
     message = f"{named(node)} has no port `{written}`"
-    fixes: list[Fix] = []
+    fixes: Iterable[Fix] = other_ports(context, UNKNOWN_PORT, node, edge, finding.given)
     outputs = [name for name in edge.source.outputs if name == written] if edge.source.kind != "decision" else []
     if near:
         message += f"; did you mean `{near[0]}`? Its ports are {ports}."
         slip = near[0].casefold() == written.casefold()
-        fixes = _rewritten(graph, edge, _labelled(edge, near[0]), safe=slip)
+        fixes = _rewritten(graph, edge, labelled(edge, near[0]), safe=slip)
     elif outputs:
         message += f": `{written}` is an output of {edge.source.id}. Write `{written}:port`; its ports are {ports}."
-    elif finding.given is not None and len(fitting := _fitting(graph, node, finding.given)) == 1:
+        fixes = other_ports(context, UNKNOWN_PORT, node, edge, edge.source.outputs[written], written)
+    elif finding.given is not None and len(fitting := fitting_ports(graph, node, finding.given)) == 1:
         message += f"; `{fitting[0]}` takes what {edge.source.id} gives ({finding.given}). Its ports are {ports}."
-        fixes = _rewritten(graph, edge, _labelled(edge, fitting[0]), safe=False)
+        fixes = _rewritten(graph, edge, labelled(edge, fitting[0]), safe=False)
     else:
         message += f"; its ports are {ports}."
     return report(UNKNOWN_PORT, label_range(edge), message, fixes=fixes)
@@ -213,41 +220,29 @@ def _unknown_port(graph: TypedGraph, node: TypedNode, edge: TypedEdge, finding: 
 
 def _rewritten(graph: TypedGraph, edge: TypedEdge, text: str, *, safe: bool) -> list[Fix]:
     """A fix that replaces an edge's label, where no other edge shares it."""
-    if len(edges_of_arrow(edge, graph)) > 1:
+    if edge.implied or len(edges_of_arrow(edge, graph)) > 1:
         return []
     return [fix(f"Write |{text}|", [write_label(edge, text)], safe=safe)]
 
 
-def _fitting(graph: TypedGraph, node: TypedNode, given: Type) -> list[str]:
-    """Ports that nothing feeds yet and that take a value of this type (no lists): the nearest ones, needed ones
-    first. None of a node with very many ports.
-    """
-    ports = node.input_ports
-    if len(ports) > _MOST_PORTS:
-        return []
-    open_ports = [port for port in ports if port.type == port.item]
-    open_ports = [port for port in open_ports if port.many or port.name not in node.placement.fed]
-    steps = {port: graph.types.distance(given, port.type) for port in open_ports}
-    near = min((distance for distance in steps.values() if distance is not None), default=None)
-    best = [port for port, distance in steps.items() if distance is not None and distance == near]
-    return [port.name for port in best if port.required] or [port.name for port in best]
-
-
-def _missing_label(graph: TypedGraph, node: TypedNode, edge: TypedEdge, finding: Finding) -> Diagnostic:
+def _missing_label(context: GraphContext, node: TypedNode, edge: TypedEdge, finding: Finding) -> Diagnostic:
+    graph = context.graph
     port = finding.port or ""
-    text = _labelled(edge, port)
+    text = labelled(edge, port)
     message = f"The edge from {edge.source.id} names no port of {named(node)}; it goes to `{port}`: write `|{text}|`."
     return report(MISSING_PORT_LABEL, edge.flow.range, message, fixes=_label_fix(graph, edge, port, safe=True))
 
 
-def _ambiguous(graph: TypedGraph, node: TypedNode, edge: TypedEdge, finding: Finding) -> Diagnostic:
+def _ambiguous(context: GraphContext, node: TypedNode, edge: TypedEdge, finding: Finding) -> Diagnostic:
+    graph = context.graph
     ports = listed([f"`{name}`" for name in finding.names], "or")
     message = f"What {edge.source.id} gives ({finding.given}) fits {ports} of {named(node)}; write which on the edge."
-    fixes = [made for name in finding.names for made in _rewritten(graph, edge, _labelled(edge, name), safe=False)]
+    fixes = [made for name in finding.names for made in _rewritten(graph, edge, labelled(edge, name), safe=False)]
     return report(AMBIGUOUS_PORT, edge.flow.range, message, fixes=fixes)
 
 
-def _missing_input(node: TypedNode, finding: Finding, graph: TypedGraph, because: list[Cause]) -> Diagnostic:
+def _missing_input(context: GraphContext, node: TypedNode, finding: Finding, because: list[Cause]) -> Diagnostic:
+    graph = context.graph
     port, wanted = finding.port or "", finding.wanted or TEXT
     carrying = [edge for edge in node.incoming if edge.order_only and edge.source.placement.signature.has_value]
     case_edge = next((edge for edge in carrying if not edge.placed.label.after), None)
@@ -259,14 +254,16 @@ def _missing_input(node: TypedNode, finding: Finding, graph: TypedGraph, because
             f"{node.id}`."
         )
         related = [Related(again.flow.range, f"`{port}` is fed here in later turns")]
-        return report(MISSING_REQUIRED_INPUT, node.flow.range, message, because=because, related=related)
+        fixes = fed(context, MISSING_REQUIRED_INPUT, node, port, None)
+        return report(MISSING_REQUIRED_INPUT, node.flow.range, message, because=because, related=related, fixes=fixes)
     if case_edge is not None:
         how = f"{case_edge.source.id} carries a value: write `{case_edge.case_label}:{port}` on its edge."
     else:
         how = f"draw an edge into it, such as `{_giver(graph, node, wanted)} -->|{port}| {node.id}`."
     because = [*because, *(cause for edge in node.incoming for cause in _later(edge))]
     message = f"{named(node)} needs its port `{port}` ({wanted}), but nothing feeds it; {how}"
-    return report(MISSING_REQUIRED_INPUT, node.flow.range, message, because=because)
+    fixes = fed(context, MISSING_REQUIRED_INPUT, node, port, case_edge)
+    return report(MISSING_REQUIRED_INPUT, node.flow.range, message, because=because, fixes=fixes)
 
 
 def _giver(graph: TypedGraph, node: TypedNode, wanted: Type) -> str:
@@ -287,51 +284,34 @@ def _alone_feeds(edge: TypedEdge, node: TypedNode, port: str) -> bool:
     return not any(feed.port == port for other in node.incoming if other is not edge for feed in other.feeds)
 
 
-def _mismatch(graph: TypedGraph, node: TypedNode, edge: TypedEdge, finding: Finding) -> Diagnostic:
+def _mismatch(context: GraphContext, node: TypedNode, edge: TypedEdge, finding: Finding) -> Diagnostic:
+    graph = context.graph
     source, given, port = edge.source, finding.given or TEXT, finding.port or ""
     feed = next((feed for feed in edge.feeds if feed.port == port), None)
     what = f"`{feed.output}` ({given})" if feed is not None and feed.output and source.kind == "operator" else given
-    fixes: list[Fix] = []
     if finding.names and source.kind != "decision":
-        right = finding.names[0]
-        how = f"its output `{right}` would fit: write `{right}:{port}`."
-        fixes = _rewritten(graph, edge, _labelled(edge, port, right), safe=False)
-    elif others := [name for name in _fitting(graph, node, given) if name != port]:
-        how = f"port `{others[0]}` would take it{_promise(source, finding.wanted, ', or ')}."
-        if not _alone_feeds(edge, node, port):
-            fixes = _rewritten(graph, edge, _labelled(edge, others[0]), safe=False)
+        how = f"its output `{finding.names[0]}` would fit: write `{finding.names[0]}:{port}`."
+    elif others := [name for name in fitting_ports(graph, node, given) if name != port]:
+        how = f"port `{others[0]}` would take it{promise(source, finding.wanted, ', or ')}."
     else:
         how = _remedy(source, finding.wanted)
     message = f"{source.id} gives {what}, but {_port(node, port)} takes {finding.wanted}; {how}"
-    return report(TYPE_MISMATCH, label_range(edge), message, fixes=fixes)
+    return report(TYPE_MISMATCH, label_range(edge), message, fixes=fitted(context, TYPE_MISMATCH, node, edge, finding))
 
 
 def _remedy(source: TypedNode, wanted: Type | None) -> str:
     if wanted == CODE:
-        return f"let an operator write the code (CustomCodeGenerate){_promise(source, wanted, ', or ')}."
+        return f"let an operator write the code (CustomCodeGenerate){promise(source, wanted, ', or ')}."
     if wanted == PROBLEM:
-        return f"feed it from PROBLEM{_promise(source, wanted, ', or ')}."
+        return f"feed it from PROBLEM{promise(source, wanted, ', or ')}."
     if wanted == ENTRY_POINT:
-        return f"feed it from ENTRY_POINT{_promise(source, wanted, ', or ')}."
-    promise = _promise(source, wanted, "")
-    return f"{promise}." if promise else "connect a node that gives it."
+        return f"feed it from ENTRY_POINT{promise(source, wanted, ', or ')}."
+    vouching = promise(source, wanted, "")
+    return f"{vouching}." if vouching else "connect a node that gives it."
 
 
-def _promise(source: TypedNode, wanted: Type | None, before: str) -> str:
-    """That the author may vouch for the type, where the source is a node that says what its answer is."""
-    if (
-        source.spec is None
-        or source.spec.bulk is None
-        or source.spec.computes
-        or source.spec.is_ensemble
-        or source.resolution.samples
-    ):
-        return ""
-    verb = "if it restates the task, " if wanted == PROBLEM else ""
-    return f"{before}{verb}write `returns: {wanted}` at {source.id}"
-
-
-def _unknown_output(graph: TypedGraph, node: TypedNode, edge: TypedEdge, finding: Finding) -> Diagnostic:
+def _unknown_output(context: GraphContext, node: TypedNode, edge: TypedEdge, finding: Finding) -> Diagnostic:
+    graph = context.graph
     del node
     written, *near = finding.names
     outputs = listed([f"`{name}`" for name in edge.source.outputs])
@@ -345,14 +325,16 @@ def _unknown_output(graph: TypedGraph, node: TypedNode, edge: TypedEdge, finding
     return report(UNKNOWN_OUTPUT, label_range(edge), message, fixes=fixes)
 
 
-def _port_spelling(graph: TypedGraph, node: TypedNode, edge: TypedEdge, finding: Finding) -> Diagnostic:
+def _port_spelling(context: GraphContext, node: TypedNode, edge: TypedEdge, finding: Finding) -> Diagnostic:
+    graph = context.graph
     port = finding.port or ""
     message = f"{_port(node, port)} is called `{finding.names[0]}` here; write `{port}`."
-    fixes = _rewritten(graph, edge, _labelled(edge, port), safe=True)
+    fixes = _rewritten(graph, edge, labelled(edge, port), safe=True)
     return report(PORT_SPELLING, label_range(edge), message[0].upper() + message[1:], fixes=fixes)
 
 
-def _hidden_field(graph: TypedGraph, node: TypedNode, edge: TypedEdge, finding: Finding) -> Diagnostic:
+def _hidden_field(context: GraphContext, node: TypedNode, edge: TypedEdge, finding: Finding) -> Diagnostic:
+    graph = context.graph
     del node
     name, label = finding.names[0], edge.placed.label
     field = f"{finding.port}.{name}"
@@ -382,25 +364,24 @@ def _no_order(node: TypedNode, finding: Finding) -> Diagnostic:
     )
 
 
-def _odd_result(graph: TypedGraph, node: TypedNode, edge: TypedEdge, finding: Finding) -> Diagnostic:
+def _odd_result(context: GraphContext, node: TypedNode, edge: TypedEdge, finding: Finding) -> Diagnostic:
+    graph = context.graph
     output = finding.names[0]
     what = f"`{output}` of {edge.source.id} ({finding.given})" if output else f"{finding.given} from {edge.source.id}"
     outputs = edge.source.outputs.items()
     others = [name for name, type_ in outputs if type_ is not None and not is_odd_result(type_, graph.types)]
     hint = f"write `{others[0]}:` on the edge if you mean that." if others and output else "connect a solution instead."
     message = f"{node.id} receives {what}, which is hardly the workflow's result; {hint}"
-    return report(ODD_RESULT, label_range(edge), message)
+    fixes = results(context, ODD_RESULT, node, edge, others if output else [])
+    return report(ODD_RESULT, label_range(edge), message, fixes=fixes)
 
 
-def _no_value(graph: TypedGraph, node: TypedNode, edge: TypedEdge, finding: Finding) -> Diagnostic:
-    case = edge.case_label or ""
+def _no_value(context: GraphContext, node: TypedNode, edge: TypedEdge, finding: Finding) -> Diagnostic:
     message = (
         f"{edge.source.id} has no value to carry to `{finding.port}` of {named(node)}; feed its port `value`, or "
         f"connect {node.id} with the node that has the value."
     )
-    fixes: list[Fix] = []
-    if case and not _alone_feeds(edge, node, finding.port or ""):
-        fixes = _rewritten(graph, edge, case, safe=False)
+    fixes = with_value(context, CASE_WITHOUT_VALUE, node, edge, finding.port or "")
     return report(CASE_WITHOUT_VALUE, label_range(edge), message, fixes=fixes, because=_later(edge))
 
 
@@ -413,7 +394,7 @@ def _later(edge: TypedEdge) -> list[Cause]:
     return [Cause(MISSING_REQUIRED_INPUT.code, source.flow.range)] if fed else []
 
 
-_TELL: dict[str, Callable[[TypedGraph, TypedNode, TypedEdge, Finding], Diagnostic]] = {
+_TELL: dict[str, Callable[[GraphContext, TypedNode, TypedEdge, Finding], Diagnostic]] = {
     "unknown-port": _unknown_port,
     "unknown-output": _unknown_output,
     "missing-label": _missing_label,

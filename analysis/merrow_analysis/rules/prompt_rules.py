@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from merrow_analysis.definitions.prompts import MODULE, PromptBook
+from merrow_analysis.definitions.prompts import MODULE
 from merrow_analysis.definitions.settings import WorkflowSettings
 from merrow_analysis.diagnostics import Diagnostic, Fix, Related, Severity, Tag
 from merrow_analysis.edits.front_matter import entry_removals
@@ -14,6 +14,7 @@ from merrow_analysis.graph.nodes import TypedNode
 from merrow_analysis.graph.resolve import Parameter, Resolution
 from merrow_analysis.places.node_places import label_range, metadata_value_range
 from merrow_analysis.rules.context import GraphContext
+from merrow_analysis.rules.fixes.prompt_fixes import prompt_for_role, prompts_for_all, something_to_tell
 from merrow_analysis.rules.registry import Family, Flags, Scope
 from merrow_analysis.rules.reporting import fix, named, report
 from merrow_analysis.suggest import Guesses
@@ -24,7 +25,9 @@ _FAMILY = Family[GraphContext](Scope.PARAMETER)
 ROLE_WITHOUT_PROMPT = _FAMILY.rule(
     "MW301", "role-without-prompt", "A node's role names a prompt that does not exist.", Severity.ERROR, fix="sometimes"
 )
-NO_PROMPTS = _FAMILY.rule("MW302", "no-prompts", "Nodes have roles, but no prompts are given anywhere.", Severity.HINT)
+NO_PROMPTS = _FAMILY.rule(
+    "MW302", "no-prompts", "Nodes have roles, but no prompts are given anywhere.", Severity.HINT, fix="sometimes"
+)
 UNUSED_PROMPT = _FAMILY.rule(
     "MW303",
     "unused-prompt",
@@ -34,7 +37,11 @@ UNUSED_PROMPT = _FAMILY.rule(
     flags=Flags.NEEDS_WHOLE,
 )
 NO_INSTRUCTION = _FAMILY.rule(
-    "MW309", "node-without-prompt", "A node that is one model call has neither a role nor a prompt.", Severity.HINT
+    "MW309",
+    "node-without-prompt",
+    "A node that is one model call has neither a role nor a prompt.",
+    Severity.HINT,
+    fix="sometimes",
 )
 
 
@@ -71,10 +78,13 @@ def check_prompts(context: GraphContext) -> Iterator[Diagnostic]:
         if found is not None:
             need, near = found
             node = graph.node(index)
-            yield _without_instruction(node) if need.key is None else _missing(node, need.key, need.role, near, book)
+            if need.key is None:
+                yield _without_instruction(context, node, used)
+            else:
+                yield _missing(context, node, need.key, need.role, near)
     if first is not None:
         index = next(index for index in graph.ranked if graph.resolutions[index] is first[0])
-        yield _no_prompts(graph.node(index), first[1])
+        yield _no_prompts(context, graph.node(index), first[1])
     if front is not None and context.settings.prompts:
         yield from _unused(context.settings, used, front)
 
@@ -149,37 +159,49 @@ def _role_range(node: TypedNode, key: str) -> Range:
     return node.flow.range
 
 
-def _missing(node: TypedNode, key: str, role: str, near: str | None, book: PromptBook) -> Diagnostic:
-    place = _role_range(node, key)
+def _missing(context: GraphContext, node: TypedNode, key: str, role: str, near: str | None) -> Diagnostic:
+    book, place = context.book, _role_range(node, key)
     reason = book.unusable.get(role.strip().casefold())
     if reason is not None:
         message = f"{named(node)}: {reason}; write it as a text in quotes, so that {key} `{role}` has its prompt."
-        return report(ROLE_WITHOUT_PROMPT, place, message)
+        return report(ROLE_WITHOUT_PROMPT, place, message, fixes=prompt_for_role(context, node, role.strip()))
     hint = f"add one named `{role.strip()}`." if near is None else f"did you mean `{near}`?"
     related: list[Related] = []
-    fixes: list[Fix] = []
     if near is not None:
         prompt = book.prompts[near.strip().casefold()]
         if prompt.file is not None and prompt.range is not None:
             related.append(Related(prompt.range, f"prompt `{near}`", prompt.file))
-        written = near.lower() if role == role.lower() else near
-        fixes.append(fix(f"Write {written}", [TextEdit(place, written)], safe=False))
     message = f"{named(node)}: there is no prompt for {key} `{role.strip()}`; {hint}"
+    fixes = _prompted(context, node, place, role, near)
     return report(ROLE_WITHOUT_PROMPT, place, message, related=related, fixes=fixes)
 
 
-def _no_prompts(node: TypedNode, key: str) -> Diagnostic:
+def _prompted(context: GraphContext, node: TypedNode, place: Range, role: str, near: str | None) -> Iterator[Fix]:
+    if near is not None:
+        written = near.lower() if role == role.lower() else near
+        yield fix(f"Write {written}", [TextEdit(place, written)], safe=False)
+    yield from prompt_for_role(context, node, role.strip())
+
+
+def _no_prompts(context: GraphContext, node: TypedNode, key: str) -> Diagnostic:
     message = (
         f"{named(node)}: no prompts are given, so each {key} runs on a sentence made of its words; write them below"
         f" `workflow: prompts:` in the front matter, or in a {MODULE} beside this file."
     )
-    return report(NO_PROMPTS, _role_range(node, key), message)
+    return report(NO_PROMPTS, _role_range(node, key), message, fixes=_prompts(context))
 
 
-def _without_instruction(node: TypedNode) -> Diagnostic:
+def _prompts(context: GraphContext) -> Iterator[Fix]:
+    found = map(context.graph.node, context.graph.ranked)
+    yield from prompts_for_all(
+        context, (node for node in found if (need := _find_need(node.resolution)) and need.wanted)
+    )
+
+
+def _without_instruction(context: GraphContext, node: TypedNode, used: Collection[str]) -> Diagnostic:
     key = node.spec.instruction_key if node.spec is not None else "role"
     message = f"{named(node)}: the model is told nothing but the inputs; give the node a `{key}` or a `prompt`."
-    return report(NO_INSTRUCTION, node.flow.range, message)
+    return report(NO_INSTRUCTION, node.flow.range, message, fixes=something_to_tell(context, node, used))
 
 
 def _unused(settings: WorkflowSettings, used: set[str], front: tuple[FrontMatter, Block]) -> Iterator[Diagnostic]:

@@ -11,6 +11,7 @@ MALFORMED = _FAMILY.rule(
     "malformed-suppression",
     "A comment that begins with `merrow:` can't be read.",
     Severity.WARNING,
+    fix="sometimes",
 )
 UNKNOWN_RULE = _FAMILY.rule(
     "MW511",

@@ -9,12 +9,13 @@ from collections.abc import Iterator
 from merrow_analysis.definitions.front_matter import read_front_matter
 from merrow_analysis.definitions.metadata import parse_metadata
 from merrow_analysis.diagnostics import Applicability, Diagnostic, Fix, Related, Severity
-from merrow_analysis.edits.lines import indentation, insert_lines_after
 from merrow_analysis.graph.flow import Flow
 from merrow_analysis.rules.context import TextContext
+from merrow_analysis.rules.fixes.end_fixes import closed, link_style_fixes
 from merrow_analysis.rules.fixes.syntax_fixes import fixes_for
+from merrow_analysis.rules.fixes.yaml_fixes import readable_front, readable_metadata
 from merrow_analysis.rules.registry import Family, FixAvailability, Flags, Rule, Scope
-from merrow_analysis.rules.reporting import metadata_value_span, report
+from merrow_analysis.rules.reporting import fix, metadata_value_span, report
 from merrow_analysis.suggest import closest
 from merrow_analysis.syntax.parser import Diagram
 from merrow_analysis.syntax.shapes import SHAPES, is_shape
@@ -40,7 +41,7 @@ def _refused(code: str, name: str, summary: str, fix: FixAvailability = "none") 
     return _FAMILY.rule(code, name, summary, Severity.ERROR, fix=fix, flags=Flags.REFUSED)
 
 
-SYNTAX_ERROR = _refused("MW001", "syntax-error", "A statement is no Mermaid.")
+SYNTAX_ERROR = _refused("MW001", "syntax-error", "A statement is no Mermaid.", fix="sometimes")
 UNCLOSED_BRACKET = _refused("MW002", "unclosed-bracket", "A bracket is never closed.", fix="sometimes")
 UNCLOSED_QUOTE = _refused("MW003", "unclosed-quote", "A quote is never closed.", fix="sometimes")
 COMMENT_AFTER_STATEMENT = _refused(
@@ -48,14 +49,16 @@ COMMENT_AFTER_STATEMENT = _refused(
 )
 RESERVED_WORD = _refused("MW005", "reserved-word", "A word of Mermaid's own is used as an id.", fix="sometimes")
 BRACKET_IN_LABEL = _refused("MW006", "bracket-in-label", "A label without quotes holds a bracket.", fix="sometimes")
-METADATA = _refused("MW007", "metadata-not-yaml", "A metadata block is no YAML.")
-FRONT_MATTER = _refused("MW008", "front-matter-not-yaml", "The front matter is no YAML.")
+METADATA = _refused("MW007", "metadata-not-yaml", "A metadata block is no YAML.", fix="sometimes")
+FRONT_MATTER = _refused("MW008", "front-matter-not-yaml", "The front matter is no YAML.", fix="sometimes")
 SHAPE = _refused("MW009", "unknown-shape", "Mermaid has no shape of this name.", fix="sometimes")
-MISPLACED_FRONT_MATTER = _refused("MW010", "misplaced-front-matter", "Front matter is not closed, or not at the top.")
+MISPLACED_FRONT_MATTER = _refused(
+    "MW010", "misplaced-front-matter", "Front matter is not closed, or not at the top.", fix="sometimes"
+)
 NOT_A_DIAGRAM = _refused("MW011", "not-a-diagram", "The text does not begin like a Mermaid diagram.", fix="sometimes")
 STRAY_END = _refused("MW012", "stray-end", "An end closes no subgraph.", fix="sometimes")
 UNCLOSED = _refused("MW013", "unclosed-subgraph", "A subgraph is never closed.", fix="sometimes")
-LINK_STYLE = _refused("MW014", "link-style-out-of-range", "linkStyle names an edge that isn't there.")
+LINK_STYLE = _refused("MW014", "link-style-out-of-range", "linkStyle names an edge that isn't there.", fix="sometimes")
 TOO_MANY = _FAMILY.rule(
     "MW015", "too-many-edges", "The flowchart has more edges than Mermaid draws by default.", Severity.WARNING
 )
@@ -65,9 +68,6 @@ MISREAD = _FAMILY.rule(
 
 MOST_EDGES = 500
 """Mermaid's default for its setting maxEdges, which hosts such as GitHub leave alone."""
-
-_MOST_OPEN = 50
-"""Subgraphs that one fix closes: each of them offers it."""
 
 _HEADS = {"arrow_cross": "x", "arrow_circle": "o", "double_arrow_cross": "x", "double_arrow_circle": "o"}
 _BROKEN: dict[Flaw, Rule] = {
@@ -127,7 +127,7 @@ def check_syntax(context: TextContext) -> list[Diagnostic]:
                 if _is_odd(statement, block):
                     found += _chain(statement, block)
             elif isinstance(statement, Broken):
-                found.append(_broken(statement, block))
+                found.append(_broken(statement, block, context))
                 half_open += _SUBGRAPH.match(block.text, statement.span[0]) is not None
             elif isinstance(statement, SubgraphStart):
                 open_subgraphs.append((statement, block))
@@ -156,7 +156,7 @@ def _edges_before(flow: Flow, place: tuple[int, int]) -> int:
     return bisect_left(flow.chart.edges, place, key=lambda edge: (here(edge.block).line, edge.arrow.span[0]))
 
 
-def _broken(statement: Broken, block: Block) -> Diagnostic:
+def _broken(statement: Broken, block: Block, context: TextContext) -> Diagnostic:
     problem = statement.problem
     related = [Related(block.range(span), text) for span, text in problem.related]
     return report(
@@ -164,7 +164,7 @@ def _broken(statement: Broken, block: Block) -> Diagnostic:
         block.range(problem.span),
         problem.message,
         related=related,
-        fixes=fixes_for(problem, block),
+        fixes=fixes_for(problem, block, context.diagram, context.flow),
     )
 
 
@@ -174,10 +174,9 @@ def _front_matter(diagram: Diagram) -> Iterator[Diagnostic]:
     front, block = diagram.front_matter
     problem = read_front_matter(front.body, front.indent).error
     if problem is not None:
-        at = front.body_span[0] + problem.offset
-        yield report(
-            FRONT_MATTER, block.range(_word_at(block.text, at)), f"The front matter is no YAML: {problem.message}"
-        )
+        place = block.range(_word_at(block.text, front.body_span[0] + problem.offset))
+        fixes = readable_front(front, block, problem.offset)
+        yield report(FRONT_MATTER, place, f"The front matter is no YAML: {problem.message}", fixes=fixes)
 
 
 def _word_at(text: str, at: int) -> tuple[int, int]:
@@ -232,10 +231,11 @@ def _metadata(vertex: Vertex, metadata: Metadata, block: Block) -> Iterator[Diag
         if span[1] - span[0] == len(metadata.body):
             span = _word_at(block.text, span[0] + doc.error.offset)
         message = f"The metadata of {name} is no YAML: {doc.error.message}"
-        yield report(METADATA, block.range(span), message)
+        yield report(METADATA, block.range(span), message, fixes=readable_metadata(metadata, block, doc.error.offset))
         return
     if doc.value is None and not doc.is_empty:
-        yield report(METADATA, block.range(metadata.span), f"The metadata of {name} says nothing: remove it.")
+        place, message = block.range(metadata.span), f"The metadata of {name} says nothing: remove it."
+        yield report(METADATA, place, message, fixes=[fix("Remove the metadata", [TextEdit(place, "")], safe=False)])
         return
     shape = doc.values.get("shape")
     if shape and not is_shape(shape):
@@ -301,15 +301,12 @@ def _stray_end(statement: SubgraphEnd, block: Block) -> Diagnostic:
 
 
 def _unclosed(open_subgraphs: list[tuple[SubgraphStart, Block]], diagram: Diagram) -> Iterator[Diagnostic]:
-    # Each end closes the innermost subgraph, so only all of them together close an outer one.
-    ends = [f"{indentation(block)}end" for _, block in reversed(open_subgraphs)]
-    title = "Close it at the end" if len(ends) == 1 else f"Close all {len(ends)} open subgraphs at the end"
-    remedy = Fix(title, (insert_lines_after(diagram.blocks[-1], ends),), Applicability.UNSAFE)
-    remedies = [remedy] if len(ends) <= _MOST_OPEN else []
     for start, block in open_subgraphs:
         name = start.title.text.strip() if start.title is not None else ""
         message = f"The subgraph {name or 'here'} is never closed: write end after its last line."
-        yield report(UNCLOSED, block.range(start.span), message, fixes=remedies)
+        yield report(
+            UNCLOSED, block.range(start.span), message, fixes=closed([one for _, one in open_subgraphs], diagram)
+        )
 
 
 def _link_style(statement: LinkStyle, block: Block, edges: int) -> Iterator[Diagnostic]:
@@ -317,7 +314,8 @@ def _link_style(statement: LinkStyle, block: Block, edges: int) -> Iterator[Diag
         if target >= edges:
             known = f"the edges above are 0 to {edges - 1}" if edges else "no edge stands above"
             message = f"linkStyle names edge {target}, but {known}: edges count from 0, and must stand above the style."
-            yield report(LINK_STYLE, block.range(statement.span), message)
+            fixes = link_style_fixes(statement, block, edges)
+            yield report(LINK_STYLE, block.range(statement.span), message, fixes=fixes)
             return
 
 

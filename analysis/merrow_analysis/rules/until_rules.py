@@ -64,8 +64,11 @@ def _problem(graph: TypedGraph, box: Composite, key: str, text: str, usual: str 
         if name in members:
             node = graph.by_id[name]
             outputs = listed([f"`{name}.{output}`" for output in node.outputs], "or")
-            return f"`{key}` reads {name} without saying which output: write {outputs}.", None
-        return f"`{key}` reads `{name}`, which is no output of a node in {box.id}; write one such as `{example}`.", None
+            wanted = _fitting(graph, node, BOOL if key == "until" else NUMBER) or next(iter(node.outputs), None)
+            near = None if wanted is None else (name, f"{name}.{wanted}")
+            return f"`{key}` reads {name} without saying which output: write {outputs}.", near
+        message = f"`{key}` reads `{name}`, which is no output of a node in {box.id}; write one such as `{example}`."
+        return message, (name, example)
     if not read.paths:
         return f"`{key}` reads nothing of {box.id}, so it is the same after every turn; read an output in it.", None
     away = failing_away(graph, box.id, usual) if any_skips(graph, usual) else {}

@@ -12,8 +12,9 @@ from merrow_analysis.graph.words import AGAIN, EACH, FIRST, OVER
 from merrow_analysis.rules.box_kinds import kind_causes
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.end_rules import ends_inside
+from merrow_analysis.rules.fixes.box_fixes import draw_map, drop_word
 from merrow_analysis.rules.fixes.loop_fixes import loop_around
-from merrow_analysis.rules.misplaced import Misplaced, find_misplaced
+from merrow_analysis.rules.misplaced import Misplaced
 from merrow_analysis.rules.operator_rules import OPERATOR_DISAGREEMENT, UNKNOWN_OPERATOR
 from merrow_analysis.rules.registry import Family, Flags, Scope
 from merrow_analysis.rules.reporting import edges_of_arrow, fix, label_range, named, report
@@ -34,10 +35,10 @@ MISPLACED_WORD = _FAMILY.rule(
 def check_words(context: GraphContext) -> Iterator[Diagnostic]:
     """Findings about words on edges."""
     graph = context.graph
-    misplaced = find_misplaced(graph)
+    misplaced = context.misplaced
     for one in misplaced:
         place, why = label_range(one.edge), _why(graph, one)
-        fixes, because = _repairs(graph, one, misplaced), _causes(graph, one.edge)
+        fixes, because = _repairs(context, one, misplaced), _causes(graph, one.edge)
         yield report(MISPLACED_WORD, place, why, fixes=fixes, because=because)
     for record, said in graph.core.words.items():
         if said.word != FIRST:
@@ -52,11 +53,11 @@ def check_words(context: GraphContext) -> Iterator[Diagnostic]:
             yield report(MISPLACED_WORD, label_range(edge), message, fixes=without_word(graph, edge))
 
 
-def misplaced_causes(graph: TypedGraph) -> dict[EdgeRecord, tuple[Cause, ...]]:
+def misplaced_causes(context: GraphContext) -> dict[EdgeRecord, tuple[Cause, ...]]:
     """The edges with a word that is out of place, and where that, and what explains it, is reported."""
     return {
-        one.edge.record: (Cause(MISPLACED_WORD.code, label_range(one.edge)), *_causes(graph, one.edge))
-        for one in find_misplaced(graph)
+        one.edge.record: (Cause(MISPLACED_WORD.code, label_range(one.edge)), *_causes(context.graph, one.edge))
+        for one in context.misplaced
     }
 
 
@@ -127,18 +128,17 @@ def _why(graph: TypedGraph, one: Misplaced) -> str:
     )
 
 
-def _repairs(graph: TypedGraph, one: Misplaced, misplaced: list[Misplaced]) -> list[Fix]:
-    if one.word == FIRST and len(edges_of_arrow(one.edge, graph)) == 1 and one.edge.flow.arrow.label is not None:
-        parts = [part.strip() for part in one.edge.flow.arrow.label.text.split(":")]
-        parts.remove(FIRST)
-        return [fix("Remove first", [write_label(one.edge, ":".join(parts))], safe=False)] if any(parts) else []
-    if one.word != AGAIN or one.edge.left or one.edge.entered:
-        return []
-    handles = {one.edge.source.index, one.edge.target.index}
-    component = next((cycle for cycle in graph.cycles if handles <= set(cycle)), None)
-    if component is None and len(handles) == 1:
-        component = list(handles)
-    if component is None:
-        return []
-    marked = {other.edge.record for other in misplaced if other.word == AGAIN}
-    return loop_around(graph, component, marked)
+def _repairs(context: GraphContext, one: Misplaced, misplaced: list[Misplaced]) -> Iterator[Fix]:
+    """Draw the Loop or Map that gives the word a meaning, or take the word off."""
+    graph = context.graph
+    if one.word == AGAIN and not one.edge.left and not one.edge.entered:
+        handles = {one.edge.source.index, one.edge.target.index}
+        component = next((cycle for cycle in graph.cycles if handles <= set(cycle)), None)
+        if component is None and len(handles) == 1:
+            component = list(handles)
+        if component is not None:
+            marked = {other.edge.record for other in misplaced if other.word == AGAIN}
+            yield from loop_around(graph, component, marked)
+    if one.word == EACH:
+        yield from draw_map(context, MISPLACED_WORD, one.edge)
+    yield from drop_word(context, MISPLACED_WORD, one.edge, one.word)

@@ -240,5 +240,5 @@ class Search:
             if reading.is_done and not self._best.reading.is_done:
                 self._most_read = min(self._most_read, 2 * self._read + _READ_MORE)
             self._best = state
-        if not reading.is_done and state.weight + WORDS < self._bound:
-            self._expand(state)
+        if not reading.is_done:
+            self._queue_up(state, 0, WORDS, partial(self._expand, state))

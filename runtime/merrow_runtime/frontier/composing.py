@@ -28,16 +28,33 @@ class _Composed:
     def __init__(self, around: Frame, box: Box) -> None:
         self.around, self.box = around, box
         self.frames: list[Frame] = []
-        shared = around.shared
-        self._redo = 0
-        if around.around is None:
-            # A revision has it begin anew; each time its frames have paths of their own.
-            self._redo = shared.begun.get(box.id, 0)
-            shared.begun[box.id] = self._redo + 1
+
+    @property
+    def most(self) -> int:
+        raise NotImplementedError
+
+    @property
+    def goes_on(self) -> bool:
+        raise NotImplementedError
+
+    def _begin_frame(
+        self,
+        number: int,
+        again: Mapping[tuple[int, str], Sequence[Back[Frame]]],
+        ordinal: int,
+        consequences: list[Consequence],
+    ) -> Frame:
+        announced = not self.around.stopped
+        if announced:
+            consequences.append(Opens(self.box.composite, self.around.path, number, self.most))
+        frame = self._frame(number, again, ordinal)
+        frame.announced = announced
+        frame.begin(consequences)
+        return frame
 
     def _frame(self, number: int, again: Mapping[tuple[int, str], Sequence[Back[Frame]]], ordinal: int) -> Frame:
         around = self.around
-        own = segment(self.box.id, self._redo, index=number)
+        own = segment(self.box.id, index=number)
         path = f"{around.path}/{own}" if around.path else own
         frame = Frame(
             around.shared, self.box.part, around.live, path, around, self, number, again, f"{around.ordinal}{ordinal}."
@@ -73,9 +90,18 @@ class LoopRun(_Composed):
         super().__init__(around, box)
         assert isinstance(box.settings, LoopSettings)  # noqa: S101 (it is a Loop)
         self._settings = box.settings
-        self._most = 1 if around.shared.once or not box.again else box.settings.most
-        self._turns = Turns(self._most)
+        self._turns = Turns(1 if around.shared.once or not box.again else box.settings.most)
         self._final: Frame | None = None
+
+    @property
+    def most(self) -> int:
+        """See `merrow_runtime.frontier.frame.Running`."""
+        return self._turns.most
+
+    @property
+    def goes_on(self) -> bool:
+        """See `merrow_runtime.frontier.frame.Running`."""
+        return self._turns.number < self.most
 
     def begin(self, consequences: list[Consequence]) -> None:
         """See `merrow_runtime.frontier.frame.Running`."""
@@ -91,15 +117,13 @@ class LoopRun(_Composed):
 
     def judged(self, told: Judged, consequences: list[Consequence]) -> None:
         """Go on with what was said of the newest turn."""
-        self._go_on(self._after(self.frames[-1], told, consequences), consequences)
+        frame = self.frames[-1]
+        frame.judged = told
+        self._go_on(self._after(frame, told, consequences), consequences)
 
     def _next(self, again: Mapping[tuple[int, str], Sequence[Back[Frame]]], consequences: list[Consequence]) -> Frame:
         number = self._turns.begin()
-        if not self.around.stopped:
-            consequences.append(Opens(self.box.composite, self.around.path, number, self._most))
-        frame = self._frame(number, again, number)
-        frame.begin(consequences)
-        return frame
+        return self._begin_frame(number, again, number, consequences)
 
     def _go_on(self, frame: Frame | None, consequences: list[Consequence]) -> None:
         """See to turns that are over, until one is not, or none follows."""
@@ -111,16 +135,28 @@ class LoopRun(_Composed):
             settings, shared = self._settings, self.around.shared
             told = Judged(frame.path)
             if settings.until is not None or settings.best is not None or settings.budget is not None:
-                known = None if shared.once else shared.early_judged.pop(frame.path, None)
+                known = None if shared.once else self._judge(frame, consequences)
                 if known is None and not shared.once:
-                    shared.judging[frame.path] = self
-                    turn = Judge(
-                        self.box.composite, settings, self.around.path, frame.path, frame.number, _outputs(frame)
-                    )
-                    consequences += [] if self.around.stopped else [turn]
                     return
                 told = known or told
             frame = self._after(frame, told, consequences)
+
+    def _judge(self, frame: Frame, consequences: list[Consequence]) -> Judged | None:
+        """What was said of a turn; None where that is still to come."""
+        shared, path = self.around.shared, frame.path
+        told = shared.early_judged.pop(path, None)
+        past, redo = shared.past, 0
+        if past is not None:
+            by, before = past.judged.get(path, (None, None))
+            told, redo = before if by == frame.judged_by() else None, past.asked.get(path, 0)
+        frame.judged = told
+        if told is None:
+            shared.judging[path, redo] = self
+            if not self.around.stopped:
+                composite, settings, around = self.box.composite, self._settings, self.around
+                consequences.append(Judge(composite, settings, around.path, path, frame.number, _outputs(frame), redo))
+                frame.asked = redo + 1
+        return told
 
     def _after(self, frame: Frame, told: Judged, consequences: list[Consequence]) -> Frame | None:
         """The turn after one of which all is known; None where the Loop has ended."""
@@ -128,7 +164,7 @@ class LoopRun(_Composed):
             self._fail(frame, told.failure, consequences)
             return None
         more = self._more(frame, told)
-        consequences.append(Closes(self.box.composite, self.around.path, frame.number, self._most))
+        consequences.append(Closes(self.box.composite, self.around.path, frame.number, self.most))
         number = self._turns.end(more=more is not False, score=told.score, spent=told.spent)
         if number is None:
             return self._next(self._carried(frame), consequences)
@@ -169,7 +205,7 @@ class LoopRun(_Composed):
         return any(whole.runs(graph.node(handle)) is not False for handle in skipped)
 
     def _fail(self, frame: Frame, cause: RunFailure, consequences: list[Consequence]) -> None:
-        consequences.append(Closes(self.box.composite, self.around.path, frame.number, self._most, cause))
+        consequences.append(Closes(self.box.composite, self.around.path, frame.number, self.most, cause))
         self.around.fail_box(self.box, cause, self._settings.on_error, consequences)
 
 
@@ -184,6 +220,16 @@ class MapRun(_Composed):
         self._ordinals: list[int] = []
         self._kept: list[Frame] = []
         self._again: Mapping[tuple[int, str], Sequence[Back[Frame]]] = NOTHING_BACK
+
+    @property
+    def most(self) -> int:
+        """See `merrow_runtime.frontier.frame.Running`."""
+        return self._items.count
+
+    @property
+    def goes_on(self) -> bool:
+        """See `merrow_runtime.frontier.frame.Running`."""
+        return self._items.begun < self.most
 
     def begin(self, consequences: list[Consequence]) -> None:
         """See `merrow_runtime.frontier.frame.Running`."""
@@ -214,10 +260,7 @@ class MapRun(_Composed):
     def _go_on(self, consequences: list[Consequence], *, over: bool) -> None:
         """Begin as many items as may be under way; end where all have."""
         while not over and (number := self._items.begin()) is not None:
-            if not self.around.stopped:
-                consequences.append(Opens(self.box.composite, self.around.path, number, self._items.count))
-            frame = self._frame(number, self._again, self._ordinals[number - 1])
-            frame.begin(consequences)
+            frame = self._begin_frame(number, self._again, self._ordinals[number - 1], consequences)
             if frame.is_over:
                 ended = self._end(frame, consequences)
                 if ended is None:

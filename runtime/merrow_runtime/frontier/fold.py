@@ -11,8 +11,9 @@ from merrow_runtime.frontier.composing import compose
 from merrow_runtime.frontier.frame import Frame, Shared, Standing
 from merrow_runtime.frontier.layout import layout_of
 from merrow_runtime.frontier.memories import remembered
-from merrow_runtime.frontier.outcomes import Consequence, Ended, Inputs, Judged, Keys, Outcome, Skip, Withdrawn
+from merrow_runtime.frontier.outcomes import Consequence, Ended, Inputs, Judged, Keys, Outcome
 from merrow_runtime.frontier.past import Past
+from merrow_runtime.frontier.revising import keep, may_begin, standings, without_stopped
 from merrow_runtime.operators.base import Remembered
 from merrow_runtime.values import Outputs, Value
 from merrow_runtime.visit import Visit
@@ -57,7 +58,8 @@ class Frontier:
         shared = self._shared
         shared.graph, shared.layout = graph, layout_of(graph)
         shared.frames.clear()
-        shared.judging.clear()
+        for known in (shared.judging, shared.elsewhere, shared.early_judged, shared.holders):
+            known.clear()
         shared.__dict__.pop("decides", None)
         self._whole = Frame(shared, shared.layout.whole, live_state(graph), self._path, ordinal=self._ordinal)
 
@@ -105,8 +107,11 @@ class Frontier:
 
     def counts(self, visit: Visit) -> bool:
         """Whether what comes of a visit makes a difference to anything."""
-        frame = self._shared.frames.get(visit.path)
-        return frame is not None and not frame.stopped
+        shared = self._shared
+        frame = shared.frames.get(visit.path) if shared.past is None else shared.holders.get(visit)
+        if frame is None:
+            return shared.past is not None and not shared.stopped and self._may_be_taken(visit)
+        return not frame.given_up and not frame.stopped
 
     def begin(self) -> list[Consequence]:
         """What follows from there being a run. To be called once, before anything is told."""
@@ -124,22 +129,24 @@ class Frontier:
             shared.ended = outcome
             shared.failure = shared.failure or outcome.cause
         elif isinstance(outcome, Judged):
-            run = shared.judging.pop(outcome.path, None)
+            run = shared.judging.pop((outcome.path, outcome.redo), None)
             if run is None:
-                shared.early_judged[outcome.path] = outcome
+                if shared.past is None:
+                    shared.early_judged[outcome.path] = outcome
             elif not run.around.closed:
                 run.judged(outcome, consequences)
                 run.around.go_on(consequences)
                 self._climb(run.around, consequences)
         else:
-            frame = shared.frames.get(outcome.visit.path)
-            if shared.past is not None:
-                shared.past.left.discard(outcome.visit)
-            if frame is not None:
+            past, visit = shared.past, outcome.visit
+            frame = shared.frames.get(visit.path) if past is None else shared.holders.get(visit)
+            if past is not None:
+                past.tell(outcome)
+            if frame is not None and not frame.closed:
                 frame.tell(outcome, consequences)
                 self._climb(frame, consequences)
-            elif not isinstance(outcome, Withdrawn):
-                shared.early.setdefault(outcome.visit.path, []).append(outcome)
+            elif past is None:
+                shared.elsewhere.setdefault(visit.path, []).append(outcome)
         return consequences
 
     def _climb(self, frame: Frame, consequences: list[Consequence]) -> None:
@@ -162,45 +169,40 @@ class Frontier:
     def replace(self, graph: TypedGraph, before: Keys, after: Keys) -> list[Consequence]:
         """Continue with another graph; what follows from that.
 
-        All is worked out anew on it, and a node that becomes ready takes the visit of its id that has the same key, with
-        its outcome or still on its way; only where there is none it starts, with the next ``redo``. So what a revision does
-        not reach is kept, whatever comes again by way of other nodes is not made again, and going back to an earlier graph
-        costs nothing. Composites begin anew. ``before`` and ``after`` are the keys of the graph until now and of this one.
+        All is worked out anew on it, in frames with the same paths, and a node that becomes ready takes a visit of its id that
+        has the same key, with its outcome or still on its way; only where none is left it starts, with the next ``redo`` of its
+        frame. So what a revision does not reach is kept, inside of composites and across their borders, too; whatever comes
+        again by way of other nodes, turns or items is not made again, and going back to an earlier graph costs nothing. A
+        turn is judged anew unless it was judged by the same. ``before`` and ``after`` are the keys of the graph until now
+        and of this one.
         """
-        shared, whole = self._shared, self._whole
+        shared = self._shared
         past = shared.past = Past() if shared.past is None else shared.past
-        boxes = shared.layout.boxes
-        inside = {handle for box in boxes.values() for handle in box.members}
-        for handle, visit in whole.visits.items():
-            if visit is None or handle in inside:
-                continue
-            told = whole.told.get(handle)
-            node = self.graph.node(handle)
-            past.add(visit, self._key(node, whole.arrived(node), before))
-            if told is not None:
-                past.outcomes[visit] = told
-        for frame in shared.frames.values():
-            if frame is not whole:
-                past.left |= {one for at, one in frame.visits.items() if one is not None and at not in frame.told}
-        past.key = lambda node, inputs: self._key(node, inputs, after)
-        skipped = {node.id for node in self.graph.nodes if self.standing(node) == "skipped"}
+        keep(past, self._whole, _keys(before))
+        past.release()
+        known = standings(self._whole)
+        shared.key = _keys(after)
         shared.failure = None if shared.ended is None else shared.ended.cause
         self._take(graph)
+        shared.postponed = {}
         consequences = self.begin()
-        return [one for one in consequences if not isinstance(one, Skip) or one.node.id not in skipped]
+        return known.news(without_stopped(self._whole, known, consequences))
 
     def obsolete(self) -> list[Visit]:
         """The visits on their way whose outcome makes no difference any more, unless another revision comes."""
-        past = self._shared.past
-        found: list[Visit] = [] if past is None else list(past.left)
-        handles = self.graph.core.handles
-        for visit in () if past is None else past.running():
-            handle = handles.get(visit.node)
-            standing = "waiting" if handle is None else self._whole.standing.get(handle, "waiting")
-            # A node that is waiting may take the visit yet, if its inputs come out as they were.
-            if handle is None or (standing != "waiting" and self._whole.visits.get(handle) != visit):
-                found.append(visit)
-        return found
+        past, holders = self._shared.past, self._shared.holders
+        running = () if past is None else past.running()
+        return [
+            visit
+            for visit in running
+            if (holders[visit].given_up if visit in holders else not self._may_be_taken(visit))
+        ]
 
-    def _key(self, node: TypedNode, inputs: Inputs, keys: Keys) -> Hashable:
-        return keys(node, inputs, lambda: self.remembered(node, inputs))
+    def _may_be_taken(self, visit: Visit) -> bool:
+        """Whether a node that waits may take a visit yet, if its inputs come out as they were."""
+        handle = self.graph.core.handles.get(visit.node)
+        return handle is not None and may_begin(self._whole, handle)
+
+
+def _keys(keys: Keys) -> Callable[[Frame, TypedNode, Inputs], Hashable]:
+    return lambda frame, node, inputs: keys(node, inputs, lambda: remembered(frame, node, inputs))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, Protocol, Self
 
+from merrow_analysis.graph.composites import LoopSettings
 from merrow_analysis.graph.live_state import LiveState
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_runtime.errors import NodeFailure, RunFailure
@@ -25,7 +26,7 @@ from merrow_runtime.frontier.outcomes import (
     Withdrawn,
 )
 from merrow_runtime.frontier.parts import Part, Unit
-from merrow_runtime.frontier.past import Past
+from merrow_runtime.frontier.past import Past, Place, Work
 from merrow_runtime.operators.base import Given
 from merrow_runtime.values import Outputs, Value
 from merrow_runtime.visit import Visit
@@ -49,6 +50,25 @@ class Running(Protocol):
         """The frames whose values go out."""
         ...
 
+    @property
+    def frames(self) -> Sequence[Frame]:
+        """The frames that it has made."""
+        ...
+
+    @property
+    def most(self) -> int:
+        """How many frames it makes at most."""
+        ...
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether it may make more frames."""
+        ...
+
+
+def _no_key(*_: object) -> None:
+    return None
+
 
 @dataclass(eq=False)
 class Shared:
@@ -57,8 +77,12 @@ class Shared:
     ``parallel`` is how many items of a Map are under way at once where it doesn't say; ``defaults`` gives the outputs that a node
     has in items that failed; ``once`` has each composite make one turn, or one item. ``frames`` are those that are not over, by
     path. ``failure`` is why the run fails; of several causes the one that was told first. ``judging`` are turns of which
-    something is still to be said, ``early`` and ``early_judged`` what was told of frames that have not begun; ``begun`` counts
-    how often each composite of the whole workflow did.
+    something is still to be said, by path and redo, ``elsewhere`` what was told of frames that have not begun, or are over,
+    and ``early_judged`` of turns that are not to be judged yet.
+
+    ``past`` is there from the first revision on, with ``key``, which gives what the outcome of a node is a function of, and
+    ``holders``, the frames that have taken a visit or begun it. ``postponed`` are visits that are to begin, while a revision is
+    worked out: of what is known already something may yet end the run.
     """
 
     graph: TypedGraph
@@ -71,10 +95,12 @@ class Shared:
     failure: RunFailure | None = None
     ended: Ended | None = None
     frames: dict[str, Frame] = field(default_factory=dict)
-    judging: dict[str, Judging] = field(default_factory=dict)
-    early: dict[str, list[Told]] = field(default_factory=dict)
+    judging: dict[tuple[str, int], Judging] = field(default_factory=dict)
+    elsewhere: dict[str, list[Told | Withdrawn]] = field(default_factory=dict)
     early_judged: dict[str, Judged] = field(default_factory=dict)
-    begun: dict[str, int] = field(default_factory=dict)
+    key: Callable[[Frame, TypedNode, Inputs], Hashable] = _no_key
+    holders: dict[Visit, Frame] = field(default_factory=dict)
+    postponed: dict[Visit, tuple[Frame, Work]] | None = None
 
     @cached_property
     def decides(self) -> bool:
@@ -107,12 +133,13 @@ class Frame(Inflow):
     It changes with each outcome that it is told, always to the same whatever order they arrive in; only `failure` and the
     reasons of skipped nodes are what was known first. ``around`` is the frame that the composite runs in, ``run`` the
     execution of that and ``number`` which turn or item it is. ``again`` has what earlier turns bring to ports, by node and port.
-    ``ordinal`` tells the frame from others in which the same is done, wherever they stand.
+    ``ordinal`` tells the frame from others in which the same is done, wherever they stand. ``announced`` says that its beginning
+    was told, ``asked`` how often its turn was to be judged, and ``judged`` what was said.
     """
 
     __slots__ = (
-        "_dead", "_early", "_left", "_owns_live", "_ready", "_waiting", "chosen", "closed", "failure", "gone", "mores",
-        "ordinal", "path", "run", "shared", "standing", "visits", "why",
+        "_dead", "_early", "_left", "_owns_live", "_ready", "_waiting", "announced", "asked", "chosen", "closed", "failure",
+        "gone", "judged", "mores", "ordinal", "path", "run", "shared", "standing", "visits", "why",
     )  # fmt: skip
 
     def __init__(
@@ -131,7 +158,9 @@ class Frame(Inflow):
         self.shared, self.part, self.path, self.around, self.run, self.number = shared, part, path, around, run, number
         self.again, self.ordinal = again, ordinal
         self.failure: RunFailure | None = None
-        self.closed = False
+        self.closed = self.announced = False
+        self.asked = 0
+        self.judged: Judged | None = None
         self.live = live
         self._owns_live = around is None
         self._waiting: dict[Unit, int] = part.waiting.copy()
@@ -151,8 +180,9 @@ class Frame(Inflow):
         self._left = len(part.order)
         self._ready: deque[Unit] = deque(part.roots)
         shared.frames[path] = self
-        for outcome in shared.early.pop(path, ()):
-            self._early[shared.graph.core.handles[outcome.visit.node]] = outcome
+        for outcome in shared.elsewhere.pop(path, ()):
+            if not isinstance(outcome, Withdrawn):
+                self._early[shared.graph.core.handles[outcome.visit.node]] = outcome
 
     @property
     def stopped(self) -> bool:
@@ -163,6 +193,16 @@ class Frame(Inflow):
                 return True
             frame = frame.around
         return self.shared.stopped
+
+    @property
+    def given_up(self) -> bool:
+        """Whether it, or one around it, is over, so that nothing in it makes a difference."""
+        frame: Frame | None = self
+        while frame is not None:
+            if frame.closed:
+                return True
+            frame = frame.around
+        return False
 
     @property
     def is_over(self) -> bool:
@@ -193,18 +233,13 @@ class Frame(Inflow):
     def tell(self, outcome: Told | Withdrawn, consequences: list[Consequence]) -> None:
         """Take in what came of a visit in this frame. One that comes before what it was made of is kept until then."""
         visit = outcome.visit
-        past = self.shared.past if self.around is None else None
         handle = self.shared.graph.core.handles.get(visit.node)
         known = None if handle is None else self.visits.get(handle)
         if isinstance(outcome, Withdrawn):
             if handle is not None and known == visit:
                 self.visits[handle] = None
-            if past is not None:
-                past.forget(visit)
             return
-        if past is not None:
-            past.outcomes[visit] = outcome
-        elif handle is not None and known is None:
+        if self.shared.past is None and handle is not None and known is None:
             # Others were told first: it has not begun as far as this frontier knows.
             standing = self.standing.get(handle, "waiting")
             if standing == "waiting":
@@ -217,9 +252,9 @@ class Frame(Inflow):
 
     def go_on(self, consequences: list[Consequence]) -> None:
         """See to all that is ready, and to what follows from what is known of it already."""
-        starts: list[tuple[TypedNode, Inputs, object]] = []
+        starts: list[tuple[TypedNode, Inputs, Work | None]] = []
         shared, ready = self.shared, self._ready
-        graph, past = shared.graph, shared.past if self.around is None else None
+        graph, past, place = shared.graph, shared.past, Place(self.ordinal, self.path)
         decides = shared.decides
         while ready:
             unit = ready.popleft()
@@ -242,20 +277,37 @@ class Frame(Inflow):
                 else:
                     starts.append((node, inputs, None))
                 continue
-            key = past.key(node, inputs)
-            visit = past.begun.get((node.id, key))
+            work = node.id, shared.key(self, node, inputs)
+            visit = past.take(work, place)
             if visit is None:
-                starts.append((node, inputs, key))
+                starts.append((node, inputs, work))
                 continue
             self.visits[unit] = visit
+            shared.holders[visit] = self
             if visit in past.outcomes:
                 self._settle(unit, past.outcomes[visit], consequences)
         if starts and not self.stopped:
-            for node, inputs, key in starts:
-                visit = self.visits[node.index] = self._new_visit(node)
-                if past is not None:
-                    past.add(visit, key)
-                consequences.append(Start(node, visit, inputs, self.ordinal))
+            for node, inputs, begun in starts:
+                start = Start(node, self._new_visit(node), inputs, self.ordinal)
+                if begun is None or shared.postponed is None:
+                    self.start(start, begun)
+                else:
+                    shared.postponed[start.visit] = self, begun
+                consequences.append(start)
+
+    def start(self, start: Start, work: Work | None) -> None:
+        """A visit of one of its nodes begins."""
+        visit = self.visits[start.node.index] = start.visit
+        if self.shared.past is not None and work is not None:
+            self.shared.past.add(visit, work, Place(self.ordinal, self.path))
+            self.shared.holders[visit] = self
+
+    def judged_by(self) -> Hashable:
+        """What is said of this turn of a Loop is a function of this."""
+        graph, settings = self.shared.graph, self.shared.layout.boxes[self.part.box or ""].settings
+        assert isinstance(settings, LoopSettings)  # noqa: S101 (only turns are judged)
+        visits = frozenset((graph.node(handle).id, told.visit) for handle, told in self.told.items())
+        return settings.until, settings.best, settings.budget, visits
 
     @property
     def _is_torn(self) -> bool:
@@ -263,13 +315,17 @@ class Frame(Inflow):
         return self.gone or (self.around is not None and self.around._is_torn)
 
     def _new_visit(self, node: TypedNode) -> Visit:
-        past = self.shared.past if self.around is None else None
-        return Visit(node.id, self.path, 0 if past is None else past.redo.get(node.id, 0))
+        past = self.shared.past
+        return Visit(node.id, self.path, 0 if past is None else past.redo(node.id, self.path))
 
     # What its nodes do
 
     def _settle(self, handle: int, outcome: Told, consequences: list[Consequence]) -> None:
         """A node has its outcome: whoever waits for nothing else is ready, and what can't run any more is skipped."""
+        if isinstance(outcome, Chose) and self.shared.past is not None:
+            # It may have been begun under an earlier graph, with what arrived by other names and from other frames.
+            arrived = self.arrived(self.shared.graph.node(handle))
+            outcome = Chose(outcome.visit, outcome.case, arrived.get("value", ()))
         self.told[handle] = outcome
         self._left -= 1
         if isinstance(outcome, Gave):

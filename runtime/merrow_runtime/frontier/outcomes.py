@@ -63,8 +63,8 @@ class Ended:
 
 @record(frozen=True, slots=True)
 class Judged:
-    """What is said of the turn with this ``path``, see `Judge`. ``holds``: what `until` says; ``score``: by `best`; ``spent``:
-    what the Loop may use is used up; ``failure``: why none of this can be said.
+    """What is said of the turn with this ``path``, the ``redo``-th time, see `Judge`. ``holds``: what `until` says; ``score``: by
+    `best`; ``spent``: what the Loop may use is used up; ``failure``: why none of this can be said.
     """
 
     path: str
@@ -72,6 +72,7 @@ class Judged:
     score: float | None = None
     spent: bool = False
     failure: RunFailure | None = None
+    redo: int = 0
 
 
 Outcome = Gave | Chose | Failed | Withdrawn | Ended | Judged
@@ -123,7 +124,7 @@ class Judge:
     """A turn of a Loop has ended of which something is to be said that is no matter of the frontier: `Judged`.
 
     ``path`` is that of the turn's frame, ``around`` of the one that the Loop runs in. ``outputs`` gives what a member gave in the
-    turn, by port.
+    turn, by port. ``redo`` counts how often a revision asked for it anew.
     """
 
     composite: Composite
@@ -132,6 +133,7 @@ class Judge:
     path: str
     number: int
     outputs: Callable[[str], Outputs | None]
+    redo: int = 0
 
 
 Consequence = Start | Skip | Opens | Closes | Judge

@@ -181,8 +181,8 @@ class Engine:
             until = settings.until is not None and holds(name, settings.until, turn.outputs)
             best = None if settings.best is None else score(name, settings.best, turn.outputs)
         except NodeFailure as failure:
-            return Judged(turn.path, failure=failure.at(name, turn.around))
-        return Judged(turn.path, until, best)
+            return Judged(turn.path, failure=failure.at(name, turn.around), redo=turn.redo)
+        return Judged(turn.path, until, best, redo=turn.redo)
 
     async def spent(self, turn: Judge) -> bool:
         """See `merrow_runtime.running.scheduler.Work.spent`."""

@@ -274,7 +274,7 @@ class Scheduler:
         try:
             told = self._work.judged(turn)
             if told.failure is None and await self._work.spent(turn):
-                return Judged(told.path, told.holds, told.score, spent=True)
+                return Judged(told.path, told.holds, told.score, spent=True, redo=told.redo)
         except RunFailure as failure:
             return Ended(failure)
         except Exception as fault:  # noqa: BLE001 (as in `_run_one`)

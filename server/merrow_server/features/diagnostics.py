@@ -8,6 +8,7 @@ from lsprotocol import types
 
 from merrow_server.lsp.documents import OpenDocument
 from merrow_server.lsp.server import MerrowServer
+from merrow_server.lsp.told import Encoded, with_items
 
 
 def register(server: MerrowServer) -> None:
@@ -25,7 +26,7 @@ def push(server: MerrowServer, document: OpenDocument) -> None:
     server.publish(document)
 
 
-def pull(server: MerrowServer, params: types.DocumentDiagnosticParams) -> dict[str, Any]:
+def pull(server: MerrowServer, params: types.DocumentDiagnosticParams) -> dict[str, Any] | Encoded:
     """What is wrong in a document as it is now; or that it is what the client has already."""
     document = server.document(params.text_document.uri)
     if document is None:
@@ -33,4 +34,4 @@ def pull(server: MerrowServer, params: types.DocumentDiagnosticParams) -> dict[s
     items, identifier = server.reports.of(document)
     if params.previous_result_id == identifier:
         return {"kind": "unchanged", "resultId": identifier}
-    return {"kind": "full", "resultId": identifier, "items": items}
+    return with_items({"kind": "full", "resultId": identifier}, "items", items)

@@ -6,6 +6,7 @@ times as long.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from merrow_analysis.diagnostics import Diagnostic, Related, Severity, Tag
 from merrow_analysis.text import LARGEST_TEXT
 from merrow_server.lsp.documents import OpenDiagram, OpenDocument
 from merrow_server.lsp.supports import Supports
+from merrow_server.lsp.told import PlainDiagnostic
 
 if TYPE_CHECKING:
     from merrow_server.lsp.settings import EditorSettings
@@ -28,9 +30,6 @@ _SEVERITIES = {
 }
 _TAGS = {Tag.UNNECESSARY: types.DiagnosticTag.Unnecessary, Tag.DEPRECATED: types.DiagnosticTag.Deprecated}
 
-PlainDiagnostic = dict[str, Any]
-"""A ``Diagnostic`` of the protocol, as JSON has it."""
-
 
 def document_diagnostics(document: OpenDocument, supports: Supports, settings: EditorSettings) -> list[PlainDiagnostic]:
     """What is wrong in ``document``, diagram by diagram; at most as many as the settings allow."""
@@ -38,50 +37,61 @@ def document_diagnostics(document: OpenDocument, supports: Supports, settings: E
         return []
     if document.kind == "too large":
         return [_too_large()]
-    found = [
-        (diagram, diagnostic)
-        for diagram in document.diagrams
-        for diagnostic in (*diagram.run_findings, *diagram.analysis.diagnostics)
-    ]
     most = settings.maximum_problems
-    shown = [_diagnostic(diagram, diagnostic, supports, settings) for diagram, diagnostic in found[:most]]
-    if len(found) > most:
-        diagram, last = found[most]
+    shown: list[PlainDiagnostic] = []
+    hidden: list[tuple[OpenDiagram, Diagnostic]] = []
+    for diagram in document.diagrams:
+        found, room = [*diagram.run_findings, *diagram.analysis.diagnostics], most - len(shown)
+        shown += _converted(diagram, found[:room], supports, settings)
+        hidden += [(diagram, one) for one in found[room:]]
+    if hidden:
+        diagram, last = hidden[0]
         place = diagram.to_plain(last.range)
         shown.append(
-            {
-                "range": {"start": place["start"], "end": place["start"]},
-                "message": f"{len(found) - most} more problems are not shown; `merrow check` lists them all.",
-                "severity": int(types.DiagnosticSeverity.Information),
-                "source": SOURCE,
-            }
+            PlainDiagnostic(
+                range={"start": place["start"], "end": place["start"]},
+                message=f"{len(hidden)} more problems are not shown; `merrow check` lists them all.",
+                severity=int(types.DiagnosticSeverity.Information),
+                source=SOURCE,
+            )
         )
     return shown
 
 
 def _too_large() -> PlainDiagnostic:
     top = {"line": 0, "character": 0}
-    return {
-        "range": {"start": top, "end": top},
-        "message": (
+    return PlainDiagnostic(
+        range={"start": top, "end": top},
+        message=(
             f"Merrow does not check documents of more than {LARGEST_TEXT // 1_000_000} million characters."
             " Make this one smaller, then close it and open it again."
         ),
-        "severity": int(types.DiagnosticSeverity.Warning),
-        "source": SOURCE,
-    }
+        severity=int(types.DiagnosticSeverity.Warning),
+        source=SOURCE,
+    )
+
+
+def _converted(
+    diagram: OpenDiagram, found: Sequence[Diagnostic], supports: Supports, settings: EditorSettings
+) -> list[PlainDiagnostic]:
+    def convert(diagnostic: Diagnostic) -> PlainDiagnostic:
+        return _diagnostic(diagram, diagnostic, supports, settings)
+
+    if diagram.fence is not None:
+        return [convert(diagnostic) for diagnostic in found]
+    return diagram.told.converted(found, (supports, settings.rule_pages), convert)
 
 
 def _diagnostic(
     diagram: OpenDiagram, diagnostic: Diagnostic, supports: Supports, settings: EditorSettings
 ) -> PlainDiagnostic:
-    plain: PlainDiagnostic = {
-        "range": diagram.to_plain(diagnostic.range),
-        "message": diagnostic.message,
-        "severity": _SEVERITIES[diagnostic.severity],
-        "source": SOURCE,
-        "code": diagnostic.code,
-    }
+    plain = PlainDiagnostic(
+        range=diagram.to_plain(diagnostic.range),
+        message=diagnostic.message,
+        severity=_SEVERITIES[diagnostic.severity],
+        source=SOURCE,
+        code=diagnostic.code,
+    )
     if supports.code_description and (address := rule_page(diagnostic.code, settings.rule_pages)):
         plain["codeDescription"] = {"href": address}
     if diagnostic.tags:

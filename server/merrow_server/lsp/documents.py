@@ -7,7 +7,7 @@ anew after a change and matched with the old ones; only those whose text differs
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 from urllib.parse import unquote
@@ -27,6 +27,7 @@ from merrow_analysis.text import (
     line_content,
     split_lines,
 )
+from merrow_server.lsp.told import Told
 from merrow_server.positions import Encoding, character_at, position_at
 
 if TYPE_CHECKING:
@@ -101,6 +102,7 @@ class OpenDiagram:
         self._analysis: Analysis | None = None
         self.run_findings: list[Diagnostic] = []
         """What went wrong when this text was run; an edit makes an end of it."""
+        self.told = Told()
 
     @property
     def analyser(self) -> Analyser:
@@ -134,6 +136,7 @@ class OpenDiagram:
         """Change the diagram's text; positions are those in the diagram."""
         self._analysis = None
         self.run_findings = []
+        self.told.edited(edit, self.lines, self.document.encoding)
         self.analyser.edit(edit)
 
     def refresh(self) -> None:
@@ -175,8 +178,8 @@ class OpenDiagram:
         fence = self.fence
         if fence is None:
             return diagnostic
-        fixes = diagnostic.fixes.changed(lambda fix: replace(fix, edits=tuple(fence.edits_to_host(fix.edits))))
-        return replace(diagnostic, range=fence.range_to_host(diagnostic.range), fixes=fixes)
+        fixes = diagnostic.fixes.changed(lambda fix: fix._replace(edits=tuple(fence.edits_to_host(fix.edits))))
+        return diagnostic._replace(range=fence.range_to_host(diagnostic.range), fixes=fixes)
 
     def position_to_lsp(self, position: Position) -> types.Position:
         """A position of the diagram as the client counts it in the document."""

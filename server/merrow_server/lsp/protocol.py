@@ -18,6 +18,7 @@ from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol, lsp_method
 
 from merrow_server.lsp.execution import EXECUTION, Execution
+from merrow_server.lsp.told import Encoded, encode
 
 if TYPE_CHECKING:
     from cattrs import Converter
@@ -155,18 +156,18 @@ class MerrowProtocol(LanguageServerProtocol):
         if self.writer is None:
             return
         plain = data if isinstance(data, dict) else self._converter.unstructure(data)
-        body = json.dumps(plain, separators=(",", ":"), default=self._serialize_message).encode("ascii")
+        body = encode(plain, self._serialize_message)
         self.writer.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
 
     def _send_response(self, msg_id: Any, result: Any | None = None, error: types.ResponseError | None = None) -> None:
-        """Answer a request; a result that is a dictionary is sent as it is."""
-        if error is None and isinstance(result, dict):
+        """Answer a request; a result that is JSON already is sent as it is."""
+        if error is None and isinstance(result, (dict, Encoded)):
             self._result_types.pop(msg_id, None)
             self._send_data({"jsonrpc": self.VERSION, "id": msg_id, "result": result})
         else:
             super()._send_response(msg_id, result, error)
 
-    def send_plain(self, method: str, params: dict[str, Any]) -> None:
+    def send_plain(self, method: str, params: dict[str, Any] | Encoded) -> None:
         """Notify the client with parameters that are JSON already."""
         self._send_data({"jsonrpc": self.VERSION, "method": method, "params": params})
 

@@ -23,6 +23,7 @@ from merrow_server.lsp.reports import Reports
 from merrow_server.lsp.runs import Runs
 from merrow_server.lsp.scheduling import Scheduler
 from merrow_server.lsp.supports import Supports, read_supports
+from merrow_server.lsp.told import with_items
 
 if TYPE_CHECKING:
     from pygls.io_ import AsyncWriter, Writer
@@ -224,10 +225,10 @@ class MerrowServer(Host):
         """Send what is wrong in ``document``, of the version that it has now."""
         settings = self.surroundings.settings(document)
         found = document_diagnostics(document, self.supports, settings)
-        params: dict[str, Any] = {"uri": document.uri, "diagnostics": found}
+        params: dict[str, Any] = {"uri": document.uri}
         if self.supports.diagnostic_version and document.version is not None:
             params["version"] = document.version
-        self.protocol.send_plain(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS, params)
+        self.protocol.send_plain(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS, with_items(params, "diagnostics", found))
 
     def touched(self, document: OpenDocument) -> None:
         """Have ``document`` checked soon, and what depends on it."""

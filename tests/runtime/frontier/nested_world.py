@@ -31,8 +31,10 @@ from merrow_runtime.values import Outputs, Value
 class NestedRun:
     """One run, in which what comes of each visit is drawn by what it is, so that the order of outcomes makes no difference.
 
-    ``failing`` of a hundred visits fail.
+    ``failing`` of a hundred visits fail. ``variety`` is how many texts a node may give.
     """
+
+    variety = 1000
 
     def __init__(self, graph: TypedGraph, random: Random, failing: int = 0) -> None:
         self.graph, self.failing = graph, failing
@@ -120,7 +122,7 @@ class NestedRun:
         if words:
             return drawn.choice(list(words))
         return {"Bool": drawn.random() < 0.5, "Number": drawn.randrange(9)}.get(
-            type_, f"{name} {drawn.randrange(1000)}"
+            type_, f"{name} {drawn.randrange(self.variety)}"
         )
 
     def shape(self, type_: str) -> Shape:

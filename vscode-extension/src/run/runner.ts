@@ -206,8 +206,11 @@ export class Runner {
   /** Whether the user looks at the workflow, its preview, or something about a run. */
   private isLookedAt(target: Target | undefined): boolean {
     if (target === undefined || !vscode.window.state.focused) return target === undefined;
-    const active = vscode.window.activeTextEditor?.document.uri;
-    if (active?.toString() === target.uri || active?.scheme === SCHEME) return true;
+    const active = vscode.window.activeTextEditor;
+    const uri = active?.document.uri;
+    if (uri?.toString() === target.uri || uri?.scheme === SCHEME) return true;
+    // Who has gone to another file is told; a page that opens over it would take it away. The output panel is in no column.
+    if (active?.viewColumn !== undefined) return false;
     return previews(this.context).shown()?.uri.toString() === target.uri;
   }
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from merrow_analysis.definitions.operators import OperatorTable
 from merrow_analysis.graph.composites import Composite, Composites
-from merrow_analysis.graph.drawings.drawing import has_operator, is_diamond
+from merrow_analysis.graph.drawings.drawing import END_IDS, has_operator, is_diamond
 from merrow_analysis.graph.reach import components
 from merrow_analysis.graph.records import Chart, EdgeRecord, Rows
 from merrow_analysis.graph.words import AGAIN, OVER, WordedLabel
@@ -50,7 +50,7 @@ def arrows_back(chart: Chart, table: OperatorTable, names: bool, taken: Sequence
         nodes, own, parent, depth = pending.pop()
         for knot in _knots(nodes, own):
             members = set(knot)
-            if any(has_operator(chart.nodes[name], table, names) for name in knot):
+            if any(name in END_IDS or has_operator(chart.nodes[name], table, names) for name in knot):
                 continue
             back = _back(members, own, knot[0])
             if back is None:

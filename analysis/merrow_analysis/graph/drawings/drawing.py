@@ -25,6 +25,8 @@ from merrow_analysis.syntax.tree import Arrow, Name, Vertex
 PROBLEM_ID = "PROBLEM"
 ENTRY_POINT_ID = "ENTRY_POINT"
 RETURN_ID = "RETURN"
+END_IDS = frozenset({PROBLEM_ID, ENTRY_POINT_ID, RETURN_ID})
+"""The ids that make an input or an output of a node, whatever it looks like."""
 
 _PUBLISHED = re.compile(r"\s*(\w+)\s*<br[ \t]*/?[ \t]*>", re.IGNORECASE)
 _INTERFACE = frozenset({"Interface", "interface", "INTERFACE"})
@@ -115,7 +117,7 @@ def ends_of(
     last: list[str] = []
     for name, record in chart.nodes.items():
         begins, ends = name not in into, name not in out
-        if name in (PROBLEM_ID, ENTRY_POINT_ID, RETURN_ID) or not (begins or ends):
+        if name in END_IDS or not (begins or ends):
             continue
         if begins != ends and name not in inside and not has_operator(record, table, names):
             if begins and (shape_of(record) in _ROUND or _is_called(record, _BEGINNINGS)):

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from itertools import islice
 
+from merrow_analysis.definitions.front_matter import read_front_matter
 from merrow_analysis.definitions.metadata import parse_metadata
 from merrow_analysis.diagnostics import Applicability, Fix
+from merrow_analysis.graph.flow import Flow
 from merrow_analysis.suggest import closest
-from merrow_analysis.syntax.parser import parse_diagram
+from merrow_analysis.syntax.parser import Diagram, parse_diagram
 from merrow_analysis.syntax.tree import Block, Broken, Chain, Statement, SyntaxProblem
-from merrow_analysis.text import Position, Range, TextEdit
+from merrow_analysis.text import Position, Range, TextEdit, apply_edits, split_lines
 
 _ARROW = re.compile(r"\s*(?:[xo<]?--|[xo<]?==|[xo<]?-\.|~~~|:::|;|$)")
 _CLOSERS = {
@@ -29,16 +33,22 @@ _KEYWORDS = ("flowchart", "graph")
 _DIRECTIONS = frozenset(("TD", "TB", "LR", "RL", "BT"))
 _ARROW_ALONE = re.compile(r"(?:[xo<]?(?:--|==|-?\.+-?|-)[-=.xo>]*|~~~+)(?:\|[^|]*\|)?\s*")
 _END = re.compile(r"end\b")
+_PLAIN_ID = re.compile(r"[\w-]+")
+_HEADER = re.compile(r"\s*(?:flowchart|graph)\b")
 _LINE = re.compile(r"[^\r\n]*")
 
 
-def fixes_for(problem: SyntaxProblem, block: Block) -> list[Fix]:
+def fixes_for(problem: SyntaxProblem, block: Block, diagram: Diagram, flow: Flow) -> Iterator[Fix]:
     """The repairs of a broken statement that make it readable; none where no simple edit does."""
     line_number, line, column = _line_of(block, problem.span[0])
+    if problem.flaw == "misplaced-front-matter":
+        yield from front_matter_moves(block.line + line_number, diagram)
+        return
     maker = _MAKERS.get(problem.flaw)
-    if maker is None:
-        return []
-    return maker(problem, block.line + line_number, line, column)
+    if maker is not None:
+        yield from maker(problem, block.line + line_number, line, column)
+    if problem.flaw == "syntax-error":
+        yield from _led_on(block.line + line_number, line, column, flow)
 
 
 def _line_of(block: Block, offset: int) -> tuple[int, str, int]:
@@ -118,6 +128,60 @@ def _unfinished_arrow(_problem: SyntaxProblem, line_number: int, line: str, colu
         return []
     place = Range(Position(line_number, len(kept)), Position(line_number, len(line.rstrip())))
     return [Fix("Remove the unfinished arrow", (TextEdit(place, ""),), Applicability.UNSAFE)]
+
+
+def _led_on(line_number: int, line: str, column: int, flow: Flow) -> Iterator[Fix]:
+    """Lead an arrow at the end of a line to a node, or draw one between two nodes."""
+    end = len(line.rstrip())
+    if _ARROW_ALONE.fullmatch(line, column):
+        source = _ends(line[:column])
+        later = (
+            name for name, node in flow.chart.nodes.items() if flow.here(node.mentions[0].block).line > line_number
+        )
+        targets = [*(["RETURN"] if "RETURN" in flow.chart.nodes else ()), *islice(later, 1)]
+        for name in dict.fromkeys(targets):
+            if source is not None and name != source[1] and reads(f"{line[:end]} {name}"):
+                at = Position(line_number, end)
+                yield Fix(f"Lead it to {name}", (TextEdit(Range(at, at), f" {name}"),), Applicability.UNSAFE)
+        return
+    before, after = _ends(line[:column]), _ends(line[column:])
+    if before is not None and after is not None and reads(f"{line[:column]}--> {line[column:]}"):
+        at = Position(line_number, column)
+        title = f"Write {before[1]} --> {after[0]}"
+        yield Fix(title, (TextEdit(Range(at, at), "--> "),), Applicability.UNSAFE)
+
+
+def _ends(text: str) -> tuple[str, str] | None:
+    """The first and the last node of a chain; None for anything else."""
+    statements = [one for block in parse_diagram(f"flowchart TD\n{text}\n").blocks for one in block.statements]
+    chains = [one for one in statements if isinstance(one, Chain)]
+    if len(chains) != 1 or any(isinstance(one, Broken) for one in statements):
+        return None
+    ends = chains[0].groups[0][0].name.text, chains[0].groups[-1][-1].name.text
+    return ends if all(map(_PLAIN_ID.fullmatch, ends)) else None
+
+
+def front_matter_moves(line: int, diagram: Diagram) -> Iterator[Fix]:
+    """Close a front matter that begins at a line above the diagram, or move it to the top of the file."""
+    lines = [one for block in diagram.blocks for one in split_lines(block.text)]
+    begin = next((number for number in range(line + 1, len(lines)) if _HEADER.match(lines[number])), None)
+    closing = next((number for number in range(line + 1, len(lines)) if lines[number].strip() == "---"), None)
+    edits: tuple[TextEdit, ...] = ()
+    if line == 0 and closing is None and begin is not None:
+        at = Position(begin, 0)
+        title, edits = "Close the front matter with ---", (TextEdit(Range(at, at), "---\n"),)
+    elif closing is not None:
+        margin = lines[line][: len(lines[line]) - len(lines[line].lstrip())]
+        moved = "".join(f"{one.rstrip().removeprefix(margin)}\n" for one in lines[line : closing + 1])
+        gone = TextEdit(Range(Position(line, 0), Position(closing + 1, 0)), "" if line else moved)
+        title = "Move the front matter to the top"
+        edits = (gone,) if line == 0 else (TextEdit(Range(Position(0, 0), Position(0, 0)), moved), gone)
+    if not edits:
+        return
+    after = parse_diagram(apply_edits("".join(lines), edits))
+    front = after.front_matter
+    if after.is_flowchart and front is not None and read_front_matter(front[0].body, front[0].indent).error is None:
+        yield Fix(title, edits, Applicability.UNSAFE)
 
 
 def _reserved(_problem: SyntaxProblem, line_number: int, line: str, column: int) -> list[Fix]:

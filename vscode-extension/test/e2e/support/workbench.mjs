@@ -13,7 +13,7 @@ const FLAGS = [
   '--disable-sync',
 ];
 /** Milliseconds that anything may take to appear. */
-export const PATIENCE = 30_000;
+export const PATIENCE = 60_000;
 /** Milliseconds after which what a user can do again without harm is done again. */
 const SOON = 10_000;
 

@@ -64,6 +64,8 @@ describe('Run', (workbench) => {
     await w.open('solve.mmd');
     await w.commandAnswered('Merrow: Run Workflow with Other Inputs', 'Run solve.mmd', 'What is 7 times 8?');
     await w.until(async () => /VOTE/.test(await panel.locator('main').innerText()) && !(await panel.locator('main').innerText()).includes(first), 'the panel still shows the first run');
+    // The run has ended: its result opens over the file only where the file is still looked at.
+    await page.locator('.tab.active', { hasText: 'solve result' }).waitFor();
     await page.keyboard.press('Control+1');
     await w.open('other.mmd', FLOW.replaceAll('VOTE', 'ENSEMBLE'));
     await panel.locator('.earlier', { hasText: 'Earlier run of solve.mmd' }).waitFor();
@@ -72,6 +74,7 @@ describe('Run', (workbench) => {
     await panel.locator('h1', { hasText: 'other.mmd' }).waitFor();
     await panel.locator('.earlier').waitFor({ state: 'detached' });
     await panel.locator('summary', { hasText: 'RETURN' }).waitFor();
+    await page.locator('.tab.active', { hasText: 'other result' }).waitFor();
     await w.shot('run-whole');
     await page.keyboard.press('Control+1');
     await w.open('solve.mmd');

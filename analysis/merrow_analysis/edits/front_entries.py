@@ -1,0 +1,90 @@
+"""Edits of single entries of the front matter: a value written anew, an entry taken out; everything else as it was."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from copy import deepcopy
+from typing import Any
+
+from merrow_analysis.definitions.front_matter import FrontMatterDoc, read_front_matter
+from merrow_analysis.definitions.validation import Path
+from merrow_analysis.edits.front_matter import entry_removals
+from merrow_analysis.edits.yaml_write import flow
+from merrow_analysis.syntax.parser import parse_diagram
+from merrow_analysis.syntax.tree import Block, FrontMatter
+from merrow_analysis.text import Position, Range, TextEdit, apply_edits
+
+Front = tuple[FrontMatter, Block]
+
+
+def remove_entry(front: Front, path: Path) -> TextEdit | None:
+    """The edit that takes out the entry at a path, with the mapping around it where nothing else is in that; None where it
+    can't be cut out. The key ``workflow`` stays.
+    """
+    document = read_front_matter(front[0].body, front[0].indent)
+    while len(path) > 2 and len(_at(document, path[:-1])) == 1:
+        path = path[:-1]
+    places = document.places(*path)
+    if places is None or not isinstance(path[-1], str):
+        return None
+    wanted = deepcopy(document.values)
+    inner: Any = wanted
+    for step in path[:-1]:
+        inner = inner[step]
+    del inner[path[-1]]
+    start = front[0].body_span[0]
+    for edit in entry_removals(front[1], start + places[0][0], start + max(places[0][1], places[1][1])):
+        if _says(edit, front, wanted):
+            return edit
+    return None
+
+
+def write_value(front: Front, path: Path, value: object) -> TextEdit | None:
+    """The edit that writes a value at a path in place of another one; None where it can't be written there."""
+    document = read_front_matter(front[0].body, front[0].indent)
+    places, written = document.places(*path), flow(value)
+    if places is None or written is None:
+        return None
+    wanted = deepcopy(document.values)
+    inner: Any = wanted
+    for step in path[:-1]:
+        inner = inner[step]
+    inner[path[-1]] = value
+    for edit in _writings(front, places[1], written):
+        if _says(edit, front, wanted):
+            return edit
+    return None
+
+
+def _writings(front: Front, span: tuple[int, int], written: str) -> Iterator[TextEdit]:
+    matter, block = front
+    start, end = (matter.body_span[0] + offset for offset in span)
+    while end > start and block.text[end - 1].isspace():
+        end -= 1
+    yield TextEdit(block.range((start, end)), written)
+    yield TextEdit(block.range((start, end)), f" {written}")
+
+
+def _at(document: FrontMatterDoc, path: Path) -> Any:
+    value: Any = document.values
+    for step in path:
+        value = value[step]
+    return value
+
+
+def _says(edit: TextEdit, front: Front, wanted: dict[str, object]) -> bool:
+    """Whether the front matter after an edit says this; a mapping in which nothing is left may also be nothing."""
+    block = front[1]
+    (line, column), (last, end) = edit.range
+    moved = Range(Position(line - block.line, column), Position(last - block.line, end))
+    found = parse_diagram(apply_edits(block.text, [TextEdit(moved, edit.new_text)]) + "\nflowchart TD\n").front_matter
+    if found is None:
+        return False
+    document = read_front_matter(found[0].body, found[0].indent)
+    return document.error is None and _bare(document.values) == _bare(wanted)
+
+
+def _bare(values: dict[str, object]) -> dict[str, object]:
+    return {key: value or None for key, value in values.items() if key == "workflow"} | {
+        key: value for key, value in values.items() if key != "workflow"
+    }

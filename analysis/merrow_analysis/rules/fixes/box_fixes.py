@@ -1,0 +1,169 @@
+"""Fixes of Loops and Maps: words on their edges, boxes that become groups, ids and parameters of boxes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from merrow_analysis.definitions.types import list_of
+from merrow_analysis.diagnostics import Applicability, Fix
+from merrow_analysis.edits.box_writing import with_parameter
+from merrow_analysis.edits.change import GraphChange, Link, Wrapping
+from merrow_analysis.edits.replacements import edits_both_ways
+from merrow_analysis.graph.composites import Composite
+from merrow_analysis.graph.flow import Subgraph
+from merrow_analysis.graph.nodes import TypedEdge, TypedNode
+from merrow_analysis.graph.words import EACH
+from merrow_analysis.rules.context import GraphContext
+from merrow_analysis.rules.fixes.edge_fixes import relabel
+from merrow_analysis.rules.fixes.fix_context import asked
+from merrow_analysis.rules.fixes.loop_fixes import with_word
+from merrow_analysis.rules.registry import Rule
+from merrow_analysis.rules.reporting import fix
+from merrow_analysis.syntax.tree import Block, EmptyStatement
+from merrow_analysis.text import Position, Range, TextEdit
+
+_MOST_OFFERED = 3
+_OPENED = re.compile(r"(\s*subgraph[ \t]+)(\"[^\"\r\n]*\"|[^\"\[\]\r\n]*?)([ \t]*;?\s*)\Z")
+
+
+def drop_word(context: GraphContext, rule: Rule, edge: TypedEdge, word_: str) -> Iterator[Fix]:
+    """Take a word of composites off an edge, and keep what its label says besides."""
+    label = edge.flow.arrow.label
+    if label is None:
+        return
+    parts = [part.strip() for part in label.text.split(":")]
+    if word_ not in parts:
+        return
+    parts.remove(word_)
+    rest = ":".join(parts) if any(parts) else None
+    yield from relabel(context, rule, edge, rest, f"Remove {word_}", reveals=("MW102",))
+
+
+def take_apart(context: GraphContext, rule: Rule, box: Composite, edges: Sequence[TypedEdge]) -> Iterator[Fix]:
+    """Take one of the lists that enter a Map apart for its items, or make a group of the Map."""
+    for edge in edges[:_MOST_OFFERED]:
+        yield from relabel(context, rule, edge, with_word(edge, EACH))
+    yield from as_group(context, rule, box)
+
+
+def draw_map(context: GraphContext, rule: Rule, edge: TypedEdge) -> Iterator[Fix]:
+    """Draw a Map around the node that is to take the items of a list."""
+    flow, target = context.graph.flow, edge.target
+    if any(target.id in group.nodes for group in flow.subgraphs.values()):
+        return
+    taken = {*flow.chart.nodes, *flow.groups, *flow.scenery.edge_ids}
+    name = next(name for number in range(1, 1000) if (name := f"MAP{number if number > 1 else ''}") not in taken)
+    change = GraphChange(wrapped={name: Wrapping("Map (max: 100)", target.id)})
+    yield from asked(context).changed(rule, f"Draw a Map around {target.id}", change)
+
+
+def as_group(context: GraphContext, rule: Rule, box: Composite) -> Iterator[Fix]:
+    """Make a mere group of a box, whose nodes run once then."""
+    if box.implied:
+        return
+    change = GraphChange(unwrapped=frozenset({box.id}))
+    yield from asked(context).changed(rule, f"Make {box.id} a plain group", change)
+
+
+def set_parameter(context: GraphContext, box: Composite, key: str, value: int) -> Iterator[Fix]:
+    """Write a number for a parameter of a box, in the place of the one that it has."""
+    manuscript = asked(context).manuscript
+    try:
+        replacement = with_parameter(manuscript, box, key, value)
+    except ValueError:
+        return
+    edits = edits_both_ways(manuscript.places, [replacement])[1]
+    yield Fix(f"Write {key}: {value} at {box.id}", edits, Applicability.UNSAFE)
+
+
+def one_list(context: GraphContext, rule: Rule, first: TypedEdge, edge: TypedEdge) -> Iterator[Fix]:
+    """Bring one of two lists whole, so that only the other one is taken apart."""
+    for one in (edge, first):
+        for found in drop_word(context, rule, one, EACH):
+            yield Fix(f"Bring the list of {one.source.id} whole", found.edits, found.applicability)
+
+
+def give_list(context: GraphContext, rule: Rule, edge: TypedEdge, given: str) -> Iterator[Fix]:
+    """Say at a node that it gives a list, or bring its value as one."""
+    spec = edge.source.spec
+    if spec is not None and spec.bulk is not None and not spec.is_ensemble and not spec.computes and not edge.raised:
+        title = f"Write returns: {list_of(given)} at {edge.source.id}"
+        yield from asked(context).with_parameter(rule, title, edge.source, "returns", list_of(given))
+    yield from drop_word(context, rule, edge, EACH)
+
+
+# Boxes that are written wrongly
+
+
+def name_box(context: GraphContext, group: Subgraph) -> Iterator[Fix]:
+    """Give a box an id before its title."""
+    found = _OPENED.match(group.block.text)
+    if found is None:
+        return
+    name = free_id(context, group.title.split("(")[0].strip().upper() or "BOX")
+    place = group.block.range(found.span(2))
+    edit = TextEdit(place, f'{name}["{found[2].strip().strip(chr(34))}"]')
+    yield fix(f"Write the id {name}", [edit], safe=False)
+
+
+def rename_box(context: GraphContext, group: Subgraph, block: Block) -> Iterator[Fix]:
+    """Give the second of two boxes with one id another id."""
+    found = re.match(rf"\s*subgraph[ \t]+({re.escape(group.id)})(?![\w-])", block.text)
+    if found is not None:
+        name = free_id(context, group.id)
+        yield fix(f"Write the id {name}", [TextEdit(block.range(found.span(1)), name)], safe=False)
+
+
+def remove_box(context: GraphContext, group: Subgraph) -> Iterator[Fix]:
+    """Remove the lines of a box with nothing in it."""
+    end, diagram = group.end, context.diagram
+    if end is None or diagram is None or group.metadata or group.classes:
+        return
+    inside = [block for block in diagram.blocks if group.block.line < block.line < end.line]
+    alone = len(group.block.statements) == 1 and len(end.statements) == 1
+    if alone and all(type(one) is EmptyStatement for block in inside for one in block.statements):
+        there = Range(Position(group.block.line, 0), Position(end.line + end.line_count, 0))
+        if not end.text.endswith(("\n", "\r")):
+            there = Range(there.start, end.position(len(end.text)))
+        yield fix(f"Remove {group.id}", [TextEdit(there, "")], safe=False)
+
+
+def leave_box(node: TypedNode, group: Subgraph) -> Iterator[Fix]:
+    """Remove the line that mentions a node of another subgraph in this one."""
+    end = group.end
+    within = [
+        mention
+        for mention in node.flow.mentions
+        if group.block.line < mention.block.line and (end is None or mention.block.line < end.line)
+    ]
+    bare = [one for one in within if one.vertex.shape is None and one.block.text.strip().rstrip(";") == node.id]
+    if within and len(bare) == len(within):
+        edits = [TextEdit(Range(Position(one.block.line, 0), Position(one.block.line + 1, 0)), "") for one in bare]
+        yield fix(f"Remove {node.id} from {group.id}", edits, safe=False)
+
+
+def free_id(context: GraphContext, wanted: str) -> str:
+    """An id that nothing has, like the one that is wanted."""
+    flow = context.graph.flow
+    taken = {*flow.chart.nodes, *flow.groups, *flow.scenery.edge_ids}
+    name, number = re.sub(r"\W+", "_", wanted).strip("_") or "BOX", 2
+    wanted = name
+    while name in taken:
+        name, number = f"{wanted}{number}", number + 1
+    return name
+
+
+# Ways out of a diamond without labels
+
+
+def label_ways(context: GraphContext, rule: Rule, node: TypedNode) -> Iterator[Fix]:
+    """Label the two ways out of a diamond ``yes`` and ``no``."""
+    edges = node.outgoing
+    if len(edges) != 2 or any(edge.implied or edge.flow.arrow.label is not None for edge in edges):
+        return
+    links = {
+        edge.flow.index: (Link(edge.source.id, edge.target.id, label, kept=True),)
+        for edge, label in zip(edges, ("yes", "no"), strict=True)
+    }
+    yield from asked(context).changed(rule, "Label its ways yes and no", GraphChange(edges=links))

@@ -1,0 +1,115 @@
+"""Fixes of Decisions: cases on their edges, edges for the cases that are missing, names in their expressions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from merrow_analysis.definitions.types import BOOL
+from merrow_analysis.diagnostics import Fix
+from merrow_analysis.edits.change import Link
+from merrow_analysis.graph.decisions import ELSE, FALSY, TRUTHY, case_key
+from merrow_analysis.graph.nodes import TypedEdge, TypedNode
+from merrow_analysis.rules.context import GraphContext
+from merrow_analysis.rules.fixes.edge_fixes import firsts, relabel, remove_edge
+from merrow_analysis.rules.fixes.fix_context import asked
+from merrow_analysis.rules.registry import Rule
+from merrow_analysis.rules.reporting import fix, parameter_range, spelled
+from merrow_analysis.text import Position, Range, TextEdit
+
+_MOST_OFFERED = 3
+_OPPOSITES = {"yes": "no", "true": "false", "pass": "fail", "passed": "failed", "ok": "no"}
+_OPPOSITES |= {falsy: truthy for truthy, falsy in reversed(_OPPOSITES.items())}
+
+
+def write_case(context: GraphContext, rule: Rule, node: TypedNode, edge: TypedEdge) -> Iterator[Fix]:
+    """Write one of the cases that are left on an edge, or take it away."""
+    made = (found for case in open_cases(node) for found in relabel(context, rule, edge, case))
+    yield from firsts(made, _MOST_OFFERED)
+    yield from remove_edge(context, rule, edge.flow)
+
+
+def open_cases(node: TypedNode) -> list[str]:
+    """The cases that a Decision may have and that no edge says, in the words of its other cases; ``else`` last."""
+    said = [edge.case_label for edge in node.ways if edge.case_label]
+    decided_by = node.placement.decided_by
+    keys = {case_key(label, decided_by) for label in said}
+    words: Sequence[str] = ()
+    if decided_by == "truth":
+        words = _truths(said)
+    elif decided_by == "words" and node.placement.when:
+        words = node.types.words_of(node.placement.when) or ()
+    elif decided_by == "kinds" and node.placement.when:
+        words = node.types.kinds_of(node.placement.when) or ()
+    found = [word for word in words if case_key(word, decided_by) not in keys]
+    if ELSE not in keys and (found or decided_by not in ("truth", "words", "kinds")):
+        found.append(ELSE)
+    return found
+
+
+def _truths(said: Sequence[str]) -> tuple[str, str]:
+    """The two cases of a Bool, the opposite of one that is written as that is written."""
+    for label in said:
+        opposite = _OPPOSITES.get(label.strip().casefold())
+        if opposite is not None:
+            opposite = opposite.capitalize() if label.strip()[:1].isupper() else opposite
+            pair = (label, opposite)
+            return pair if label.strip().casefold() in TRUTHY else (opposite, label)
+    return ("yes", "no")
+
+
+def other_case(context: GraphContext, rule: Rule, edge: TypedEdge, cases: Sequence[str]) -> Iterator[Fix]:
+    """Write another case in the place of one that never comes, on this edge alone."""
+    label = edge.placed.label
+    rest = "after" if label.after else label.port
+    made = (
+        found for case in cases for found in relabel(context, rule, edge, spelled(case, edge.word, label.output, rest))
+    )
+    yield from firsts(made, _MOST_OFFERED)
+
+
+def draw_cases(context: GraphContext, rule: Rule, node: TypedNode, words: Sequence[str]) -> Iterator[Fix]:
+    """Have a Bool decide where one arrives; lead the missing cases to an output, or to where another case leads."""
+    yield from _decided_by_bool(context, rule, node)
+    targets = dict.fromkeys(edge.target.id for edge in node.ways)
+    outputs = dict.fromkeys(output.id for output in context.graph.outputs)
+    made = (found for target in (*outputs, *targets) for found in _drawn(context, rule, node, words, target))
+    yield from firsts(made, _MOST_OFFERED)
+
+
+def _drawn(context: GraphContext, rule: Rule, node: TypedNode, words: Sequence[str], target: str) -> Iterator[Fix]:
+    """Edges for the missing cases, or one for all of them."""
+    links = [Link(node.id, target, word) for word in words]
+    if len(links) <= _MOST_OFFERED:
+        said = ", ".join(words)
+        yield from asked(context).drawn(rule, f"Lead {said} of {node.id} to {target}", links)
+    if ELSE not in words:
+        yield from asked(context).drawn(rule, f"Lead {ELSE} of {node.id} to {target}", [Link(node.id, target, ELSE)])
+
+
+def _decided_by_bool(context: GraphContext, rule: Rule, node: TypedNode) -> Iterator[Fix]:
+    if node.placement.decided_by != "text":
+        return
+    said = {edge.case_label.strip().casefold() for edge in node.ways if edge.case_label}
+    if not said <= TRUTHY | FALSY:
+        return
+    for edge in node.incoming:
+        outputs = edge.source.outputs.items() if edge.source.kind == "operator" else ()
+        bools = [name for name, type_ in outputs if type_ is not None and node.types.fits(type_, BOOL)]
+        if len(bools) == 1 and any(feed.port == "when" for feed in edge.feeds):
+            yield from relabel(context, rule, edge, f"{bools[0]}:when")
+
+
+def rename_in_value(node: TypedNode, key: str, name: str, near: str) -> Iterator[Fix]:
+    """Write another name in a parameter of a node, where that has the misspelled one once."""
+    parameter = node.resolution.parameters.get(key)
+    place = parameter_range(node, key)
+    if parameter is None or not isinstance(parameter.value, str) or place.start.line != place.end.line:
+        return
+    found = list(re.finditer(rf"(?<![\w.]){re.escape(name)}(?!\w)", parameter.value))
+    shift = {len(parameter.value): 0, len(parameter.value) + 2: 1}.get(place.end.column - place.start.column)
+    if len(found) != 1 or shift is None:
+        return
+    start = place.start.column + shift + found[0].start()
+    there = Range(Position(place.start.line, start), Position(place.start.line, start + len(name)))
+    yield fix(f"Write {near}", [TextEdit(there, near)], safe=False)

@@ -1,0 +1,182 @@
+"""What fixes are made of when someone asks for them, and whether a change of the graph repairs more than it breaks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
+
+from merrow_analysis.consequences import unexplained
+from merrow_analysis.diagnostics import Applicability, Fix, Severity
+from merrow_analysis.edits.change import GraphChange, Link, NewNode, as_it_is
+from merrow_analysis.edits.delta import graph_after
+from merrow_analysis.edits.lines import insert_lines_after
+from merrow_analysis.edits.manuscript import Manuscript
+from merrow_analysis.edits.parameters import Moved, rewrite
+from merrow_analysis.edits.replacements import edits_both_ways
+from merrow_analysis.edits.write import write
+from merrow_analysis.edits.yaml_write import word
+from merrow_analysis.graph.flow import FlowEdge
+from merrow_analysis.graph.nodes import TypedGraph, TypedNode
+from merrow_analysis.rules.context import GraphContext, check_graph
+from merrow_analysis.rules.registry import Rule, Scope, all_rules
+from merrow_analysis.text import TextEdit
+
+_MOST_LOOKED_AT = 100_000
+"""Nodes times nodes with findings up to which the graph after a change is checked: each check walks along all nodes and makes
+all findings, and a file may ask for the fixes of all of its findings.
+"""
+_WEIGHT = {Severity.HINT: 0, Severity.WARNING: 1, Severity.ERROR: 2}
+_SCOPES = (Scope.NODE, Scope.GRAPH, Scope.EDGE)
+_MOST_TRIED = 100
+"""Edges at the end of a text below which a new one may be written."""
+NOTHING = GraphChange()
+
+
+class FixContext:
+    """A workflow for which fixes are asked. What several of them need is made once."""
+
+    def __init__(self, context: GraphContext) -> None:
+        self.context, self.graph = context, context.graph
+
+    @cached_property
+    def manuscript(self) -> Manuscript:
+        """The text. Raises ValueError for a graph without one."""
+        if self.context.diagram is None:
+            raise ValueError("fixes are for the graph of a text")
+        return Manuscript(self.context.diagram, self.graph)
+
+    # Fixes
+
+    def changed(
+        self, rule: Rule, title: str, change: GraphChange, *, safe: bool = False, reveals: tuple[str, ...] = ()
+    ) -> Iterator[Fix]:
+        """The fix that makes a change of the graph; none where the text can't say it, or where the graph that follows has as many
+        findings of ``rule``, or errors or warnings that were not there. ``reveals`` are beginnings of codes that may come, since
+        what they are about was not checked before.
+        """
+        edits = self.written(change)
+        if edits and self.improves(rule, change, reveals):
+            yield Fix(title, edits, Applicability.SAFE if safe else Applicability.UNSAFE)
+
+    def drawn(
+        self,
+        rule: Rule,
+        title: str,
+        links: Sequence[Link],
+        *,
+        kept: GraphChange = NOTHING,
+        reveals: tuple[str, ...] = (),
+    ) -> Iterator[Fix]:
+        """The fix that draws edges, and makes the change ``kept`` of others."""
+        edges: dict[int, tuple[Link, ...]] = dict(kept.edges)
+        lines: list[str] = []
+        for link in links:
+            beside = self._place_for(link, kept)
+            if beside is None:
+                lines.append(self.manuscript.body_indent + self.manuscript.edge_line(*link[:3]))
+            else:
+                edges[beside.index] = (*edges.get(beside.index, (as_it_is(beside),)), link)
+        edits = self.written(replace(kept, edges=edges)) if edges else ()
+        if edits is None:
+            return
+        if lines:
+            edits = (*edits, insert_lines_after(self.graph.flow.last_block, lines))
+            # For the graph it makes no difference below which edge they are.
+            last = len(self.graph.flow.chart.edges) - 1
+            if last >= 0:
+                here = edges.get(last, (as_it_is(self.graph.flow.edges[last]),))
+                far = [link for link in links if self._place_for(link, kept) is None]
+                edges[last] = (*here, *far)
+        if not edges or self.improves(rule, replace(kept, edges=edges), reveals):
+            yield Fix(title, edits, Applicability.UNSAFE)
+
+    def with_parameter(self, rule: Rule, title: str, node: TypedNode, key: str, value: object) -> Iterator[Fix]:
+        """The fix that writes a parameter of a node with an operator, or takes it away for None."""
+        edits = rewrite(node, Moved(frozenset({key}), {} if value is None else {key: word(value) or ""}))
+        if edits is None or node.spec is None:
+            return
+        said = {name: parameter.value for name, parameter in node.resolution.parameters.items() if name != "op"}
+        said.pop(key, None)
+        if value is not None:
+            said[key] = value
+        new = NewNode(node.id, node.spec, node.id, parameters=tuple(said.items()))
+        if self.improves(rule, GraphChange(substituted={node.id: new})):
+            yield Fix(title, edits, Applicability.UNSAFE)
+
+    def written(self, change: GraphChange) -> tuple[TextEdit, ...] | None:
+        """The edits that make a change; None where the text can't say it; implied edges of drawings have no text."""
+        if any(index >= len(self.graph.flow.chart.edges) for index in change.edges):
+            return None
+        try:
+            replacements = write(self.manuscript, change)
+            return edits_both_ways(self.manuscript.places, replacements)[1]
+        except ValueError:  # `CannotWriteError`, or places inside each other
+            return None
+
+    def improves(self, rule: Rule, change: GraphChange, reveals: tuple[str, ...] = ()) -> bool:
+        """Whether a change takes a finding of ``rule`` away and brings none of its weight; True where that is not looked at."""
+        graph = self.graph
+        wrong = len(graph.marks.found) + len(graph.marks.problems) + len(graph.shape.wrong)
+        if len(graph.core.records) * (wrong + 1) > _MOST_LOOKED_AT:
+            return True
+        (before, all_before), (after, all_after) = self._codes, self._found(graph_after(change, graph))
+        if rule.scope in _SCOPES and all_after[rule.code] >= all_before[rule.code]:
+            return False
+        weight = min(_WEIGHT[rule.severity], _WEIGHT[Severity.WARNING])
+        return not any(
+            _WEIGHT[self._severity[code]] >= weight and not code.startswith(reveals or ("-",))
+            for code in after - before
+        )
+
+    @cached_property
+    def _codes(self) -> tuple[Counter[str], Counter[str]]:
+        return self._found(self.graph)
+
+    @cached_property
+    def _severity(self) -> dict[str, Severity]:
+        return {rule.code: rule.severity for rule in all_rules()}
+
+    def _found(self, graph: TypedGraph) -> tuple[Counter[str], Counter[str]]:
+        """The codes that are found in a graph: without findings that follow from others, and all."""
+        context = self.context
+        other = GraphContext(graph, context.header, context.front, context.settings, context.book)
+        found = [one for scope in _SCOPES for one in check_graph(other, scope)]
+        return Counter(one.code for one in unexplained(found)), Counter(one.code for one in found)
+
+    def _place_for(self, link: Link, kept: GraphChange) -> FlowEdge | None:
+        """The edge below which another one is written: the last one at the same nodes, at a place where naming these nodes puts
+        them into no subgraph. None where there is none.
+        """
+        chart = self.graph.flow.chart
+        near = [*reversed(chart.outgoing.get(link.source, ())), *reversed(chart.edges[-_MOST_TRIED:])]
+        for record in (*reversed(chart.incoming.get(link.target, ())), *near):
+            edge = self.manuscript.edges_of_chain[self.manuscript.chain_of_edge[chart.numbers[record]]][-1]
+            if edge.index not in kept.edges and self._may_name(edge.block.line, (link.source, link.target)):
+                return edge
+        return None
+
+    def _may_name(self, line: int, names: tuple[str, ...]) -> bool:
+        for group in self.graph.flow.subgraphs.values():
+            last = line if group.end is None else group.end.line
+            if group.block.line <= line <= last and not set(names) <= self._claimed(group.id):
+                return False
+        return True
+
+    def _claimed(self, group: str) -> set[str]:
+        """The nodes of a subgraph and of those in it."""
+        groups = self.graph.flow.subgraphs
+        found = set(groups[group].nodes)
+        for name in groups[group].nodes:
+            if name in groups:
+                found |= self._claimed(name)
+        return found
+
+
+def asked(context: GraphContext) -> FixContext:
+    """What the fixes of a workflow's findings are made of."""
+    if context.fixing is None:
+        context.fixing = FixContext(context)
+    fixing: FixContext = context.fixing
+    return fixing

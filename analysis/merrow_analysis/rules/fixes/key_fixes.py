@@ -1,0 +1,150 @@
+"""Fixes of keys and values in labels and metadata, of nodes and subgraphs alike."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from merrow_analysis.definitions import label_text
+from merrow_analysis.definitions.metadata import parse_metadata
+from merrow_analysis.definitions.parameters import LabelParameter, parse_label
+from merrow_analysis.definitions.schema import Fragment
+from merrow_analysis.definitions.validation import Path, violations
+from merrow_analysis.definitions.yaml_scalars import plain_value
+from merrow_analysis.diagnostics import Fix
+from merrow_analysis.edits.parameters import without_entry
+from merrow_analysis.edits.yaml_write import flow as written_flow
+from merrow_analysis.graph.nodes import TypedNode
+from merrow_analysis.places.node_places import label_part, label_start, metadata_value_range
+from merrow_analysis.rules.fixes.better_values import better_values
+from merrow_analysis.rules.reporting import fix
+from merrow_analysis.suggest import closest
+from merrow_analysis.syntax.tree import Block, Metadata, Span
+from merrow_analysis.text import Range, TextEdit, equal_ends
+
+_SLIP = re.compile(r"([A-Za-z_][A-Za-z0-9_-]*)\s*[=\s]\s*(\S.*)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a node or a subgraph says: its label, None where that must not be changed, and its metadata.
+
+    ``part`` gives the place of a part of the label.
+    """
+
+    label: str | None
+    part: Callable[[Span], Range]
+    metadata: Sequence[tuple[Metadata, Block]]
+
+    def rewritten(self, text: str) -> TextEdit | None:
+        """The edit that makes ``text`` of the label; None where that is the label already."""
+        if self.label is None or text == self.label:
+            return None
+        front, back = equal_ends(self.label, text)
+        place = self.part((front, len(self.label) - back))
+        return TextEdit(place, text[front : len(text) - back])
+
+
+def said_by(node: TypedNode) -> Said:
+    """What a node says."""
+    flow, label, start = node.flow, node.flow.label, label_start(node.flow)
+    # Of two labels only the last counts, and both must stay alike.
+    alone = sum(mention.vertex.shape is not None for mention in flow.mentions) < 2 and start is not None
+    text = label.text if alone and label is not None and label.kind != "markdown" else None
+    return Said(text, lambda span: label_part(flow, span, start), flow.metadata)
+
+
+def without_parameter(said: Said, parameter: LabelParameter) -> TextEdit | None:
+    """The edit that takes a parameter out of the label; None where that would change another one."""
+    if said.label is None:
+        return None
+    text = label_text.without_one(said.label, parameter)
+    before, after = parse_label(said.label), parse_label(text)
+    kept = [one.text for one in before.parameters.values() if one.key != parameter.key]
+    if [one.text for one in after.parameters.values() if one.key != parameter.key] != kept:
+        return None
+    return said.rewritten(text)
+
+
+def remove_key(said: Said, key: str, block: int | None, *, safe: bool) -> Iterator[Fix]:
+    """Take a parameter out of the label (``block`` is None), or out of label and metadata, wherever it is written."""
+    parameter = None if said.label is None else parse_label(said.label).parameters.get(key)
+    edits = [] if parameter is None else [without_parameter(said, parameter)]
+    if block is not None:
+        has = [one for one in said.metadata if key in parse_metadata(one[0].body).values]
+        edits += [without_entry(metadata, where, key) for metadata, where in has]
+    made = [edit for edit in edits if edit is not None]
+    if made and len(made) == len(edits):
+        yield fix(f"Remove {key}", made, safe=safe)
+
+
+def remove_repeated(
+    said: Said, first: LabelParameter, second: LabelParameter, fits: Callable[[LabelParameter], bool]
+) -> Iterator[Fix]:
+    """Take one of two parameters of the same key out of the label; safe where they say the same. What ``fits`` may stay."""
+    same = first.text == second.text
+    for which, parameter, kept in (("second", second, first), ("first", first, second)):
+        edit = without_parameter(said, parameter) if same or fits(kept) else None
+        if edit is not None:
+            title = (
+                f"Remove the {which} {parameter.key}" if same else f"Remove {parameter.key}: {_short(parameter.text)}"
+            )
+            yield fix(title, [edit], safe=same)
+        if same:
+            return
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 30 else f"{text[:29]}…"
+
+
+def write_value(
+    said: Said, key: str, fragment: Fragment, value: object, path: Path, block: int | None, place: Range
+) -> Iterator[Fix]:
+    """Write a value that is allowed in place of one that isn't, at ``path`` of the metadata or in the label; or remove it."""
+    name = str(path[-1]) if path and isinstance(path[-1], str) else key
+    for better in better_values(fragment, value):
+        if block is None:
+            given = label_text.parameter(key, better)
+            written = None if given is None or said.label is None else given.removeprefix(f"{key}: ")
+        else:
+            written = written_flow(better)
+            place = metadata_value_range(*said.metadata[block], *path)
+        # Mermaid ends metadata at the first brace that closes.
+        if written is not None and "}" not in written:
+            yield fix(f"Write {name}: {written}", [TextEdit(place, written)], safe=False)
+    if len(path) < 2:
+        yield from remove_key(said, key, block, safe=False)
+
+
+def write_parameter(said: Said, span: Span, allowed: Mapping[str, Fragment], taken: Collection[str]) -> Iterator[Fix]:
+    """Make a parameter of a part of the label that is none: a colon after its key, or ``role`` before a text."""
+    label = said.label
+    if label is None:
+        return
+    start, end = span
+    piece = label[start:end]
+    if piece.startswith("("):
+        yield from _readable(said, f"{label[:end]})", "Add )")
+        return
+    slip = _SLIP.fullmatch(piece)
+    key = None if slip is None else slip[1] if slip[1] in allowed else closest(slip[1], allowed)
+    if slip is not None and key is not None:
+        value: object = plain_value(slip[2])
+    elif "role" in allowed:
+        key, value = "role", piece
+    else:
+        return
+    written = label_text.parameter(key, value)
+    if written is None or key in taken or any(True for _ in violations(allowed[key], value)):
+        return
+    yield from _readable(said, label[:start] + written + label[end:], f"Write {_short(written)}")
+
+
+def _readable(said: Said, text: str, title: str) -> Iterator[Fix]:
+    """The fix that makes ``text`` of the label, where more of it can be read then."""
+    before, after = parse_label(said.label or ""), parse_label(text)
+    edit = said.rewritten(text)
+    if edit is not None and len(after.problems) < len(before.problems) and not after.repeated:
+        yield fix(title, [edit], safe=False)

@@ -1,0 +1,138 @@
+"""Fixes of what nodes say they are: one operator instead of several, the class of interface nodes, one declaration."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from merrow_analysis.definitions.operators import INTERFACE_CLASS, INTERFACE_STYLE, OperatorSpec
+from merrow_analysis.diagnostics import Applicability, Fix
+from merrow_analysis.edits.change import GraphChange, NewNode
+from merrow_analysis.edits.classes import define_class, give_class
+from merrow_analysis.edits.node_writing import class_of
+from merrow_analysis.edits.parameters import Moved, rewrite
+from merrow_analysis.edits.replacements import Replacement, edits_both_ways
+from merrow_analysis.graph.flow import Mention
+from merrow_analysis.graph.nodes import TypedNode
+from merrow_analysis.graph.resolve import Claim
+from merrow_analysis.rules.context import GraphContext
+from merrow_analysis.rules.fixes.edge_fixes import remove_edge
+from merrow_analysis.rules.fixes.fix_context import asked
+from merrow_analysis.rules.registry import Rule
+from merrow_analysis.syntax.tree import Chain
+from merrow_analysis.text import TextEdit
+
+_TAG = re.compile(r"<[^<>]*>")
+_MOST_NODES = 20
+"""Nodes with an unknown class that one fix gives an operator."""
+_PORTS_AND_MORE = ("MW102", "MW105", "MW11", "MW2", "MW3")
+"""What is not checked of a node whose operator is not known."""
+
+
+def agree(context: GraphContext, rule: Rule, node: TypedNode, specs: Sequence[OperatorSpec]) -> Iterator[Fix]:
+    """Name one of several operators wherever a node names one: first those after which nothing is wrong with the node."""
+    best = [fix for spec in specs for fix in make_it(context, rule, [node], spec, reveals=())]
+    yield from best
+    seen = {fix.title for fix in best}
+    for spec in specs:
+        yield from (fix for fix in make_it(context, rule, [node], spec) if fix.title not in seen)
+
+
+def make_it(
+    context: GraphContext,
+    rule: Rule,
+    nodes: Sequence[TypedNode],
+    spec: OperatorSpec,
+    reveals: tuple[str, ...] = _PORTS_AND_MORE,
+) -> Iterator[Fix]:
+    """Name one operator wherever nodes name theirs."""
+    if len(nodes) > _MOST_NODES:
+        return
+    named = ", ".join(node.id for node in nodes)
+    article = "an" if spec.name[0] in "AEIOU" else "a"
+    title = f"Make {named} {f'{article} {spec.name}' if len(nodes) == 1 else f'{spec.name} nodes'}"
+    change = GraphChange(substituted={node.id: NewNode(node.id, spec, node.id) for node in nodes})
+    yield from asked(context).changed(rule, title, change, reveals=reveals)
+
+
+def make_custom(context: GraphContext, rule: Rule, nodes: Sequence[TypedNode]) -> Iterator[Fix]:
+    """Make one model call of nodes whose operator doesn't exist."""
+    custom = context.graph.operators.specs.get("custom")
+    if custom is not None:
+        yield from make_it(context, rule, nodes, custom)
+
+
+def make_interface(context: GraphContext, node: TypedNode, claims: Sequence[Claim]) -> Iterator[Fix]:
+    """Give an input or output the class Interface in the place of an operator's."""
+    flow = context.graph.flow
+    by_class = [claim for claim in claims if claim.place == "class"]
+    edits: list[TextEdit] = []
+    if any(claim.place == "op" for claim in claims):
+        edits += rewrite(node, Moved(frozenset({"op"}))) or ()
+    if by_class:
+        edits += _class_instead(context, node, by_class[0].index, INTERFACE_CLASS)
+    else:
+        edits.append(give_class(node.flow, INTERFACE_CLASS, flow))
+    if INTERFACE_CLASS not in flow.class_defs:
+        edits.append(define_class(INTERFACE_CLASS, INTERFACE_STYLE, flow))
+    if len(by_class) < 2 and edits:
+        yield Fix(f"Give {node.id} class {INTERFACE_CLASS}", tuple(edits), Applicability.UNSAFE)
+
+
+def one_side(context: GraphContext, rule: Rule, node: TypedNode) -> Iterator[Fix]:
+    """Make a step of an interface node in the middle, or take the edges on one side away where there is one."""
+    use = next((use for use in node.flow.classes if use.name.text.casefold() == INTERFACE_CLASS.casefold()), None)
+    custom = context.graph.operators.specs.get("custom")
+    if use is not None and custom is not None:
+        index = node.flow.classes.index(use)
+        name = asked(context).manuscript.class_name(custom)
+        edits = _class_instead(context, node, index, name)
+        if name not in context.graph.flow.class_defs:
+            edits = (*edits, define_class(name, custom.style, context.graph.flow))
+        if edits:
+            yield Fix(f"Make {node.id} a {custom.name}", edits, Applicability.UNSAFE)
+    for edges in (node.flow.outgoing, node.flow.incoming):
+        if len(edges) == 1:
+            yield from remove_edge(context, rule, edges[0])
+
+
+def _class_instead(context: GraphContext, node: TypedNode, index: int, name: str) -> tuple[TextEdit, ...]:
+    manuscript = asked(context).manuscript
+    replacements = class_of(manuscript, node.flow, index, name)
+    return edits_both_ways(manuscript.places, replacements)[1]
+
+
+def keep_one(context: GraphContext, node: TypedNode, declarations: Sequence[Mention]) -> Iterator[Fix]:
+    """Keep one of a node's declarations, the one that counts first, and only name the node where the others are."""
+    for kept in reversed(declarations):
+        label = kept.vertex.label.text if kept.vertex.label is not None else ""
+        same = [one for one in declarations if one.vertex.label is not None and one.vertex.label.text == label]
+        edits = [_named_only(context, other) for other in declarations if other not in same]
+        if label and all(edit is not None for edit in edits) and kept is same[-1]:
+            manuscript = asked(context).manuscript
+            made = edits_both_ways(manuscript.places, [edit for edit in edits if edit is not None])[1]
+            yield Fix(f"Keep {node.id} as “{_shown(label)}”", made, Applicability.UNSAFE)
+
+
+def _named_only(context: GraphContext, mention: Mention) -> Replacement | None:
+    """Take the brackets from where a node is written, or the line that only declares it."""
+    manuscript, vertex, block = asked(context).manuscript, mention.vertex, mention.block
+    if vertex.metadata is not None or vertex.label is None:
+        return None
+    alone = next((one for one in block.statements if _only(one, vertex)), None)
+    if alone is not None and not vertex.classes:
+        try:
+            return manuscript.without(manuscript.written(alone, block))
+        except ValueError:
+            return None
+    end = min((name.span[0] for name in vertex.classes), default=vertex.span[1] + 3) - 3
+    start = vertex.name.span[1]
+    return Replacement(manuscript.offset(block, start), manuscript.offset(block, end), "")
+
+
+def _only(statement: object, vertex: object) -> bool:
+    return isinstance(statement, Chain) and len(statement.groups) == 1 and statement.groups[0] == (vertex,)
+
+
+def _shown(label: str) -> str:
+    return " ".join(_TAG.sub(" ", label).split())

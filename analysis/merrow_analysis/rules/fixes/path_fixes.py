@@ -1,0 +1,160 @@
+"""Fixes of a broken path: nodes are connected with an input or an output, or removed; missing inputs and outputs are added."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+
+from merrow_analysis.definitions.operators import INTERFACE_CLASS, INTERFACE_STYLE
+from merrow_analysis.definitions.types import PROBLEM, TEXT, Type, is_variable
+from merrow_analysis.diagnostics import Applicability, Fix
+from merrow_analysis.edits.change import Link
+from merrow_analysis.edits.classes import define_class
+from merrow_analysis.edits.lines import insert_lines_after
+from merrow_analysis.graph.drawings.drawing import PROBLEM_ID
+from merrow_analysis.graph.nodes import TypedNode
+from merrow_analysis.rules.context import GraphContext
+from merrow_analysis.rules.fixes.edge_fixes import firsts, remove_node
+from merrow_analysis.rules.fixes.feeding import feed
+from merrow_analysis.rules.fixes.fix_context import asked
+from merrow_analysis.rules.registry import Rule
+from merrow_analysis.text import TextEdit
+
+_MOST_OFFERED = 3
+_MOST_LED = 20
+"""Nodes that one fix leads a new input to."""
+_SHOWN = 3
+"""Nodes that a title names."""
+
+
+def feed_node(context: GraphContext, rule: Rule, node: TypedNode, givers: Sequence[TypedNode]) -> Iterator[Fix]:
+    """Lead an input, or what else gives what its open ports take, to a node that nothing leads to; or remove it."""
+    leads = (
+        made
+        for giver in givers
+        for port in _open_ports(node, next(iter(giver.outputs.values()), None))[:1]
+        for made in asked(context).drawn(
+            rule, f"Lead {giver.id} to {node.id}", [Link(giver.id, node.id, _said(node, port))]
+        )
+    )
+    others = (
+        made
+        for port in node.input_ports
+        if port.required and not node.sources(port.name)
+        for made in feed(context, rule, node, port)
+    )
+    yield from firsts(chain(leads, others), _MOST_OFFERED)
+    yield from remove_node(context, rule, node)
+
+
+def lead_on(context: GraphContext, rule: Rule, node: TypedNode, takers: Iterable[TypedNode]) -> Iterator[Fix]:
+    """Lead a node that nothing follows to an output or to a node that takes what it gives; or remove it."""
+    yield from firsts(_led(context, rule, node, takers), _MOST_OFFERED)
+    yield from remove_node(context, rule, node)
+
+
+def _led(context: GraphContext, rule: Rule, node: TypedNode, takers: Iterable[TypedNode]) -> Iterator[Fix]:
+    if node.kind == "decision":
+        return
+    for taker in takers:
+        title = f"Lead {node.id} to {taker.id}"
+        if taker.kind == "output":
+            yield from asked(context).drawn(rule, title, [Link(node.id, taker.id)])
+            continue
+        for port in _open_ports(taker, next(iter(node.outputs.values()), None))[:1]:
+            yield from asked(context).drawn(rule, title, [Link(node.id, taker.id, _said(taker, port))])
+
+
+def lead_to_all(context: GraphContext, rule: Rule, source: TypedNode, targets: Sequence[TypedNode]) -> Iterator[Fix]:
+    """Lead an input that feeds nothing to each node that nothing leads to."""
+    given = next(iter(source.outputs.values()), None)
+    links = [Link(source.id, node.id, _said(node, port)) for node in targets for port in _open_ports(node, given)[:1]]
+    if links:
+        title = f"Lead {source.id} to {_names([link.target for link in links])}"
+        yield from asked(context).drawn(rule, title, links[:_MOST_LED])
+
+
+def feed_output(context: GraphContext, rule: Rule, output: TypedNode, givers: Iterable[TypedNode]) -> Iterator[Fix]:
+    """Lead one of the nodes that nothing follows, else one of the last ones, to an output; or remove the output."""
+    leads = (
+        made
+        for giver in givers
+        if giver.kind == "operator"
+        for made in asked(context).drawn(rule, f"Lead {giver.id} to {output.id}", [Link(giver.id, output.id)])
+    )
+    yield from firsts(leads, _MOST_OFFERED)
+
+
+def _open_ports(node: TypedNode, given: Type | None) -> list[str]:
+    """The ports of a node that take a value, those that it needs and that nothing feeds first."""
+    types = node.types
+    fitting = [
+        port
+        for port in node.input_ports
+        if given is None or is_variable(port.item) or types.fits(given, port.item if port.many else port.type)
+    ]
+    open_ones = [port for port in fitting if port.many or port.item != port.type or not node.sources(port.name)]
+    own = [port for port in open_ones if given == PROBLEM and port.name == "problem"]
+    needed = [port for port in open_ones if port.required and not node.sources(port.name)]
+    return list(dict.fromkeys(port.name for port in (*own, *needed, *open_ones)))
+
+
+def _said(node: TypedNode, port: str) -> str | None:
+    return None if node.spec is not None and node.spec.bulk == port else port
+
+
+# Inputs and outputs that are missing
+
+
+def add_input(context: GraphContext, name: str) -> Iterator[Fix]:
+    """Declare an input, and lead it to every node that nothing leads to or that waits for a value of its type."""
+    graph = context.graph
+    given = PROBLEM if name == PROBLEM_ID else TEXT
+    targets: list[tuple[str, str | None]] = []
+    for node in graph.nodes:
+        if node.kind not in ("operator", "decision") or len(targets) == _MOST_LED or node.id in graph.flow.groups:
+            continue
+        waiting = [finding.port for finding in node.placement.findings if finding.kind == "missing-input"]
+        if not node.incoming and not node.again_in:
+            targets += [(node.id, _said(node, port)) for port in _open_ports(node, given)[:1]]
+        elif "problem" in waiting and given == PROBLEM:
+            targets.append((node.id, "problem"))
+    title = f"Add {name}"
+    if targets:
+        title += f" and lead it to {_names([target for target, _ in targets])}"
+    yield _added(context, name, [Link(name, target, label) for target, label in targets], title)
+
+
+def add_output(context: GraphContext, name: str) -> Iterator[Fix]:
+    """Declare an output after one of the nodes that nothing follows."""
+    last = [
+        node for node in context.graph.nodes if node.kind == "operator" and not node.outgoing and not node.again_out
+    ]
+    for node in last[: -_MOST_OFFERED - 1 : -1]:
+        yield _added(context, name, [Link(node.id, name)], f"Add {name} after {node.id}")
+    if not last:
+        yield _added(context, name, [], f"Add {name}")
+
+
+def _names(ids: list[str]) -> str:
+    unique = list(dict.fromkeys(ids))
+    return (
+        ", ".join(unique) if len(unique) <= _SHOWN else f"{', '.join(unique[:_SHOWN])} and {len(unique) - _SHOWN} more"
+    )
+
+
+def _added(context: GraphContext, name: str, links: Sequence[Link], title: str) -> Fix:
+    """The lines of an interface node and its edges below all others, its class given as the file gives classes."""
+    flow, manuscript = context.graph.flow, asked(context).manuscript
+    given = any(name == assigned for assigned in flow.scenery.assigned)
+    suffix = "" if given or manuscript.class_statements else f":::{INTERFACE_CLASS}"
+    lines = [f"{name}([{name.replace('_', ' ').capitalize()}]){suffix}"]
+    lines += [manuscript.edge_line(link.source, link.target, link.label) for link in links]
+    if not given and manuscript.class_statements:
+        lines.append(f"class {name} {INTERFACE_CLASS}")
+    indent = manuscript.body_indent
+    edits: list[TextEdit] = [insert_lines_after(flow.last_block, [indent + line for line in lines])]
+    if not given and INTERFACE_CLASS not in flow.class_defs:
+        definition = define_class(INTERFACE_CLASS, INTERFACE_STYLE, flow)
+        edits = [definition, *edits] if definition.range != edits[0].range else [*edits, definition]
+    return Fix(title, tuple(edits), Applicability.UNSAFE)

@@ -1,0 +1,66 @@
+"""Fixes that give roles their prompts, and nodes something to tell their model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+from merrow_analysis.definitions.prompts import words_of_role
+from merrow_analysis.diagnostics import Fix
+from merrow_analysis.edits.front_matter import add_prompts
+from merrow_analysis.edits.parameters import Moved, rewrite
+from merrow_analysis.edits.yaml_write import quoted, word
+from merrow_analysis.graph.instructions import role_of
+from merrow_analysis.graph.nodes import TypedNode
+from merrow_analysis.rules.context import GraphContext
+from merrow_analysis.rules.reporting import fix
+
+_MOST_ADDED = 200
+"""Roles of a file for which one fix writes all prompts."""
+_MOST_OFFERED = 3
+"""Prompts that are offered to a node without one."""
+
+
+def prompt_for_role(context: GraphContext, node: TypedNode, role: str) -> Iterator[Fix]:
+    """Add the prompt that a role names, to the front matter or to the node itself."""
+    edit = add_prompts(context.front, [(role, words_of_role(role))])
+    if edit is not None:
+        yield fix(f"Add prompt {role} to the front matter", [edit], safe=False)
+    yield from _own_prompt(node, words_of_role(role))
+
+
+def prompts_for_all(context: GraphContext, nodes: Iterable[TypedNode]) -> Iterator[Fix]:
+    """Add a prompt for each role: the sentence that the role runs on without one.
+
+    Not a safe fix, since the front matter takes precedence over a file of prompts that is not there yet or not seen here.
+    """
+    roles: dict[str, str] = {}
+    for node in nodes:
+        role = role_of(node)
+        if role is not None:
+            roles.setdefault(role[1].casefold(), role[1])
+    if not roles or len(roles) > _MOST_ADDED:
+        return
+    edit = add_prompts(context.front, [(role, words_of_role(role)) for role in roles.values()])
+    if edit is not None:
+        what = f"a prompt for role {next(iter(roles.values()))}" if len(roles) == 1 else "a prompt for each role"
+        yield fix(f"Add {what} to the front matter", [edit], safe=False)
+
+
+def something_to_tell(context: GraphContext, node: TypedNode, used: Iterable[str]) -> Iterator[Fix]:
+    """Give a node without role and prompt one of the prompts that no node uses, or a text of its own."""
+    key = node.spec.instruction_key if node.spec is not None else None
+    taken = set(used)
+    idle = (prompt.name for name, prompt in context.book.prompts.items() if name not in taken)
+    for name in islice(idle, _MOST_OFFERED):
+        written = word(name)
+        edits = None if written is None else rewrite(node, Moved(metadata={key or "role": written}))
+        if edits is not None:
+            yield fix(f"Write {key or 'role'}: {name}", edits, safe=False)
+    yield from _own_prompt(node, f"Say here what {node.id} is to do.")
+
+
+def _own_prompt(node: TypedNode, text: str) -> Iterator[Fix]:
+    edits = rewrite(node, Moved(metadata={"prompt": quoted(text, in_statement=True)}))
+    if edits is not None:
+        yield fix(f"Write a prompt at {node.id}", edits, safe=False)

@@ -1,0 +1,139 @@
+"""What a revision takes over from the frames of the graph before, and what of its consequences is new."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass
+
+from merrow_analysis.graph.nodes import TypedNode
+from merrow_runtime.frontier.frame import Frame
+from merrow_runtime.frontier.outcomes import Closes, Consequence, Inputs, Judge, Opens, Skip, Start
+from merrow_runtime.frontier.past import Past, Place
+from merrow_runtime.visit import Visit
+
+Number = tuple[str, str, int, int]
+"""A turn or an item: the path of the frame around it, its composite's id, its number, and of how many."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standings:
+    """How a run stands, as its readers know it. ``skipped`` are nodes with the paths of their frames; ``numbers`` has the turns and
+    items that have begun: None while they are under way, then why they came to nothing, in words, empty where they did not.
+    """
+
+    skipped: frozenset[tuple[str, str]]
+    numbers: dict[Number, str | None]
+
+    def news(self, consequences: list[Consequence]) -> list[Consequence]:
+        """The consequences of working all out anew without what readers know already."""
+        ended = {_number(one): _words(one) for one in consequences if isinstance(one, Closes)}
+        kept: list[Consequence] = []
+        for one in consequences:
+            if isinstance(one, Skip):
+                known = (one.node.id, one.visit.path) in self.skipped
+            elif isinstance(one, Opens | Closes):
+                number = _number(one)
+                before = self.numbers.get(number, "never")
+                same = before == ended.get(number)
+                known = number in self.numbers and (same or (isinstance(one, Opens) and before is None))
+            else:
+                known = False
+            if not known:
+                kept.append(one)
+        return kept
+
+
+def standings(whole: Frame) -> Standings:
+    """How the run of this frame stands."""
+    skipped: set[tuple[str, str]] = set()
+    numbers: dict[Number, str | None] = {}
+    for frame in _frames(whole):
+        graph, standing, unit = frame.shared.graph, frame.standing, frame.part.unit
+        for handle, how in standing.items():
+            if how == "skipped" and isinstance(handle, int) and standing.get(unit[handle]) == "skipped":
+                skipped.add((graph.node(handle).id, frame.path))
+        for box, run in frame.runs.items():
+            for inner in run.frames:
+                if inner.announced or inner.closed:
+                    ended = ("" if inner.failure is None else str(inner.failure)) if inner.closed else None
+                    numbers[frame.path, box, inner.number, run.most] = ended
+    return Standings(frozenset(skipped), numbers)
+
+
+def keep(past: Past, whole: Frame, key: Callable[[Frame, TypedNode, Inputs], Hashable]) -> None:
+    """Note all visits of the frames, with their ``key``, what came of them, and what was said of turns."""
+    for frame in _frames(whole):
+        for handle, visit in _visits(frame):
+            node = frame.shared.graph.node(handle)
+            past.add(visit, (node.id, key(frame, node, frame.arrived(node))), Place(frame.ordinal, frame.path))
+            told = frame.told.get(handle)
+            if told is not None:
+                past.outcomes[visit] = told
+        past.asked[frame.path] = max(frame.asked, past.asked.get(frame.path, 0))
+        if frame.judged is not None:
+            past.judged[frame.path] = frame.judged_by(), frame.judged
+    for outcomes in whole.shared.elsewhere.values():
+        for outcome in outcomes:
+            past.tell(outcome)
+
+
+def without_stopped(whole: Frame, known: Standings, consequences: list[Consequence]) -> list[Consequence]:
+    """The consequences of a revision without what would begin in frames that something known already has ended."""
+    shared, unknown = whole.shared, set[Number]()
+    for frame in _frames(whole):
+        around = frame.around
+        if around is not None and frame.run is not None and not frame.closed and (around.stopped or around.given_up):
+            number = around.path, frame.part.box or "", frame.number, frame.run.most
+            frame.announced = number in known.numbers
+            if not frame.announced:
+                unknown.add(number)
+    postponed, shared.postponed = shared.postponed or {}, None
+    kept: list[Consequence] = []
+    for one in consequences:
+        if isinstance(one, Start) and one.visit in postponed:
+            frame, work = postponed[one.visit]
+            if frame.stopped or frame.given_up:
+                continue
+            frame.start(one, work)
+        elif isinstance(one, Opens) and _number(one) in unknown:
+            continue
+        elif isinstance(one, Judge):
+            around = shared.judging[one.path, one.redo].around
+            if around.stopped or around.given_up:
+                continue
+        kept.append(one)
+    return kept
+
+
+def may_begin(frame: Frame, handle: int) -> bool:
+    """Whether a node may begin in a frame, or inside of that, without another revision."""
+    unit = frame.part.unit[handle]
+    standing = frame.standing.get(unit, "waiting")
+    if standing == "waiting":
+        return True
+    if standing != "open" or isinstance(unit, int):
+        return False
+    run = frame.runs[unit]
+    return run.goes_on or any(may_begin(inner, handle) for inner in run.frames if not inner.closed)
+
+
+def _frames(frame: Frame) -> Iterator[Frame]:
+    """A frame and all inside of it."""
+    yield frame
+    for run in frame.runs.values():
+        for inner in run.frames:
+            yield from _frames(inner)
+
+
+def _visits(frame: Frame) -> Iterator[tuple[int, Visit]]:
+    """The visits of a frame's own nodes, by handle; those of a Loop's last turn are its own."""
+    unit = frame.part.unit
+    return ((handle, visit) for handle, visit in frame.visits.items() if visit and isinstance(unit[handle], int))
+
+
+def _number(one: Opens | Closes) -> Number:
+    return one.path, one.composite.id, one.number, one.most
+
+
+def _words(one: Closes) -> str:
+    return "" if one.failure is None else str(one.failure)
