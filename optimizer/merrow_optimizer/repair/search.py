@@ -34,6 +34,8 @@ _IN_TURN = 15
 """What keeps the steps of one finding waiting for those of the one before: all have to be repaired, in whatever order."""
 MANY = 8
 """With more findings than these, only the first ones get steps of their own, and all fixes at once are a step as well."""
+MOST_AT_ONCE = 100
+"""Findings whose fixes are applied at once: to make a fix may take time linear in the text."""
 _HOPE = 45
 """What repairing one more finding is expected to weigh while there is no repair yet: more than an edge, so that what has made
 progress is followed first.
@@ -131,7 +133,7 @@ class Search:
         self._best = _State(self._reader.first, 0)
         self._is_exhausted = self._left_out = False
         if not self._best.reading.is_done:
-            self._expand(self._best)
+            self._queue_up(self._best, 0, 0, partial(self._expand, self._best))
 
     @property
     def before(self) -> Analysis:
@@ -163,11 +165,13 @@ class Search:
             return False
         if self._read >= self._most_read or self._clock() + self._slowest > self._deadline:
             return False
+        begun = self._clock()
         _, _, state, what = heapq.heappop(self._queue)
         if not isinstance(what, Step):
             what()
         elif state.weight + what.least < self._bound:
             self._try(state, what)
+        self._slowest = max(self._slowest, self._clock() - begun)
         return True
 
     @property
@@ -182,7 +186,7 @@ class Search:
         self._left_out |= len(reading.complaints) > MANY
         seen: set[tuple[object, ...]] = set()
         if len(reading.complaints) > MANY:
-            self._push(state, 0, all_fixes(reading.complaints), seen)
+            self._push(state, 0, all_fixes(reading.complaints[:MOST_AT_ONCE]), seen)
         subject = reading.subject
         for turn, finding in enumerate(findings):
             self._push(state, turn, map(of_fix, finding.fixes), seen)
@@ -207,7 +211,6 @@ class Search:
 
     def _try(self, state: _State, step: Step) -> None:
         """Make a step, and queue what follows from it where it takes a finding away."""
-        begun = self._clock()
         edits = step.edits()
         if not edits:
             return
@@ -228,7 +231,6 @@ class Search:
         if (gone or reading.errors < before.errors) and weight < self._bound:
             taken = Taken(step.title, weight - state.weight, tuple(sorted({code for code, _ in gone})))
             self._reached(_State(reading, weight, state, taken))
-        self._slowest = max(self._slowest, self._clock() - begun)
 
     def _reached(self, state: _State) -> None:
         reading = state.reading
