@@ -14,7 +14,7 @@ from tests.examples import examples
 from tests.optimizer.seeded import CORPUS, KINDS, seeded
 
 from merrow_analysis.check import Analyser, analyse
-from merrow_analysis.diagnostics import Diagnostic, Severity
+from merrow_analysis.diagnostics import NO_FIXES, Diagnostic, Severity
 from merrow_analysis.edits.difference import line_edits
 from merrow_analysis.text import apply_edits
 from merrow_optimizer.repair.meaning import meaning_of
@@ -214,9 +214,15 @@ def test_no_time_changes_nothing() -> None:
 
 
 def test_many_findings_are_repaired_by_all_fixes_at_once() -> None:
-    text = PLAN + "".join(f'    PLAN -->|analysi| PY{number}["Programmer"]:::ProgrammerOp\n' for number in range(40))
-    done = searched(text)
-    assert len(done.left) < len(analyse(text).errors) / 2
+    voters = "".join(
+        f'    A{number}["Custom<br/>(role: one)"]:::CustomOp\n    PROBLEM -->|inptu| A{number}\n    A{number} --> V\n'
+        for number in range(40)
+    )
+    text = VOTE.replace("    V --> RETURN\n", voters + "    V --> RETURN\n")
+    assert len(analyse(text).errors) == 40
+    done = repair(text, 1.0, clock=Clock(0.02))
+    assert done.is_valid
+    assert [len(step.codes) for step in done.steps] == [40]
 
 
 def finding_of(text: str, code: str) -> Diagnostic:
@@ -225,7 +231,7 @@ def finding_of(text: str, code: str) -> Diagnostic:
 
 def test_remedies_take_their_finding_away_and_bring_nothing() -> None:
     text = PLAN.replace("    PLAN -->|analysis| PY\n", "    PY -->|input| PLAN\n")
-    finding = finding_of(text, "MW102")
+    finding = finding_of(text, "MW102")._replace(fixes=NO_FIXES)
     found = remedies(text, finding, 9)
     assert 0 < len(found) <= MOST_OFFERED
     for remedy in found:

@@ -186,7 +186,9 @@ class Search:
         self._left_out |= len(reading.complaints) > MANY
         seen: set[tuple[object, ...]] = set()
         if len(reading.complaints) > MANY:
-            self._push(state, 0, all_fixes(reading.complaints[:MOST_AT_ONCE]), seen)
+            # Heavy as they are together, nothing brings a file with many findings further.
+            for step in all_fixes(reading.complaints[:MOST_AT_ONCE]):
+                self._queue_up(state, 0, 0, step)
         subject = reading.subject
         for turn, finding in enumerate(findings):
             self._push(state, turn, map(of_fix, finding.fixes), seen)
