@@ -37,12 +37,15 @@ class Size:
     label: Figures = field(default_factory=dict)
     label_p95: Figures = field(default_factory=dict)
     label_cpu: Figures = field(default_factory=dict)
+    label_cpu_p95: Figures = field(default_factory=dict)
     edge: Figures = field(default_factory=dict)
     edge_p95: Figures = field(default_factory=dict)
     edge_cpu: Figures = field(default_factory=dict)
+    edge_cpu_p95: Figures = field(default_factory=dict)
     typing: Figures = field(default_factory=dict)
     typing_p95: Figures = field(default_factory=dict)
     typing_cpu: Figures = field(default_factory=dict)
+    typing_cpu_p95: Figures = field(default_factory=dict)
     burst: Figures = field(default_factory=dict)
 
 
@@ -102,20 +105,22 @@ def measure_size(clients: dict[str, Client], nodes: int, rounds: int) -> Size:
             size.opening[name] = client.open(text, f"flow{nodes}.mmd", "mermaid") * 1000
     peer = python_edits(python)
     copy = list(lines)
-    kinds: list[tuple[Callable[[], Iterator[TextEdit]], Figures, Figures, Figures]] = [
-        (lambda: label_edits(copy, rounds), size.label, size.label_p95, size.label_cpu),
-        (lambda: edge_edits(copy, nodes, rounds), size.edge, size.edge_p95, size.edge_cpu),
-        (lambda: typing_edits(copy, nodes, rounds), size.typing, size.typing_p95, size.typing_cpu),
+    kinds: list[tuple[Callable[[], Iterator[TextEdit]], Figures, Figures, Figures, Figures]] = [
+        (lambda: label_edits(copy, rounds), size.label, size.label_p95, size.label_cpu, size.label_cpu_p95),
+        (lambda: edge_edits(copy, nodes, rounds), size.edge, size.edge_p95, size.edge_cpu, size.edge_cpu_p95),
+        (lambda: typing_edits(copy, nodes, rounds), size.typing, size.typing_p95, size.typing_cpu, size.typing_cpu_p95),
     ]
-    for edits, middle, tail, cpu in kinds:
-        used = {name: client.cpu_exactly() for name, client in clients.items()}
+    for edits, middle, tail, cpu, cpu_tail in kinds:
         taken: dict[str, list[float]] = {name: [] for name in clients}
+        used: dict[str, list[float]] = {name: [] for name in clients}
         for edit in edits():
             for name, client in clients.items():
+                before = client.cpu_exactly()
                 taken[name].append(client.edit(next(peer) if name == "ruff" else edit) * 1000)
-        for name, figures in taken.items():
-            middle[name], tail[name] = median(figures), percentile(figures, 0.95)
-            cpu[name] = (clients[name].cpu_exactly() - used[name]) * 1000 / len(figures)
+                used[name].append((client.cpu_exactly() - before) * 1000)
+        for name in clients:
+            middle[name], tail[name] = median(taken[name]), percentile(taken[name], 0.95)
+            cpu[name], cpu_tail[name] = median(used[name]), percentile(used[name], 0.95)
     bursts: dict[str, list[float]] = {name: [] for name in clients}
     for _ in range(max(3, rounds // 10)):
         burst = list(edge_edits(copy, nodes, BURST))
@@ -169,13 +174,16 @@ def table(result: Result) -> str:
             (head + "open", size.opening),
             (head + "label edit p50", size.label),
             (head + "label edit p95", size.label_p95),
-            (head + "label edit, CPU", size.label_cpu),
+            (head + "label edit, CPU p50", size.label_cpu),
+            (head + "label edit, CPU p95", size.label_cpu_p95),
             (head + "edge edit p50", size.edge),
             (head + "edge edit p95", size.edge_p95),
-            (head + "edge edit, CPU", size.edge_cpu),
+            (head + "edge edit, CPU p50", size.edge_cpu),
+            (head + "edge edit, CPU p95", size.edge_cpu_p95),
             (head + "typing an edge p50", size.typing),
             (head + "typing an edge p95", size.typing_p95),
-            (head + "typing an edge, CPU", size.typing_cpu),
+            (head + "typing an edge, CPU p50", size.typing_cpu),
+            (head + "typing an edge, CPU p95", size.typing_cpu_p95),
             (head + f"burst of {BURST}", size.burst),
         ]
     lines = [f"| milliseconds unless said | {' | '.join(names)} |", "|---|" + "---:|" * len(names)]

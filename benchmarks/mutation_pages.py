@@ -9,12 +9,12 @@ Decisions in a row (what runs when depends on all of them). The aim is a page of
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from itertools import islice, pairwise
 
-from merrow_analysis.check import analyse
-from merrow_optimizer.mutations.moves import OPERATORS, Choice, moves
+from merrow_optimizer.mutations.moves import OPERATORS
+from merrow_server.lsp.documents import OpenDocument
+from merrow_server.lsp.mutation_pages import Listing, Wanted
 
 _CLASSES = ("Custom", "ScEnsemble", "Decision")
 
@@ -57,14 +57,14 @@ def _workflow(nodes: list[str], edges: list[str]) -> str:
 SHAPES = {"400 nodes": chain(400), "100 voters": vote(100), "40 Decisions": decisions(40)}
 
 
-def page(text: str, operators: list[str], most: int) -> tuple[int, float]:
+def page(text: str, wanted: Wanted, most: int) -> tuple[int, float]:
     """How many moves the first page has, and its CPU milliseconds; the text is analysed already."""
-    analysis = analyse(text)
-    if not analysis.is_valid:
+    (diagram,) = OpenDocument("untitled:flow.mmd", text).diagrams
+    if not diagram.analysis.is_valid:
         raise ValueError("the workflow has errors")
-    choice = Choice({name: OPERATORS[name] for name in operators}, max_nodes=sys.maxsize)
     begun = time.process_time()
-    found = sum(1 for _ in islice(moves(analysis, choice), most))
+    offers = (offer for offer in Listing(diagram, wanted).after(0) if offer is not None)
+    found = sum(1 for _ in islice(offers, most))
     return found, 1000 * (time.process_time() - begun)
 
 
@@ -74,11 +74,11 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--most", type=int, default=50)
     options = parser.parse_args()
-    asked = {"all": list(OPERATORS), **{name: [name] for name in OPERATORS if name != "rewiring"}}
+    asked = {"all": Wanted(), **{name: Wanted(operator=name) for name in OPERATORS if name != "rewiring"}}
     print(f"| shape | {' | '.join(asked)} |")
     print("|---|" + "---|" * len(asked))
     for shape, text in SHAPES.items():
-        best = [min(page(text, names, options.most)[1] for _ in range(options.runs)) for names in asked.values()]
+        best = [min(page(text, one, options.most)[1] for _ in range(options.runs)) for one in asked.values()]
         print(f"| {shape} | {' | '.join(f'{spent:.0f} ms' for spent in best)} |")
 
 

@@ -17,7 +17,7 @@ sys.path.insert(0, str(ROOT))
 from scripts.make_replays import scripts  # noqa: E402
 
 from merrow_analysis.definitions.configuration import settings_table  # noqa: E402
-from merrow_analysis.definitions.operators import BUILT_IN_TABLE, InputPort, OperatorSpec  # noqa: E402
+from merrow_analysis.definitions.operators import BUILT_IN_TABLE, PLANNED_CALL, InputPort, OperatorSpec  # noqa: E402
 from merrow_analysis.rules.registry import all_rules  # noqa: E402
 from merrow_server.templates import templates  # noqa: E402
 
@@ -39,8 +39,8 @@ Each is a file in [examples/patterns](../examples/patterns). `merrow new --list`
 Each has a recording, which replays in the folder of the repository without a model, a key or a sandbox. Its answers were written
 by hand, not by a model; programs and tests in it were really run.
 
-These patterns need people, tools, stores or environments, or a graph that changes while it runs, and are not here: MedPrompt,
-ReAct, ALFWorld, Reflexion and ADaPT, a person who approves, retrieve-answer-check, and Flow's refinement of a running workflow.
+These patterns need people, tools, stores or environments, and are not here: MedPrompt, ReAct, ALFWorld, Reflexion and ADaPT, a
+person who approves, and retrieve-answer-check.
 """
 
 
@@ -80,7 +80,9 @@ def operators() -> str:
         inputs = ", ".join(_input(port, spec) for port in spec.inputs)
         outputs = ", ".join(f"{port.name}: {port.type}" for port in spec.outputs)
         if spec.is_call:
-            inputs, outputs = "the inputs of its file", "the outputs of its file"
+            planned = [", ".join(_input(port, spec) for port in PLANNED_CALL.inputs)]
+            planned.append(", ".join(f"{port.name}: {port.type}" for port in PLANNED_CALL.outputs))
+            inputs, outputs = (f"those of its file; without one {ports}" for ports in planned)
         text += f"| {spec.name} | `{spec.class_spelling or spec.name + 'Op'}` | {inputs} | {outputs} |\n"
     return text
 

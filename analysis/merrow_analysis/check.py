@@ -217,7 +217,7 @@ class Analyser:
             return self._given_callees
         name = None if self.path is None else posixpath.basename(self.path)
         if self._called is None or not self._called.serves(self.provider, name, self.config):
-            self._called = CalledFiles(self.provider, name, self.config, _errors_of_called)
+            self._called = callable_files(self.provider, name, self.config)
         return self._called
 
     def _type(
@@ -248,6 +248,11 @@ class Analyser:
         if same_scenery and redrawn.references_only and _same_meaning(last.core, core, delta.nodes):
             return self._typed, _WRITTEN
         return self._typed, _NONE
+
+
+def callable_files(provider: Provider, name: str | None, config: Config) -> CalledFiles:
+    """What finds the files that the workflow called ``name``, in the folder of ``provider``, may call."""
+    return CalledFiles(provider, name, config, _errors_of_called)
 
 
 def _errors_of_called(text: str, path: str, provider: Provider, config: Config, callees: Callees) -> list[Diagnostic]:

@@ -1,4 +1,4 @@
-"""Garbage collection held off while a text is read cold."""
+"""Garbage collection held off while a text, or what is known of a run, is read cold."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from contextlib import contextmanager
 def collection_paused() -> Iterator[None]:
     """Hold off Python's cycle collector.
 
-    Reading a text cold makes many objects and drops almost none, so the collector would walk through all of them several
-    times and find nothing: a third of the time at 1,000 nodes.
+    Reading cold makes many objects and drops almost none, so the collector would walk through all of them several times and
+    find nothing: a third of the time for a text of 1,000 nodes.
     """
     if not gc.isenabled():
         yield

@@ -1,11 +1,12 @@
 """The formatter: one layout for a diagram's text that never changes what it means.
 
-What it sets: indentation by subgraph, one space around arrows and ``&``, no space between an arrow and its ``|label|``,
-one statement a line, no semicolons at line ends, no white space at line ends, at most one blank line in a row, a final
-line ending. What it keeps: labels, quotes, metadata, front matter, directives, comments, line breaks inside a
-statement, the file's line endings, and every byte of a statement that can't be read.
+What it sets: indentation by subgraph, one space around arrows and ``&``, no space between an arrow and its ``|label|``, the
+spaces between the parameters of a Loop's or Map's title, one statement a line, no semicolons at line ends, no white space at
+line ends, at most one blank line in a row, a final line ending. What it keeps: all other labels, quotes, metadata, front
+matter, directives, comments, line breaks inside a statement, the file's line endings, and every byte of a statement that
+can't be read.
 
-All new text is made of slices of the old one. Afterwards it is read again: where a statement would mean something else,
+All other new text is made of slices of the old one. Afterwards it is read again: where a statement would mean something else,
 it stays as it was.
 """
 
@@ -16,6 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
+from merrow_analysis.definitions.title_text import spaced_title
 from merrow_analysis.meaning import harmless_edits
 from merrow_analysis.syntax.parser import Diagram, parse_diagram
 from merrow_analysis.syntax.tree import (
@@ -183,11 +185,24 @@ def _statement(text: str, statement: Statement) -> str:
             return _styled(text, statement.span, (names[0].span[0], names[-1].span[1]))
         case Style(id=name):
             return _styled(text, statement.span, name.span)
-        case LinkStyle() | SubgraphStart():
+        case SubgraphStart():
+            return _WORDS.sub(" ", _titled(text, statement), count=1) + _meant_space(text, end)
+        case LinkStyle():
             return _WORDS.sub(" ", written, count=1) + _meant_space(text, end)
         case Direction():
             return _WORDS.sub(" ", written)
     return written
+
+
+def _titled(text: str, group: SubgraphStart) -> str:
+    """The line of a subgraph, with the usual spaces between the parameters of a Loop or a Map."""
+    start, end = group.span
+    title = group.title
+    at = -1 if title is None else text.find(title.text, *title.span)
+    # Without an id of its own, a subgraph is called by its title.
+    if title is None or group.id is None or at < group.id.span[1]:
+        return text[start:end]
+    return text[start:at] + spaced_title(title.text) + text[at + len(title.text) : end]
 
 
 def _meant_space(text: str, end: int) -> str:

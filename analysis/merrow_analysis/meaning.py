@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 
+from merrow_analysis.definitions.title_text import spaced_title
 from merrow_analysis.syntax.parser import Diagram, parse_diagram
-from merrow_analysis.syntax.tree import Block, Broken, EmptyStatement, Header, Statement, SubgraphEnd, SubgraphStart
+from merrow_analysis.syntax.tree import (
+    Block,
+    Broken,
+    EmptyStatement,
+    Header,
+    Label,
+    Statement,
+    SubgraphEnd,
+    SubgraphStart,
+)
 from merrow_analysis.text import Position, Range, TextEdit, apply_edits
 
 _MOST_ATTEMPTS = 8
@@ -79,7 +89,14 @@ def _same(old: object, new: object) -> bool:
         return (old.problem.flaw, old.problem.message) == (new.problem.flaw, new.problem.message)
     if isinstance(old, tuple) and isinstance(new, tuple):
         return len(old) == len(new) and all(map(_same, old, new))
+    if isinstance(old, SubgraphStart) and isinstance(new, SubgraphStart):
+        return _same(old.id, new.id) and _same(_spaced(old.title), _spaced(new.title))
     if is_dataclass(old):
         names = (field.name for field in fields(old) if field.name not in ("span", "body_span"))
         return all(_same(getattr(old, name), getattr(new, name)) for name in names)
     return old == new
+
+
+def _spaced(title: Label | None) -> Label | None:
+    """A subgraph's title; spaces between the parameters of a Loop or a Map mean nothing."""
+    return None if title is None else replace(title, text=spaced_title(title.text))

@@ -6,6 +6,7 @@ import copy
 from typing import Any, ClassVar, Literal, Self
 
 from merrow_runtime.usage import Usage
+from merrow_runtime.visit import Visit
 
 Remedy = Literal["key", "packages"]
 """What a user has to supply before something can succeed: an API key, or the packages that reach endpoints."""
@@ -52,8 +53,14 @@ class RunFailure(Exception):  # noqa: N818 (the word of every failure here)
 
     @property
     def sentence(self) -> str:
-        """The failure in a sentence for those who see nothing of the node: it names it, where it was one."""
-        return str(self) if self.node is None or self._is_named else f"Node {self.node}: {self}"
+        """The failure in a sentence for those who see nothing of the node: it names it with its turn or item, if any."""
+        message = str(self)
+        if self.node is None:
+            return message
+        own = f"Node {self.node}: "
+        if message.startswith(own) or not self._is_named:
+            return f"Node {Visit(self.node, self.path).name}: {message.removeprefix(own)}"
+        return f"In {self.path}: {message}" if self.path else message
 
     def fields(self) -> dict[str, Any]:
         """What programs read: ``code``, and ``node``, ``path`` and ``remedy`` as far as there are any."""

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from merrow_runtime.provenance import plain
 from merrow_runtime.records import record
-from merrow_runtime.store.contract import NodeRecord, NodeStatus, RunStatus
+from merrow_runtime.store.contract import FrameRecord, NodeRecord, NodeStatus, RunStatus, Told
 
 SCHEMA = 2
 """The number of the events' format; it grows when a reader of the old one would go wrong."""
@@ -86,8 +86,21 @@ class Event:
         return shown
 
 
+def event_of(run: str, told: Told) -> Event:
+    """The event that tells something which is kept: while the run goes on, and again from the journal."""
+    return node_event(run, told) if isinstance(told, NodeRecord) else frame_event(run, told)
+
+
+def frame_event(run: str, frame: FrameRecord) -> Event:
+    """The event that tells that a turn or an item began, ended or failed."""
+    data: dict[str, Any] = {"turn" if frame.event.startswith("turn") else "item": frame.which, "of": frame.most}
+    if frame.error is not None:
+        data |= {"error": frame.error, "code": frame.code}
+    return Event(frame.event, run, frame.number, frame.composite, frame.path, 0, data, frame.at)
+
+
 def node_event(run: str, ended: NodeRecord) -> Event:
-    """The event that tells how a node ended, made of its record: while the run goes on, and again from the journal."""
+    """The event that tells how a node ended, made of its record."""
     data: dict[str, Any]
     if ended.status == "skipped":
         data = {"reason": ended.error or ""}

@@ -1,7 +1,7 @@
 """The events of a run for any number of readers, each at its own pace: a slow one holds up nobody.
 
 Events are numbered in the order they are told. The newest are kept. A reader that is behind them has what it missed made
-again from the journal, in which the end of a node is at the latest when its event is no longer kept.
+again from the journal, in which the ends of nodes, turns and items are at the latest when their events are no longer kept.
 """
 
 from __future__ import annotations
@@ -12,10 +12,8 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any
 
-from merrow_analysis.graph.composites import Composite
-from merrow_runtime.errors import RunFailure
-from merrow_runtime.events import LAST, Event, EventName, node_event
-from merrow_runtime.store.contract import EndedNodes, NodeRecord
+from merrow_runtime.events import LAST, Event, EventName, event_of
+from merrow_runtime.store.contract import Pages, Told
 from merrow_runtime.visit import Visit
 
 KEPT = 1_000
@@ -24,17 +22,13 @@ answers of some kilobytes they take a few megabytes. A quarter more is kept befo
 what the journal has not yet committed (`merrow_runtime.running.watch.BATCH`) is kept in any case."""
 
 
-def _which(composite: Composite, number: int, most: int) -> dict[str, Any]:
-    return {"turn" if composite.kind == "loop" else "item": number, "of": most}
-
-
 class Telling:
-    """Tells the events of one run. ``ended_nodes`` gives a reader of what the journal has of them."""
+    """Tells the events of one run. ``pages`` gives a reader of what the journal has."""
 
-    def __init__(self, run: str, ended_nodes: Callable[[], EndedNodes]) -> None:
+    def __init__(self, run: str, pages: Callable[[], Pages]) -> None:
         self.run = run
-        self._ended_nodes = ended_nodes
-        self._events: list[Event | NodeRecord] = []
+        self._pages = pages
+        self._events: list[Event | Told] = []
         self._first = 1
         self.next = 1
         """The number of the event that is told next."""
@@ -64,22 +58,6 @@ class Telling:
         node, path, redo = visit.node, visit.path, visit.redo
         self._add(Event("node_started", self.run, self.next, node, path, redo, data, time.time()))
 
-    def opened(self, composite: Composite, path: str, number: int, most: int) -> None:
-        """Tell that a turn or an item of a composite begins, the ``number``-th of at most ``most``."""
-        name: EventName = "turn_started" if composite.kind == "loop" else "item_started"
-        self._add(Event(name, self.run, self.next, composite.id, path, 0, _which(composite, number, most), time.time()))
-
-    def closed(self, composite: Composite, path: str, number: int, most: int, failure: RunFailure | None) -> None:
-        """Tell that it has ended, and why it came to nothing, where it did."""
-        data = _which(composite, number, most)
-        name: EventName
-        if failure is None:
-            name = "turn_finished" if composite.kind == "loop" else "item_finished"
-        else:
-            name = "turn_failed" if composite.kind == "loop" else "item_failed"
-            data |= {"error": failure.sentence, "code": failure.code}
-        self._add(Event(name, self.run, self.next, composite.id, path, 0, data, time.time()))
-
     def output(self, visit: Visit, sample: int | None, text: str, step: str | None = None) -> None:
         """Tell text of a node as it comes into being; of an answer with its ``step``, of a node with samples with which."""
         data: dict[str, Any] = {"text": text}
@@ -91,17 +69,17 @@ class Telling:
         """Tell that a node tries again, in ``wait`` seconds."""
         self._tell("node_retrying", visit, sample, {"step": step, "reason": reason, "wait": wait})
 
-    def ended(self, node: NodeRecord) -> None:
-        """Tell how a node ended; its number must be `next`, and the record on its way to the journal."""
-        assert node.number == self.next  # noqa: S101 (whoever makes the record asked for the number)
-        self._add(node)
+    def kept(self, told: Told) -> None:
+        """Tell what the journal keeps; its number must be `next`, and the record on its way to the journal."""
+        assert told.number == self.next  # noqa: S101 (whoever makes the record asked for the number)
+        self._add(told)
 
     def end(self, name: EventName, data: Mapping[str, Any], at: float | None = None) -> None:
         """Tell how the run ended: its last event."""
         self._add(Event(name, self.run, self.next, data=data, at=time.time() if at is None else at))
 
     def committed(self, number: int) -> None:
-        """The journal has all ends of nodes up to this number."""
+        """The journal has all that it keeps up to this number."""
         self._committed = number
 
     async def read(self) -> AsyncIterator[Event]:
@@ -111,8 +89,8 @@ class Telling:
         Raises `StoreFailure` where the journal can't be read.
         """
         seen = 0
-        page: deque[NodeRecord] = deque()
-        journal: EndedNodes | None = None
+        page: deque[Told] = deque()
+        journal: Pages | None = None
         while True:
             if seen + 1 < self._first:
                 if seen == 0 and self._begun is not None:
@@ -120,17 +98,17 @@ class Telling:
                     yield self._begun
                     continue
                 if not page:
-                    journal = self._ended_nodes() if journal is None else journal
+                    journal = self._pages() if journal is None else journal
                     page.extend(journal.more())
                 if not page or page[0].number >= self._first:
                     seen = self._first - 1
                 elif (node := page.popleft()).number > seen:
                     seen = node.number
-                    yield node_event(self.run, node)
+                    yield event_of(self.run, node)
             elif seen + 1 < self.next:
                 told = self._events[seen + 1 - self._first]
                 seen += 1
-                event = told if isinstance(told, Event) else node_event(self.run, told)
+                event = told if isinstance(told, Event) else event_of(self.run, told)
                 yield event
                 if event.event in LAST:
                     return
@@ -144,7 +122,7 @@ class Telling:
             data["sample"] = sample
         self._add(Event(name, self.run, self.next, visit.node, visit.path, visit.redo, data, time.time()))
 
-    def _add(self, told: Event | NodeRecord) -> None:
+    def _add(self, told: Event | Told) -> None:
         self._events.append(told)
         self.next += 1
         if len(self._events) > KEPT + KEPT // 4:

@@ -173,6 +173,17 @@ def write(path: Path, source: Source) -> None:
                 Path(temporary).unlink()
 
 
+def create(path: Path, text: str) -> None:
+    """Write a file that is not there yet. Raises `InputError`, also where it is there."""
+    try:
+        with path.open("xb") as stream:
+            stream.write(text.encode("utf-8", "surrogatepass"))
+    except FileExistsError:
+        raise InputError(f"{path} is there already and is not written over.") from None
+    except OSError as problem:
+        raise InputError(f"{path} can't be written: {reason_of(problem)}.") from None
+
+
 def write_stdout(source: Source) -> None:
     """Write the text to standard output, byte for byte as a file would have it; made harmless where it is a terminal."""
     if sys.stdout.isatty():

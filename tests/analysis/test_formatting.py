@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.strategies import broken_flowcharts, flowcharts
 
+from merrow_analysis.definitions.parameters import parse_label
 from merrow_analysis.formatting import FormatOptions, format_edits, format_text
 from merrow_analysis.syntax.structure import parse_record
 from merrow_analysis.text import Position, Range, apply_edits, line_content, split_lines
@@ -182,3 +183,49 @@ def test_a_line_under_a_suppression_stays_one_line() -> None:
 @pytest.mark.parametrize("text", ["", "\n\n\n", "sequenceDiagram\n  A->>B:  x\n\n\n", "no diagram  \n\n\n"])
 def test_what_is_no_flowchart_stays_as_it_is(text: str) -> None:
     assert format_text(text) == text
+
+
+TITLES = [
+    ("Loop(max:3)", "Loop (max: 3)"),
+    ("Loop  ( max :  3 ,until: B.result )", "Loop (max: 3, until: B.result)"),
+    ("Map ( parallel:4,max:9,on_error:skip )", "Map (parallel: 4, max: 9, on_error: skip)"),
+    ("Loop (max: 3, budget: {calls: 3})", "Loop (max: 3, budget: {calls: 3})"),
+    ("Loop (as:you, like:it)", None),
+    ("Loop (max:3) of thoughts", None),
+    ("Map(parallel:4,parallel:5)", None),
+    ("Loop ()", None),
+    ("The  Loop(max:3)", None),
+]
+
+
+@pytest.mark.parametrize(("title", "spaced"), TITLES)
+def test_parameters_of_a_title(title: str, spaced: str | None) -> None:
+    text = f'flowchart TD\n    subgraph BOX["{title}"]\n        A --> B\n    end\n'
+    assert format_text(text) == text.replace(title, spaced or title)
+    bare = f"flowchart TD\n    subgraph {title}\n        A --> B\n    end\n"
+    assert title in format_text(bare)
+
+
+@given(
+    st.sampled_from(["Loop", "Map"]),
+    st.lists(
+        st.tuples(
+            st.sampled_from(["max", "until", "parallel", "min", "best", "on_error", "odd", "budget"]),
+            st.sampled_from(
+                ["3", "B.result", "'a, b: c'", "skip", "", "{calls: 3}", "B.x == 'a,  b'", "#quot;x#quot;"]
+            ),
+        ),
+        max_size=4,
+    ),
+    st.lists(st.sampled_from(["", " ", "  ", "\t", "<br/>"]), min_size=20, max_size=20),
+)
+def test_a_title_says_the_same_in_any_spacing(word: str, pairs: list[tuple[str, str]], gaps: list[str]) -> None:
+    space = iter(gaps)
+    inside = ",".join(f"{next(space)}{key}{next(space)}:{next(space)}{value}{next(space)}" for key, value in pairs)
+    text = f'flowchart TD\n    subgraph BOX["{word}{gaps[-1]}({inside})"]\n        A --> B\n    end\n'
+    once = format_text(text)
+    assert format_text(once) == once
+    before, after = (parse_label(one.partition('["')[2].partition('"]')[0]) for one in (text, once))
+    assert {k: p.value for k, p in before.parameters.items()} == {k: p.value for k, p in after.parameters.items()}
+    assert before.operator_word == after.operator_word
+    assert len(before.problems) == len(after.problems)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import weakref
 from collections import Counter
 
 import pytest
@@ -27,6 +28,14 @@ HEAD = [
     '    Z["Custom<br/>(role: solver)"]:::CustomOp',
     "    classDef Interface fill:#fff",
     "    RETURN([Return]):::Interface",
+]
+BOX = [
+    '    subgraph TURNS["Loop<br/>(max: 3)"]',
+    '    L["Custom<br/>(role: solver)"]:::CustomOp',
+    "    L -->|again:input| L",
+    "    end",
+    "    PROBLEM -->|first:input| L",
+    "    L --> Y",
 ]
 LINE = 8
 """Where the edits are made."""
@@ -78,3 +87,26 @@ def test_edits_leave_nothing_behind(kind: str, monkeypatch: pytest.MonkeyPatch) 
     more = _objects() - before
     # What is kept for a while (as many handles of nodes gone as a graph may have, say) may come at another time.
     assert sum(more.values()) <= 600, more.most_common(12)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_version_ends_with_its_last_reader(kind: str) -> None:
+    """No version waits for the garbage collector, which comes seldom while somebody types."""
+    analyser = Analyser("\n".join([*HEAD, *BOX]) + "\n")
+    analyser.analysis()
+    versions: list[weakref.ref[object]] = []
+    gc.collect()
+    gc.disable()
+    try:
+        for number in range(5):
+            text = KINDS[kind](number) + "\n"
+            analyser.edit(TextEdit(Range(Position(LINE, 0), Position(LINE, 0)), text))
+            analysis = analyser.analysis()
+            versions += [weakref.ref(analysis.flow), *([weakref.ref(analysis.typed)] if analysis.typed else [])]
+            analyser.edit(TextEdit(Range(Position(LINE, 0), Position(LINE + text.count("\n"), 0)), ""))
+            del analysis
+            analyser.analysis()
+        analyser.analysis()  # The last one but one is kept to compare with.
+        assert [one() for one in versions if one() is not None] == []
+    finally:
+        gc.enable()

@@ -33,6 +33,8 @@ def test_the_next_statement_is_silenced_and_no_other(what: str) -> None:
     kept, extra = run(text, at(4), at(5))
     assert kept == [5]
     assert {code for code, _ in extra} <= {"MW512"}
+    before = text.replace("TD\n", "TD\n  E --> F\n")
+    assert run(before, at(1), at(5))[0] == [1]
 
 
 def test_several_comments_above_one_statement() -> None:

@@ -85,6 +85,23 @@ def test_what_is_right_has_no_finding(text: str) -> None:
     assert [(one.code, one.message) for one in serious(text)] == []
 
 
+def test_a_voice_that_always_comes_makes_a_list_that_may_be_empty_enough() -> None:
+    voices = changed(
+        MAP,
+        "FINE -->|yes:input| JOIN",
+        'FINE -->|yes:solutions| VOTE\nVOTE["ScEnsemble<br/>"]:::ScEnsembleOp\n'
+        "classDef ScEnsembleOp fill:#eee\nVOTE -->|input| JOIN",
+    )
+    assert "MW223" in codes(voices)
+    assert "MW223" not in codes(voices + "PROBLEM -->|solutions| VOTE\n")
+    # One that comes in some cases only is not enough.
+    some = (
+        "ROUTE{Which?}:::DecisionOp\nPROBLEM -->|when| ROUTE\nROUTE -->|a:input| MORE\nROUTE -->|else:input| JOIN\n"
+        'MORE["Custom<br/>(role: more)"]\nMORE -->|solutions| VOTE\n'
+    )
+    assert "MW223" in codes(voices + some)
+
+
 def test_a_node_that_leads_only_to_the_next_turn_is_no_dead_end() -> None:
     assert "JUDGE -.->|again" in UNTIL
     assert "MW102" not in codes(UNTIL)
@@ -126,7 +143,7 @@ def test_an_output_that_another_case_leaves_empty_is_no_matter_of_turns() -> Non
 def test_a_cycle_in_a_box_is_marked_again() -> None:
     text = changed(REFINE, "CHECK -->|no:again:input| WRITE", "CHECK -->|no:input| WRITE")
     found = [one for one in serious(text) if one.code == "MW110"]
-    assert [fix.title for fix in found[0].fixes] == ["Mark the edge back with again"]
+    assert [fix.title for fix in found[0].fixes] == ["Mark the edge back with again", "Remove the edge CHECK → WRITE"]
     assert serious(apply_edits(text, found[0].fixes[0].edits)) == []
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.analysis.test_edge_edits import check_same
+from tests.analysis.workflows import workflow
 from tests.boxes.defects import DEFECTS, MAP, REFINE, ROUNDS, UNTIL, VOTES
 from tests.examples import examples
 from tests.runtime.frontier.nested_workflows import nested_workflow
@@ -116,3 +117,22 @@ def test_what_is_found_after_whole_lines_come_and_go_is_what_is_found_cold(text:
             analyser.edit(TextEdit(Range(Position(number, 0), Position(number + 1, 0)), ""))
             taken.append(lines.pop(number))
         compare(analyser.analysis(), "".join(lines))
+
+
+def test_a_way_to_the_next_turn_that_comes_or_goes_is_felt_where_the_turns_run_out() -> None:
+    line = "WORK -.->|again:input| WORK\n"
+    text = workflow(
+        'subgraph TURNS["Loop (max: 3)"]',
+        'WORK["Custom<br/>(role: work)"]',
+        "FINE{Good?}:::DecisionOp",
+        "end",
+        "PROBLEM -->|input| WORK",
+        "WORK -->|over| RETURN",
+    )
+    number = text.count("\n")
+    analyser = Analyser(text)
+    compare(analyser.analysis(), text)
+    analyser.edit(TextEdit(Range(Position(number, 0), Position(number, 0)), line))
+    compare(analyser.analysis(), text + line)
+    analyser.edit(TextEdit(Range(Position(number, 0), Position(number + 1, 0)), ""))
+    compare(analyser.analysis(), text)

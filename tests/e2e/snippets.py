@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NoReturn
 
 import pytest
+from tests.runtime.openai_server import Hang, Received, Reply, Step, serving
 
 ROOT = Path(__file__).resolve().parents[2]
 BROKEN = """flowchart TD
@@ -26,6 +27,64 @@ BROKEN = """flowchart TD
 """
 CODE = "MW006"
 REPAIRED = '    B["Check (twice)"]'
+
+NESTED = """flowchart TD
+    PROBLEM([Subject]):::Interface
+    SPLIT@{ op: Custom, prompt: "Write three lines.", returns: "list[Text]" }
+    subgraph LINES["Map (max: 9, parallel: 1)"]
+        subgraph ROUNDS["Loop (max: 3)"]
+            POLISH@{ op: Custom, prompt: "Make it better." }
+        end
+    end
+    JOIN@{ op: Custom, prompt: "Put them together." }
+    RETURN([Text]):::Interface
+    PROBLEM -->|input| SPLIT
+    SPLIT -->|each:input| POLISH
+    POLISH -.->|again:input| POLISH
+    POLISH -->|input| JOIN
+    JOIN --> RETURN
+    classDef Interface fill:#e2e2f2
+"""
+
+
+def nested_run(program: list[str], folder: Path, snippet_of: str, suffix: str) -> str:
+    """What an editor prints that runs `NESTED` once to its end, and once until it is stopped in the middle."""
+    file, setup = folder / "nested.mmd", folder / f"setup{suffix}"
+    file.write_text(NESTED, encoding="utf-8")
+    setup.write_text(snippet(snippet_of), encoding="utf-8")
+    count = 0
+
+    def answer(request: Received) -> Step:
+        nonlocal count
+        if "Write three lines" in request.prompt:
+            return Reply('["one", "two", "three"]')
+        count += 1
+        # The first run makes ten calls here; in the second the sixth never ends: the second item's second turn.
+        return Hang() if count == _WHOLE + 5 else Reply(f"line {count}", delay=0.2)
+
+    with serving(answer) as server:
+        return run(
+            program,
+            folder,
+            MERROW_FILE=str(file),
+            MERROW_SNIPPET=str(setup),
+            OPENAI_API_KEY="sk-x",
+            OPENAI_BASE_URL=server.base_url,
+        )
+
+
+def check_nested_run(printed: str) -> None:
+    """The progress said which turn and item, the hints how many there were, and the second run was stopped."""
+    assert "FIRST finished" in printed, printed
+    assert "PROGRESS LINES[2]/ROUNDS[3]/POLISH, turn 3 of 3, " in printed, printed
+    assert re.search(r"HINT 4 .*item 3 of 3", printed), printed
+    assert re.search(r"HINT 5 .*turn 3 of 3", printed), printed
+    assert "SECOND cancelled" in printed, printed
+    assert "DONE" in printed
+
+
+_WHOLE = 10
+"""Calls of one run of `NESTED` besides the first: three lines, three turns each, and the last node."""
 
 
 def snippet(title: str) -> str:

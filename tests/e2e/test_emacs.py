@@ -1,8 +1,8 @@
-"""Emacs with the documented set-up: a broken file is opened, its problem shown, and the quick fix applied."""
+"""Emacs with the documented set-up: a problem is shown and repaired, a Loop in a Map is run and stopped."""
 
 from pathlib import Path
 
-from tests.e2e.snippets import BROKEN, CODE, REPAIRED, need, run, snippet
+from tests.e2e.snippets import BROKEN, CODE, REPAIRED, check_nested_run, need, nested_run, run, snippet
 
 
 def test_emacs_shows_a_problem_and_repairs_it(tmp_path: Path) -> None:
@@ -21,3 +21,9 @@ def test_emacs_shows_a_problem_and_repairs_it(tmp_path: Path) -> None:
     assert "DIAGNOSTIC 4 " in printed, printed
     assert "DONE" in printed
     assert REPAIRED in file.read_text(encoding="utf-8").splitlines()
+
+
+def test_emacs_runs_and_stops_a_loop_in_a_map(tmp_path: Path) -> None:
+    emacs = need("emacs", "apt-get install emacs-nox elpa-eglot")
+    script = Path(__file__).with_name("emacs_run.el")
+    check_nested_run(nested_run([emacs, "--batch", "-Q", "-l", str(script)], tmp_path, "Emacs", ".el"))

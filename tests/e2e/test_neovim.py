@@ -1,8 +1,8 @@
-"""Neovim with the documented set-up: a broken file is opened, its problem shown, and the quick fix applied."""
+"""Neovim with the documented set-up: a problem is shown and repaired, a Loop in a Map is run and stopped."""
 
 from pathlib import Path
 
-from tests.e2e.snippets import BROKEN, CODE, REPAIRED, need, run, snippet
+from tests.e2e.snippets import BROKEN, CODE, REPAIRED, check_nested_run, need, nested_run, run, snippet
 
 
 def test_neovim_shows_a_problem_and_repairs_it(tmp_path: Path) -> None:
@@ -21,3 +21,11 @@ def test_neovim_shows_a_problem_and_repairs_it(tmp_path: Path) -> None:
     assert "DIAGNOSTIC 4:13" in printed, printed
     assert "DONE" in printed
     assert REPAIRED in file.read_text(encoding="utf-8").splitlines()
+
+
+def test_neovim_runs_and_stops_a_loop_in_a_map(tmp_path: Path) -> None:
+    neovim = need("nvim", "apt-get install neovim")
+    script = Path(__file__).with_name("neovim_run.lua")
+    check_nested_run(
+        nested_run([neovim, "--headless", "--clean", "-n", "-c", f"luafile {script}"], tmp_path, "Neovim", ".lua")
+    )

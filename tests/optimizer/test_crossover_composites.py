@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 from tests.composites import composite_workflows
 from tests.examples import examples
+from tests.optimizer.files import beside
 from tests.workflows import workflows
 
 from merrow_analysis.check import Analysis, analyse
@@ -103,3 +104,26 @@ def test_no_cut_goes_through_a_loop() -> None:
             assert [edge.word for edge in after.typed.again] == ["again"]
             kept += 1
     assert kept
+
+
+def test_a_call_goes_to_no_other_folder() -> None:
+    """Its path would lead elsewhere from there."""
+    flow = """flowchart TD
+    PROBLEM([Problem]):::Interface
+    RETURN([Result]):::Interface
+    A["Custom<br/>(role: first)"]
+    B["{second}"]
+    PROBLEM -->|input| A --> B --> RETURN
+    classDef Interface fill:#e2e2f2
+"""
+    files = beside({"part.mmd": flow.format(second="Custom<br/>(role: inner)") + "    PROBLEM@{ type: Text }\n"})
+    calling = files.open(flow.format(second="Call<br/>(workflow: part.mmd)")).analysis()
+    plain = files.open(flow.format(second="Custom<br/>(role: second)")).analysis()
+    assert any(child.host == 1 and "workflow: part.mmd" in child.text for child in children(calling, plain))
+    apart = list(children(calling, plain, together=False))
+    assert apart
+    # The file with the Call may have parts of the other one.
+    assert all(child.host == 0 for child in apart if "workflow: part.mmd" in child.text)
+    for seed in range(10):
+        for child in crossover(calling, plain, seed, together=False):
+            assert child.host == 0 or "workflow: part.mmd" not in child.text

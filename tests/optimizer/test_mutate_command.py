@@ -31,7 +31,7 @@ def test_the_list_has_edits_that_make_the_mutant_that_apply_prints(capsys: Captu
     listed = lines(in_process(capsys, "mutate", "flow.mmd", "--list", "--format", "json"))
     assert {"substitution", "addition"} <= {entry["operator"] for entry in listed}
     for entry in listed[::6]:
-        assert list(entry) == ["id", "operator", "title", "target", "edits"]
+        assert [key for key in entry if key != "created"] == ["id", "operator", "title", "target", "edits"]
         here = split_lines(VOTE)
         edits = [TextEdit(range_from_wire(here, edit["range"]), edit["newText"]) for edit in entry["edits"]]  # type: ignore[attr-defined]
         applied = in_process(capsys, "mutate", "flow.mmd", "--apply", str(entry["id"]))
@@ -129,3 +129,50 @@ def test_patterns_that_the_settings_name(capsys: Capture, tmp_path: Path) -> Non
     assert "Climb back" not in titles
     assert "There is no such file or folder of patterns. (gone.mmd)" in outcome.err
     assert "Patterns must lie in the workspace." in outcome.err
+
+
+SPLIT = """flowchart TD
+    PROBLEM([Problem]):::Interface
+    RETURN([Result]):::Interface
+    SOLVE["Custom<br/>(role: solver)"]
+    CHECK["Custom<br/>(role: checker)"]
+    PROBLEM -->|input| SOLVE
+    SOLVE --> CHECK
+    CHECK --> RETURN
+    classDef Interface fill:#e2e2f2
+"""
+
+
+def of_title(capsys: Capture, start: str) -> dict[str, object]:
+    listed = lines(in_process(capsys, "mutate", "flow.mmd", "--list", "--format", "json"))
+    return next(entry for entry in listed if str(entry["title"]).startswith(start))
+
+
+def test_an_extraction_is_printed_or_both_files_are_written(capsys: Capture) -> None:
+    write("flow.mmd", SPLIT)
+    move = of_title(capsys, "Extract SOLVE and CHECK")
+    (file,) = move["created"]  # type: ignore[misc]
+    printed = in_process(capsys, "mutate", "flow.mmd", "--apply", str(move["id"]))
+    assert "(workflow: check.mmd)" in printed.out
+    assert "--write writes both" in printed.err
+    assert not Path("check.mmd").exists()
+    assert Path("flow.mmd").read_text() == SPLIT
+    done = in_process(capsys, "mutate", "flow.mmd", "--apply", str(move["id"]), "--write")
+    assert (done.code, done.out) == (0, "")
+    assert Path("flow.mmd").read_text() == printed.out
+    assert Path("check.mmd").read_text() == file["text"]
+    assert in_process(capsys, "check", ".").code == 0
+    back = of_title(capsys, "Inline RUN_CHECK")
+    assert in_process(capsys, "mutate", "flow.mmd", "--apply", str(back["id"]), "--write").code == 0
+    assert "Call" not in Path("flow.mmd").read_text().replace("CallOp", "")
+
+
+def test_nothing_is_written_over_or_half_done(capsys: Capture) -> None:
+    write("flow.mmd", SPLIT)
+    move = of_title(capsys, "Extract SOLVE and CHECK")
+    Path("check.mmd").mkdir()
+    refused = in_process(capsys, "mutate", "flow.mmd", "--apply", str(move["id"]), "--write")
+    assert refused.code == 2
+    assert "check.mmd" in refused.err
+    assert Path("flow.mmd").read_text() == SPLIT
+    assert in_process(capsys, "mutate", "flow.mmd", "--list", "--write").code == 2

@@ -37,8 +37,10 @@ def check_boxes(before: Analysis, after: Analysis, move: Move, mutant: str) -> N
     drawn = new.keys() - old.keys()
     assert old.keys() - unwrapped == new.keys() - drawn, f"{move.title}\n{mutant}"
     if drawn:
-        assert move.title.startswith("Review "), f"{move.title}\n{mutant}"
-        check_wrapped(before, after, move, drawn.pop(), mutant)
+        if move.title.startswith("Review "):
+            check_wrapped(before, after, move, drawn.pop(), mutant)
+        else:
+            check_mapped(before, after, move, drawn.pop(), mutant)
         return
     if unwrapped:
         check_unwrapped(before, after, unwrapped.pop(), mutant)
@@ -65,6 +67,22 @@ def check_wrapped(before: Analysis, after: Analysis, move: Move, name: str, muta
         box: nodes - {core} for box, (_, _, nodes) in old.items()
     }, mutant
     assert words_of(after) - words_of(before) == Counter([(review, core, "again")]), mutant
+    assert words_of(before) <= words_of(after), mutant
+    assert after.typed is not None
+    assert unit_order(after.typed.core) is not None, mutant
+
+
+def check_mapped(before: Analysis, after: Analysis, move: Move, name: str, mutant: str) -> None:
+    """Assert that a Map is around one node, one of whose edges takes a list apart now."""
+    assert move.title.startswith("Run "), f"{move.title}\n{mutant}"
+    old, new = boxes_of(before), boxes_of(after)
+    (core,) = new[name][2]
+    assert new[name][:2] == ("map", before.typed.composites.inside.get(core) if before.typed else None), mutant
+    assert {box: nodes for box, (_, _, nodes) in new.items() if box != name} == {
+        box: nodes - {core} for box, (_, _, nodes) in old.items()
+    }, mutant
+    (said,) = words_of(after) - words_of(before)
+    assert said[1:] == (core, "each"), mutant
     assert words_of(before) <= words_of(after), mutant
     assert after.typed is not None
     assert unit_order(after.typed.core) is not None, mutant
@@ -222,3 +240,37 @@ def test_a_loop_taken_back_is_a_group_whose_nodes_run_once() -> None:
 def test_a_node_that_a_loop_names_stays_what_it_is() -> None:
     titles = {move.title for move in moves(analyse(UNTIL))}
     assert not {title for title in titles if title.startswith(("Remove REVIEW", "Replace Review REVIEW"))}
+
+
+LIST = """flowchart TD
+    PROBLEM([Problem]):::Interface
+    RETURN([Result]):::Interface
+    SPLIT["Custom<br/>(role: splitter, returns: 'list[Text]')"]
+    SOLVE["Custom<br/>(role: solver)"]
+    SUM["Custom<br/>(role: summer)"]
+    PROBLEM -->|input| SPLIT
+    SPLIT -->|input| SOLVE
+    SOLVE --> SUM
+    SUM --> RETURN
+    classDef Interface fill:#e2e2f2
+"""
+
+
+def test_a_node_that_reads_a_list_works_on_each_item() -> None:
+    text = LIST
+    mutant = made(text, "Run SOLVE for each item that SPLIT gives (Map)")
+    assert (
+        """    subgraph EACH_ITEM["Map (max: 100)"]
+    SOLVE["Custom<br/>(role: solver)"]
+    end
+"""
+        in mutant
+    )
+    assert "    SPLIT -->|each:input| SOLVE\n" in mutant
+    after = analyse(mutant)
+    assert after.is_valid
+    assert after.typed is not None
+    (edge,) = after.typed.by_id["SUM"].incoming
+    assert edge.feeds[0].type == "list[Text]"
+    # What gives no list can't be taken apart.
+    assert not [one for one in moves(analyse(text.replace("list[Text]", "Text"))) if "(Map)" in one.title]

@@ -336,3 +336,48 @@ def test_values_that_are_never_there_together_may_go_to_one_port() -> None:
     assert analyse(text, as_workflow=True).errors == []
     both = text.replace("B{First?}", "B[First]").replace("|left|", "").replace("|right|", "")
     assert [one.code for one in analyse(both, as_workflow=True).errors] == ["MW205"]
+
+
+POLISH = """flowchart TD
+    A([Draft]) --> C{Good enough?}
+    C -->|no| B[Improve it]
+    B --> C
+    C -->|yes| D([Text])
+"""
+
+
+async def test_a_diamond_that_an_arrow_leads_back_into_passes_on_what_came_back() -> None:
+    def saying(*choices: str) -> FakeEndpoint:
+        left, turns = list(choices), iter("123")
+
+        def answer(request: ModelRequest) -> str:
+            return json.dumps({"choice": left.pop(0)}) if request.schema is not None else f"better {next(turns)}"
+
+        return FakeEndpoint(answer)
+
+    for choices, out in ((["yes"], "given A"), (["no", "yes"], "better 1"), (["no", "no", "yes"], "better 2")):
+        result = await finished(POLISH, saying(*choices), fresh=True)
+        assert result.outputs == {"D": out}
+    endpoint = saying("no", "no", "no")
+    out_of_turns = await finished(POLISH, endpoint, fresh=True)
+    assert out_of_turns.outputs == {"D": "better 2"}
+    improved = [request for request in endpoint.seen if request.schema is None]
+    assert "better 1" in improved[1].messages[-1].content
+
+
+async def test_several_ways_into_such_a_diamond_bring_one_value_out_of_it() -> None:
+    two = POLISH.replace("    A([Draft]) --> C", "    A([Draft]) --> E[Plan it] --> C\n    A --> C").replace(
+        "D([Text])", "F[Print it] --> D([Text])"
+    )
+
+    def answer(request: ModelRequest) -> str:
+        if request.schema is not None:
+            return json.dumps({"choice": choices.pop(0)})
+        return request.messages[0].content.split("\n")[0] + "!"
+
+    choices = ["no", "yes"]
+    endpoint = FakeEndpoint(answer)
+    result = await finished(two, endpoint, fresh=True)
+    assert result.outputs == {"D": "Print it!"}
+    [printed] = [request for request in endpoint.seen if request.messages[0].content.startswith("Print it")]
+    assert "Improve it!" in printed.messages[-1].content

@@ -93,6 +93,8 @@ def test_a_diff_is_printed_and_nothing_written() -> None:
     assert "-    PROBLEM --> CODE\n" in outcome.out
     assert "Would repair" in outcome.err
     assert Path("flow.mmd").read_text() == UNLABELLED
+    whole = Path("flow.mmd").resolve().as_posix()
+    assert f"--- a{whole}\n+++ b{whole}\n@@" in merrow("check", "--diff", whole).out
 
 
 def test_a_fix_inside_markdown_changes_the_block_alone() -> None:

@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 from tests.analysis.rule_page import read_page
+from tests.boxes.defects import DEFECTS
 from tests.breakage import broken
 from tests.judge import mermaid
 from tests.server.lsp.editor import MODERN, Editor
@@ -45,7 +46,7 @@ REVEALED = {
     "MW104": ("MW105", "MW114", "MW2", "MW3"),
     "MW107": ("MW105", "MW2", "MW3"),
     "MW108": ("MW114",),
-    "MW110": ("MW102",),
+    "MW110": ("MW102", "MW2"),
     "MW111": ("MW102",),
     "MW112": ("MW102",),
     "MW113": ("MW102",),
@@ -159,7 +160,7 @@ def files() -> list[tuple[str, str]]:
     return [(path.stem, path.read_text(encoding="utf-8")) for path in found]
 
 
-SOUND = [*pages(), *files()]
+SOUND = [*pages(), *files(), *((f"defect {one.name}", one.text) for one in DEFECTS)]
 
 
 def quoted(text: str) -> str:

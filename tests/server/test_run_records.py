@@ -298,3 +298,15 @@ def test_a_node_that_failed_is_shown_with_what_went_wrong_and_one_that_did_not_w
         assert bool(node["error"]) == (node["status"] == "failed")
         (line,) = (line for line in overview if line.split()[:2] == [node["node"], node["status"]])
         assert (node["error"] or "") in line
+
+
+def test_the_choice_of_a_decision_is_shown(capsys: Capture) -> None:
+    ways = "    C -->|billing| D[About the bill]\n    C -->|technical| E[About it]\n"
+    write("flow.mmd", f"flowchart TD\n    A([Mail]) --> C{{Which team?}}\n{ways}")
+    assert in_process(capsys, "run", "flow.mmd", "--input", "a=1", "--base-url", "offline").code == 0
+    run = the_run(capsys)["run"]
+    (row,) = [line for line in in_process(capsys, "show", run).out.splitlines() if line.startswith("C ")]
+    assert row.endswith("chose billing")
+    assert "chose billing" in in_process(capsys, "show", run, "--node", "C").out
+    (node,) = in_process(capsys, "show", run, "--node", "C", "--format", "json").json["nodes"]
+    assert node["case"] == "billing"

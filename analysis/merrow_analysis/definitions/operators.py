@@ -6,7 +6,7 @@ The built-in ones are a table; a workflow's front matter or an operator library 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from types import MappingProxyType
 
@@ -17,9 +17,11 @@ from merrow_analysis.definitions.types import (
     CODE,
     ENTRY_POINT,
     FEEDBACK,
+    JSON,
     NUMBER,
     PROBLEM,
     TEXT,
+    WORKFLOW,
     Type,
     TypeTable,
     item_of,
@@ -140,8 +142,13 @@ class OperatorSpec:
 
     @property
     def is_call(self) -> bool:
-        """Whether it runs another file. Each file has a signature of its own; `CALL` has none."""
+        """Whether it runs another workflow. Each file has a signature of its own; `CALL` has none."""
         return self.name == CALL.name and self.built_in
+
+    @property
+    def is_planned_call(self) -> bool:
+        """Whether it runs a workflow that an edge brings."""
+        return self is PLANNED_CALL
 
     @property
     def is_pass(self) -> bool:
@@ -221,6 +228,16 @@ CALL = OperatorSpec(
     note="Runs another workflow file: its inputs are the ports, its outputs the outputs.",
     style=_style("dff3f0", "2f8f83"),
 )
+
+PLANNED_CALL = replace(
+    CALL,
+    inputs=(InputPort("problem", TEXT), InputPort("workflow", WORKFLOW)),
+    outputs=(OutputPort("result", TEXT), OutputPort("state", JSON), OutputPort("done", BOOL)),
+    parameters=frozenset({"workflow", "stop_after"}),
+    note="Runs the workflow that its port `workflow` brings. With `stop_after:` it stops after so many nodes, and `state` "
+    "says how each of them stands. In later turns of a Loop it takes over what is finished.",
+)
+"""A Call without `workflow:`; with it, it is a Call of a file."""
 
 BUILT_IN_OPERATORS: tuple[OperatorSpec, ...] = (
     OperatorSpec(

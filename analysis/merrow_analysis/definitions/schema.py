@@ -116,6 +116,11 @@ OPERATOR_KEYS: Mapping[str, Fragment] = {
         "default": 3,
         "description": "How many calls of this node may run inside each other.",
     },
+    "stop_after": {
+        "type": "integer",
+        "minimum": 1,
+        "description": "How many nodes of a planned workflow are run before the Call stops and says how it stands.",
+    },
 }
 """Keys that single operators have beyond those of every node."""
 

@@ -29,6 +29,7 @@ ENTRY_POINT: Type = "EntryPoint"
 BOOL: Type = "Bool"
 NUMBER: Type = "Number"
 JSON: Type = "Json"
+WORKFLOW: Type = "Workflow"
 
 BUILT_IN: Mapping[str, Type | None] = {
     ANY: None,
@@ -43,6 +44,7 @@ BUILT_IN: Mapping[str, Type | None] = {
     FEEDBACK: TEXT,
     CODE: TEXT,
     ENTRY_POINT: TEXT,
+    WORKFLOW: TEXT,
 }
 """The types of every workflow, each with the one that it is a kind of."""
 

@@ -15,13 +15,13 @@ from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 @dataclass(frozen=True, slots=True)
 class CallBounds:
     """How often nodes are carried out, all of a workflow together: each operator, and each Decision that asks a model, once for
-    each turn, item and sample; in place of a Call those of its file. Further calls that an operator makes for one answer are not
-    counted.
+    each turn, item and sample; in place of a Call those of its workflow. Further calls that an operator makes for one answer are
+    not counted.
     """
 
     least: int
     most: int | None
-    """None where files call each other: then it is a matter of their Decisions."""
+    """None where files call each other, which is a matter of their Decisions, or where a workflow is planned."""
 
     def as_json(self) -> dict[str, int | None]:
         return {"least": self.least, "most": self.most}
@@ -36,15 +36,34 @@ def call_bounds(graph: TypedGraph) -> CallBounds:
     is_known = graph.combinations.undecided is None
     for node in graph.nodes:
         if node.kind == "operator" or node.asks:
-            boxes = [graph.composites.boxes[name] for name in graph.composites.around(node.id)]
-            samples = _samples(node)
-            callee = node.resolution.callee
-            own_least, own_most = (1, 1) if callee is None else callee.calls
+            own_most = most_calls(graph, node)
             is_open = is_open or own_most is None
-            most += samples * (own_most or 0) * prod(count_of(box, "max") for box in boxes)
+            most += own_most or 0
             if is_known and graph.combinations.runs(node) == ALWAYS:
-                least += samples * own_least * prod(count_of(box, "min") for box in boxes if box.kind == "map")
+                boxes = [graph.composites.boxes[name] for name in graph.composites.around(node.id)]
+                least += (
+                    _samples(node)
+                    * _own_calls(node)[0]
+                    * prod(count_of(box, "min") for box in boxes if box.kind == "map")
+                )
     return CallBounds(least, None if is_open else most)
+
+
+def most_calls(graph: TypedGraph, node: TypedNode) -> int | None:
+    """How often one node is carried out at most; None where nothing bounds it. 0 where no model is asked."""
+    if node.kind != "operator" and not node.asks:
+        return 0
+    own = _own_calls(node)[1]
+    boxes = (graph.composites.boxes[name] for name in graph.composites.around(node.id))
+    return None if own is None else _samples(node) * own * prod(count_of(box, "max") for box in boxes)
+
+
+def _own_calls(node: TypedNode) -> tuple[int, int | None]:
+    """How often a node calls at least and at most each time it is carried out."""
+    if node.spec is not None and node.spec.is_planned_call:
+        return 0, None
+    callee = node.resolution.callee
+    return (1, 1) if callee is None else callee.calls
 
 
 def count_of(box: Composite, key: str) -> int:

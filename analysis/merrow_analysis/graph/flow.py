@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import NamedTuple
 
 from merrow_analysis.graph.records import Chart, EdgeRecord, NodeRecord
 from merrow_analysis.syntax.tree import Arrow, Block, ClassAssign, ClassDef, Header, Label, Metadata, Name, Vertex
@@ -215,6 +216,20 @@ class Subgraph:
         return self.block.range((start, start) if self.label is None else self.label.span)
 
 
+class Body(NamedTuple):
+    """A subgraph as it is written: its first block and its last one (None where it is never closed), as they were first read.
+
+    ``members`` are the nodes and subgraphs that it mentions itself, in Mermaid's order; ``own`` are those that stand alone or
+    are declared in it.
+    """
+
+    start: Block
+    end: Block | None
+    id: str
+    members: tuple[str, ...]
+    own: tuple[str, ...]
+
+
 @dataclass(slots=True)
 class EdgeMetadata:
     """``e1@{ ... }`` for an edge id."""
@@ -229,8 +244,8 @@ class Scenery:
     """What a flowchart has besides nodes and edges, with blocks as they were first read.
 
     ``read_subgraphs``, where it is set, gives the subgraphs with the members that they have now; ``subgraphs`` has all else
-    that is true of them. ``bodies`` are the first and the last block of each subgraph, None where it is never closed;
-    ``boxes`` is what was worked out of ``subgraphs``, with these.
+    that is true of them. ``bodies`` are in the order in which they end; ``boxes`` is what was worked out of ``subgraphs``, with
+    these.
     """
 
     header: Header | None = None
@@ -241,7 +256,7 @@ class Scenery:
     edge_metadata: list[tuple[EdgeRecord, Metadata, Block]] = field(default_factory=list)
     edge_ids: dict[str, EdgeRecord] = field(default_factory=dict)
     read_subgraphs: Callable[[], dict[str, Subgraph]] | None = None
-    bodies: list[tuple[Block, Block | None]] = field(default_factory=list)
+    bodies: list[Body] = field(default_factory=list)
     boxes: tuple[dict[str, Subgraph], object] | None = None
     _assigned: dict[str, list[tuple[ClassAssign, Block, Name]]] | None = None
 

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 from merrow_analysis.definitions.callees import Callee, Callees
 from merrow_analysis.definitions.metadata import parse_metadata
-from merrow_analysis.definitions.operators import INTERFACE_CLASS, OperatorSpec, OperatorTable
+from merrow_analysis.definitions.operators import INTERFACE_CLASS, PLANNED_CALL, OperatorSpec, OperatorTable
 from merrow_analysis.definitions.parameters import LabelParts, parse_label
 from merrow_analysis.definitions.step_text import step_text, step_title
 from merrow_analysis.definitions.types import Misspelled, Type, TypeExpressionError, TypeTable
@@ -348,7 +348,11 @@ def _call(
     types: TypeTable,
     callees: Callees | None,
 ) -> Resolution:
-    """A node that runs another file. Its ports are not known where that can't be read; nothing is said of its edges then."""
+    """A node that runs another file, or without `workflow:` one that is planned. The ports are not known where the file can't be
+    read; nothing is said of its edges then.
+    """
+    if "workflow" not in parameters:
+        return Resolution("operator", PLANNED_CALL, choice.claims, choice.problems, parameters, label_parts=parts)
     call = Resolution("unknown", choice.spec, choice.claims, choice.problems, parameters, label_parts=parts)
     path = called_path(call)
     callee = callees.find(path) if callees is not None and path is not None else None

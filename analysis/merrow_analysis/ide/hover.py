@@ -94,6 +94,10 @@ def _named(analysis: Analysis, named: Occurrence) -> Markup:
     if kind == "operator":
         spec = typed.operators.named(name)
         return describe.operator(spec) if spec is not None else Markup()
+    if kind == "field":
+        return describe.field(typed.types, name)
+    if kind in ("file", "port"):
+        return Markup()  # said of the parameter that names the file, and of the edge
     return describe.type_name(typed.types, name)
 
 

@@ -13,7 +13,7 @@ from merrow_analysis.definitions.operators import BUILT_IN_TABLE
 from merrow_analysis.definitions.parameters import parse_label
 from merrow_analysis.ide.cursor.blocks import blocks_in
 from merrow_analysis.places.box_places import title_parameters
-from merrow_analysis.places.names import Occurrence
+from merrow_analysis.places.names import Kind, Occurrence
 from merrow_analysis.places.node_places import source_span
 from merrow_analysis.places.occurrences import occurrences_in
 from merrow_analysis.syntax.tree import (
@@ -241,11 +241,23 @@ def _parts(analysis: Analysis, block: Block) -> Iterator[_Part]:
     for statement in block.statements:
         yield from _statement(analysis, block, statement)
     for place in occurrences_in(analysis, block):
-        yield _name(place)
+        if (kind := _NAMES.get(place.symbol.kind)) is not None:
+            yield _name(place, kind)
 
 
-def _name(place: Occurrence) -> _Part:
-    kind = place.symbol.kind
+_NAMES: dict[Kind, TokenKind] = {
+    "node": "node",
+    "edge": "edge",
+    "subgraph": "subgraph",
+    "class": "class",
+    "prompt": "prompt",
+    "operator": "operator",
+    "type": "type",
+}
+"""Fields, called files and their ports are coloured as what is around them: what they are depends on other nodes and files."""
+
+
+def _name(place: Occurrence, kind: TokenKind) -> _Part:
     modifiers: tuple[Modifier, ...] = () if place.role == "reference" else (place.role,)
     if kind == "operator" and place.suffix:
         return _Part(place.span, "class", modifiers)

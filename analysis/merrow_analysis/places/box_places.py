@@ -7,13 +7,15 @@ from collections.abc import Iterator
 
 from merrow_analysis.definitions.parameters import LabelParameter, parse_label
 from merrow_analysis.graph.flow import Subgraph
+from merrow_analysis.places.edge_names import Word
 from merrow_analysis.syntax.tree import Block, Label, Span
 from merrow_analysis.text import Range
 
 EXPRESSIONS = ("until", "best")
 """Parameters of Loops whose values name nodes."""
 
-_NODE = re.compile(r"(?<![\w.])([^\W\d]\w*)(?=[ \t]*\.)")
+_PATH = re.compile(r"(?<![\w.])[^\W\d]\w*(?:[ \t]*\.[ \t]*[^\W\d]\w*)*(?:[ \t]*\.)?")
+_NAME = re.compile(r"\w+")
 _STRINGS = re.compile(r"(?<=[=<>(,\[ ])'[^']*'|(?<=[=<>(,\[ ])\"[^\"]*\"")
 
 
@@ -27,12 +29,13 @@ def title_parameters(block: Block, title: Label) -> Iterator[tuple[LabelParamete
         yield parameter, (at + parameter.key_span[0], at + parameter.value_span[1])
 
 
-def nodes_named(text: str, span: Span) -> Iterator[tuple[str, Span]]:
-    """The ids that an expression such as ``REVIEW.result`` may name, with their places, between two offsets of a text."""
+def paths_named(text: str, span: Span) -> Iterator[list[Word]]:
+    """The paths that an expression such as ``JUDGE.place.rank > 3`` reads, between two offsets of a text."""
     start, end = span
     expression = _STRINGS.sub(lambda quoted: " " * len(quoted[0]), text[start:end])
-    for match in _NODE.finditer(expression):
-        yield match[1], (start + match.start(1), start + match.end(1))
+    for path in _PATH.finditer(expression):
+        names = _NAME.finditer(expression, *path.span())
+        yield [Word(name[0], (start + name.start(), start + name.end())) for name in names]
 
 
 def range_of(group: Subgraph) -> Range:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from merrow_analysis.definitions.settings import WorkflowSettings, read_settings
 from merrow_analysis.definitions.types import is_variable
 from merrow_analysis.graph.nodes import TypedGraph
+from merrow_analysis.places.edge_names import field_symbol
 from merrow_analysis.places.names import Kind, Occurrence, Role, symbol
 from merrow_analysis.syntax.tree import Block, FrontMatter, Span
 
@@ -52,6 +53,8 @@ class _FrontNames:
                 yield from self._types("types", name)
             elif isinstance(meaning, Mapping):
                 for field, text in meaning.items():
+                    if isinstance(field, str) and field in self.typed.types.records.get(name, ()):
+                        yield from self._field(name, field)
                     if isinstance(text, str):
                         yield from self._types("types", name, field)
         for name, body in own.operators.items():
@@ -91,6 +94,15 @@ class _FrontNames:
         if places is not None:
             key, value = places
             yield from self._named(kind, name, role, key, (key[0], max(key[1], value[1])))
+
+    def _field(self, record: str, field: str) -> Iterator[Occurrence]:
+        places = self._places("types", record, field)
+        if places is not None:
+            (start, end), value = places
+            span = scalar_span(self.block.text, (start, end))
+            if self.block.text[slice(*span)] == field:
+                whole = start, max(end, value[1])
+                yield Occurrence(field_symbol(record, field), "declaration", self.block, span, whole)
 
     def _named(self, kind: Kind, name: str, role: Role, place: Span | None, whole: Span | None) -> Iterator[Occurrence]:
         """A name, where it stands in the source as it is."""

@@ -1,4 +1,5 @@
-"""Every place in a file where something is named: nodes, edges, subgraphs, classes, prompts, operators and types.
+"""Every place in a file where something is named: nodes, edges, subgraphs, classes, prompts, operators, types with their
+fields, and called files with their inputs and outputs.
 
 Names are looked up block by block, and only in blocks whose text has the name at all, so nothing has to be built or kept
 up to date between keystrokes.
@@ -12,8 +13,9 @@ from collections.abc import Iterator
 from merrow_analysis.check import Analysis
 from merrow_analysis.definitions.metadata import parse_metadata
 from merrow_analysis.definitions.parameters import parse_label
-from merrow_analysis.graph.nodes import TypedGraph
-from merrow_analysis.places.box_places import EXPRESSIONS, nodes_named, title_parameters
+from merrow_analysis.graph.nodes import TypedGraph, TypedNode
+from merrow_analysis.places.box_places import EXPRESSIONS, paths_named, title_parameters
+from merrow_analysis.places.edge_names import Word, fields_along, label_names, outputs_along, split
 from merrow_analysis.places.front_names import front_matter_names, scalar_span, type_names
 from merrow_analysis.places.names import Kind, Occurrence, Role, Symbol, symbol
 from merrow_analysis.places.node_places import source_span
@@ -50,7 +52,7 @@ _STATEMENTS_WITH_NAMES = (Chain, ClassAssign, ClassDef, Style, Click, SubgraphSt
 
 def occurrences_of(analysis: Analysis, wanted: Symbol) -> list[Occurrence]:
     """Every place of one thing, in the order of the text."""
-    name = wanted.name
+    name = _written_name(wanted)
     any_case = wanted.kind in ("prompt", "operator", "type")
     folded = name.casefold()
     found: list[Occurrence] = []
@@ -59,6 +61,15 @@ def occurrences_of(analysis: Analysis, wanted: Symbol) -> list[Occurrence]:
         if name in text or (any_case and folded in text.casefold()):
             found += [place for place in occurrences_in(analysis, block) if place.symbol == wanted]
     return found
+
+
+def _written_name(wanted: Symbol) -> str:
+    """What stands in the text wherever a thing is named."""
+    if wanted.kind == "field":
+        return wanted.name.rpartition(".")[2]
+    if wanted.kind == "port":
+        return wanted.name.rpartition(":")[2]
+    return wanted.name.rpartition("/")[2] if wanted.kind == "file" else wanted.name
 
 
 def declarations_of(analysis: Analysis, wanted: Symbol) -> list[Occurrence]:
@@ -142,9 +153,13 @@ class _Names:
             if arrow.edge_id is not None:
                 named = symbol("edge", arrow.edge_id.text)
                 yield Occurrence(named, "declaration", self.block, arrow.edge_id.span, arrow.span)
-        for group, arrow in zip(chain.groups, chain.arrows, strict=False):
+        for number, (group, arrow) in enumerate(zip(chain.groups, chain.arrows, strict=False)):
             if arrow.label is not None and self.typed is not None:
                 yield from self._case(self.typed, group[-1].name.text, arrow.label)
+                sources, targets = (
+                    [end.name.text for end in ends] for ends in (group, *chain.groups[number + 1 :][:1])
+                )
+                yield from label_names(self.typed, self.block, sources, arrow, targets)
 
     def _case(self, typed: TypedGraph, source: str, label: Label) -> Iterator[Occurrence]:
         """The kind of a union that a case of a Decision is for."""
@@ -186,10 +201,20 @@ class _Names:
                     yield from self._value(name.text, key, value, scalar_span(self.block.text, place))
 
     def _expression(self, place: Span) -> Iterator[Occurrence]:
-        """The nodes that the ``until`` or ``best`` of a Loop names."""
-        for name, span in nodes_named(self.block.text, place):
-            if name in self.flow.nodes:
+        """The nodes that the ``until`` or ``best`` of a Loop names, and fields of what they give."""
+        for path in paths_named(self.block.text, place):
+            name, span = path[0]
+            if name in self.flow.nodes and len(path) + self.block.text.startswith(".", span[1]) > 1:
                 yield Occurrence(symbol("node", name), "reference", self.block, span, span)
+                if self.typed is not None:
+                    yield from outputs_along(self.typed.by_id[name], path[1:], self.block)
+
+    def _condition(self, node: TypedNode, place: Span) -> Iterator[Occurrence]:
+        """The fields of what it is given that the ``if:`` of a Decision reads."""
+        for path in paths_named(self.block.text, place):
+            feeds = (feed for edge in node.sources(path[0].text) for feed in edge.feeds)
+            given = next((feed.type for feed in feeds if feed.port == path[0].text), None)
+            yield from fields_along(node.types, given, path[1:], self.block)
 
     def _label(self, node: str, label: Label) -> Iterator[Occurrence]:
         if self.typed is not None and self.typed.by_id[node].resolution.label_is_text:
@@ -212,17 +237,28 @@ class _Names:
         start, end = place
         written = self.block.text[start:end]
         inner = written.strip()
-        if inner != value.strip() or not inner:
+        if inner != value.strip() or not inner or self.typed is None:
             return
         start += written.index(inner)
         place = (start, start + len(inner))
         if key == "op":
             yield from self._operator(inner, place)
         elif key in ("returns", "type"):
-            if self.typed is not None:
-                yield from type_names(self.typed, self.block, place)
+            yield from type_names(self.typed, self.block, place)
+        elif key in _READING_KEYS:
+            yield from self._read(self.typed.by_id[node], key, Word(inner, place))
         elif key == "role" or self._takes_instruction(node):
             yield Occurrence(symbol("prompt", inner), "reference", self.block, place, place)
+
+    def _read(self, node: TypedNode, key: str, value: Word) -> Iterator[Occurrence]:
+        """What a node reads: the file that a Call runs, the field by which a Select orders, those in an ``if:``."""
+        callee = node.resolution.callee
+        if key == "workflow" and callee is not None:
+            yield Occurrence(symbol("file", callee.path), "reference", self.block, value.span, value.span)
+        elif key == "by" and node.spec is not None and node.spec.is_select:
+            yield from fields_along(node.types, node.own_outputs.get("best"), split(value), self.block)
+        elif key == "if" and node.kind == "decision":
+            yield from self._condition(node, value.span)
 
     def _takes_instruction(self, node: str) -> bool:
         typed = self.typed
@@ -253,5 +289,6 @@ class _Names:
                 at += len(word) + 1
 
 
-_NAMING_KEYS = frozenset({"op", "role", "instruction", "returns", "type"})
-"""Parameters whose values are names of other things."""
+_READING_KEYS = frozenset({"workflow", "by", "if"})
+_NAMING_KEYS = frozenset({"op", "role", "instruction", "returns", "type"}) | _READING_KEYS
+"""Parameters whose values name other things."""

@@ -14,6 +14,7 @@ from merrow_analysis.graph.ports import takes_again
 from merrow_analysis.graph.words import AGAIN, EACH, FIRST
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.fixes.box_fixes import give_list, one_list
+from merrow_analysis.rules.fixes.edge_fixes import remove_edge
 from merrow_analysis.rules.fixes.liveness_fixes import one_value
 from merrow_analysis.rules.fixes.port_fixes import fed
 from merrow_analysis.rules.liveness_rules import ENSEMBLE_NEEDS_TWO_SOURCES, PORT_FED_TWICE
@@ -135,7 +136,8 @@ def _again(context: GraphContext, edge: TypedEdge) -> Iterator[Diagnostic]:
                 f"`again` brings {feed.type} to port `{feed.port}` of {named(node)}, which is {wanted} in the first turn; "
                 f"connect a node that gives {wanted}."
             )
-            yield report(TYPE_MISMATCH, label_range(edge), message)
+            fixes = remove_edge(context, TYPE_MISMATCH, edge.flow)
+            yield report(TYPE_MISMATCH, label_range(edge), message, fixes=fixes)
             return
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
 from merrow_analysis.definitions.metadata import parse_metadata
 from merrow_analysis.definitions.parameters import parse_label
@@ -31,24 +32,30 @@ _NAMES: Mapping[CompositeKind, str] = {"loop": "a Loop", "map": "a Map"}
 def box_parameters(group: Subgraph) -> Iterator[Diagnostic]:
     """Findings about the title, the classes and the metadata of a subgraph."""
     kind = kind_of(group)
+    found = _findings(kind, group.title, tuple([metadata.body for metadata, _ in group.metadata]))
+    for one in found:
+        yield _diagnostic(group, one)
+    if kind == "map" and not any(one.rule is WRONG_VALUE for one in found):
+        yield from _bounds(group)
+
+
+@lru_cache(maxsize=4096)
+def _findings(kind: CompositeKind | None, title: str, bodies: tuple[str, ...]) -> tuple[Finding, ...]:
+    """What is wrong in what is written at a subgraph of this kind, the same for all that say the same."""
     what = "a subgraph" if kind is None else _NAMES[kind]
     allowed = SUBGRAPH_KEYS if kind is None else _KEYS[kind]
-    docs = [parse_metadata(metadata.body) for metadata, _ in group.metadata]
+    docs = [parse_metadata(body) for body in bodies]
     found: list[Finding] = []
     for number, doc in enumerate(docs):
         found += metadata_findings(doc, number, allowed, what, ())
-    parts = parse_label(group.title) if kind is not None and "(" in group.title else None
+    parts = parse_label(title) if kind is not None and "(" in title else None
     if parts is not None:
         written = {key: part for key, part in allowed.items() if key not in SUBGRAPH_KEYS}
         told = label_findings(parts, written, what, {key for doc in docs for key in doc.values})
         free = parts.operator_word not in ("Loop", "Map")
         found += [one for one in told if one.rule is not MALFORMED or not free]
         found += conflicts(parts, docs, written)
-    wrong = any(one.rule is WRONG_VALUE for one in found)
-    for one in found:
-        yield _diagnostic(group, one)
-    if kind == "map" and not wrong:
-        yield from _bounds(group)
+    return tuple(found)
 
 
 def _bounds(group: Subgraph) -> Iterator[Diagnostic]:

@@ -217,7 +217,11 @@ def _comes_back(graph: TypedGraph, box: str, between: list[Unit], groups: dict[s
     ]
     fixes: list[Fix] = []
     claimed = {name for group in groups.values() for name in group.nodes}
-    if len(nodes) == len(between) and not claimed.intersection(names) and not any(n.kind == "input" for n in nodes):
+    if (
+        len(nodes) == len(between)
+        and not claimed.intersection(names)
+        and not any(n.kind in ("input", "output") for n in nodes)
+    ):
         start = groups[box].block
         lines = [f"{indentation(start)}    {name}" for name in names]
         fixes = [fix(f"Move {listed(names)} into {box}", [insert_lines_after(start, lines)], safe=False)]

@@ -19,7 +19,7 @@ ENDLESS_CALL = _ENDLESS.rule(
 
 _CALLED = Family[GraphContext](Scope.PARAMETER)
 BAD_CALLEE = _CALLED.rule(
-    "MW227", "called-file", "The file that a Call runs is missing, can't be read or has errors.", Severity.ERROR
+    "MW227", "called-file", "The workflow that a Call runs is missing, can't be read or has errors.", Severity.ERROR
 )
 
 
@@ -62,7 +62,7 @@ def check_called_files(context: GraphContext) -> Iterator[Diagnostic]:
         node, callee = graph.node(index), resolution.callee
         place = parameter_range(node, "workflow")
         if callee is None:
-            message = f"{named(node)}: which file to run is missing; write `workflow: ./file.mmd`."
+            message = f"{named(node)}: `workflow` names no file; write `workflow: ./file.mmd`."
             yield report(BAD_CALLEE, place, message)
         else:
             message = f"{named(node)}: {callee.problem}"

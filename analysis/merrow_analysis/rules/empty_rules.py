@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from merrow_analysis.diagnostics import Diagnostic, Fix, Related, Severity
+from merrow_analysis.edits.parameters import Moved, rewrite
 from merrow_analysis.graph.liveness.conditions import NEVER, TooManyCombinationsError
 from merrow_analysis.graph.liveness.plan import feed_of, passes
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
@@ -15,7 +16,7 @@ from merrow_analysis.graph.words import OVER
 from merrow_analysis.rules.context import TextContext
 from merrow_analysis.rules.fixes.box_fixes import set_parameter
 from merrow_analysis.rules.registry import Family, Scope
-from merrow_analysis.rules.reporting import label_range, named, report
+from merrow_analysis.rules.reporting import fix, label_range, named, report
 
 # It needs liveness, and `on_error` of nodes as well.
 _FAMILY = Family[TextContext](Scope.TEXT)
@@ -58,13 +59,20 @@ def check_empty_lists(context: TextContext) -> Iterator[Diagnostic]:
 
 
 def _least(context: TextContext, entered: str | None, reason: _Reason) -> Iterator[Fix]:
-    """Say how many results a Map needs: an item at least of the one that may give none, or none of the one that is entered."""
+    """Say how many results a Map needs: an item at least of the one that may give none, or none of the one that is entered; or
+    have a node fail that is skipped.
+    """
     workflow = context.workflow
     if workflow is None:
         return
     boxes = workflow.graph.composites.boxes
     if reason.by_least:
         yield from set_parameter(workflow, boxes[reason.box], "min", 1)
+    node = None if reason.skipped is None else workflow.graph.by_id[reason.skipped]
+    if node is not None and "on_error" in node.resolution.parameters:
+        edits = rewrite(node, Moved(frozenset({"on_error"}), {"on_error": "fail"}))
+        if edits is not None:
+            yield fix(f"Write on_error: fail at {node.id}", edits, safe=False)
     if entered is not None:
         yield from set_parameter(workflow, boxes[entered], "min", 0)
 
@@ -96,10 +104,10 @@ def _has_other_voice(graph: TypedGraph, edge: TypedEdge, reasons: _Reasons) -> b
 class _Reason:
     """Why a list may be empty, as part of a sentence, and the Map whose items may give nothing."""
 
-    __slots__ = ("box", "by_least", "why")
+    __slots__ = ("box", "by_least", "skipped", "why")
 
-    def __init__(self, box: str, why: str, *, by_least: bool = False) -> None:
-        self.box, self.why, self.by_least = box, why, by_least
+    def __init__(self, box: str, why: str, *, by_least: bool = False, skipped: str | None = None) -> None:
+        self.box, self.why, self.by_least, self.skipped = box, why, by_least, skipped
 
 
 class _Reasons:
@@ -148,7 +156,7 @@ class _Reasons:
                 return _Reason(box, f"`min` of {box} is 0", by_least=True)
             cause = self._failing(box).get(edge.source.id)
             if cause is not None:
-                return _Reason(box, f"{cause} is skipped where it fails (`on_error: skip`)")
+                return _Reason(box, f"{cause} is skipped where it fails (`on_error: skip`)", skipped=cause)
         live = self._graph.combinations.live
         if live is None:
             return None

@@ -63,8 +63,6 @@ EDGE_OUT_OF_OUTPUT = _FAMILY.rule(
     fix="sometimes",
     flags=Flags.PATHS,
 )
-_REVEALED = (OFF_PATH.code,)
-"""What an edge that leads nowhere or to itself may have hidden."""
 REPEATED_EDGE = _FAMILY.rule(
     "MW117", "repeated-edge", "Two edges bring the same to the same port.", Severity.WARNING, fix="sometimes"
 )
@@ -139,17 +137,24 @@ def _misplaced_edges(context: GraphContext, causes: Mapping[EdgeRecord, Sequence
 
 
 def _without_loop(context: GraphContext, edge: FlowEdge) -> Iterator[Fix]:
-    """Make a Loop of a node that leads to itself, or take the edge away."""
-    yield from loop_around(context.graph, [context.graph.core.handles[edge.record.source]])
-    yield from remove_edge(context, SELF_LOOP, edge, reveals=_REVEALED)
+    """Make a Loop of a node that leads to itself, or take the edge away. A Decision alone has nothing new to decide on."""
+    node = context.graph.by_id[edge.record.source]
+    if node.kind != "decision":
+        yield from loop_around(context.graph, [node.index])
+    yield from remove_edge(context, SELF_LOOP, edge, reveals=_off_the_path)
 
 
 def _led_away(context: GraphContext, rule: Rule, edge: FlowEdge) -> Iterator[Fix]:
     """Turn an edge round or take it away: first what its message says."""
     turned = turn_edge(context, rule, edge)
-    removed = remove_edge(context, rule, edge, reveals=_REVEALED)
+    removed = remove_edge(context, rule, edge, reveals=_off_the_path)
     for fixes in (turned, removed) if rule is EDGE_INTO_INPUT else (removed, turned):
         yield from fixes
+
+
+def _off_the_path(rule: Rule) -> bool:
+    """What an edge that leads nowhere, to itself or back may have hidden."""
+    return rule is OFF_PATH
 
 
 def _wrong_edges(graph: TypedGraph) -> list[EdgeRecord]:
@@ -192,7 +197,7 @@ def _repeated(context: GraphContext, node: TypedNode) -> Iterator[Diagnostic]:
         where = f"port `{edge.port}` of {node.id}" if edge.port is not None else node.id
         message = f"{edge.source.id} already leads to {where} by another edge; remove one of them."
         related = [Related(first.flow.range, "the edge that it repeats")]
-        fixes = remove_edge(context, REPEATED_EDGE, edge.flow, reveals=_REVEALED)
+        fixes = remove_edge(context, REPEATED_EDGE, edge.flow, reveals=_off_the_path)
         yield report(REPEATED_EDGE, edge.flow.range, message, related=related, fixes=fixes)
 
 
@@ -249,7 +254,7 @@ def _untied(context: GraphContext, component: Sequence[int], edges: Sequence[Flo
     """Draw a Loop around a circle, or take one of its edges away: first the one that comes last in the text."""
     yield from loop_around(context.graph, component, last=edges[0].record)
     for edge in edges[:_MOST_CUT]:
-        yield from remove_edge(context, CYCLE, edge, reveals=_REVEALED)
+        yield from remove_edge(context, CYCLE, edge, reveals=_off_the_path)
 
 
 def _edges_along(graph: TypedGraph, circle: Sequence[int]) -> list[FlowEdge]:

@@ -12,6 +12,7 @@ from merrow_analysis.graph.drawings.drawing import ENTRY_POINT_ID, PROBLEM_ID
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.graph.placement import Finding
 from merrow_analysis.graph.ports import is_odd_result
+from merrow_analysis.rules.call_rules import BAD_CALLEE
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.fixes.edge_fixes import remove_edge
 from merrow_analysis.rules.fixes.port_fixes import (
@@ -118,6 +119,13 @@ def check_ports(context: GraphContext) -> Iterator[Diagnostic]:
     graph, lacking = context.graph, _lacking(context)
     for index in graph.shape.by_rank(graph.marks.found):
         node = graph.node(index)
+        if _lacks_workflow(node):
+            message = (
+                f"{named(node)}: which workflow to run is missing; write `workflow: ./file.mmd`, or lead one that is planned "
+                "into its port `workflow`."
+            )
+            yield report(BAD_CALLEE, node.flow.range, message)
+            continue
         for finding in node.placement.findings:
             if finding.kind == "missing-input":
                 causes = [cause for given, cause in lacking.items() if _feeds(given, finding.wanted, graph)]
@@ -133,6 +141,16 @@ def check_ports(context: GraphContext) -> Iterator[Diagnostic]:
                 told = tell_of_edge(context, node, node.incoming[finding.edge], finding)
                 if told is not None:
                     yield told
+
+
+def _lacks_workflow(node: TypedNode) -> bool:
+    """Whether a Call names no file and is brought no workflow: nothing else is said of it then."""
+    return (
+        node.spec is not None
+        and node.spec.is_planned_call
+        and "workflow" not in node.placement.fed
+        and not node.again_in
+    )
 
 
 def tell_of_edge(context: GraphContext, node: TypedNode, edge: TypedEdge, finding: Finding) -> Diagnostic | None:
@@ -275,13 +293,6 @@ def _giver(graph: TypedGraph, node: TypedNode, wanted: Type) -> str:
         if steps is not None and (given != ENTRY_POINT or wanted == ENTRY_POINT):
             near.append((steps, giver.id))
     return min(near)[1] if near else "X"
-
-
-def _alone_feeds(edge: TypedEdge, node: TypedNode, port: str) -> bool:
-    """Whether ``edge`` is all that feeds a port that ``node`` needs, so that leading it elsewhere leaves the port open."""
-    if not any(known.name == port and known.required for known in node.input_ports):
-        return False
-    return not any(feed.port == port for other in node.incoming if other is not edge for feed in other.feeds)
 
 
 def _mismatch(context: GraphContext, node: TypedNode, edge: TypedEdge, finding: Finding) -> Diagnostic:

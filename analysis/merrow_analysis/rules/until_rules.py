@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 from merrow_analysis.definitions.types import BOOL, NUMBER, Type
 from merrow_analysis.diagnostics import Diagnostic, Fix, Severity
+from merrow_analysis.edits.parameters import Moved, rewrite
 from merrow_analysis.graph.box_expressions import read_box_expression
 from merrow_analysis.graph.composites import Composite
 from merrow_analysis.graph.liveness.conditions import NEVER, TooManyCombinationsError
@@ -46,11 +48,49 @@ def check_expressions(context: TextContext) -> Iterator[Diagnostic]:
             if problem is not None:
                 message, near = problem
                 place = value_range(graph.flow.groups[box.id], key, said)
-                fixes = _replaced(said.value, near, place)
+                fixes = _repairs(context, box, key, near, place)
                 yield report(LOOP_EXPRESSION, place, f"{box.id}: {message}", fixes=fixes)
 
 
+_MOST_OFFERED = 3
 _Problem = tuple[str, tuple[str, str] | None]
+
+
+def _repairs(
+    context: TextContext, box: Composite, key: str, near: tuple[str, str] | None, place: Range
+) -> Iterator[Fix]:
+    """Write the word that was probably meant, or another expression that may be read after every turn."""
+    graph, usual = context.graph, context.settings.on_error
+    text = box.parameters[key].value
+    if graph is None or not isinstance(text, str):
+        return
+    found = _replaced(text, near, place) if near is not None else []
+    yield from found
+    if found:
+        return
+    wanted: Type = BOOL if key == "until" else NUMBER
+    members = [graph.by_id[name] for name in graph.composites.members(box.id) if name in graph.core.handles]
+    known = (
+        f"{node.id}.{output}"
+        for node in members
+        for output, type_ in node.outputs.items()
+        if node.kind == "operator" and type_ is not None and graph.types.fits(type_, wanted)
+    )
+    sound = (other for other in known if _problem(graph, box, key, other, usual) is None)
+    for other in islice(sound, _MOST_OFFERED):
+        for made in _replaced(text, (text, other), place):
+            yield made._replace(title=f"Write {key}: {other}")
+    for name in _skipped(graph, box, text, usual):
+        edits = rewrite(graph.by_id[name], Moved(frozenset({"on_error"}), {"on_error": "fail"}))
+        if edits is not None:
+            yield fix(f"Write on_error: fail at {name}", edits, safe=False)
+
+
+def _skipped(graph: TypedGraph, box: Composite, text: str, usual: str | None) -> list[str]:
+    """The nodes for whose failure one that an expression reads is skipped."""
+    away = failing_away(graph, box.id, usual) if any_skips(graph, usual) else {}
+    causes = [away[path[0]] for path in read_box_expression(text, "until").paths if path[0] in away]
+    return [name for name in dict.fromkeys(causes) if "on_error" in graph.by_id[name].resolution.parameters]
 
 
 def _problem(graph: TypedGraph, box: Composite, key: str, text: str, usual: str | None) -> _Problem | None:

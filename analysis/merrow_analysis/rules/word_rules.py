@@ -12,7 +12,8 @@ from merrow_analysis.graph.words import AGAIN, EACH, FIRST, OVER
 from merrow_analysis.rules.box_kinds import kind_causes
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.end_rules import ends_inside
-from merrow_analysis.rules.fixes.box_fixes import draw_map, drop_word
+from merrow_analysis.rules.fixes.box_fixes import draw_map, other_word
+from merrow_analysis.rules.fixes.edge_fixes import remove_edge
 from merrow_analysis.rules.fixes.loop_fixes import loop_around
 from merrow_analysis.rules.misplaced import Misplaced
 from merrow_analysis.rules.operator_rules import OPERATOR_DISAGREEMENT, UNKNOWN_OPERATOR
@@ -141,4 +142,7 @@ def _repairs(context: GraphContext, one: Misplaced, misplaced: list[Misplaced]) 
             yield from loop_around(graph, component, marked)
     if one.word == EACH:
         yield from draw_map(context, MISPLACED_WORD, one.edge)
-    yield from drop_word(context, MISPLACED_WORD, one.edge, one.word)
+    yield from other_word(context, MISPLACED_WORD, one.edge, one.word, None)
+    if one.word != AGAIN and one.edge.border.scope is not None:
+        yield from other_word(context, MISPLACED_WORD, one.edge, one.word, AGAIN)
+    yield from remove_edge(context, MISPLACED_WORD, one.edge.flow)

@@ -19,11 +19,12 @@ from merrow_analysis.check import Analysis, analyse
 from merrow_analysis.diagnostics import Severity
 from merrow_analysis.edits.replacements import CannotWriteError
 from merrow_analysis.graph.nodes import TypedGraph
+from merrow_analysis.graph.resolve import called_path
 from merrow_analysis.suppressions import has_suppression
 from merrow_analysis.syntax.tree import Comment
 from merrow_optimizer.crossover.cuts import Cut, cuts, matches, spread
 from merrow_optimizer.crossover.joint import Joint, join
-from merrow_optimizer.crossover.names import NamesError
+from merrow_optimizer.joining.names import NamesError
 from merrow_optimizer.mutations.base import move_id
 from merrow_optimizer.mutations.names import CROSSOVER
 from merrow_optimizer.mutations.subject import why_unchangeable
@@ -76,8 +77,11 @@ class _Plan:
         return all(cut is None or cut.is_preferred for cut in found)
 
 
-def children(first: Analysis, second: Analysis) -> Iterator[Child]:
+def children(first: Analysis, second: Analysis, *, together: bool = True) -> Iterator[Child]:
     """Every child of two valid workflows, lazily: those cut at ensembles and at the ends come first.
+
+    ``together`` says that both lie in one folder. Where they don't, no Call goes from one to the other: its path leads elsewhere
+    from there.
 
     Each text comes once, and none is a parent's. Raises `CrossoverRefusedError` where a parent can't be one.
     """
@@ -86,21 +90,21 @@ def children(first: Analysis, second: Analysis) -> Iterator[Child]:
     plans = list(_plans(parents))
     plans.sort(key=lambda plan: not plan.is_preferred)
     for plan in plans:
-        child = _child(plan, (first, second))
+        child = _child(plan, (first, second)) if together or not _takes_call(plan) else None
         if child is not None and child.text not in seen:
             seen.add(child.text)
             yield child
 
 
-def crossover(first: Analysis, second: Analysis, seed: int = 0) -> tuple[Child, ...]:
+def crossover(first: Analysis, second: Analysis, seed: int = 0, *, together: bool = True) -> tuple[Child, ...]:
     """Two children of a pair of cuts chosen by ``seed``: one part of each parent with the other part of the other.
 
     The same parents and seed give the same children everywhere. There may be one child only, where the other one would
-    be a parent again. Raises `CrossoverRefusedError` where there is none at all.
+    be a parent again. ``together`` as in `children`. Raises `CrossoverRefusedError` where there is none at all.
     """
     parents = _parents(first, second)
     both = (first, second)
-    plans = list(_plans(parents))
+    plans = [plan for plan in _plans(parents) if together or not _takes_call(plan)]
     chance = random.Random(seed)  # noqa: S311 - a choice that can be repeated, no secret
     groups = _by_weight(plans, chance)
     known = {_text(first), _text(second)}
@@ -117,6 +121,12 @@ def crossover(first: Analysis, second: Analysis, seed: int = 0) -> tuple[Child, 
     raise CrossoverRefusedError(
         "The two workflows have no child: no place in one gives a type that a place in the other takes."
     )
+
+
+def _takes_call(plan: _Plan) -> bool:
+    """Whether a Call of the donor's comes into the host's text."""
+    graph = plan.joint.donor_from.graph
+    return any(called_path(graph.by_id[node].resolution) is not None for node in plan.joint.taken)
 
 
 _WEIGHTS = (4, 2, 1)

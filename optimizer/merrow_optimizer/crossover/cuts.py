@@ -10,11 +10,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
-from merrow_analysis.definitions.types import BUILT_IN, Type, TypeTable, innermost, is_variable, item_of
+from merrow_analysis.definitions.types import Type, TypeTable, is_variable, item_of
 from merrow_analysis.graph.liveness.conditions import ALWAYS
 from merrow_analysis.graph.liveness.frames import unit_order
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.graph.ports import is_odd_result
+from merrow_optimizer.joining.types import kinds, same_type
 
 MOST_CUTS = 40
 """Nodes of a workflow at which cuts are looked for."""
@@ -172,40 +173,6 @@ def matches(upper: Cut, lower: Cut) -> Match:
     return "exact" if same_type(upper.type, here, lower.type, there) else "inferred"
 
 
-def same_type(first: Type, here: TypeTable, second: Type, there: TypeTable) -> bool:
-    """Whether a type of one workflow is the same as one of another: its name, what it is a kind of, its words, and all that its
-    values hold.
-    """
-    if first != second:
-        return False
-    inner = innermost(first)
-    return inner in BUILT_IN or _meaning(inner, here) == _meaning(inner, there)
-
-
-def _meaning(type_: Type, table: TypeTable) -> dict[Type, tuple[object, ...]]:
-    """What a type and those in its values mean, by name."""
-    found: dict[Type, tuple[object, ...]] = {}
-    waiting = [type_]
-    while waiting:
-        name = waiting.pop()
-        if name in found or name in BUILT_IN:
-            continue
-        fields, kinds = table.records.get(name), table.unions.get(name)
-        found[name] = (table.parents.get(name), table.words.get(name), fields, kinds)
-        waiting += [*_kinds(name, table), *map(innermost, (fields or {}).values()), *(kinds or ())]
-    return found
-
-
-def _kinds(type_: Type, table: TypeTable) -> list[Type]:
-    """The type and all that it is a kind of."""
-    chain: list[Type] = []
-    current: Type | None = type_
-    while current is not None and current not in chain:
-        chain.append(current)
-        current = table.parents.get(current)
-    return chain
-
-
 def _takes(edge: TypedEdge, given: Type, here: TypeTable, there: TypeTable) -> Match:
     """Whether an edge that brings another type now would feed the same port, and whether anything after it notices.
 
@@ -225,4 +192,4 @@ def _takes(edge: TypedEdge, given: Type, here: TypeTable, there: TypeTable) -> M
         return "inferred"
     if item_of(port.type) is not None and not port.many:
         return "none"
-    return "exact" if any(same_type(kind, here, port.item, there) for kind in _kinds(given, here)) else "none"
+    return "exact" if any(same_type(kind, here, port.item, there) for kind in kinds(given, here)) else "none"

@@ -11,11 +11,12 @@ from merrow_analysis.graph.drawings.drawing import ENTRY_POINT_ID, PROBLEM_ID
 from merrow_analysis.graph.flow import FlowEdge
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.places.names import Symbol, symbol
-from merrow_optimizer.crossover.cuts import Cut, same_type
-from merrow_optimizer.crossover.front_matter import merged_front_matter
-from merrow_optimizer.crossover.layout import laid_out
-from merrow_optimizer.crossover.names import NamesError, Share, merge
-from merrow_optimizer.crossover.text import End, Selection, members
+from merrow_optimizer.crossover.cuts import Cut
+from merrow_optimizer.joining.front_matter import merged_front_matter
+from merrow_optimizer.joining.layout import laid_out
+from merrow_optimizer.joining.names import NamesError, Share, merge
+from merrow_optimizer.joining.text import End, Selection, members
+from merrow_optimizer.joining.types import same_type
 
 
 @dataclass(frozen=True, slots=True, eq=False)

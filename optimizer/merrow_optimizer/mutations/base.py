@@ -109,6 +109,13 @@ def workflow_difference(before: Analysis, after: Analysis) -> Difference:
     return difference(terms_of(before.typed), terms_of(after.typed), before.settings.prompts, after.settings.prompts)
 
 
+class NewFile(NamedTuple):
+    """A workflow file to write. ``path`` leads to it from the folder of the workflow that is changed."""
+
+    path: str
+    text: str
+
+
 @dataclass(frozen=True, slots=True)
 class Move:
     """One safe change of one text.
@@ -116,7 +123,7 @@ class Move:
     ``operator`` is one of the six, ``title`` says it in the imperative, ``target`` is what of the text it is about,
     ``edits`` are minimal and all speak of the text as it is, ``difference`` is the declared one of the graphs, and
     ``reverse`` turns the mutated text back, byte for byte. ``id`` depends on the operator, the nodes and edges
-    concerned and the new content, not on places.
+    concerned and the new content, not on places. ``created`` are files that must be written with the edits.
     """
 
     id: str
@@ -126,6 +133,7 @@ class Move:
     edits: tuple[TextEdit, ...]
     difference: Difference
     reverse: tuple[TextEdit, ...] = field(repr=False, default=())
+    created: tuple[NewFile, ...] = ()
 
     def apply(self, text: str) -> str:
         """The mutant. ``text`` is the text that the move was enumerated on."""

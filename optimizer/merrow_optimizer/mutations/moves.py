@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from random import Random
 
-from merrow_analysis.check import Analyser, Analysis
+from merrow_analysis.check import Analysis
 from merrow_analysis.diagnostics import Severity
 from merrow_analysis.edits.replacements import CannotWriteError, edits_both_ways
 from merrow_analysis.edits.write import write
@@ -17,6 +17,8 @@ from merrow_analysis.syntax.tree import Broken
 from merrow_optimizer.mutations import addition, deletion, rewiring, subgraph, substitution
 from merrow_optimizer.mutations.base import Move, Refused, move_id
 from merrow_optimizer.mutations.boxes import is_torn
+from merrow_optimizer.mutations.calls.files import Files
+from merrow_optimizer.mutations.calls.moves import rewritings
 from merrow_optimizer.mutations.change import Mutation, Proposal
 from merrow_optimizer.mutations.names import ADDITION, DELETION, REWIRING, SUBGRAPH, SUBSTITUTION
 from merrow_optimizer.mutations.preconditions import ALL, BOXES, Precondition, failing
@@ -41,17 +43,17 @@ _WRITING = "writing"
 _GROWTH = "growth"
 
 
-Open = Callable[[str], Analyser]
-"""How a text is opened for analysis: with the files and settings around it."""
+NOWHERE = Files()
+"""No file: nothing lies beside it."""
 
 
-def make(change: Mutation, preconditions: Collection[Precondition] = ALL, opener: Open = Analyser) -> Move | Refused:
+def make(change: Mutation, preconditions: Collection[Precondition] = ALL, files: Files = NOWHERE) -> Move | Refused:
     """The move that makes a change, or the precondition that fails for it."""
     refused = failing(change, preconditions)
-    return refused if refused is not None else written(change, opener)
+    return refused if refused is not None else written(change, files)
 
 
-def written(change: Mutation, opener: Open = Analyser) -> Move | Refused:
+def written(change: Mutation, files: Files = NOWHERE) -> Move | Refused:
     """The move that makes a change, whether it is safe or not; refused where the text can't say it."""
     subject = change.subject
     try:
@@ -62,7 +64,7 @@ def written(change: Mutation, opener: Open = Analyser) -> Move | Refused:
     except ValueError:
         return Refused(_WRITING, "The places to edit lie inside each other.", change.title)
     if bool(change.wrapped) or subject.remembered(_needs_a_look):
-        after = opener(mutant).analysis()
+        after = files.open(mutant).analysis()
         if (subject.typed.composites or change.wrapped) and is_torn(change, after):
             return Refused(
                 BOXES.name, "A Loop or Map would hold other nodes, or other edges would cross it.", change.title
@@ -113,13 +115,13 @@ def _listings(proposals: Proposals) -> Callable[[Subject], Sequence[Proposal]]:
 class Choice:
     """Which moves to look for: ``operators`` by name, ``preconditions`` that must hold, and how far to grow.
 
-    ``opener`` opens a mutant as the workflow itself was opened, where it has to be analysed.
+    ``files`` open a mutant as the workflow itself was opened, where it has to be analysed, and have those that it may call.
     """
 
     operators: Mapping[str, Proposals]
     preconditions: Collection[Precondition] = ALL
     max_nodes: int = MAX_NODES
-    opener: Open = Analyser
+    files: Files = NOWHERE
 
     def listed(self, operator: str) -> Callable[[Subject], Sequence[Proposal]]:
         """How an operator's proposals are asked for, the same each time, as a sequence to draw from."""
@@ -130,7 +132,7 @@ class Choice:
         if len(change.added) > len(change.removed) and grown > self.max_nodes:
             reason = f"The workflow would have {grown} nodes; it may grow to {self.max_nodes}."
             return Refused(_GROWTH, reason, change.title)
-        return make(change, self.preconditions, self.opener)
+        return make(change, self.preconditions, self.files)
 
     def make_if_safe(self, change: Mutation) -> Move | None:
         """The move that makes a change; None where it is not safe, without asking why not."""
@@ -154,17 +156,26 @@ def moves(analysis: Analysis, choice: Choice = DEFAULT) -> Iterator[Move]:
     """All safe moves of a workflow, lazily, in an order that depends on the text alone; none where it is no workflow."""
     if why_unchangeable(analysis) is not None:
         return
-    for change in changes(Subject(analysis), choice):
+    subject = Subject(analysis)
+    for change in changes(subject, choice):
         move = choice.make_if_safe(change)
         if move is not None:
             yield move
+    for rewriting in rewritings(subject, choice.files) if SUBGRAPH in choice.operators else ():
+        made = rewriting.make(subject, choice.files)
+        if isinstance(made, Move):
+            yield made
 
 
 def find(analysis: Analysis, identifier: str, choice: Choice = DEFAULT) -> Move | Refused | None:
     """The move with an id; the precondition that failed where it is not safe; None where there is none of that id."""
     if why_unchangeable(analysis) is not None:
         return None
-    for change in changes(Subject(analysis), choice):
+    subject = Subject(analysis)
+    for rewriting in rewritings(subject, choice.files) if SUBGRAPH in choice.operators else ():
+        if rewriting.id == identifier:
+            return rewriting.make(subject, choice.files)
+    for change in changes(subject, choice):
         if identity(change) == identifier:
             return choice.make(change)
     return None
@@ -234,7 +245,7 @@ class Lineage:
     def __init__(self, text: str, choice: Choice = DEFAULT) -> None:
         self.text = text
         self.choice = choice
-        self._analyser = choice.opener(text)
+        self._analyser = choice.files.open(text)
         self._subject: Subject | None = None
 
     @property

@@ -1,5 +1,5 @@
 """Subgraph mutation: a typed pattern put around a node or in place of a part, and a pattern taken back to its core; also a turn
-more or less of a Loop, and a Loop taken back to its nodes.
+more or less of a Loop, and a Loop taken back to its nodes; a Loop or a Map around a node.
 
 What comes in and what goes on stay: a pattern's nodes read the workflow's own inputs and the value that the replaced part
 read, and all readers of that part read the pattern's last node. Whether the types on this boundary fit is asked of the graph
@@ -8,37 +8,91 @@ that follows, as for every change.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import chain, count, islice
+from typing import Generic, NamedTuple, TypeVar
 
 from merrow_optimizer.mutations.change import Proposal
 from merrow_optimizer.mutations.patterns import Pattern, built_in_patterns
-from merrow_optimizer.mutations.subgraph_around import around, can_go_around, possible_cores
+from merrow_optimizer.mutations.subgraph_around import Core, around, can_go_around, possible_cores
 from merrow_optimizer.mutations.subgraph_boundary import suits
-from merrow_optimizer.mutations.subgraph_instead import can_stand_for, instead, parts
+from merrow_optimizer.mutations.subgraph_instead import LARGEST_PART, Part, can_stand_for, instead, parts_ending_in
 from merrow_optimizer.mutations.subgraph_loops import loop_proposals
+from merrow_optimizer.mutations.subgraph_maps import mapping
 from merrow_optimizer.mutations.subgraph_reduce import instances, reduce_to_core
 from merrow_optimizer.mutations.subject import Subject
 
+_Item = TypeVar("_Item")
+
+
+class Group(NamedTuple):
+    """What one pattern, or one move of Loops and Maps, might do: at most so many ``proposals``, made when looked at."""
+
+    most: int
+    proposals: Iterator[Proposal]
+
 
 def proposals(subject: Subject, patterns: Iterable[Pattern] | None = None) -> Sequence[Proposal]:
-    """Every pattern around every node, in place of every part, every instance back to its core, and what can be done to Loops.
+    """Every pattern around every node, in place of every part, every instance back to its core, and what can be done to and with
+    Loops and Maps.
 
     ``patterns`` are the built-in ones unless told otherwise.
     """
+    return [proposal for group in groups(subject, patterns) for proposal in group.proposals]
+
+
+def groups(subject: Subject, patterns: Iterable[Pattern] | None = None) -> list[Group]:
+    """The same, apart: first each pattern's, the largest part of them."""
     known = tuple(built_in_patterns() if patterns is None else patterns)
-    cores = possible_cores(subject)
-    regions = parts(subject)
-    found: list[Proposal] = []
-    for pattern in known:
-        if not suits(subject, pattern):
-            continue
-        if pattern.core is not None:
-            found += (partial(around, subject, pattern, core.node) for core in cores if can_go_around(pattern, core))
-        else:
-            found += (partial(instead, subject, pattern, part) for part in regions if can_stand_for(pattern, part))
-    found += (partial(reduce_to_core, subject, instance) for instance in instances(subject, known))
-    return [*found, *loop_proposals(subject)]
+    nodes = subject.typed.nodes
+    suiting = [pattern for pattern in known if suits(subject, pattern)]
+    mosts = [len(nodes) * (1 if pattern.core is not None else LARGEST_PART) for pattern in suiting]
+    found = [Group(most, _uses(subject, pattern)) for most, pattern in zip(mosts, suiting, strict=True)]
+    # To look for instances takes long where there are none; so they are looked for behind the uses of a pattern.
+    last = found.pop() if found else Group(0, iter(()))
+    found.append(Group(last.most + len(nodes) * len(known), chain(last.proposals, _back(subject, known))))
+    found.append(Group(3 * len(subject.typed.composites.boxes) + len(nodes), loop_proposals(subject)))
+    over = (proposal for node in nodes for proposal in mapping(subject, node))
+    return [*found, Group(len(subject.typed.edges), over)]
+
+
+def _back(subject: Subject, known: tuple[Pattern, ...]) -> Iterator[Proposal]:
+    yield from (partial(reduce_to_core, subject, instance) for instance in instances(subject, known))
+
+
+def _uses(subject: Subject, pattern: Pattern) -> Iterator[Proposal]:
+    if pattern.core is not None:
+        cores = subject.remembered(_cores)
+        yield from (partial(around, subject, pattern, core.node) for core in cores if can_go_around(pattern, core))
+    else:
+        regions = subject.remembered(_parts)
+        yield from (partial(instead, subject, pattern, part) for part in regions if can_stand_for(pattern, part))
+
+
+class _Shared(Generic[_Item]):
+    """Items that several patterns look at, each made when the first of them comes to it."""
+
+    def __init__(self, items: Iterable[_Item]) -> None:
+        self._left = iter(items)
+        self._made: list[_Item] = []
+
+    def __iter__(self) -> Iterator[_Item]:
+        for number in count():
+            if number == len(self._made):
+                more = list(islice(self._left, 1))
+                if not more:
+                    return
+                self._made += more
+            yield self._made[number]
+
+
+def _cores(subject: Subject) -> _Shared[Core]:
+    return _Shared(core for node in subject.typed.nodes for core in possible_cores(subject, [node]))
+
+
+def _parts(subject: Subject) -> _Shared[Part]:
+    return _Shared(part for node in subject.typed.nodes for part in parts_ending_in(subject, node))
 
 
 def with_patterns(patterns: Iterable[Pattern]) -> Callable[[Subject], Sequence[Proposal]]:

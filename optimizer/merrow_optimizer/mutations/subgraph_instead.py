@@ -22,7 +22,7 @@ from merrow_optimizer.mutations.subgraph_boundary import (
 )
 from merrow_optimizer.mutations.subject import Subject
 
-_LARGEST = 8
+LARGEST_PART = 8
 """Nodes of a part that is exchanged at once; a larger one is most of the workflow."""
 
 
@@ -38,17 +38,12 @@ class Part:
     entry: TypedEdge | None
 
 
-def parts(subject: Subject) -> list[Part]:
-    """The parts that end in each node."""
-    return [part for last in subject.typed.nodes for part in parts_ending_in(subject, last)]
-
-
 def parts_ending_in(subject: Subject, last: TypedNode) -> Iterator[Part]:
     """The parts that end in a node: the node alone, then with those that work for it alone, and so on."""
     if not _can_go(subject, last) or has_odd_readers(last) or len(readers(last)) < len(last.outgoing):
         return
     inside = {last.index}
-    while len(inside) <= _LARGEST:
+    while len(inside) <= LARGEST_PART:
         part = _part(subject, last, inside)
         if part is not None:
             yield part

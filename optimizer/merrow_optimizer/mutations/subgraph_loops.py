@@ -29,7 +29,7 @@ def loop_proposals(subject: Subject) -> Iterator[Proposal]:
     for box in subject.typed.composites:
         yield from proposals_for(subject, box)
     for node in subject.typed.nodes:
-        yield from wrapping(subject, node)
+        yield from reviewing(subject, node)
 
 
 def proposals_for(subject: Subject, box: Composite) -> Iterator[Proposal]:
@@ -44,7 +44,7 @@ def proposals_for(subject: Subject, box: Composite) -> Iterator[Proposal]:
         yield partial(unwrap, subject, box)
 
 
-def wrapping(subject: Subject, node: TypedNode) -> Iterator[Proposal]:
+def reviewing(subject: Subject, node: TypedNode) -> Iterator[Proposal]:
     """A Loop around a node whose work a review can judge and advise."""
     spec, review = node.spec, subject.typed.operators.named(_REVIEW)
     port = None if spec is None else spec.through

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from merrow_analysis.edits.change import Link
@@ -28,11 +28,10 @@ class Instance:
 
 def instances(
     subject: Subject, patterns: Iterable[Pattern], touching: Iterable[TypedNode] | None = None
-) -> list[Instance]:
+) -> Iterator[Instance]:
     """Where patterns with a core stand in a workflow, or only there where they touch certain nodes; one place that looks like
     several patterns counts once.
     """
-    found: list[Instance] = []
     seen: set[tuple[str, frozenset[str]]] = set()
     meant = None if touching is None else list(touching)
     for pattern in patterns:
@@ -45,8 +44,7 @@ def instances(
             key = instance.core.id, frozenset(node.id for node in instance.removed)
             if key not in seen:
                 seen.add(key)
-                found.append(instance)
-    return found
+                yield instance
 
 
 def _behind(nodes: list[TypedNode], pattern: Pattern) -> list[TypedNode]:

@@ -19,10 +19,14 @@ class OneNode:
 
     count = 1
 
-    def __init__(self, node: TypedNode, inputs: Inputs, memory: Sequence[Remembered]) -> None:
+    def __init__(
+        self, node: TypedNode, inputs: Inputs, memory: Sequence[Remembered], path: str = "", ordinal: str = ""
+    ) -> None:
+        """``path`` and ``ordinal`` are those of the frame whose visit it is."""
         self.failure: RunFailure | None = None
         self.is_over = False
         self._node, self._inputs, self._memory = node, inputs, memory
+        self._path, self._ordinal = path, ordinal
         self._results: dict[str, Value] = {}
 
     @property
@@ -32,7 +36,7 @@ class OneNode:
 
     def begin(self) -> list[Consequence]:
         """The node can start."""
-        return [Start(self._node, Visit(self._node.id), self._inputs)]
+        return [Start(self._node, Visit(self._node.id, self._path), self._inputs, self._ordinal)]
 
     def tell(self, outcome: Outcome) -> list[Consequence]:
         """Take in how the node ended; nothing follows."""

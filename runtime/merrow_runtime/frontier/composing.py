@@ -52,6 +52,10 @@ class _Composed:
         frame.begin(consequences)
         return frame
 
+    def _close(self, frame: Frame, consequences: list[Consequence], failure: RunFailure | None = None) -> None:
+        frame.concluded = True
+        consequences.append(Closes(self.box.composite, self.around.path, frame.number, self.most, failure))
+
     def _frame(self, number: int, again: Mapping[tuple[int, str], Sequence[Back[Frame]]], ordinal: int) -> Frame:
         around = self.around
         own = segment(self.box.id, index=number)
@@ -164,7 +168,7 @@ class LoopRun(_Composed):
             self._fail(frame, told.failure, consequences)
             return None
         more = self._more(frame, told)
-        consequences.append(Closes(self.box.composite, self.around.path, frame.number, self.most))
+        self._close(frame, consequences)
         number = self._turns.end(more=more is not False, score=told.score, spent=told.spent)
         if number is None:
             return self._next(self._carried(frame), consequences)
@@ -205,7 +209,7 @@ class LoopRun(_Composed):
         return any(whole.runs(graph.node(handle)) is not False for handle in skipped)
 
     def _fail(self, frame: Frame, cause: RunFailure, consequences: list[Consequence]) -> None:
-        consequences.append(Closes(self.box.composite, self.around.path, frame.number, self.most, cause))
+        self._close(frame, consequences, cause)
         self.around.fail_box(self.box, cause, self._settings.on_error, consequences)
 
 
@@ -273,7 +277,7 @@ class MapRun(_Composed):
         """An item is over: whether it was the last; None where the Map has failed with it."""
         frame.close()
         failure, said = frame.failure, self._settings.on_error
-        consequences.append(Closes(self.box.composite, self.around.path, frame.number, self._items.count, failure))
+        self._close(frame, consequences, failure)
         if failure is None:
             self._kept.append(frame)
             self._again = self._carried(frame) if self.box.again else NOTHING_BACK

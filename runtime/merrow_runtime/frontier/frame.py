@@ -8,12 +8,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, Protocol, Self
 
+from merrow_analysis.definitions.operators import ASKED_ABOUT
+from merrow_analysis.definitions.types import PROBLEM, TEXT
 from merrow_analysis.graph.composites import LoopSettings
 from merrow_analysis.graph.live_state import LiveState
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_runtime.errors import NodeFailure, RunFailure
 from merrow_runtime.frontier.inflow import Back, Inflow, Told
-from merrow_runtime.frontier.layout import Box, Layout
+from merrow_runtime.frontier.layout import Box, Layout, Source
 from merrow_runtime.frontier.outcomes import (
     Chose,
     Consequence,
@@ -133,13 +135,14 @@ class Frame(Inflow):
     It changes with each outcome that it is told, always to the same whatever order they arrive in; only `failure` and the
     reasons of skipped nodes are what was known first. ``around`` is the frame that the composite runs in, ``run`` the
     execution of that and ``number`` which turn or item it is. ``again`` has what earlier turns bring to ports, by node and port.
-    ``ordinal`` tells the frame from others in which the same is done, wherever they stand. ``announced`` says that its beginning
-    was told, ``asked`` how often its turn was to be judged, and ``judged`` what was said.
+    ``ordinal`` tells the frame from others in which the same is done, wherever they stand. ``announced`` and ``concluded`` say
+    that its beginning and its end were told, ``asked`` how often its turn was to be judged, and ``judged`` what was said.
+    ``inputs`` are what its nodes began with: what is live around it may look otherwise once it is over.
     """
 
     __slots__ = (
-        "_dead", "_early", "_left", "_owns_live", "_ready", "_waiting", "announced", "asked", "chosen", "closed", "failure",
-        "gone", "judged", "mores", "ordinal", "path", "run", "shared", "standing", "visits", "why",
+        "_dead", "_early", "_left", "_owns_live", "_ready", "_waiting", "announced", "asked", "chosen", "closed", "concluded",
+        "failure", "gone", "inputs", "judged", "mores", "ordinal", "path", "run", "shared", "standing", "visits", "why",
     )  # fmt: skip
 
     def __init__(
@@ -158,13 +161,14 @@ class Frame(Inflow):
         self.shared, self.part, self.path, self.around, self.run, self.number = shared, part, path, around, run, number
         self.again, self.ordinal = again, ordinal
         self.failure: RunFailure | None = None
-        self.closed = self.announced = False
+        self.closed = self.announced = self.concluded = False
         self.asked = 0
         self.judged: Judged | None = None
         self.live = live
         self._owns_live = around is None
         self._waiting: dict[Unit, int] = part.waiting.copy()
         self.standing: dict[Unit, Standing] = {}
+        self.inputs: dict[int, Inputs] = {}
         self.visits: dict[int, Visit | None] = {}
         self.told: dict[int, Told] = {}
         self.chosen: dict[int, int | None] = {}
@@ -268,7 +272,7 @@ class Frame(Inflow):
                 self._skip(unit, consequences)
                 continue
             self.standing[unit] = "open"
-            inputs = self.arrived(node)
+            inputs = self.inputs[unit] = self.arrived(node)
             if past is None:
                 if unit in self._early:
                     early = self._early.pop(unit)
@@ -324,8 +328,7 @@ class Frame(Inflow):
         """A node has its outcome: whoever waits for nothing else is ready, and what can't run any more is skipped."""
         if isinstance(outcome, Chose) and self.shared.past is not None:
             # It may have been begun under an earlier graph, with what arrived by other names and from other frames.
-            arrived = self.arrived(self.shared.graph.node(handle))
-            outcome = Chose(outcome.visit, outcome.case, arrived.get("value", ()))
+            outcome = Chose(outcome.visit, outcome.case, self.inputs[handle].get("value", ()))
         self.told[handle] = outcome
         self._left -= 1
         if isinstance(outcome, Gave):
@@ -339,7 +342,7 @@ class Frame(Inflow):
             self.chosen[handle] = outcome.case
             passed = self.shared.layout.passed.get(handle)
             if passed is not None:
-                self.passed[handle] = [self.brought(source) for source in passed]
+                self.passed[handle] = self._passed_on(handle, passed)
             if outcome.case is not None:
                 changed = self.own_live().choose(handle, outcome.case)
         else:
@@ -352,6 +355,24 @@ class Frame(Inflow):
             changed = self.own_live().skip(handle)
             self._leave_empty()
         self._skip_dead(changed, consequences)
+
+    def _passed_on(self, handle: int, sources: Sequence[Source]) -> list[Sequence[Given]]:
+        """What a Decision that asks passes on: all that arrived, but for what came back. Where an arrow back of a drawing leads
+        into the diamond, what came back last stands for what first led into it: people draw there what was made better.
+        """
+        brought = [self.brought(source) for source in sources]
+        composites, types = self.shared.graph.composites, self.shared.graph.types
+        back = [given for one in self.back(handle, ASKED_ABOUT.name) for given in one.given]
+        if not back or not any(box.implied for box in composites):
+            return brought
+        place = next((number for number, given in enumerate(brought) if given), None)
+        if place is None:
+            return brought
+        # A better text of the problem is one of the problem still.
+        wanted = TEXT if sources[place].type == PROBLEM else sources[place].type
+        if not types.fits(back[-1].type, wanted):
+            return brought
+        return [back[-1:] if number == place else () for number in range(len(sources))]
 
     def own_live(self) -> LiveState:
         """The liveness of this frame, which nobody else sees from now on."""

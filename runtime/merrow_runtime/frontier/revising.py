@@ -17,8 +17,8 @@ Number = tuple[str, str, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Standings:
-    """How a run stands, as its readers know it. ``skipped`` are nodes with the paths of their frames; ``numbers`` has the turns and
-    items that have begun: None while they are under way, then why they came to nothing, in words, empty where they did not.
+    """How a run stands, as its readers know it. ``skipped`` are nodes with the paths of their frames; ``numbers`` has the turns
+    and items that have begun: None while they are under way, then why they came to nothing, in words, empty where they did not.
     """
 
     skipped: frozenset[tuple[str, str]]
@@ -54,8 +54,8 @@ def standings(whole: Frame) -> Standings:
                 skipped.add((graph.node(handle).id, frame.path))
         for box, run in frame.runs.items():
             for inner in run.frames:
-                if inner.announced or inner.closed:
-                    ended = ("" if inner.failure is None else str(inner.failure)) if inner.closed else None
+                if inner.announced or inner.concluded:
+                    ended = ("" if inner.failure is None else str(inner.failure)) if inner.concluded else None
                     numbers[frame.path, box, inner.number, run.most] = ended
     return Standings(frozenset(skipped), numbers)
 
@@ -65,7 +65,7 @@ def keep(past: Past, whole: Frame, key: Callable[[Frame, TypedNode, Inputs], Has
     for frame in _frames(whole):
         for handle, visit in _visits(frame):
             node = frame.shared.graph.node(handle)
-            past.add(visit, (node.id, key(frame, node, frame.arrived(node))), Place(frame.ordinal, frame.path))
+            past.add(visit, (node.id, key(frame, node, frame.inputs[handle])), Place(frame.ordinal, frame.path))
             told = frame.told.get(handle)
             if told is not None:
                 past.outcomes[visit] = told
@@ -82,7 +82,7 @@ def without_stopped(whole: Frame, known: Standings, consequences: list[Consequen
     shared, unknown = whole.shared, set[Number]()
     for frame in _frames(whole):
         around = frame.around
-        if around is not None and frame.run is not None and not frame.closed and (around.stopped or around.given_up):
+        if around is not None and frame.run is not None and not frame.concluded and (around.stopped or around.given_up):
             number = around.path, frame.part.box or "", frame.number, frame.run.most
             frame.announced = number in known.numbers
             if not frame.announced:

@@ -16,6 +16,14 @@ NOTICE = "This answer comes from Merrow's embedded offline model, which is not a
 _ASKS_CODE = re.compile(
     r"(?i)\bpython\b[\w ]*\b(block|code|function|program|script|solution)\b|\bwrite\b.{0,60}\bfunction\b"
 )
+_ASKS_WORKFLOW = re.compile(r"(?i)\banswer with\b.{0,60}```mermaid")
+_WORKFLOW = f"""\
+{NOTICE}
+
+```mermaid
+flowchart TD
+    PROBLEM([Problem]) --> ANSWER["Answer the problem."] --> RETURN([Result])
+```"""
 _ASKS_JSON = re.compile(r"(?i)\banswer with\b[\w ]*\bjson\b")
 _SCHEMA_TOLD = re.compile(r"JSON Schema:\s*(\{.*\}|\[.*\])", re.DOTALL)
 _LONGEST_ECHO = 160
@@ -28,6 +36,8 @@ def answer_to(request: ModelRequest) -> str:
         return json.dumps(_instance(request.schema.schema, request.schema.schema, "", texts), ensure_ascii=False)
     # What asks is the instructions: data further down may speak of code and JSON as it likes.
     instructions = texts[0] if texts else ""
+    if _ASKS_WORKFLOW.search(instructions):
+        return _WORKFLOW
     if _ASKS_JSON.search(instructions):
         told = _told_schema(instructions)
         value = {"notice": NOTICE} if told is None else _instance(told, told, "", texts)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from merrow_runtime.errors import AnswerFailure, NodeFailure
+from merrow_runtime.operators.planned import FORM, read_workflow
 from merrow_runtime.operators.python_code import read_code
 from merrow_runtime.operators.shapes import Shape, coerce
 from merrow_runtime.operators.structured import (
@@ -69,6 +70,8 @@ _PLAIN = AnswerForm(None, read_text)
 def _by_shape(name: str, shape: Shape) -> AnswerForm:
     if shape.kind == "code":
         return AnswerForm(CODE_FORM, read_code)
+    if shape.kind == "workflow":
+        return AnswerForm(FORM, read_workflow)
     if shape.kind == "json":
         return AnswerForm(JSON_FORM, read_json)
     if shape.is_text:

@@ -114,7 +114,9 @@ class Tools(Protocol):
         ...
 
     async def run_file(self, inputs: Mapping[str, Value]) -> Outputs:
-        """Run the file that a Call names, with a value for each of its inputs that is fed; what reaches its outputs."""
+        """Run the workflow of a Call, the file that it names or the one that it is brought, with a value for each of its ports
+        that is fed; its outputs.
+        """
         ...
 
     def no_call(self, why: str) -> None:

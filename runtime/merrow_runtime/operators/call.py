@@ -1,4 +1,4 @@
-"""Call: runs another workflow file, and gives what reaches its outputs."""
+"""Call: runs another workflow, a file or one that is planned, and gives what comes of it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from merrow_runtime.values import Outputs
 
 
 class Call(ModelOperator):
-    """Outputs what the called file gives. It asks nothing itself: the nodes of the file do."""
+    """Outputs what the called workflow gives. It asks nothing itself: the nodes in there do."""
 
     name: ClassVar[str] = "Call"
     version: ClassVar[int] = 1

@@ -1,8 +1,8 @@
 """What values of a type look like: their JSON Schema, how a model's answer is read as one, whether a value is one.
 
-Types are nominal; for values only this counts: text and its kinds are text (code must parse, an enumeration's value
-must be one of its words), Bool, Number, Json and lists are what JSON calls so. A record is an object with exactly its fields, a
-union an object that says its kind (`merrow_runtime.values`).
+Types are nominal; for values only this counts: text and its kinds are text (code must parse, a workflow must be one that can
+be run, an enumeration's value must be one of its words), Bool, Number, Json and lists are what JSON calls so. A record is an
+object with exactly its fields, a union an object that says its kind (`merrow_runtime.values`).
 """
 
 from __future__ import annotations
@@ -23,18 +23,27 @@ from merrow_analysis.definitions.types import (
     ENTRY_POINT,
     JSON,
     NUMBER,
+    WORKFLOW,
     Type,
     is_variable,
     item_of,
 )
 from merrow_analysis.graph.decisions import FALSY, KIND, TRUTHY
 from merrow_runtime.errors import AnswerFailure
+from merrow_runtime.operators.planned import EMPTY, problem_of, read_workflow
 from merrow_runtime.operators.python_code import read_code
 from merrow_runtime.values import VALUE, Value, as_text
 
-Kind = Literal["text", "code", "words", "bool", "number", "json", "list", "record", "union", "any"]
+Kind = Literal["text", "code", "workflow", "words", "bool", "number", "json", "list", "record", "union", "any"]
 
-_KINDS: Mapping[str, Kind] = {ANY: "any", CODE: "code", BOOL: "bool", NUMBER: "number", JSON: "json"}
+_KINDS: Mapping[str, Kind] = {
+    ANY: "any",
+    CODE: "code",
+    BOOL: "bool",
+    NUMBER: "number",
+    JSON: "json",
+    WORKFLOW: "workflow",
+}
 
 _NONE: Mapping[str, Any] = {}
 
@@ -61,7 +70,7 @@ class Shape:
     @property
     def is_text(self) -> bool:
         """Whether a model may answer with it in plain words, code among them."""
-        return self.kind in ("text", "code", "any")
+        return self.kind in ("text", "code", "workflow", "any")
 
 
 def shape_of(
@@ -119,7 +128,9 @@ def schema_of(shape: Shape) -> Mapping[str, Any]:
     if shape.kind == "union":
         kinds = ({KIND: {"type": "string", "enum": [name]}, VALUE: schema_of(part)} for name, part in shape.parts)
         return {"anyOf": [object_schema(properties) for properties in kinds]}
-    plain = {"text": "string", "code": "string", "bool": "boolean", "number": "number"}.get(shape.kind)
+    plain = {"text": "string", "code": "string", "workflow": "string", "bool": "boolean", "number": "number"}.get(
+        shape.kind
+    )
     return {} if plain is None else {"type": plain}
 
 
@@ -151,6 +162,7 @@ def phrase(shape: Shape) -> str:
     return {
         "text": "text",
         "code": "Python code as text",
+        "workflow": "a workflow as text, which is a Mermaid flowchart",
         "bool": "true or false",
         "number": "a number",
         "json": "any JSON value",
@@ -176,6 +188,8 @@ def coerce(value: Value, shape: Shape) -> Value:
         return as_text(value).strip()
     if kind == "code":
         return read_code(as_text(value))
+    if kind == "workflow":
+        return read_workflow(as_text(value))
     if kind == "words":
         return _word(value, shape)
     return _bool(value, shape) if kind == "bool" else _number(value, shape)
@@ -201,6 +215,8 @@ def is_of(value: Value, shape: Shape) -> bool:
         return isinstance(value, bool)
     if shape.kind == "number":
         return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    if shape.kind == "workflow":
+        return isinstance(value, str) and problem_of(value) is None
     return isinstance(value, str) and (shape.kind != "words" or value in shape.words)
 
 
@@ -219,6 +235,8 @@ def placeholder(shape: Shape, origin: str) -> Value:
         return {KIND: name, VALUE: placeholder(part, origin)}
     if shape.kind == "code":
         return f"# <{shape.type} from {origin}>\npass"
+    if shape.kind == "workflow":
+        return EMPTY
     if shape.kind in ("bool", "number"):
         return shape.kind == "bool" or 0
     return {"placeholder": f"{shape.type} from {origin}"} if shape.kind == "json" else f"<{shape.type} from {origin}>"

@@ -23,12 +23,13 @@ from merrow_analysis.graph.resolve import called_path
 from merrow_runtime.errors import AnswerFailure, UsageFailure
 from merrow_runtime.operators.ask_decision import CASE, CHOICE, case_words
 from merrow_runtime.operators.base import Given, NodeDefinition, Operator, Remembered
+from merrow_runtime.operators.planned import EMPTY
 from merrow_runtime.operators.prompting import PROMPT_FORMAT
 from merrow_runtime.operators.registry import operator_for
 from merrow_runtime.operators.shapes import Shape, coerce, is_of, shape_of
 from merrow_runtime.options import DEFAULT_MODEL, RunOptions
 from merrow_runtime.program.titles import title_of
-from merrow_runtime.store.rows import definition_name, text_of
+from merrow_runtime.store.rows import definition_name
 from merrow_runtime.values import VALUE, Outputs, Value, canonical
 from merrow_runtime.workflow import Workflow
 
@@ -57,6 +58,18 @@ class Step:
     samples: int | None = None
     called: Workflow | None = None
     """The file that a Call runs."""
+
+    @property
+    def is_call(self) -> bool:
+        """Whether it runs another workflow."""
+        spec = self.node.spec
+        return spec is not None and spec.is_call
+
+    @property
+    def is_planned_call(self) -> bool:
+        """Whether it runs a workflow that it is given."""
+        spec = self.node.spec
+        return spec is not None and spec.is_planned_call
 
     @cached_property
     def default(self) -> Outputs:
@@ -105,15 +118,13 @@ class Steps(dict[int, Step]):
     """The steps of all nodes with an operator, by index. It is not changed any more."""
 
 
-def definitions_text(by_place: Mapping[str, Steps]) -> str:
-    """The definitions of all steps as the journal shows them, those of called files too: see `definition_of`."""
-    return text_of(
-        {
-            definition_name(place, step.definition.id): step.shown
-            for place, steps in by_place.items()
-            for step in steps.values()
-        }
-    )
+def definitions_of(by_place: Mapping[str, Steps]) -> dict[str, Mapping[str, Any]]:
+    """The definitions of all steps as the journal shows them, those of called workflows too: see `definition_of`."""
+    return {
+        definition_name(place, step.definition.id): step.shown
+        for place, steps in by_place.items()
+        for step in steps.values()
+    }
 
 
 def make_steps(workflow: Workflow, options: RunOptions, default_model: str | None = None) -> Steps:
@@ -170,7 +181,7 @@ def _step(workflow: Workflow, node: TypedNode, default_model: str) -> Step:
     operator = operator_for(definition)
     shapes = {name: shape_of(type_, *meanings) for name, type_ in outputs.items()}
     on_error = str(of("on_error", "fail"))
-    memory = memory_of(node, settings) if called is None else Memory()
+    memory = Memory() if spec.is_call else memory_of(node, settings)
     timeout = of("timeout")
     return Step(
         node,
@@ -328,7 +339,7 @@ def _empty(shape: Shape) -> Value:
     if shape.kind == "union":
         name, part = shape.parts[0]
         return {KIND: name, VALUE: _empty(part)}
-    return {"bool": False, "number": 0, "json": None}.get(shape.kind, "")
+    return {"bool": False, "number": 0, "json": None, "workflow": EMPTY}.get(shape.kind, "")
 
 
 def _plain(value: object, node: TypedNode, key: str) -> Value:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
+from merrow_analysis.collector import collection_paused
 from merrow_runtime.errors import StoreFailure, UsageFailure
 from merrow_runtime.models.endpoint import Endpoint
 from merrow_runtime.options import RunOptions
@@ -126,7 +127,7 @@ def resume(
     a part of it and ``reuse`` says nothing), and `StoreFailure` where another process works on it.
     """
     own = RunOptions() if options is None else options
-    with Resources(own, endpoint, store) as resources:
+    with collection_paused(), Resources(own, endpoint, store) as resources:
         asyncio.get_running_loop()  # Raises where there is none, before anything starts.
         record = resources.store.run(run_id)
         if record.status == "finished":

@@ -9,23 +9,26 @@ from dataclasses import dataclass, field, replace
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_runtime.calls.effects import Effects
 from merrow_runtime.calls.tools import NodeTools
-from merrow_runtime.errors import EndpointFailure, NodeFailure, RunFailure, UsageFailure
+from merrow_runtime.errors import AnswerFailure, EndpointFailure, NodeFailure, RunFailure, UsageFailure
 from merrow_runtime.frontier import Frontier, Inputs, Judge, Judged, Opens, Start
 from merrow_runtime.operators.base import Remembered, Task
 from merrow_runtime.operators.memory import recall, remembered
 from merrow_runtime.operators.outputs import check_outputs
+from merrow_runtime.operators.planned import input_of, load_planned
 from merrow_runtime.operators.shapes import is_of
 from merrow_runtime.program.decision import holds, score
-from merrow_runtime.program.definitions import Step, Steps, depth_of, make_steps
+from merrow_runtime.program.definitions import Step, Steps, definitions_of, depth_of, make_steps
 from merrow_runtime.program.inputs import read_inputs
 from merrow_runtime.running.executions import Executions
 from merrow_runtime.running.loop_budgets import LoopBudgets
-from merrow_runtime.running.scheduler import Finished, Scheduler
+from merrow_runtime.running.planned_calls import Pools, Turn, results_so_far, standing
+from merrow_runtime.running.scheduler import Finished, Scheduler, ends_run
 from merrow_runtime.running.single import Anew
 from merrow_runtime.running.watch import Watch
 from merrow_runtime.store.contract import NodeRecord
+from merrow_runtime.store.rows import text_of
 from merrow_runtime.usage import NOTHING
-from merrow_runtime.values import Outputs, Value
+from merrow_runtime.values import Outputs, Value, as_text
 from merrow_runtime.visit import Visit
 from merrow_runtime.workflow import Workflow
 
@@ -45,7 +48,8 @@ class Engine:
     ``workflow`` is what it runs, the whole or a called file, and ``watch`` is told of its nodes. ``anew`` are the visits that are
     made past earlier results and past the cache, each by its node's index. ``parallel`` is how many items of a Map are under way
     at once where it doesn't say, ``default_model`` that of the user's settings. ``around`` are the Calls in which it runs,
-    outermost first, each by the place of its file and its node.
+    outermost first, each by the place of its file and its node. ``pools`` have what turns of planned Calls may take over, and
+    ``turn`` what this one may where it runs a planned workflow.
     """
 
     workflow: Workflow
@@ -57,6 +61,8 @@ class Engine:
     parallel: int = 1
     default_model: str | None = None
     budgets: LoopBudgets = field(default_factory=LoopBudgets)
+    pools: Pools = field(default_factory=Pools)
+    turn: Turn | None = None
     around: tuple[tuple[str, str], ...] = ()
 
     def frontier(self, path: str = "", ordinal: str = "") -> Frontier:
@@ -72,11 +78,20 @@ class Engine:
         kind, amount = step.memory.kind, step.memory.amount
         memory = [] if kind == "none" else remembered(kind, amount, entries())
         key = step.key(inputs, memory)
+        pool = self.pools.of(self.workflow.graph, visit) if step.is_planned_call else None
+        if pool is not None:
+            key = pool.stands_on(key)
         seed = seed_of(visit, key, start.ordinal)
         # A recording is made of calls, and so these are gone through one by one.
         own = None if self.effects.recorder else self.executions.done(visit, key, self._is_usable)
-        earlier = own if own is not None or past_cache else self.executions.take(visit, key, self._is_usable)
+        earlier = own
+        if earlier is None and self.turn is not None:
+            earlier = self.turn.take(visit, key, self._is_usable)
+        if earlier is None and not past_cache:
+            earlier = self.executions.take(visit, key, self._is_usable)
         if earlier is not None:
+            if pool is not None:
+                pool.end_turn(self.executions.within(earlier))
             sources = tuple(earlier.sources)
             account.answered.update(dict.fromkeys(sources))
             if own is not None:
@@ -97,7 +112,7 @@ class Engine:
             return NodeTools(self.effects, step, account, sample, seed, past_cache=past_cache, run_file=run_file)
 
         async def run_file(values: Mapping[str, Value]) -> Outputs:
-            return await self._run_file(start, step, values)
+            return await (self._run_file if pool is None else self._run_planned)(start, step, values)
 
         if kind == "summary":
             memory = await recall(kind, amount, memory, tools(0))
@@ -113,6 +128,70 @@ class Engine:
             sources=account.sources,
             why_no_call=account.why_no_call,
         )
+
+    def takes_over(self, start: Start, entries: Callable[[], list[Remembered]]) -> bool:
+        """See `merrow_runtime.running.scheduler.Work.takes_over`."""
+        step = self.steps.get(start.node.index)
+        if self.turn is None or step is None:
+            return False
+        kind, amount = step.memory.kind, step.memory.amount
+        memory = [] if kind == "none" else remembered(kind, amount, entries())
+        return self.turn.take(start.visit, step.key(start.inputs, memory), self._is_usable) is not None
+
+    async def _run_planned(self, start: Start, step: Step, values: Mapping[str, Value]) -> Outputs:
+        """Run the workflow that a Call is brought, in a frame of its own, as far as it may go; how it stands then.
+
+        Raises `RunFailure`: of a node of it only where the Call runs it to its end.
+        """
+        name, visit, stop_after = step.definition.id, start.visit, step.definition.parameters.get("stop_after")
+        try:
+            plan = load_planned(as_text(values["workflow"]))
+        except AnswerFailure as problem:
+            raise NodeFailure.of(name, f"what its port `workflow` was brought can't be run. {problem}") from None
+        frame = str(visit)
+        plan = replace(plan, place=frame)
+        steps = make_steps(plan, replace(self.effects.options, model=step.definition.model))
+        await self.effects.journal.record_definitions(text_of(definitions_of({"": steps})), frame)
+        pool = self.pools.of(self.workflow.graph, visit)
+        watch = self.watch.inside(steps, planned=True)
+        engine = replace(
+            self,
+            workflow=plan,
+            steps=steps,
+            watch=watch,
+            anew=Anew(frozenset(steps)) if self.anew.covers(start.node.index, visit) else Anew(),
+            turn=pool.next_turn(),
+            around=(*self.around, (self.workflow.place, name)),
+        )
+        inputs = read_inputs(plan.graph, {input_of(plan.graph).id: values["problem"]})
+        limit = int(stop_after) if isinstance(stop_after, (int, float)) else None
+        scheduler = Scheduler(engine.frontier(frame, start.ordinal), inputs, engine, watch, limit)
+        try:
+            await self._carry_out(scheduler, visit)
+        finally:
+            pool.end_turn(watch.kept)
+        failure = scheduler.failure
+        if failure is not None and (limit is None or ends_run(failure)):
+            raise watch.located(failure)
+        done = failure is None and not scheduler.is_stopped
+        if done:
+            output = next(iter(plan.graph.outputs)).id
+            if output not in scheduler.results:
+                raise NodeFailure.of(name, f"output {output} of the workflow that it was brought stays empty.")
+            result = as_text(scheduler.results[output])
+        else:
+            result = results_so_far(plan.graph, steps, watch.kept)
+        return {"result": result, "state": standing(plan.graph, steps, watch.kept, frame, done=done), "done": done}
+
+    async def _carry_out(self, scheduler: Scheduler, visit: Visit) -> None:
+        """Run the graph that a Call runs."""
+        busy = self.effects.busy
+        busy.append(scheduler)
+        try:
+            await scheduler.run()
+        finally:
+            busy.remove(scheduler)
+            self.effects.account.gather(visit)
 
     async def _run_file(self, start: Start, step: Step, values: Mapping[str, Value]) -> Outputs:
         """Run the file that a Call names, in a frame of its own: what reaches its outputs. Raises `RunFailure`."""
@@ -132,6 +211,7 @@ class Engine:
             steps=steps,
             watch=self.watch.inside(steps),
             anew=Anew(frozenset(steps)) if self.anew.covers(start.node.index, visit) else Anew(),
+            turn=None,
             around=(*self.around, own),
         )
         try:
@@ -139,13 +219,7 @@ class Engine:
         except UsageFailure as problem:
             raise NodeFailure.of(name, f"{called.name} can't take what it is given. {problem}") from None
         scheduler = Scheduler(engine.frontier(str(visit), start.ordinal), inputs, engine, engine.watch)
-        busy = self.effects.busy
-        busy.append(scheduler)
-        try:
-            await scheduler.run()
-        finally:
-            busy.remove(scheduler)
-            self.effects.account.gather(visit)
+        await self._carry_out(scheduler, visit)
         if scheduler.failure is not None:
             raise engine.watch.located(scheduler.failure)
         results = scheduler.results

@@ -29,11 +29,14 @@ class Executions:
         what that has taken already, before it was resumed, and ``done`` what it had finished itself until then. ``inside`` are
         the steps of the files that it calls.
         """
+        records, taken, done = tuple(records), tuple(taken), tuple(done)
         self._done = {
             (record.key, record.visit): record
             for record in done
             if record.status == "finished" and record.key is not None and record.outputs is not None
         }
+        self._of_run = (records, done)
+        self._frames: list[dict[str, list[NodeRecord]]] | None = None
         self._steps = {} if steps is None else steps
         self._own: dict[tuple[str, Visit], NodeRecord] = {}
         self._free: dict[str, list[NodeRecord]] = {}
@@ -76,6 +79,13 @@ class Executions:
             free.remove(found)
         return found
 
+    def within(self, record: NodeRecord) -> list[NodeRecord]:
+        """The executions in the frame of a Call, and further in, of the run that an execution of the Call is of."""
+        if self._frames is None:
+            self._frames = [_by_frame(records) for records in self._of_run]
+        is_own = self._done.get((record.key or "", record.visit)) is record
+        return self._frames[is_own].get(str(record.visit), [])
+
     def answered_by_others(self, endpoint: str, anew: Callable[[int, Visit], bool]) -> list[tuple[str, str]]:
         """The visits with results that may be taken and that another endpoint gave, each with that endpoint; ``anew`` says of a
         visit, of the node with an index, that it takes none.
@@ -95,12 +105,18 @@ class Executions:
             for record in (*own.get(step.definition.id, ()), *free.get(text_of(step.shown), ())):
                 if not anew(index, record.visit):
                     found += [(record.visit.name, one.endpoint) for one in record.sources if one.endpoint != endpoint]
-        calls = {step.definition.id: index for index, step in self._steps.items() if step.called is not None}
+        planned = {step.definition.id for step in (*self._steps.values(), *self._inside) if step.is_planned_call}
+        calls = {step.definition.id: index for index, step in self._steps.items() if step.is_call}
         for step in self._inside:
             for record in (*own.get(step.definition.id, ()), *free.get(text_of(step.shown), ())):
                 call = _call_around(record.path, calls)
                 if call is None or not anew(calls[call.node], call):
                     found += [(record.visit.name, one.endpoint) for one in record.sources if one.endpoint != endpoint]
+        for record in self._of_run[0] if planned else ():
+            call = _call_around(record.path, planned)
+            outermost = _call_around(record.path, calls)
+            if call is not None and (outermost is None or not anew(calls[outermost.node], outermost)):
+                found += [(record.visit.name, one.endpoint) for one in record.sources if one.endpoint != endpoint]
         return list(dict.fromkeys(found))
 
 
@@ -112,6 +128,16 @@ def _call_around(path: str, calls: Collection[str]) -> Visit | None:
         if node in calls and index is None:
             return Visit(node, "/".join(parts[:number]), redo)
     return None
+
+
+def _by_frame(records: Iterable[NodeRecord]) -> dict[str, list[NodeRecord]]:
+    """Records by the path of each frame that they lie in."""
+    frames: dict[str, list[NodeRecord]] = {}
+    for record in records:
+        parts = record.path.split("/") if record.path else []
+        for number in range(1, len(parts) + 1):
+            frames.setdefault("/".join(parts[:number]), []).append(record)
+    return frames
 
 
 def _in_order(records: Iterable[NodeRecord]) -> list[NodeRecord]:

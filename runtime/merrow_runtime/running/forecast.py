@@ -23,6 +23,7 @@ from merrow_runtime.models.prices import Price, price_at
 from merrow_runtime.models.tokens import estimate_call, prompt_tokens
 from merrow_runtime.operators.base import Given, Remembered, Task
 from merrow_runtime.operators.memory import remembered, summary_of, summary_question
+from merrow_runtime.operators.planned import MOST_CALLS
 from merrow_runtime.operators.questions import Planned
 from merrow_runtime.operators.registry import operator_for
 from merrow_runtime.operators.shapes import placeholder, shape_of
@@ -39,6 +40,8 @@ from merrow_runtime.workflow import Workflow
 
 Call = tuple[str, str]
 """A node that calls a file, by the place of its own file and its id."""
+
+_PLANNED = f"The workflow that it runs is not planned yet: how many calls it makes isn't known, at most {MOST_CALLS:,} each time."
 
 _MOST_CALLED = 500
 """Calls of files that are unfolded; what more of them use isn't known."""
@@ -76,6 +79,8 @@ class PlannedNode:
     times: Bounds | None = None
     inside: tuple[PlannedNode, ...] = ()
     costs: _Cost | None = None
+    why_open: str | None = None
+    """Why it can't be known what it may use, in a sentence."""
 
     def to_json(self) -> dict[str, Any]:
         calls = {} if self.costs is None else {"calls": self.costs.bounds[0].to_json()}
@@ -87,6 +92,7 @@ class PlannedNode:
             "runs": "always" if self.runs else "by choice",
             "samples": self.samples,
             **({} if self.times is None else {"times": self.times.to_json()}),
+            **({} if self.why_open is None else {"why_open": self.why_open}),
             "questions": [
                 {
                     "step": question.step,
@@ -129,8 +135,10 @@ class Forecast:
 ONCE = Bounds(1, 1)
 
 
-def times_of(graph: TypedGraph, node: str) -> Bounds | None:
-    """How often a node in composites runs: the products of their turns and items; None outside of any."""
+def times_of(graph: TypedGraph, node: str, *, may_skip: bool) -> Bounds | None:
+    """How often a node in composites runs: the products of their turns and items; None outside of any. ``may_skip`` says that
+    some failure may count as skipped, which may end a Loop.
+    """
     around = graph.composites.around(node)
     if not around:
         return None
@@ -141,8 +149,24 @@ def times_of(graph: TypedGraph, node: str) -> Bounds | None:
             items = map_settings(box)
             least, most = least * items.least, most * items.most
         elif any(edge.border.scope == name for edge in graph.again):
-            most *= loop_settings(box).most
+            settings = loop_settings(box)
+            most *= settings.most
+            members = [graph.by_id[one] for one in graph.composites.members(name)]
+            if not may_skip and settings.budget is None and graph.combinations.always_goes_on(name, members):
+                least *= settings.most
     return Bounds(least, most)
+
+
+def _may_skip(workflow: Workflow, steps: Mapping[int, Step]) -> bool:
+    """Whether a failure in a workflow need not end it."""
+    graph = workflow.graph
+    boxes = ((loop_settings if box.kind == "loop" else map_settings)(box) for box in graph.composites)
+    if workflow.analysis.settings.on_error == "skip" or any(box.on_error != "fail" for box in boxes):
+        return True
+    said = (node.resolution.parameters.get("on_error") for node in graph.decisions)
+    return any(one is not None and one.value == "skip" for one in said) or any(
+        step.on_error == "skip" for step in steps.values()
+    )
 
 
 def dry_run(
@@ -207,6 +231,7 @@ class _Forecaster:
         self._frontier = Frontier(self.graph, once=True)
         self._inputs = read_inputs(self.graph, self._with_placeholders(inputs))
         self._questions: dict[int, tuple[Planned, ...]] = {}
+        self._may_skip = _may_skip(workflow, steps)
 
     def nodes(self) -> list[PlannedNode]:
         """All nodes, in the order of the run."""
@@ -221,12 +246,16 @@ class _Forecaster:
         runs = self.graph.combinations.runs(node) == ALWAYS
         step = self.steps.get(node.index)
         if step is None:
-            return PlannedNode(node.id, node.operator or "", None, runs, times=times_of(self.graph, node.id))
+            return PlannedNode(
+                node.id, node.operator or "", None, runs, times=times_of(self.graph, node.id, may_skip=self._may_skip)
+            )
         definition, questions = step.definition, self._questions.get(node.index, ())
-        times = times_of(self.graph, node.id)
+        times = times_of(self.graph, node.id, may_skip=self._may_skip)
         if step.called is not None:
             inside, costs = self._called.get(node.index, ((), _FREE))
             return PlannedNode(node.id, definition.operator, None, runs, times=times, inside=inside, costs=costs)
+        if step.is_planned_call:
+            return PlannedNode(node.id, definition.operator, None, runs, times=times, costs=_OPEN, why_open=_PLANNED)
         return PlannedNode(node.id, definition.operator, definition.model, runs, questions, step.samples or 1, times)
 
     def _call(self, step: Step, called: Workflow, inputs: Inputs) -> tuple[tuple[PlannedNode, ...], _Cost]:
@@ -238,7 +267,7 @@ class _Forecaster:
         key = own, frozenset(Counter(around).items())
         known = unfolding.known.get(key)
         if known is None and len(unfolding.known) >= _MOST_CALLED:
-            return (), _Cost((0.0, 0.0, 0.0), (inf, inf, inf), priced=True)
+            return (), _OPEN
         if known is None:
             unfolding.known[key] = (), _FREE
             steps = make_steps(called, unfolding.options, unfolding.default_model)
@@ -345,6 +374,7 @@ class _Cost:
 
 
 _FREE = _Cost((0.0, 0.0, 0.0), (0.0, 0.0, 0.0), priced=True)
+_OPEN = _Cost((0.0, 0.0, 0.0), (inf, inf, inf), priced=True)
 
 
 def _cost(node: PlannedNode, steps: Mapping[int, Step], graph: TypedGraph, endpoint: Endpoint) -> _Cost:

@@ -17,7 +17,7 @@ from merrow_runtime.frontier import OneNode, behind
 from merrow_runtime.models.budget import Budget, unpriced_failure
 from merrow_runtime.models.prices import price_at
 from merrow_runtime.options import RunOptions
-from merrow_runtime.program.definitions import definitions_text, make_steps
+from merrow_runtime.program.definitions import definitions_of, make_steps
 from merrow_runtime.program.inputs import read_inputs
 from merrow_runtime.provenance import REPLAY_ORIGIN, ForeignResults, listed, named
 from merrow_runtime.running.engine import Engine
@@ -29,6 +29,7 @@ from merrow_runtime.running.single import Anew, single_inputs, visit_named
 from merrow_runtime.running.watch import NodeRecords, Watch
 from merrow_runtime.store.contract import NodeRecord, RunJournal, RunRecord
 from merrow_runtime.store.recording import Recorder, Replay
+from merrow_runtime.store.rows import text_of
 from merrow_runtime.telling import Telling
 from merrow_runtime.values import Value
 from merrow_runtime.visit import segment
@@ -138,7 +139,7 @@ class Job:
         if self.resources.recorder is not None:
             self.resources.recorder.begin()
         budget = self._budget(journal, elapsed)
-        telling = Telling(record.id, journal.ended_nodes)
+        telling = Telling(record.id, journal.pages)
         run = Run(record.id, self.workflow.name, telling)
         effects = self._effects(record, journal, budget, telling)
         watch = Watch(telling, NodeRecords(telling, journal, run.nodes), effects.account, self.steps)
@@ -153,12 +154,14 @@ class Job:
             self.chosen.model,
         )
         only = self.only
-        frontier = engine.frontier() if only is None else OneNode(only.node, only.inputs, only.memory)
+        frontier = (
+            engine.frontier() if only is None else OneNode(only.node, only.inputs, only.memory, only.path, only.ordinal)
+        )
         scheduler = Scheduler(frontier, self.inputs, engine, watch)
         effects.busy.append(scheduler)
         seconds = None if budget is None else budget.remaining_seconds
         execution = Execution(run, scheduler, watch, effects, telling, self.resources, seconds)
-        run.begin(execution.work(definitions_text(self.by_place), self._begun(scheduler.count)))
+        run.begin(execution.work(text_of(definitions_of(self.by_place)), self._begun(scheduler.count)))
         return run
 
     def _budget(self, journal: RunJournal, elapsed: float) -> Budget | None:

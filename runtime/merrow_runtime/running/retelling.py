@@ -10,21 +10,21 @@ from typing import Any
 from merrow_runtime.events import LAST_OF
 from merrow_runtime.options import RunOptions
 from merrow_runtime.running.run import Run, RunResult, with_members
-from merrow_runtime.store.contract import NodeRecord, RunRecord
+from merrow_runtime.store.contract import NodeRecord, RunRecord, Told
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.recording import Recorder
 from merrow_runtime.telling import Telling
 
 
 class _Told:
-    """`merrow_runtime.store.contract.EndedNodes` of a run that is over."""
+    """`merrow_runtime.store.contract.Pages` of a run that is over."""
 
-    def __init__(self, nodes: Sequence[NodeRecord]) -> None:
-        self._nodes = nodes
+    def __init__(self, told: Sequence[Told]) -> None:
+        self._told = told
 
-    def more(self) -> Sequence[NodeRecord]:
-        nodes, self._nodes = self._nodes, ()
-        return nodes
+    def more(self) -> Sequence[Told]:
+        told, self._told = self._told, ()
+        return told
 
 
 def retell(record: RunRecord, store: Store, options: RunOptions, close: Callable[[], object]) -> Run:
@@ -34,7 +34,8 @@ def retell(record: RunRecord, store: Store, options: RunOptions, close: Callable
     """
     damaged: list[str] = []
     told = _numbered(store.told(record.id, damaged.append))
-    nodes = {node.visit.name: node for node in sorted(told, key=lambda node: node.ended)}
+    ended = [one for one in told if isinstance(one, NodeRecord)]
+    nodes = {node.visit.name: node for node in sorted(ended, key=lambda node: node.ended)}
     if options.record is not None:
         _record(record, store, options)
     telling = Telling(record.id, lambda: _Told(told))
@@ -46,7 +47,7 @@ def retell(record: RunRecord, store: Store, options: RunOptions, close: Callable
             begun: dict[str, Any] = {
                 "workflow": record.workflow,
                 "endpoint": record.snapshot.get("origin", ""),
-                "nodes": len({node.node for node in told}),
+                "nodes": len({node.node for node in ended}),
                 "finished_before": True,
             }
             if damaged:
@@ -74,12 +75,12 @@ def retell(record: RunRecord, store: Store, options: RunOptions, close: Callable
     return run
 
 
-def _numbered(told: list[NodeRecord]) -> list[NodeRecord]:
-    """The ends of nodes with the numbers that their events had; with others where the journal doesn't say them."""
+def _numbered(told: list[Told]) -> list[Told]:
+    """What was told with the numbers that its events had; with others where the journal doesn't say them."""
     if all(first.number < second.number for first, second in pairwise(told)) and told and told[0].number > 1:
         return told
-    told = sorted(told, key=lambda node: node.ended)
-    return [replace(node, number=number) for number, node in enumerate(told, 2)]
+    told = sorted(told, key=lambda one: one.ended if isinstance(one, NodeRecord) else one.at)
+    return [replace(one, number=number) for number, one in enumerate(told, 2)]
 
 
 def _record(record: RunRecord, store: Store, options: RunOptions) -> None:

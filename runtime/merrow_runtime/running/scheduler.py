@@ -57,7 +57,7 @@ class InternalFailure(NodeFailure):
 
 
 _ENDS_THE_RUN = (BudgetFailure, ReplayMiss, StoreFailure, UsageFailure, InternalFailure)
-"""Failures that are not a node's own: ``on_error`` says nothing about them."""
+"""Failures that are not a node's own."""
 
 
 @record(frozen=True, slots=True)
@@ -73,8 +73,21 @@ class Finished:
     why_no_call: str | None = None
 
 
+def ends_run(failure: RunFailure) -> bool:
+    """Whether a failure is of the run and not of a node, so that `on_error` says nothing about it."""
+    if isinstance(failure, EndpointFailure):
+        return (
+            failure.fatal and failure.model is None
+        )  # No other node could succeed either: defaults alone would hide that.
+    return isinstance(failure, _ENDS_THE_RUN)
+
+
 class Work(Protocol):
     """What the scheduler asks of the engine about single nodes, and turns."""
+
+    def takes_over(self, start: Start, entries: Callable[[], list[Remembered]]) -> bool:
+        """Whether a node has its result from an earlier turn of a planned Call."""
+        ...
 
     async def run(self, start: Start, entries: Callable[[], list[Remembered]]) -> Finished:
         """Run a node with an operator; ``entries`` gives what there is to remember. Raises `RunFailure`."""
@@ -126,15 +139,36 @@ class Watcher(Protocol):
 
 
 class Scheduler:
-    """One run of a frontier. ``inputs`` has the value of each input node by id."""
+    """One run of a frontier. ``inputs`` has the value of each input node by id.
 
-    def __init__(self, frontier: Frontier | OneNode, inputs: Mapping[str, Value], work: Work, watcher: Watcher) -> None:
+    ``stop_after`` is how many nodes with an operator it carries out before it stops. Which ones does not depend on how long
+    they take: they begin together, in the order of the graph, each time that nothing else runs.
+    """
+
+    def __init__(
+        self,
+        frontier: Frontier | OneNode,
+        inputs: Mapping[str, Value],
+        work: Work,
+        watcher: Watcher,
+        stop_after: int | None = None,
+    ) -> None:
         self._frontier = frontier
         self._inputs = inputs
         self._work = work
         self._watcher = watcher
         self._tasks: set[asyncio.Task[None]] = set()
         self._done: asyncio.Future[None] | None = None
+        self._left = stop_after
+        self._held: list[Start] = []
+        self._places = {}
+        if stop_after is not None and isinstance(frontier, Frontier):
+            self._places = {handle: place for place, handle in enumerate(frontier.graph.order)}
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether there are nodes that it could have carried out, and was not to."""
+        return bool(self._held)
 
     @property
     def count(self) -> int:
@@ -202,16 +236,40 @@ class Scheduler:
                 begin.append(one)
             else:
                 pending += self._frontier.tell(self._do(one))
-        begin = [one for one in begin if self._still_counts(one)]
+        begin = [one for one in begin if self._still_counts(one) and not self._holds(one)]
         mine = begin.pop(0) if one_for_me and begin else None
+        self._begin(begin)
+        self._end_if_idle()
+        return mine
+
+    def _begin(self, several: Sequence[Start | Judge]) -> None:
         loop = asyncio.get_running_loop()
-        for each in begin:
+        for each in several:
             name = each.node.id if isinstance(each, Start) else each.composite.id
             task = loop.create_task(self._run(each), name=name)
             self._tasks.add(task)
             task.add_done_callback(self._ended)
-        self._end_if_idle()
-        return mine
+
+    def _holds(self, one: Start | Judge) -> bool:
+        """Whether something has to wait until nothing else runs; then it is kept."""
+        if self._left is None or isinstance(one, Judge):
+            return False
+        node, inputs, path = one.node, one.inputs, one.visit.path
+        if self._work.takes_over(one, lambda: self._frontier.remembered(node, inputs, path)):
+            return False
+        self._held.append(one)
+        return True
+
+    def _release(self) -> bool:
+        """Begin what has waited, as far as there is leave; whether anything began."""
+        self._held = [one for one in self._held if self._still_counts(one)]
+        if not self._held or not self._left:
+            return False
+        self._held.sort(key=lambda one: (self._places[one.node.index], len(one.visit.path), one.visit.path))
+        now, self._held = self._held[: self._left], self._held[self._left :]
+        self._left -= len(now)
+        self._begin(now)
+        return True
 
     def _still_counts(self, one: Start | Judge) -> bool:
         """Whether something is to begin, although its frame, or the run, may have failed since that was found."""
@@ -294,9 +352,7 @@ class Scheduler:
     def _failed(self, start: Start, failure: RunFailure, started: float) -> Outcome:
         """A node failed: that ends the run, or the run continues without its outputs, or with its default ones."""
         node = start.node
-        ends = isinstance(failure, _ENDS_THE_RUN)
-        if isinstance(failure, EndpointFailure) and failure.fatal and failure.model is None:
-            ends = True  # No other node could succeed either; a run of nothing but defaults would hide that.
+        ends = ends_run(failure)
         goes_on = "fail" if ends else self._work.on_error(node)
         if self._frontier.ends(goes_on):
             goes_on = "fail"
@@ -323,7 +379,9 @@ class Scheduler:
             self._done.cancel()  # Without this node the others would reach an end that is not one.
 
     def _end_if_idle(self) -> None:
-        if not self._tasks and self._done is not None and not self._done.done():
+        if self._tasks or self._done is None or self._done.done():
+            return
+        if self._left is None or not self._release():
             self._done.set_result(None)
 
 

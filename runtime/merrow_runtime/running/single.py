@@ -76,11 +76,13 @@ class Anew:
 
 @dataclass(frozen=True, slots=True)
 class Alone:
-    """A node with what it is given."""
+    """A node with what it is given, and the frame of the visit that it is: that is how a recording knows it."""
 
     node: TypedNode
     inputs: Inputs
     memory: list[Remembered]
+    path: str = ""
+    ordinal: str = ""
 
 
 def single_inputs(
@@ -97,7 +99,7 @@ def single_inputs(
             f"Node {node.id} has no operator that asks or computes anything; name one that has.", node=node.id
         )
     before = earlier.get(visit.name)
-    path = "" if before is None else before.path
+    path = visit.path if before is None else before.path
     inputs: Inputs = {}
     for port, references in (before.inputs or {}).items() if before is not None else ():
         inputs[port] = [
@@ -112,7 +114,18 @@ def single_inputs(
             raise UsageFailure(
                 f"Port {port} of node {node.id} has no value; set it with: --set {node.id}.{port}=...{more}"
             )
-    return Alone(node, inputs, memory)
+    return Alone(node, inputs, memory, path, _ordinal(graph, path))
+
+
+def _ordinal(graph: TypedGraph, path: str) -> str:
+    """What tells a frame from others in which the same is done, as it does in a run of the whole; of items that are equal, the
+    first one's.
+    """
+    ordinal = ""
+    for part in path.split("/") if path else ():
+        box, _, _, number = read_segment(part)
+        ordinal += f"{number if graph.composites.boxes[box].kind == 'loop' else 0}."
+    return ordinal
 
 
 def _set(graph: TypedGraph, node: TypedNode, values: Mapping[str, Value]) -> Inputs:
@@ -154,6 +167,7 @@ def _value(reference: Mapping[str, Value], path: str, earlier: Mapping[str, Node
 
 
 def _title(reference: Mapping[str, Value], path: str, earlier: Mapping[str, NodeRecord]) -> str:
-    giver = _giver(reference, path, earlier)
+    # Of a list that items gave no visit is the giver, and all of the node's have the same title.
+    giver = _giver(reference, path, earlier) or earlier.get(str(reference["node"]))
     definition = None if giver is None else giver.definition
     return str(definition["title"]) if definition else str(reference["node"])

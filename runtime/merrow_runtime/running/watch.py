@@ -14,7 +14,7 @@ from merrow_runtime.frontier import Closes, Inputs, Opens
 from merrow_runtime.operators.base import Given
 from merrow_runtime.program.definitions import Steps
 from merrow_runtime.running.scheduler import Finished
-from merrow_runtime.store.contract import Failed, NodeRecord, RunJournal
+from merrow_runtime.store.contract import Failed, FrameEvent, FrameRecord, NodeRecord, RunJournal, Told
 from merrow_runtime.telling import Telling
 from merrow_runtime.usage import NOTHING
 from merrow_runtime.visit import Visit
@@ -27,7 +27,8 @@ _BATCH_DELAY = 0.25
 
 
 class NodeRecords:
-    """How the visits of one run ended, on their way to the journal. ``nodes`` has them so far, by the name of the visit.
+    """How the visits of one run ended, and their turns and items, on their way to the journal. ``nodes`` has the visits so far,
+    by name.
 
     What waits for `settle` is written without holding anything up.
     """
@@ -36,7 +37,7 @@ class NodeRecords:
         self._telling = telling
         self._journal = journal
         self._nodes = nodes
-        self._waiting: list[NodeRecord] = []
+        self._waiting: list[Told] = []
         self._timer: asyncio.TimerHandle | None = None
         self._writing: set[asyncio.Future[None]] = set()
 
@@ -46,11 +47,12 @@ class NodeRecords:
         if self._writing:
             await asyncio.gather(*self._writing, return_exceptions=True)
 
-    def keep(self, record: NodeRecord) -> None:
-        """Tell how a visit ended, and have it written."""
-        self._nodes[record.visit.name] = record
+    def keep(self, record: Told) -> None:
+        """Tell something, and have it written."""
+        if isinstance(record, NodeRecord):
+            self._nodes[record.visit.name] = record
         self._waiting.append(record)
-        self._telling.ended(record)
+        self._telling.kept(record)
         if len(self._waiting) >= BATCH:
             self._write()
         elif self._timer is None:
@@ -63,7 +65,7 @@ class NodeRecords:
         records, self._waiting = self._waiting, []
         if not records:
             return
-        writing = asyncio.ensure_future(self._journal.record_nodes(records))
+        writing = asyncio.ensure_future(self._journal.record_told(records))
         self._writing.add(writing)
         last = records[-1].number
         if writing.done():
@@ -85,6 +87,9 @@ class Watch:
     """
 
     def __init__(self, telling: Telling, records: NodeRecords, account: Account, steps: Steps) -> None:
+        self.kept: list[NodeRecord] = []
+        """How nodes of this graph ended, in the order of that, where it is a planned one."""
+        self._is_planned = False
         self._telling = telling
         self._records = records
         self._account = account
@@ -92,9 +97,16 @@ class Watch:
         self._failed: dict[Visit, RunFailure] = {}
         self._ended_by: dict[int, tuple[RunFailure, RunFailure]] = {}
 
-    def inside(self, steps: Steps) -> Watch:
-        """A watch of a file that a node calls."""
-        return Watch(self._telling, self._records, self._account, steps)
+    def inside(self, steps: Steps, *, planned: bool = False) -> Watch:
+        """A watch of the workflow that a node calls."""
+        watch = Watch(self._telling, self._records, self._account, steps)
+        watch._is_planned = planned
+        return watch
+
+    def _keep(self, record: NodeRecord) -> None:
+        if self._is_planned:
+            self.kept.append(record)
+        self._records.keep(record)
 
     def started(self, node: TypedNode, visit: Visit, inputs: Inputs) -> None:
         """See `merrow_runtime.running.scheduler.Watcher`."""
@@ -106,7 +118,7 @@ class Watch:
     ) -> None:
         """See `merrow_runtime.running.scheduler.Watcher`."""
         failed = self._failed.get(visit) if self._failed else None
-        self._records.keep(
+        self._keep(
             NodeRecord(
                 node.id,
                 "reused" if done.reused else "finished",
@@ -132,7 +144,7 @@ class Watch:
     def skipped(self, node: TypedNode, visit: Visit, reason: str) -> None:
         """See `merrow_runtime.running.scheduler.Watcher`."""
         now = _micro(time.time())
-        self._records.keep(
+        self._keep(
             NodeRecord(
                 node.id,
                 "skipped",
@@ -156,7 +168,7 @@ class Watch:
         met = self._failed[visit] = failure.at(visit.node, visit.path)
         if goes_on == "fail":
             self._ended_by.setdefault(id(failure), (failure, met))
-        self._records.keep(
+        self._keep(
             NodeRecord(
                 node.id,
                 "failed",
@@ -184,11 +196,21 @@ class Watch:
 
     def opened(self, one: Opens) -> None:
         """See `merrow_runtime.running.scheduler.Watcher`."""
-        self._telling.opened(one.composite, one.path, one.number, one.most)
+        self._keep_frame(one, "turn_started" if one.composite.kind == "loop" else "item_started")
 
     def closed(self, one: Closes) -> None:
         """See `merrow_runtime.running.scheduler.Watcher`."""
-        self._telling.closed(one.composite, one.path, one.number, one.most, one.failure)
+        if one.failure is None:
+            self._keep_frame(one, "turn_finished" if one.composite.kind == "loop" else "item_finished")
+        else:
+            self._keep_frame(one, "turn_failed" if one.composite.kind == "loop" else "item_failed", one.failure)
+
+    def _keep_frame(self, one: Opens | Closes, event: FrameEvent, failure: RunFailure | None = None) -> None:
+        error, code = (None, None) if failure is None else (failure.sentence, failure.code)
+        at, number = _micro(time.time()), self._telling.next
+        self._records.keep(
+            FrameRecord(event, one.composite.id, one.path, one.number, one.most, at, number, error, code)
+        )
 
     def _definition(self, node: TypedNode) -> Mapping[str, Any] | None:
         return self._steps[node.index].shown if node.kind == "operator" or node.asks else None

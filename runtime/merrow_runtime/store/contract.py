@@ -155,10 +155,35 @@ class NodeRecord:
         return Visit(self.node, self.path, self.redo)
 
 
-class EndedNodes(Protocol):
-    """Reads how the nodes of a run ended, page by page, in the order in which that was reported."""
+FrameEvent = Literal["turn_started", "turn_finished", "turn_failed", "item_started", "item_finished", "item_failed"]
 
-    def more(self) -> Sequence[NodeRecord]:
+
+@record(frozen=True, slots=True)
+class FrameRecord:
+    """That a turn or an item of a composite began, ended or failed: the ``which``-th of at most ``most``. ``path`` is that of the
+    frame around the composite; ``error`` and ``code`` say why it failed.
+    """
+
+    event: FrameEvent
+    composite: str
+    path: str
+    which: int
+    most: int
+    at: float
+    number: int
+    """Of the event that reports it."""
+    error: str | None = None
+    code: str | None = None
+
+
+Told = NodeRecord | FrameRecord
+"""What is told of a run and kept: how nodes ended, and the turns and items that they ran in."""
+
+
+class Pages(Protocol):
+    """Reads what was told of a run and is committed, page by page, in the order in which that was reported."""
+
+    def more(self) -> Sequence[Told]:
         """The next ones that are committed; empty where there are none (yet). Raises `StoreFailure`."""
         ...
 
@@ -176,8 +201,10 @@ class RunJournal(Protocol):
         """
         ...
 
-    async def record_definitions(self, definitions: str) -> None:
-        """Keep the definitions of all nodes that have one: a JSON object by node id."""
+    async def record_definitions(self, definitions: str, frame: str = "") -> None:
+        """Keep the definitions of all nodes that have one, a JSON object by node id: of those in the workflow and the files that
+        it calls, or of those that were planned for the frame with a path.
+        """
         ...
 
     async def record_call(self, call: CallRecord, answer: bytes | None = None, *, alone: bool = False) -> None:
@@ -192,12 +219,12 @@ class RunJournal(Protocol):
         """
         ...
 
-    def record_nodes(self, nodes: Sequence[NodeRecord]) -> Awaitable[None]:
-        """Keep how nodes ended; done once it is committed. Nothing needs to wait for it: a node follows from its calls."""
+    def record_told(self, several: Sequence[Told]) -> Awaitable[None]:
+        """Keep what was told; done once it is committed. Nothing needs to wait for it: a node follows from its calls."""
         ...
 
-    def ended_nodes(self) -> EndedNodes:
-        """The nodes that ended since this journal was opened, starting with the first."""
+    def pages(self) -> Pages:
+        """What was told since this journal was opened, starting with the first."""
         ...
 
     async def finish(

@@ -15,7 +15,7 @@ from merrow_runtime.errors import StoreFailure, UsageFailure
 from merrow_runtime.provenance import Source
 from merrow_runtime.store import lease, rows
 from merrow_runtime.store.cache import Cache
-from merrow_runtime.store.contract import CallRecord, NodeRecord, RunFailed, RunRecord
+from merrow_runtime.store.contract import CallRecord, NodeRecord, RunFailed, RunRecord, Told
 from merrow_runtime.store.dialects import Dialects
 from merrow_runtime.store.journal import SqliteJournal, sharing
 from merrow_runtime.store.location import private_file, state_folder
@@ -40,9 +40,9 @@ _RUNS = (
     f" WHERE run = runs.number AND part = '{WORKFLOW}') FROM runs"
 )
 _DEFINITIONS_OF = """
-SELECT 1 AS age, body FROM runs JOIN definitions ON run = number WHERE id = :run
-UNION ALL SELECT 2, bodies.body FROM runs JOIN uses ON run = runs.number JOIN bodies ON bodies.number = uses.body
-WHERE id = :run AND part = :part ORDER BY age
+SELECT 1 AS age, '' AS part, body FROM runs JOIN definitions ON run = number WHERE id = :run
+UNION ALL SELECT 2, part, bodies.body FROM runs JOIN uses ON run = runs.number JOIN bodies ON bodies.number = uses.body
+WHERE id = :run AND part GLOB :part ORDER BY age
 """
 _TIMES = f"""
 SELECT number, started, seconds,
@@ -55,6 +55,13 @@ _REMEDY = "To remove the run, use: merrow runs --delete {}"
 
 def _ignore(sentence: str) -> None:
     del sentence
+
+
+def _what(told: Told) -> tuple[object, ...]:
+    """What is told, so that it counts once: a run that is resumed tells all of it again."""
+    if isinstance(told, NodeRecord):
+        return (told.visit,)
+    return told.event.endswith("_started"), told.path, told.composite, told.which
 
 
 class Store:
@@ -176,43 +183,52 @@ class Store:
     def nodes(self, run: str, report: Report = _ignore) -> list[NodeRecord]:
         """How the nodes of a run ended, in that order; damaged records as in `runs`. Raises `StoreFailure`."""
         # A node that was resumed, or failed and continued, is there more than once: the last record counts.
-        ended = {node.visit: node for node in self._ended(run, report)}
+        ended = {node.visit: node for node in self._told(run, report) if isinstance(node, NodeRecord)}
         return sorted(ended.values(), key=lambda node: node.ended)
 
-    def told(self, run: str, report: Report = _ignore) -> list[NodeRecord]:
-        """The same as it was reported, in that order: a node that failed and continued with its default is there twice."""
-        ended = self._ended(run, report)
-        last = {node.visit: place for place, node in enumerate(ended)}
+    def told(self, run: str, report: Report = _ignore) -> list[Told]:
+        """The same as it was reported, in that order, with turns and items: a node that failed and continued with its default is
+        there twice.
+        """
+        all_told = self._told(run, report)
+        last = {_what(one): place for place, one in enumerate(all_told)}
         told = set(last.values())
         for place in last.values():
-            before, node = ended[place - 1], ended[place]
+            before, node = all_told[place - 1], all_told[place]
+            if not place or not isinstance(before, NodeRecord) or not isinstance(node, NodeRecord):
+                continue
             went_on = before.failed is not None and before.failed.on_error != "fail"
-            if place and went_on and before.visit == node.visit and before.number == node.number - 1:
+            if went_on and before.visit == node.visit and before.number == node.number - 1:
                 told.add(place - 1)
-        return [ended[place] for place in sorted(told)]
+        return [all_told[place] for place in sorted(told)]
 
-    def _ended(self, run: str, report: Report) -> list[NodeRecord]:
-        """All records of nodes of a run, in the order they were written."""
+    def _told(self, run: str, report: Report) -> list[Told]:
+        """All that was told of a run, in the order it was written."""
         definitions: dict[str, Any] = {}
-        for _, body in self._rows(_DEFINITIONS_OF, {"run": run, "part": DEFINITIONS}):
+        for _, part, body in self._rows(_DEFINITIONS_OF, {"run": run, "part": f"{DEFINITIONS}*"}):
+            frame = part.removeprefix(DEFINITIONS).strip()
             try:
-                definitions = rows.definitions_of(body)
+                definitions |= {
+                    rows.definition_name(frame, node): one for node, one in rows.definitions_of(body).items()
+                }
             except rows.Damaged:
                 report(f"The definitions of the nodes of run {run} are damaged in the journal. {_REMEDY.format(run)}")
-        ended: list[NodeRecord] = []
+        told: list[Told] = []
         for (several,) in self._rows(f"SELECT several FROM nodes WHERE run = {_NUMBER} ORDER BY number", (run,)):  # noqa: S608
             try:
-                ended += rows.nodes_of(several, definitions)
+                told += rows.told_of(several, definitions)
             except rows.Damaged:
                 report(f"Results of some nodes of run {run} are damaged in the journal. {_REMEDY.format(run)}")
-        if any(rows.UNKNOWN in node.sources for node in ended):
+        if any(isinstance(node, NodeRecord) and rows.UNKNOWN in node.sources for node in told):
             # An older version did not record who answered: only where no model was asked is that known.
             asked = {call.key.visit for call in self.calls(run) if call.kind == "model"}
-            ended = [
-                replace(node, sources=()) if node.status == "finished" and node.visit not in asked else node
-                for node in ended
+            told = [
+                replace(node, sources=())
+                if isinstance(node, NodeRecord) and node.status == "finished" and node.visit not in asked
+                else node
+                for node in told
             ]
-        return ended
+        return told
 
     def calls(self, run: str, node: str | None = None, report: Report = _ignore) -> list[CallRecord]:
         """The calls of a run, or of one visit by its name, in the order they finished; damaged records as in `runs`. Raises

@@ -15,7 +15,7 @@ from merrow_runtime.provenance import Source
 from merrow_runtime.requests import CallKey
 from merrow_runtime.store import rows
 from merrow_runtime.store.cache import kept
-from merrow_runtime.store.contract import CallRecord, EndedNodes, NodeRecord, RunFailed, RunStatus
+from merrow_runtime.store.contract import CallRecord, Pages, RunFailed, RunStatus, Told
 from merrow_runtime.store.lease import BEAT, Holder
 from merrow_runtime.store.schema import DEFINITIONS
 from merrow_runtime.store.writer import Statement, Writer, explained
@@ -78,11 +78,11 @@ class SqliteJournal:
         except sqlite3.Error as problem:
             raise explained(problem) from problem
 
-    async def record_definitions(self, definitions: str) -> None:
+    async def record_definitions(self, definitions: str, frame: str = "") -> None:
         """Keep the nodes' definitions, with the next commit; and show from here on that the run is alive."""
         if self._beating is None:
             self._keep_beating()
-        for statement in sharing(self._number, DEFINITIONS, definitions):
+        for statement in sharing(self._number, f"{DEFINITIONS} {frame}".strip(), definitions):
             self._writer.write_later(statement)
 
     async def record_call(self, call: CallRecord, answer: bytes | None = None, *, alone: bool = False) -> None:
@@ -117,18 +117,18 @@ class SqliteJournal:
         self._check()
         await self._writer.write((_LOST, (*values, time.time(), key.path, key.redo)))
 
-    def record_nodes(self, nodes: Sequence[NodeRecord]) -> asyncio.Future[None]:
-        """Keep how nodes ended, at once where no other program is in the way; the future is done once it is committed, or
+    def record_told(self, several: Sequence[Told]) -> asyncio.Future[None]:
+        """Keep what was told, at once where no other program is in the way; the future is done once it is committed, or
         fails with `StoreFailure`.
         """
         if self._lost_lease:
             refused: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             refused.set_exception(self._taken_over())
             return refused
-        return self._writer.write((_NODES, (self._number, rows.nodes_text(nodes))), at_once=True)
+        return self._writer.write((_NODES, (self._number, rows.told_text(several))), at_once=True)
 
-    def ended_nodes(self) -> EndedNodes:
-        """The nodes that ended since this journal was opened, starting with the first."""
+    def pages(self) -> Pages:
+        """What was told since this journal was opened, starting with the first."""
         return _Pages(self._writer.database, self._number, self._before)
 
     async def finish(
@@ -248,17 +248,17 @@ _PAGE = 4
 
 
 class _Pages:
-    """`EndedNodes` of one run, from the rows after ``last`` on."""
+    """`Pages` of one run, from the rows after ``last`` on."""
 
     def __init__(self, database: sqlite3.Connection, run: int, last: int) -> None:
         self._database = database
         self._run = run
         self._last = last
 
-    def more(self) -> list[NodeRecord]:
+    def more(self) -> list[Told]:
         """The next ones. A damaged row is skipped. Raises `StoreFailure`."""
-        nodes: list[NodeRecord] = []
-        while not nodes:
+        told: list[Told] = []
+        while not told:
             try:
                 found = self._database.execute(
                     "SELECT number, several FROM nodes WHERE run = ? AND number > ? ORDER BY number LIMIT ?",
@@ -271,8 +271,8 @@ class _Pages:
             for number, several in found:
                 self._last = number
                 with contextlib.suppress(rows.Damaged):
-                    nodes += rows.nodes_of(several, {})
-        return nodes
+                    told += rows.told_of(several, {})
+        return told
 
 
 def _last_nodes(database: sqlite3.Connection, run: int) -> int:

@@ -9,9 +9,10 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
+from merrow_analysis.definitions.operators import CALL
 from merrow_runtime.provenance import UNKNOWN_ORIGIN, Source
 from merrow_runtime.requests import CallKey
-from merrow_runtime.store.contract import CallRecord, Failed, NodeRecord, RunFailed, RunRecord
+from merrow_runtime.store.contract import CallRecord, Failed, FrameRecord, NodeRecord, RunFailed, RunRecord, Told
 from merrow_runtime.store.schema import WORKFLOW
 from merrow_runtime.usage import Usage
 from merrow_runtime.values import number_text
@@ -135,11 +136,13 @@ def call_of(row: Sequence[Any]) -> CallRecord:
         )
 
 
-def nodes_text(nodes: Iterable[NodeRecord]) -> str:
-    """Nodes without their definitions, which are kept once for the run."""
+def told_text(several: Iterable[Told]) -> str:
+    """What was told; nodes without their definitions, which are kept once for the run."""
     return text_of(
         [
-            (
+            _frame_values(node)
+            if isinstance(node, FrameRecord)
+            else (
                 node.node,
                 node.status,
                 node.key,
@@ -159,17 +162,41 @@ def nodes_text(nodes: Iterable[NodeRecord]) -> str:
                 node.label,
                 node.failed,
             )
-            for node in nodes
+            for node in several
         ]
     )
 
 
-def nodes_of(several: str, definitions: Mapping[str, Any]) -> list[NodeRecord]:
-    """The inverse of `nodes_text`; ``definitions`` are those of the run by node. Of nodes with an operator that were
+def told_of(several: str, definitions: Mapping[str, Any]) -> list[Told]:
+    """The inverse of `told_text`; ``definitions`` are those of the run by node. Of nodes with an operator that were
     written before version 3 the source is one that is not known. Raises `Damaged`.
     """
     with _reading():
-        return [_node(values, definitions) for values in json.loads(several)]
+        return [_frame(values) if values[0] is None else _node(values, definitions) for values in json.loads(several)]
+
+
+def _frame_values(frame: FrameRecord) -> tuple[Any, ...]:
+    """Of a turn or an item: no node has the id None."""
+    at = round(frame.at * _MICROSECONDS)
+    return (
+        None,
+        frame.event,
+        frame.composite,
+        frame.path,
+        frame.which,
+        frame.most,
+        at,
+        frame.number,
+        frame.error,
+        frame.code,
+    )
+
+
+def _frame(values: Sequence[Any]) -> FrameRecord:
+    _, event, composite, path, which, most, at, number, error, code = values
+    return FrameRecord(
+        event, str(composite), str(path), int(which), int(most), at / _MICROSECONDS, int(number), error, code
+    )
 
 
 def _node(values: Sequence[Any], definitions: Mapping[str, Any]) -> NodeRecord:
@@ -206,11 +233,15 @@ def definition_name(place: str, node: str) -> str:
 
 
 def definition_of(definitions: Mapping[str, Any], path: str, node: str) -> Mapping[str, Any] | None:
-    """The definition of a node in a frame. Each Call among the parts of the path leads to the file that it runs."""
-    place = ""
+    """The definition of a node in a frame. Each Call among the parts of the path leads to the file that it runs, or to what was
+    planned for this very visit, which has the path of its frame for a place.
+    """
+    place, end = "", -1
     for part in path.split("/") if path else ():
+        end += 1 + len(part)
         around = definitions.get(definition_name(place, read_segment(part)[0]))
-        place = place if around is None else around.get("parameters", {}).get("file", place)
+        if around is not None and around.get("operator") == CALL.name:
+            place = around.get("parameters", {}).get("file", path[:end])
     found: Mapping[str, Any] | None = definitions.get(definition_name(place, node))
     return found
 

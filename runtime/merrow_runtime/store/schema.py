@@ -77,7 +77,7 @@ CREATE TABLE dialects (
     origin TEXT NOT NULL, model TEXT NOT NULL, learned TEXT NOT NULL, PRIMARY KEY (origin, model)
 ) WITHOUT ROWID;
 {_SINCE_4}"""
-"""The number of a deleted run is never used again. ``nodes.several`` holds nodes that were written together.
+"""The number of a deleted run is never used again. ``nodes.several`` holds nodes, turns and items that were written together.
 ``answers`` are in the order of their last use. Long columns come last: what is before them is read without them.
 
 ``bodies`` has texts that runs share, by the hash of each, once: ``uses`` says which part of a run each one is
@@ -88,7 +88,9 @@ own, see `Store.open`.
 """
 
 WORKFLOW, DEFINITIONS = "workflow", "definitions"
-"""The parts of a run that are in ``bodies``: the snapshot of its workflow, and the definitions of its nodes."""
+"""The parts of a run that are in ``bodies``: the snapshot of its workflow, and the definitions of its nodes. Those of nodes
+that were planned are a part for each frame, named by both: ``definitions REFINE[1]/WORK``.
+"""
 
 STEPS = {
     2: f"""

@@ -60,8 +60,11 @@ def command(
     parents = [open_diagram(name, config, use_files=not no_config) for name in (first, second)]
     mine, theirs = (_workflow(parent) for parent in parents)
     made = 0
+    folders = [parent.target.base.resolve() for parent in parents]
+    together = folders[0] == folders[1]
     try:
-        for child in children(mine, theirs) if every else crossover(mine, theirs, seed):
+        found = children(mine, theirs, together=together) if every else crossover(mine, theirs, seed, together=together)
+        for child in found:
             made += 1
             _print(child, parents, output)
     except CrossoverRefusedError as problem:

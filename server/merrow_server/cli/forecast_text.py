@@ -18,7 +18,8 @@ def forecast_lines(forecast: Forecast) -> Iterator[str]:
         yield from _node(number, node)
     yield ""
     yield f"endpoint: {forecast.endpoint}"
-    yield f"calls: {_range(forecast.calls)}; tokens: {_range(forecast.tokens, about=True)}; cost: {_cost(forecast.cost_usd)}"
+    cost = _cost(forecast.cost_usd, is_open=any(node.why_open is not None for node in forecast.nodes))
+    yield f"calls: {_range(forecast.calls)}; tokens: {_range(forecast.tokens, about=True)}; cost: {cost}"
     if any(node.times is not None for node in forecast.nodes):
         yield "Of each Loop the first turn is shown, of each Map one item; later turns also have what `again` edges bring."
     yield "No call was made. A question whose answer can't be used is asked up to twice more."
@@ -31,6 +32,8 @@ def _node(number: int, node: PlannedNode) -> Iterator[str]:
         times += f", {_range(node.times)} times"
     choice = "" if node.runs else ", only if a Decision leads here"
     yield f"{number}. {style(node.node, bold=True)} ({node.operator}{model}{times}{choice})"
+    if node.why_open is not None:
+        yield f"   {node.why_open}"
     for question in node.questions:
         often = f"{question.least}" if question.least == question.most else f"{question.least} to {question.most}"
         yield (
@@ -49,7 +52,9 @@ def _range(bounds: Bounds, *, about: bool = False) -> str:
     return ("about " if about else "") + (least if least == most else f"{least} to {most}")
 
 
-def _cost(bounds: Bounds) -> str:
+def _cost(bounds: Bounds, *, is_open: bool) -> str:
+    if bounds.most is None and is_open:
+        return "unknown, for a workflow is not planned yet"
     if bounds.most is None:
         return "unknown, for the price of a model is not known"
     if bounds.most == 0:

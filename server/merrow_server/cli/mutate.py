@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from functools import partial
+from pathlib import Path
 from typing import Any
 
 import click
 
-from merrow_analysis.check import Analyser
 from merrow_analysis.text import TextEdit, apply_edits, split_lines
-from merrow_optimizer.mutations.base import Move, Refused
+from merrow_optimizer.mutations.base import Move, NewFile, Refused
+from merrow_optimizer.mutations.calls.files import Files
 from merrow_optimizer.mutations.moves import DEFAULT, MAX_NODES, Choice, find, moves, random_mutants
 from merrow_optimizer.mutations.subject import why_unchangeable
 from merrow_server.checking import the_diagram
@@ -20,6 +20,7 @@ from merrow_server.cli import NOT_WELL, Command
 from merrow_server.cli.options import CONFIG_OPTIONS, diagram_argument, with_options
 from merrow_server.cli.output import complain, print_diff
 from merrow_server.errors import InputError
+from merrow_server.files import create, read, write
 from merrow_server.opening import Opened, open_diagram
 from merrow_server.patterns import operators_of
 from merrow_server.positions import wire_range
@@ -33,6 +34,7 @@ from merrow_server.settings import Settings
     epilog="""
     merrow mutate flow.mmd --list                         every safe mutation, a line each
     merrow mutate flow.mmd --apply 3f2a90c1d4e7           the mutant of that id, on standard output
+    merrow mutate flow.mmd --apply 3f2a90c1d4e7 --write   the same, written to flow.mmd
     merrow mutate flow.mmd --random 5 --seed 1            five in a row, as differences
     merrow mutate flow.mmd --random 100 --seed 1 --format json | jq -r .title
     """,
@@ -40,6 +42,9 @@ from merrow_server.settings import Settings
 @diagram_argument
 @click.option("--list", "listing", is_flag=True, help="List every safe mutation.")
 @click.option("--apply", "identifier", metavar="ID", help="Print the workflow after the mutation with this id.")
+@click.option(
+    "--write", "write_files", is_flag=True, help="With --apply: write FILE, and files that come with the mutation."
+)
 @click.option(
     "--random", "count", type=click.IntRange(min=0), metavar="N", help="N random safe mutants, one after another."
 )
@@ -67,6 +72,7 @@ def command(
     file: str,
     listing: bool,
     identifier: str | None,
+    write_files: bool,
     count: int | None,
     seed: int,
     max_nodes: int,
@@ -77,10 +83,13 @@ def command(
     """Change the workflow in FILE so that it stays valid.
 
     Exactly one of --list, --apply and --random says what to do. The same file and seed give the same mutants. FILE
-    itself is left alone. The exit code is 1 when the mutation asked for is not safe, or when no safe one is left.
+    itself is left alone without --write, and a mutation that makes a file of a part never writes over one that is
+    there. The exit code is 1 when the mutation asked for is not safe, or when no safe one is left.
     """
     if sum((listing, identifier is not None, count is not None)) != 1:
         raise click.UsageError("Say one of --list, --apply ID and --random N.", ctx)
+    if write_files and identifier is None:
+        raise click.UsageError("--write goes with --apply ID.", ctx)
     opened = open_diagram(file, config, use_files=not no_config)
     unchangeable = why_unchangeable(opened.analysis)
     if unchangeable is not None:
@@ -91,21 +100,16 @@ def command(
     settings = Settings(config, use_files=not no_config)
     target = opened.target
     settled = settings.config(target)
-    opener = partial(
-        Analyser,
-        path=settings.relative_path(target),
-        provider=settings.surroundings.provider(target.base),
-        config=settled,
-    )
+    files = Files(settings.relative_path(target), settings.surroundings.provider(target.base), settled)
     operators, problems = operators_of(target.base, settings.surroundings, settled.patterns)
     for problem in problems:
         complain(f"{problem.message} ({problem.path})")
-    choice = replace(DEFAULT, operators=operators, max_nodes=max_nodes, opener=opener)
+    choice = replace(DEFAULT, operators=operators, max_nodes=max_nodes, files=files)
     as_json = output == "json"
     if listing:
         _list(opened, choice, as_json)
     elif identifier is not None:
-        if not _apply(opened, choice, identifier, as_json):
+        if not _apply(opened, choice, identifier, as_json, write_files):
             ctx.exit(NOT_WELL)
     elif count is not None and not _random(opened, choice, count, seed, as_json):
         ctx.exit(NOT_WELL)
@@ -119,12 +123,12 @@ def _list(opened: Opened, choice: Choice, as_json: bool) -> None:
                 {"range": wire_range(lines, edit.range), "newText": edit.new_text}
                 for edit in _edits_in_file(opened, move)
             ]
-            emit(json.dumps({**_object(opened, move), "edits": edits}))
+            emit(json.dumps({**_object(opened, move), "edits": edits, **_created(move)}))
         else:
             echo(f"{move.id}  {move.operator:<12}  {move.title}")
 
 
-def _apply(opened: Opened, choice: Choice, identifier: str, as_json: bool) -> bool:
+def _apply(opened: Opened, choice: Choice, identifier: str, as_json: bool, write_files: bool) -> bool:
     found = find(opened.analysis, identifier, choice)
     if found is None:
         raise InputError(
@@ -137,11 +141,39 @@ def _apply(opened: Opened, choice: Choice, identifier: str, as_json: bool) -> bo
         complain(f"{found.title} is not safe ({found.precondition}): {found.reason}")
         return False
     text = apply_edits(opened.text, _edits_in_file(opened, found))
+    if write_files:
+        _write(opened, text, found.created)
     if as_json:
-        emit(json.dumps({**_object(opened, found), "text": text}))
-    else:
+        emit(json.dumps({**_object(opened, found), "text": text, **_created(found)}))
+    elif not write_files:
         emit(text, nl=False)
+        for file in found.created:
+            complain(f"The mutant calls {file.path}, which is not written yet: --write writes both files.")
     return True
+
+
+def _write(opened: Opened, text: str, created: Iterable[NewFile]) -> None:
+    """Write the new files, none of which may be there, then the workflow. Raises `InputError`, and leaves nothing half done."""
+    target = opened.target
+    if target.path is None:
+        raise InputError("Standard input can't be written; name a file.")
+    made: list[Path] = []
+    try:
+        for file in created:
+            path = target.base / file.path
+            create(path, file.text)
+            made.append(path)
+        write(target.path, replace(read(target), text=text))
+    except InputError:
+        for path in made:
+            path.unlink(missing_ok=True)
+        raise
+    for path in (*made, target.path):
+        echo(f"{path.name} is written.", err=True)
+
+
+def _created(move: Move) -> dict[str, Any]:
+    return {"created": [file._asdict() for file in move.created]} if move.created else {}
 
 
 def _random(opened: Opened, choice: Choice, count: int, seed: int, as_json: bool) -> bool:

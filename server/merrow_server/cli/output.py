@@ -26,7 +26,8 @@ def print_diff(name: str, before: str, after: str) -> bool:
         return False
     import difflib
 
-    lines = difflib.unified_diff(split_lines(before), split_lines(after), f"a/{name}", f"b/{name}")
+    shown = name.lstrip("/")  # as git shows a file that is given by its full path
+    lines = difflib.unified_diff(split_lines(before), split_lines(after), f"a/{shown}", f"b/{shown}")
     for number, line in enumerate(lines):
         bold = number < 2
         ended = line if line.endswith("\n") else line + "\n\\ No newline at end of file\n"

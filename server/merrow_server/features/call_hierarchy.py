@@ -1,4 +1,4 @@
-"""Call hierarchy: what feeds a node, and what it feeds."""
+"""Call hierarchy: what feeds a node and what it feeds, who calls a file and whom it calls."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING
 from lsprotocol import types
 
 from merrow_analysis.ide.names import call_hierarchy as ide_call_hierarchy
-from merrow_server.lsp.documents import OpenDiagram
+from merrow_analysis.ide.names import references as ide_references
+from merrow_server.lsp import callers
+from merrow_server.lsp.documents import OpenDiagram, path_of
 from merrow_server.lsp.server import MerrowServer
 
 if TYPE_CHECKING:
     from merrow_analysis.ide.names.call_hierarchy import Item
+    from merrow_analysis.places.names import Symbol
 
 
 def register(server: MerrowServer) -> None:
@@ -21,18 +24,32 @@ def register(server: MerrowServer) -> None:
 
 
 def prepare(server: MerrowServer, params: types.CallHierarchyPrepareParams) -> list[types.CallHierarchyItem] | None:
+    """A node; at the path of a Call the file that it leads to, at the first word of a workflow the file itself."""
     here = server.locate(params.text_document.uri, params.position)
-    item = None if here is None else ide_call_hierarchy.item_at(here.analysis, here.position)
-    return None if here is None or item is None else [_to_lsp(here.diagram, item)]
+    if here is None:
+        return None
+    path = ide_call_hierarchy.file_at(here.analysis, here.position)
+    if path is not None:
+        diagram = here.diagram if path == "" else callers.called_diagram(server, here.diagram, _file(path))
+        return None if diagram is None or diagram.document.path is None else [_file_item(diagram)]
+    item = ide_call_hierarchy.item_at(here.analysis, here.position)
+    return None if item is None else [_to_lsp(here.diagram, item)]
 
 
-def incoming(
+async def incoming(
     server: MerrowServer, params: types.CallHierarchyIncomingCallsParams
 ) -> list[types.CallHierarchyIncomingCall] | None:
     found = _found(server, params.item)
     if found is None:
         return None
     diagram, node = found
+    if node is None:
+        calls: list[types.CallHierarchyIncomingCall] = []
+        async for caller, names in callers.callers_of(server, diagram):
+            named = ide_call_hierarchy.file_calls(caller.analysis)
+            ranges = [caller.to_lsp(place) for name in names for place in named[name]]
+            calls.append(types.CallHierarchyIncomingCall(_file_item(caller), ranges))
+        return calls
     return [
         types.CallHierarchyIncomingCall(_to_lsp(diagram, other.item), [diagram.to_lsp(arrow) for arrow in other.arrows])
         for other in ide_call_hierarchy.incoming(diagram.analysis, node)
@@ -46,10 +63,16 @@ def outgoing(
     if found is None:
         return None
     diagram, node = found
-    return [
-        types.CallHierarchyOutgoingCall(_to_lsp(diagram, other.item), [diagram.to_lsp(arrow) for arrow in other.arrows])
-        for other in ide_call_hierarchy.outgoing(diagram.analysis, node)
-    ]
+    calls: list[types.CallHierarchyOutgoingCall] = []
+    for path, places in ide_call_hierarchy.file_calls(diagram.analysis, node).items():
+        called = callers.called_diagram(server, diagram, _file(path))
+        if called is not None:
+            ranges = [diagram.to_lsp(place) for place in places]
+            calls.append(types.CallHierarchyOutgoingCall(_file_item(called), ranges))
+    for other in () if node is None else ide_call_hierarchy.outgoing(diagram.analysis, node):
+        ranges = [diagram.to_lsp(arrow) for arrow in other.arrows]
+        calls.append(types.CallHierarchyOutgoingCall(_to_lsp(diagram, other.item), ranges))
+    return calls
 
 
 def _to_lsp(diagram: OpenDiagram, item: Item) -> types.CallHierarchyItem:
@@ -63,12 +86,35 @@ def _to_lsp(diagram: OpenDiagram, item: Item) -> types.CallHierarchyItem:
     )
 
 
-def _found(server: MerrowServer, item: types.CallHierarchyItem) -> tuple[OpenDiagram, str] | None:
-    """The diagram and the node of an item, found anew: the text may have changed since the item was given."""
-    here = server.locate(item.uri, item.selection_range.start)
-    if here is not None and item.name in here.analysis.flow.nodes:
-        return here.diagram, item.name
-    for diagram in server.diagrams(item.uri):
-        if item.name in diagram.analysis.flow.nodes:
-            return diagram, item.name
-    return None
+def _file_item(diagram: OpenDiagram) -> types.CallHierarchyItem:
+    """A whole workflow, by the name of its file."""
+    path, analysis = diagram.document.path, diagram.analysis
+    place = diagram.to_lsp(ide_call_hierarchy.header_of(analysis))
+    title = analysis.settings.document.values.get("title")
+    return types.CallHierarchyItem(
+        diagram.document.uri if path is None else path.name,
+        types.SymbolKind.File,
+        diagram.document.uri,
+        place,
+        place,
+        detail=title if isinstance(title, str) else None,
+    )
+
+
+def _file(path: str) -> Symbol:
+    return ide_references.called_symbol(path, None)
+
+
+def _found(server: MerrowServer, item: types.CallHierarchyItem) -> tuple[OpenDiagram, str | None] | None:
+    """The diagram and the node of an item, None for a whole file; found anew, for the text may have changed since then."""
+    start = item.selection_range.start
+    document, path = server.document(item.uri), path_of(item.uri)
+    if document is None and path is not None:
+        document = callers.document_at(server, callers.real_path(path))
+    if document is None:
+        return None
+    place = document.diagram_at(start)
+    diagrams = document.diagrams if place is None else [place[0], *document.diagrams]
+    if item.kind == types.SymbolKind.File:
+        return (diagrams[0], None) if diagrams else None
+    return next(((one, item.name) for one in diagrams if item.name in one.analysis.flow.nodes), None)

@@ -262,10 +262,10 @@ def _more(
 
 
 def _offer_of(diagram: OpenDiagram, move: Move) -> _Offer:
-    from merrow_server.lsp.mutations import effect
+    from merrow_optimizer.mutations.effects import structure
 
     edits = partial(diagram.edits_to_lsp, move.edits)
-    return _Offer(move.title, f"{MUTATION}.{move.operator}", edits, move=move.id, effect=effect(move.difference))
+    return _Offer(move.title, f"{MUTATION}.{move.operator}", edits, move=move.id, effect=structure(move.difference))
 
 
 def _offers(

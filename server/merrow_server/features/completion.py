@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING
 from lsprotocol import types
 
 from merrow_analysis.ide.completion import completion as ide_completion
+from merrow_analysis.ide.completion import paths as ide_paths
 from merrow_analysis.text import TextEdit
+from merrow_server.lsp import callers
 from merrow_server.lsp.located import Located
 from merrow_server.lsp.server import MerrowServer
 
 if TYPE_CHECKING:
     from merrow_analysis.ide.completion.items import Completion, ItemKind
 
-_TRIGGERS = [" ", ">", "|", ":", "{", "(", '"', "[", ",", "&", "%", "<"]
+_TRIGGERS = [" ", ">", "|", ":", "{", "(", '"', "[", ",", "&", "%", "<", "/"]
 _KINDS: dict[ItemKind, types.CompletionItemKind] = {
     "node": types.CompletionItemKind.Variable,
     "operator": types.CompletionItemKind.Function,
@@ -28,6 +30,7 @@ _KINDS: dict[ItemKind, types.CompletionItemKind] = {
     "rule": types.CompletionItemKind.Constant,
     "type": types.CompletionItemKind.TypeParameter,
     "shape": types.CompletionItemKind.EnumMember,
+    "file": types.CompletionItemKind.File,
 }
 _LONGEST_DETAIL = 60
 
@@ -38,12 +41,19 @@ def register(server: MerrowServer) -> None:
     server.feature(types.COMPLETION_ITEM_RESOLVE)(resolve)
 
 
-def complete(server: MerrowServer, params: types.CompletionParams) -> types.CompletionList | None:
+async def complete(server: MerrowServer, params: types.CompletionParams) -> types.CompletionList | None:
     here = server.locate(params.text_document.uri, params.position)
     if here is None:
         return None
     found = ide_completion.complete(here.analysis, here.position)
-    return types.CompletionList(not found.is_whole, [_item(here, one, params.position) for one in found.items])
+    items, is_whole = found.items, found.is_whole
+    if found.path is not None:
+        version = here.document.version
+        files, is_whole = await callers.callable_by(server, here.diagram)
+        if here.document.version != version:
+            return None
+        items = ide_paths.file_items(found.path, files)
+    return types.CompletionList(not is_whole, [_item(here, one, params.position) for one in items])
 
 
 def _item(here: Located, found: Completion, position: types.Position) -> types.CompletionItem:

@@ -6,6 +6,7 @@ The first argument is a document's URI (a rule's code or name for ``merrow.expla
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from lsprotocol import types
@@ -47,10 +48,17 @@ async def fix(server: MerrowServer, arguments: list[Any]) -> dict[str, int]:
 
 
 async def apply(
-    server: MerrowServer, document: OpenDocument, label: str, edits: list[types.TextEdit], confirm: str | None = None
+    server: MerrowServer,
+    document: OpenDocument,
+    label: str,
+    edits: list[types.TextEdit],
+    created: Mapping[str, str] | None = None,
+    confirm: str | None = None,
 ) -> None:
-    """Have the client apply edits as one step, with ``confirm`` after its reader has seen them and this sentence, where it can
-    do that. Raises `InvalidParameters` where it can't or doesn't.
+    """Have the client apply edits as one step, with files that are ``created``, texts by URI.
+
+    With ``confirm`` the reader sees them and this sentence first, where the client can do that. Raises `InvalidParameters` where
+    it can't or doesn't.
     """
     if not server.supports.apply_edit:
         raise InvalidParameters("This editor can't apply edits that the server sends; use the code action.")
@@ -59,6 +67,13 @@ async def apply(
         if confirm is None
         else server.confirmed_edit(document, edits, label, confirm, label)
     )
+    for uri, text in (created or {}).items():
+        start = types.Range(types.Position(0, 0), types.Position(0, 0))
+        whole = types.TextDocumentEdit(
+            types.OptionalVersionedTextDocumentIdentifier(uri, None), [types.TextEdit(start, text)]
+        )
+        new = types.CreateFile(uri=uri, options=types.CreateFileOptions(overwrite=False, ignore_if_exists=False))
+        change.document_changes = [new, whole, *(change.document_changes or ())]
     answer = await server.workspace_apply_edit_async(types.ApplyWorkspaceEditParams(change, label))
     if not answer.applied:
         reason = f": {answer.failure_reason}" if answer.failure_reason else ""

@@ -51,18 +51,26 @@ async def mutate(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
     identifier, operator = _word(asked, "id"), _word(asked, "operator")
     diagram = workflow(numbered(document, asked.get("diagram") or 1))
     if identifier is not None:
-        move = await _found(diagram, identifier)
+        move = await move_found(diagram, identifier)
     else:
         drawn = mutations.random_move(diagram, seed, operator)
         if drawn is None:
             raise refused("No safe mutation of this workflow was found.")
         move = drawn
     answer = move_object(diagram, move) | ({"seed": seed} if identifier is None else {})
-    edits = diagram.edits_to_lsp(move.edits)
     if asked.get("preview"):
         return answer | {"text": _text_after(diagram, move), "diagramText": move.apply(diagram.text)}
-    await apply(server, document, move.title, edits)
+    await apply_move(server, diagram, move)
     return answer
+
+
+async def apply_move(server: MerrowServer, diagram: OpenDiagram, move: Move) -> None:
+    """Have the client make a move, with the files that it creates, as one step. Raises `FeatureError` where it can't."""
+    document = diagram.document
+    if move.created and not server.supports.creates_files:
+        raise refused("This editor can't create files for the server; `merrow mutate FILE --apply ID --write` does it.")
+    created = {(document.path.parent / file.path).as_uri(): file.text for file in move.created if document.path}
+    await apply(server, document, move.title, diagram.edits_to_lsp(move.edits), created)
 
 
 def _text_after(diagram: OpenDiagram, move: Move) -> str:
@@ -95,7 +103,7 @@ def _word(asked: dict[str, Any], key: str) -> str | None:
     return value
 
 
-async def _found(diagram: OpenDiagram, identifier: str) -> Move:
+async def move_found(diagram: OpenDiagram, identifier: str) -> Move:
     """The safe move with an id. Raises `FeatureError` with the reason where there is none; edits go on meanwhile."""
     from merrow_optimizer.mutations.base import Refused
     from merrow_server.lsp import mutations
@@ -130,7 +138,8 @@ async def crossover(server: MerrowServer, arguments: list[Any]) -> list[dict[str
         raise InvalidParameters("The second argument must be the other workflow: a URI or a path.")
     parents = first, workflow(_other(server, document, other))
     try:
-        children = cross(parents[0].analysis, parents[1].analysis, seed)
+        folders = [None if one.document.path is None else one.document.path.parent for one in parents]
+        children = cross(parents[0].analysis, parents[1].analysis, seed, together=folders[0] == folders[1])
     except CrossoverRefusedError as problem:
         raise refused(str(problem)) from None
     return [child_object(child, [parent.document.uri for parent in parents]) for child in children]
@@ -200,18 +209,25 @@ def workflow(diagram: OpenDiagram) -> OpenDiagram:
     return diagram
 
 
-def move_object(diagram: OpenDiagram, move: Move) -> dict[str, Any]:
-    """A move as JSON; its places are those of the document, ``delta`` is how the graph changes, ``effect`` says so."""
-    from merrow_server.lsp.mutations import delta_object, effect
+def move_object(diagram: OpenDiagram, move: Move, effect: str | None = None) -> dict[str, Any]:
+    """A move as JSON; its places are those of the document, ``delta`` is how the graph changes, ``effect`` says so.
 
+    ``created`` are the files that come with it, ``{uri, text}`` each, where there are any.
+    """
+    from merrow_optimizer.mutations.effects import structure
+    from merrow_server.lsp.mutations import delta_object
+
+    path = diagram.document.path
+    created = [{"uri": (path.parent / file.path).as_uri(), "text": file.text} for file in move.created if path]
     return {
         "id": move.id,
         "operator": move.operator,
         "title": move.title,
         "target": diagram.to_lsp(move.target),
         "edits": diagram.edits_to_lsp(move.edits),
-        "effect": effect(move.difference),
+        "effect": structure(move.difference) if effect is None else effect,
         "delta": delta_object(move.difference),
+        **({"created": created} if created else {}),
     }
 
 

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from lsprotocol import types
 
+from merrow_analysis.ide.names import references as ide_references
 from merrow_analysis.ide.names import rename as ide_rename
-from merrow_analysis.ide.names import rename_files
+from merrow_analysis.ide.names import rename_files, rename_rules
+from merrow_analysis.text import apply_edits
+from merrow_server.lsp import callers
+from merrow_server.lsp.documents import OpenDiagram
+from merrow_server.lsp.located import Located
 from merrow_server.lsp.protocol import FeatureError
 from merrow_server.lsp.server import MerrowServer
 from merrow_server.lsp.sharing import diagrams_sharing
+
+if TYPE_CHECKING:
+    from merrow_analysis.check import Analysis
+    from merrow_analysis.ide.names.rename import Renamed
+    from merrow_analysis.places.names import Symbol
 
 
 def register(server: MerrowServer) -> None:
@@ -23,6 +35,8 @@ def prepare_rename(server: MerrowServer, params: types.PrepareRenameParams) -> t
         return None
     try:
         found = ide_rename.prepare_rename(here.analysis, here.position)
+        if found is not None and found.symbol.kind == "port":
+            _declared_at(server, here.diagram, found.symbol, found.name)
     except ide_rename.RenameRefusedError as refusal:
         raise _refused(refusal) from None
     return None if found is None else types.PrepareRenamePlaceholder(here.to_lsp(found.range), found.name)
@@ -33,11 +47,28 @@ async def rename(server: MerrowServer, params: types.RenameParams) -> types.Work
     if here is None:
         return None
     try:
-        found = ide_rename.rename(here.analysis, here.position, params.new_name)
+        return await _rename(server, here, params.new_name)
     except ide_rename.RenameRefusedError as refusal:
         raise _refused(refusal) from None
+
+
+async def _rename(server: MerrowServer, here: Located, new_name: str) -> types.WorkspaceEdit:
+    diagram = here.diagram
+
+    def read(text: str) -> Analysis:
+        return callers.read_instead(diagram, text, {})
+
+    asked = ide_rename.prepare_rename(here.analysis, here.position)
     changes = _Changes(server)
-    changes.add(here.document.uri, here.edits_to_lsp(found.edits))
+    changes.add(here.document.uri, [])
+    if asked is not None and asked.symbol.kind == "port":
+        diagram = _declared_at(server, diagram, asked.symbol, asked.name)
+        found = ide_rename.rename_node(diagram.analysis, asked.name, new_name, read)
+    else:
+        found = ide_rename.rename(here.analysis, here.position, new_name, read)
+    changes.add(diagram.document.uri, diagram.edits_to_lsp(found.edits))
+    if found.edits and (found.symbol.kind in ("type", "field") or callers.is_port(diagram, found.symbol)):
+        await _in_callers(server, diagram, found, changes)
     if found.file is not None:
         resource = here.document.resource(found.file)
         if resource is None:
@@ -51,6 +82,35 @@ async def rename(server: MerrowServer, params: types.RenameParams) -> types.Work
             more = ide_rename.edits_of(other.analysis, found.symbol, found.old, found.new)
             changes.add(other.document.uri, other.edits_to_lsp(more))
     return changes.whole()
+
+
+def _declared_at(server: MerrowServer, diagram: OpenDiagram, port: Symbol, name: str) -> OpenDiagram:
+    """The called file that declares an input or output. Raises `RenameRefusedError` where the name can't be changed there."""
+    home = callers.called_diagram(server, diagram, port)
+    if home is None or home.analysis.typed is None or name not in home.analysis.typed.by_id:
+        raise ide_rename.RenameRefusedError(f"The called file that declares {name} can't be read.")
+    rename_rules.refuse_special(home.analysis, name)
+    return home
+
+
+async def _in_callers(server: MerrowServer, home: OpenDiagram, found: Renamed, changes: _Changes) -> None:
+    """Rename an input or output at its callers. Raises `RenameRefusedError` where the change would break one of them."""
+    path = callers.own_path(home)
+    if path is None:
+        return
+    after = {path: apply_edits(home.text, found.edits)}
+    async for caller, names in callers.callers_of(server, home):
+        symbols = [ide_references.called_symbol(one, found.symbol.name) for one in names if found.symbol.kind == "node"]
+        edits = [edit for one in symbols for edit in ide_rename.edits_of(caller.analysis, one, found.old, found.new)]
+        changes.add(caller.document.uri, caller.edits_to_lsp(edits))
+        own = found.edits if callers.own_path(caller) == path else ()
+        text = apply_edits(caller.text, [*own, *edits])
+        texts = after if own else {}
+        if own:
+            after[path] = text
+            symbols.append(found.symbol)
+        before = callers.read_instead(caller, caller.text, {})
+        ide_rename.refuse_misread(before, callers.read_instead(caller, text, after | texts), symbols, found.new)
 
 
 class _Changes:

@@ -51,6 +51,8 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "node": (str,),
     "reuse": (str,),
     "run": (str,),
+    "id": (str,),
+    "agreed": (bool,),
 }
 _LIMITS = ("usd", "tokens", "seconds")
 
@@ -66,13 +68,13 @@ def register(server: MerrowServer) -> None:
 
 async def run(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
     """Run a workflow as it stands in the editor."""
-    asked = _asked(arguments)
+    asked = asked_of(arguments)
     return await _run(server, asked, {})
 
 
 async def run_from(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
     """Run a workflow from one node on, with the other results taken over from an earlier run."""
-    asked = _asked(arguments)
+    asked = asked_of(arguments)
     node = asked.get("node")
     if node is None:
         raise InvalidParameters("`node` must be the id of the node to run from.")
@@ -86,13 +88,13 @@ async def dry_run(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
     """What a run would ask and cost; nothing is called. Inputs that are not known are placeholders."""
     from merrow_server.runs.orders import Order
 
-    asked = _asked(arguments)
-    diagram = _runnable(server, asked)
+    asked = asked_of(arguments)
+    diagram = runnable(server, asked)
     inputs = server.runs.inputs.known(diagram, asked["diagram"], asked.get("inputs", {}))
-    order = Order(0, _text(diagram, asked["diagram"]), inputs=inputs, model=asked.get("model"))
+    order = Order(0, text_of(diagram, asked["diagram"]), inputs=inputs, model=asked.get("model"))
     plan = await server.runs.ask(lambda session: session.plan(order))
     if not server.supports.shows_runs:
-        _tell(server, _plan_text(plan), types.MessageType.Info)
+        tell(server, _plan_text(plan), types.MessageType.Info)
     return plan
 
 
@@ -100,7 +102,7 @@ async def resume(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
     """Go on with a run that ended early, with the text, prompts and settings that the journal has."""
     from merrow_server.runs.orders import Order
 
-    asked = _asked(arguments)
+    asked = asked_of(arguments)
     _check_trust(server)
     if asked.get("run") is None:
         raise InvalidParameters("`run` must be the id of a run; `merrow/runs` lists them.")
@@ -110,7 +112,7 @@ async def resume(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
 
 async def cancel(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
     """End runs; what they finished is kept. The ids of those that were asked to end."""
-    asked = _asked(arguments)
+    asked = asked_of(arguments)
     wanted = asked.get("run")
     uri = asked.get("uri")
     if wanted is None and not isinstance(uri, str | None):
@@ -140,7 +142,7 @@ def _is_at(place: Place, uri: str | None) -> bool:
 async def _run(server: MerrowServer, asked: dict[str, Any], taken_over: dict[str, Any]) -> dict[str, Any]:
     from merrow_server.runs.orders import Order
 
-    diagram = _runnable(server, asked)
+    diagram = runnable(server, asked)
     number = asked["diagram"]
     # A run that takes results over has the inputs of that run, where no others are said.
     given = asked.get("inputs", {})
@@ -149,7 +151,7 @@ async def _run(server: MerrowServer, asked: dict[str, Any], taken_over: dict[str
         inputs = await server.runs.inputs.complete(diagram, number, given, ask=asked.get("ask", False))
     order = Order(
         0,
-        _text(diagram, number),
+        text_of(diagram, number),
         inputs=inputs,
         model=asked.get("model"),
         budget=asked.get("budget", {}),
@@ -160,18 +162,18 @@ async def _run(server: MerrowServer, asked: dict[str, Any], taken_over: dict[str
     if inputs and not taken_over:
         server.runs.inputs.remember(diagram, number, inputs)
     place = Place(diagram.document.uri, number, ref(diagram))
-    return await _carry_out(server, order, place, f"Running {_name(diagram)}")
+    return await _carry_out(server, order, place, f"Running {name_of(diagram)}")
 
 
 async def _carry_out(server: MerrowServer, order: Order, place: Place, title: str) -> dict[str, Any]:
     ended = await server.runs.carry_out(order, place, title)
     if not server.supports.shows_runs:
         kind = types.MessageType.Info if ended["status"] == "finished" else types.MessageType.Warning
-        _tell(server, _end_text(ended), kind)
+        tell(server, _end_text(ended), kind)
     return ended
 
 
-def _asked(arguments: list[Any]) -> dict[str, Any]:
+def asked_of(arguments: list[Any]) -> dict[str, Any]:
     """The one argument, checked. Raises `InvalidParameters`."""
     given = as_mapping(arguments[0]) if arguments else {}
     if given is None:
@@ -203,12 +205,12 @@ def _diagram(server: MerrowServer, asked: dict[str, Any]) -> OpenDiagram:
     return numbered(document, asked["diagram"])
 
 
-def _runnable(server: MerrowServer, asked: dict[str, Any]) -> OpenDiagram:
+def runnable(server: MerrowServer, asked: dict[str, Any]) -> OpenDiagram:
     """The workflow that is meant, where it has no errors. Raises `FeatureError` with the errors that it has."""
     diagram = _diagram(server, asked)
     _check_trust(server)
     errors = [diagram.in_document(one) for one in diagram.analysis.errors]
-    name = _name(diagram)
+    name = name_of(diagram)
     if errors:
         count = "an error" if len(errors) == 1 else f"{len(errors)} errors"
         shown = "; ".join(
@@ -225,12 +227,12 @@ def _runnable(server: MerrowServer, asked: dict[str, Any]) -> OpenDiagram:
     return diagram
 
 
-def _name(diagram: OpenDiagram) -> str:
+def name_of(diagram: OpenDiagram) -> str:
     document = diagram.document
     return unquote(document.uri.rpartition("/")[2]) if document.path is None else document.path.name
 
 
-def _text(diagram: OpenDiagram, number: int) -> WorkflowText:
+def text_of(diagram: OpenDiagram, number: int) -> WorkflowText:
     """The diagram as it is now, for the thread of the runs."""
     from merrow_server.lsp.contexts import absolute_path
     from merrow_server.runs.orders import EditorFiles, WorkflowText
@@ -251,7 +253,7 @@ def _text(diagram: OpenDiagram, number: int) -> WorkflowText:
     )
 
 
-def _tell(server: MerrowServer, text: str, kind: types.MessageType) -> None:
+def tell(server: MerrowServer, text: str, kind: types.MessageType) -> None:
     """Tell a client that has nothing to show runs with."""
     server.window_show_message(types.ShowMessageParams(kind, text))
 

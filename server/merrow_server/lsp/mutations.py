@@ -14,6 +14,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from merrow_analysis.definitions.configuration import Config
 from merrow_analysis.definitions.operators import OperatorSpec
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_analysis.ide.cursor.selection import Selection, selection
@@ -25,9 +26,12 @@ from merrow_optimizer.mutations import (
     rewiring_heads,
     subgraph,
     subgraph_loops,
+    subgraph_maps,
     substitution,
 )
 from merrow_optimizer.mutations.base import Difference, Move, Refused
+from merrow_optimizer.mutations.calls.files import Files
+from merrow_optimizer.mutations.calls.moves import rewritings
 from merrow_optimizer.mutations.change import Proposal
 from merrow_optimizer.mutations.moves import MAX_NODES, OPERATORS, Choice, Proposals, draw_from, identity
 from merrow_optimizer.mutations.names import ADDITION, DELETION, REWIRING, SUBGRAPH, SUBSTITUTION
@@ -62,11 +66,11 @@ def offered(diagram: OpenDiagram, place: Range, wanted: Callable[[str], bool]) -
     if why_unchangeable(diagram.analysis) is not None or not (selected.nodes or selected.edges):
         return
     subject = Subject(diagram.analysis)
-    choice = _choice(diagram)
+    choice = choice_of(diagram)
     checks = _MOST_CHECKED if subject.is_sound else max(1, min(_MOST_CHECKED, _WORK // len(subject.typed.nodes)))
     for operator in OPERATORS:
         if wanted(operator):
-            yield from _first_safe(_proposals(diagram, operator, subject, selected), choice, checks)
+            yield from _first_safe(proposals_of(diagram, operator, subject, selected), choice, checks)
 
 
 def _first_safe(proposals: Iterable[Proposal], choice: Choice, checks: int) -> Iterator[Move]:
@@ -91,31 +95,14 @@ def offered_again(diagram: OpenDiagram, place: Range, operator: str, identifier:
     if why_unchangeable(diagram.analysis) is not None or not (selected.nodes or selected.edges):
         return None
     subject = Subject(diagram.analysis)
-    for number, proposal in enumerate(_proposals(diagram, operator, subject, selected)):
+    for number, proposal in enumerate(proposals_of(diagram, operator, subject, selected)):
         if number == _MOST_CHECKED * _SEEN_FOR_EACH_CHECK:
             return None
         change = proposal()
         if identity(change) == identifier:
-            move = _choice(diagram).make(change)
+            move = choice_of(diagram).make(change)
             return move if isinstance(move, Move) else None
     return None
-
-
-def all_step_by_step(
-    diagram: OpenDiagram, place: Range | None, wanted: Callable[[str], bool] = lambda _: True
-) -> Iterator[Move | None]:
-    """All safe moves for what is selected, or all of the workflow where nothing is said to be: None for each proposal that is
-    not safe. Whoever iterates may do something else between the steps, as long as the text stays the same.
-    """
-    if why_unchangeable(diagram.analysis) is not None:
-        return
-    subject, choice, operators = Subject(diagram.analysis), _choice(diagram), _operators(diagram)
-    selected = None if place is None else selection(diagram.analysis, place)
-    for operator, proposals in operators.items():
-        if wanted(operator):
-            listed = proposals(subject) if selected is None else _proposals(diagram, operator, subject, selected)
-            for proposal in listed:
-                yield choice.make_if_safe(proposal())
 
 
 def is_selected(diagram: OpenDiagram, place: Range) -> bool:
@@ -136,7 +123,7 @@ def random_move(diagram: OpenDiagram, seed: int, operator: str | None = None) ->
     subject = Subject(diagram.analysis)
     tries = _MOST_TRIED if subject.is_sound else max(1, _DRAWN // max(1, len(subject.typed.nodes)))
     bounded = {name: partial(_sample, proposals, random, tries) for name, proposals in operators.items()}
-    return draw_from(subject, random, _choice(diagram, bounded, MAX_NODES))
+    return draw_from(subject, random, choice_of(diagram, bounded, MAX_NODES))
 
 
 def _sample(proposals: Proposals, random: Random, most: int, subject: Subject) -> Sequence[Proposal]:
@@ -154,31 +141,19 @@ def find_step_by_step(diagram: OpenDiagram, identifier: str) -> Iterator[Move | 
     """
     if why_unchangeable(diagram.analysis) is not None:
         return
-    subject = Subject(diagram.analysis)
+    subject, choice = Subject(diagram.analysis), choice_of(diagram)
+    for rewriting in rewritings(subject, choice.files):
+        if rewriting.id == identifier:
+            yield rewriting.make(subject, choice.files)
+            return
+        yield None
     for proposals in _operators(diagram).values():
         for proposal in proposals(subject):
             change = proposal()
             if identity(change) == identifier:
-                yield _choice(diagram).make(change)
+                yield choice.make(change)
                 return
             yield None
-
-
-def effect(delta: Difference) -> str:
-    """What a move does to the graph, in a few words."""
-    pieces: list[str] = []
-    for verb, nodes, edges in (
-        ("adds", delta.added_nodes, delta.added_edges),
-        ("removes", delta.removed_nodes, delta.removed_edges),
-    ):
-        what = [", ".join(node.id for node in nodes)] if nodes else []
-        if edges:
-            what.append("an edge" if len(edges) == 1 else f"{len(edges)} edges")
-        if what:
-            pieces.append(f"{verb} {' and '.join(what)}")
-    pieces += [f"makes {after.id} a {after.operator}" for _, after in delta.changed_nodes]
-    text = "; ".join(pieces)
-    return text[:1].upper() + text[1:]
 
 
 def delta_object(delta: Difference) -> dict[str, Any]:
@@ -194,18 +169,23 @@ def delta_object(delta: Difference) -> dict[str, Any]:
     }
 
 
-def _choice(
+def choice_of(
     diagram: OpenDiagram, operators: Mapping[str, Proposals] = OPERATORS, max_nodes: int = sys.maxsize
 ) -> Choice:
     """How moves of a diagram are checked. Who picks one by hand may let the workflow grow."""
-    return Choice(operators, max_nodes=max_nodes, opener=diagram.document.context.opener)
+    return Choice(operators, max_nodes=max_nodes, files=_files(diagram))
+
+
+def _files(diagram: OpenDiagram) -> Files:
+    context = diagram.document.context
+    return Files(context.path, context.provider, context.config or Config())
 
 
 def _operators(diagram: OpenDiagram) -> dict[str, Proposals]:
-    return {**OPERATORS, SUBGRAPH: subgraph.with_patterns(_patterns(diagram.document))}
+    return {**OPERATORS, SUBGRAPH: subgraph.with_patterns(patterns_for(diagram.document))}
 
 
-def _patterns(document: OpenDocument) -> tuple[Pattern, ...]:
+def patterns_for(document: OpenDocument) -> tuple[Pattern, ...]:
     """The patterns for a document; those of its workspace are read anew, for they may have been edited."""
     folder: Path | None = None if document.path is None else document.path.parent
     config = document.context.config
@@ -213,7 +193,7 @@ def _patterns(document: OpenDocument) -> tuple[Pattern, ...]:
     return all_patterns() if folder is None else patterns_of(folder, Surroundings(), named)[0]
 
 
-def _proposals(diagram: OpenDiagram, operator: str, subject: Subject, selected: Selection) -> Iterable[Proposal]:
+def proposals_of(diagram: OpenDiagram, operator: str, subject: Subject, selected: Selection) -> Iterable[Proposal]:
     """What an operator might do to the selected nodes and edges, the smallest changes first."""
     if operator == SUBSTITUTION:
         return _substitutions(subject, selected)
@@ -223,7 +203,7 @@ def _proposals(diagram: OpenDiagram, operator: str, subject: Subject, selected: 
         return _rewirings(subject, selected)
     if operator == DELETION:
         return (partial(deletion.remove, subject, node) for node in _exchangeable(subject, selected))
-    return _subgraphs(subject, selected, _patterns(diagram.document))
+    return _subgraphs(subject, selected, patterns_for(diagram.document))
 
 
 def _exchangeable(subject: Subject, selected: Selection) -> list[TypedNode]:
@@ -280,7 +260,8 @@ def _rewirings(subject: Subject, selected: Selection) -> Iterator[Proposal]:
 
 
 def _subgraphs(subject: Subject, selected: Selection, patterns: tuple[Pattern, ...]) -> Iterator[Proposal]:
-    """What can be done to a Loop all of whose nodes are selected; instances back to their core, then patterns around the nodes
+    """What can be done to a Loop all of whose nodes are selected; Loops and Maps around the nodes; instances
+    back to their core, then patterns around the nodes
     or in place of the part that ends in them.
     """
     chosen = {node.id for node in selected.nodes}
@@ -289,6 +270,9 @@ def _subgraphs(subject: Subject, selected: Selection, patterns: tuple[Pattern, .
     for box in subject.typed.composites:
         if chosen == set(subject.typed.composites.members(box.id)):
             yield from subgraph_loops.proposals_for(subject, box)
+    for node in selected.nodes:
+        yield from subgraph_loops.reviewing(subject, node)
+        yield from subgraph_maps.mapping(subject, node)
     for instance in instances(subject, patterns, selected.nodes):
         yield partial(reduce_to_core, subject, instance)
     smallest = sorted(patterns, key=lambda pattern: len(pattern.nodes) + len(pattern.copies))

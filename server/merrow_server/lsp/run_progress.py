@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _ENDED = frozenset({"node_finished", "node_reused", "node_skipped", "node_failed"})
+_MOST_ROUNDS = 1_000
 _ROUNDS = frozenset({"turn_started", "item_started"})
 
 
@@ -40,6 +41,8 @@ class RunProgress:
         self._total = 0
         self._done: set[str] = set()
         self._node = ""
+        self._rounds: dict[str, str] = {}
+        """By the path of a turn or an item, which of how many it is; those that began last."""
         self._cost: float | None = 0.0
         self._estimated = False
         self._shown = ""
@@ -74,9 +77,16 @@ class RunProgress:
             self._total = event["nodes"]
         if node is not None:
             # In a turn or an item the name says in which.
-            self._node = f"{event['path']}/{node}" if event.get("path") else node
+            path = event.get("path") or ""
+            self._node = f"{path}/{node}" if path else node
             if kind in _ROUNDS:
-                self._node += f", {round_text(event)}"
+                frame = f"{self._node}[{event.get('turn', event.get('item'))}]"
+                self._rounds[frame] = round_text(event)
+                if len(self._rounds) > _MOST_ROUNDS:
+                    del self._rounds[next(iter(self._rounds))]
+                path = frame
+            if path in self._rounds:
+                self._node += f", {self._rounds[path]}"
         if kind in _ENDED and not is_called(event.get("path") or ""):
             self._done.add(node)
         usage = event.get("usage") if node is not None and kind != "node_reused" else None

@@ -30,6 +30,7 @@ class Supports:
     document_changes: bool = False
     change_annotations: bool = False
     apply_edit: bool = False
+    creates_files: bool = False
     code_action_literals: bool = False
     code_action_data: bool = False
     code_action_preferred: bool = False
@@ -91,6 +92,9 @@ def read_supports(capabilities: types.ClientCapabilities) -> Supports:
         document_changes=has("workspace.workspace_edit.document_changes"),
         change_annotations=_at(capabilities, "workspace.workspace_edit.change_annotation_support") is not None,
         apply_edit=has("workspace.apply_edit"),
+        creates_files=has("workspace.workspace_edit.document_changes")
+        and types.ResourceOperationKind.Create
+        in (_at(capabilities, "workspace.workspace_edit.resource_operations") or ()),
         code_action_literals=has(f"{action}.code_action_literal_support"),
         code_action_data=has(f"{action}.data_support"),
         code_action_preferred=has(f"{action}.is_preferred_support"),

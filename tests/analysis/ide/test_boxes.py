@@ -391,3 +391,33 @@ def test_a_renamed_node_or_box_leaves_a_workflow_as_good_as_before(text: str, da
     said = json.dumps([sorted(before.typed.composites.boxes), sorted(before.typed.composites.inside.items())])
     renamed = json.dumps([sorted(after.typed.composites.boxes), sorted(after.typed.composites.inside.items())])
     assert sorted(re.sub(rf"\b{name}\b", "RENAMED", said)) == sorted(renamed)
+
+
+@pytest.mark.parametrize("empty", ["best: ", "until: "])
+def test_an_empty_expression_ends_nothing(empty: str) -> None:
+    here = marked(
+        FLOW.replace("Loop (max: 4, until: REVIEW.result)", f"Loop (max: 4, {empty})").replace("REFINE[", "REF<|>INE[")
+    )
+    found = hover(here.analysis, here.position)
+    assert found is not None
+    said = found.text.plain().partition("Parameters")[0]
+    assert "4 turns" in said
+    assert "empty" not in said
+
+
+def test_fields_are_offered_in_expressions() -> None:
+    text = """---
+workflow:
+  types:
+    Score: {points: Number, of: Part}
+    Part: {size: Number}
+---
+flowchart TD
+    subgraph L["Loop (best: <|>)"]
+        A@{ op: Custom, role: a, returns: Score }
+    end
+    PROBLEM --> A -.->|again| A --> RETURN
+"""
+    assert {"A.points", "A.of", "A.of.size", "A.response.points"} <= set(offered(text))
+    assert "A.response.of.size" not in offered(text)
+    assert "A.response.of.size" in offered(text.replace("<|>", "A.response.of.<|>"))

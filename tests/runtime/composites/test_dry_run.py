@@ -38,10 +38,10 @@ def test_calls_are_bounded_by_products_of_turns_and_items() -> None:
     )
     forecast = dry_run(workflow, endpoint=FakeEndpoint())
     times = {node.node: node.times and (node.times.least, node.times.most) for node in forecast.nodes}
-    assert times == {"PROBLEM": None, "PLAN": (1, 3), "PART": (2, 18), "JOIN": (1, 3), "RETURN": None}
-    assert (forecast.calls.least, forecast.calls.most) == (4, 24)
+    assert times == {"PROBLEM": None, "PLAN": (3, 3), "PART": (6, 18), "JOIN": (3, 3), "RETURN": None}
+    assert (forecast.calls.least, forecast.calls.most) == (12, 24)
     shown = forecast.to_json()
-    assert [node.get("times") for node in shown["nodes"]][1:3] == [{"least": 1, "most": 3}, {"least": 2, "most": 18}]
+    assert [node.get("times") for node in shown["nodes"]][1:3] == [{"least": 3, "most": 3}, {"least": 6, "most": 18}]
     (asked,) = next(node.questions for node in forecast.nodes if node.node == "PART")
     assert asked.messages[-1].content == "<Text from PLAN.response>"
 
@@ -102,3 +102,51 @@ def test_no_run_makes_more_calls_or_fewer(part: int) -> None:
             text,
         )
     assert ran
+
+
+BACK = ["B -.->|again:input| A", "B --> RETURN"]
+OUT = ["B -->|value| C", "R -->|result:when| C", "C -->|yes| RETURN", "C -->|no:again:input| A", "B -->|over| RETURN"]
+ASIDE = [
+    "B -->|value| C",
+    "R -->|result:when| C",
+    "C -->|yes:input| D",
+    "C -->|no:input| E",
+    "D & E -.->|again:input| A",
+    "B --> RETURN",
+]
+
+
+@pytest.mark.parametrize(
+    ("title", "more", "edges", "times"),
+    [
+        ("Loop (max: 4)", "", BACK, (4, 4)),
+        ("Loop (max: 4, until: R.result)", "", BACK, (1, 4)),
+        ("Loop (max: 4, on_error: skip)", "", BACK, (1, 4)),
+        ("Loop (max: 4)", "on_error: skip", BACK, (1, 4)),
+        ("Loop (max: 4)", "on_error: default, default: none", BACK, (4, 4)),
+        ("Loop (max: 4)", "", OUT, (1, 4)),
+        ("Loop (max: 4)", "", ASIDE, (4, 4)),
+        ("Loop (max: 4)", "", ["B --> RETURN"], (1, 1)),
+    ],
+)
+def test_a_loop_that_nothing_can_end_takes_all_its_turns(
+    title: str, more: str, edges: list[str], times: tuple[int, int]
+) -> None:
+    aside = [custom("D"), custom("E")] if edges is ASIDE else []
+    decides = ["C{Good?}:::DecisionOp", *aside] if edges in (OUT, ASIDE) else []
+    workflow = flow(
+        box("L", title, custom("A", more), custom("B"), 'R["Review<br/>"]:::ReviewOp', *decides),
+        "PROBLEM -->|input| A",
+        "PROBLEM -->|problem| R",
+        "A -->|input| B",
+        "B -->|solution| R",
+        *(
+            []
+            if decides or "until" in title
+            else ["R -->|feedback:input| LAST", custom("LAST"), "LAST --> SIDE", "SIDE([S]):::Interface"]
+        ),
+        *edges,
+    )
+    found = next(node.times for node in dry_run(workflow, endpoint=FakeEndpoint()).nodes if node.node == "A")
+    assert found is not None
+    assert (found.least, found.most) == times

@@ -12,6 +12,7 @@ import zlib
 from itertools import count
 from multiprocessing.synchronize import Event
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from tests.runtime.composites.loops import asks, box, custom, data, flow, ran, says
@@ -20,8 +21,10 @@ from tests.runtime.engine.test_killed import KILLS
 from tests.runtime.openai_server import OpenAIServer, Reply
 
 import merrow_runtime
-from merrow_runtime import RunOptions, RunResult, UsageFailure, Workflow
+from merrow_runtime import RunOptions, RunResult, UsageFailure, Workflow, telling
+from merrow_runtime.errors import EndpointFailure
 from merrow_runtime.requests import Message, ModelRequest
+from merrow_runtime.running import watch
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.memory import MemoryStore
 
@@ -157,9 +160,35 @@ async def test_a_resumed_run_tells_its_turns_and_items_again(tmp_path: Path) -> 
     assert result.usage.calls == 19 - 1
     told = [event async for event in merrow_runtime.resume(first.id, store=store).events()]
     assert told[0].data["nodes"] == 6
-    assert {(event.path, event.node) for event in told if event.node} == {
+    assert {(event.path, event.node) for event in told if event.event.startswith("node")} == {
         (node.path, node.node) for node in result.nodes.values()
     }
+    rounds = [event.event for event in told if event.event.startswith(("turn", "item"))]
+    assert sorted(rounds) == sorted(name for name in names if name.startswith(("turn", "item")))
+    store.close()
+
+
+async def test_a_reader_that_comes_late_is_told_every_turn_and_item(tmp_path: Path) -> None:
+    store = Store.open(tmp_path / "j.sqlite")
+
+    def rounds(events: list[merrow_runtime.Event]) -> list[dict[str, object]]:
+        return [event.to_json() for event in events if event.event.startswith(("turn", "item"))]
+
+    def failing(request: ModelRequest) -> str | Exception:
+        failed = asks(request) == "CHECKED" and "b of" in data(request) and len(endpoint.seen) > 9
+        return EndpointFailure("down") if failed else planned(request)
+
+    for answer in (planned, failing):
+        endpoint = FakeEndpoint(answer)
+        with patch.object(telling, "KEPT", 5), patch.object(watch, "BATCH", 3):
+            run = merrow_runtime.start(trials(), {"problem": "x"}, endpoint=endpoint, store=store)
+            at_once = [event async for event in run.events()]
+            late = [event async for event in run.events()]
+        assert rounds(late) == rounds(at_once)
+        assert len(late) < len(at_once)
+        assert len(rounds(late)) == (18 if answer is planned else len(rounds(at_once)))
+    again = [event async for event in merrow_runtime.resume(store.runs()[-1].id, store=store).events()]
+    assert len(rounds(again)) == 18
     store.close()
 
 
@@ -363,6 +392,30 @@ async def test_only_names_a_visit() -> None:
             await merrow_runtime.run(
                 trials(), endpoint=endpoint, store=store, options=RunOptions(from_run=first.result.run, only=wrong)
             )
+
+
+async def test_only_finds_a_visit_in_the_recording_of_the_whole_run(tmp_path: Path) -> None:
+    store, file = MemoryStore(), tmp_path / "recording.jsonl"
+    options = RunOptions(record=file)
+    first = await merrow_runtime.run(
+        trials(), {"problem": "x"}, endpoint=FakeEndpoint(planned), store=store, options=options
+    )
+    for name in ("TRIALS[2]/PARTS[1]/CHECKED", "TRIALS[1]/PARTS[2]/PART", "JOIN"):
+        alone = RunOptions(from_run=first.run, only=name, replay=file)
+        result = await merrow_runtime.run(trials(), endpoint=FakeEndpoint(), store=store, options=alone)
+        assert result.status == "finished", result.error
+        before = first.nodes[name]
+        assert result.nodes[before.visit.name].outputs == before.outputs
+
+
+async def test_a_failure_names_its_turn_and_item() -> None:
+    def answer(request: ModelRequest) -> str | Exception:
+        return EndpointFailure("no luck") if asks(request) == "CHECKED" else planned(request)
+
+    result = await merrow_runtime.run(
+        trials(parallel=1), {"problem": "x"}, endpoint=FakeEndpoint(answer), store=MemoryStore()
+    )
+    assert result.error == "Node TRIALS[1]/PARTS[1]/CHECKED: no luck"
 
 
 async def test_nested_frames_over_the_wire() -> None:

@@ -45,7 +45,7 @@ def _one(pattern: str, text: str, random: Random, change: Callable[[re.Match[str
 
 
 def _prompt(text: str, random: Random) -> str:
-    return _one(r"prompt: [^,)]*\.", text, random, lambda found: f"prompt: Try {random.randrange(3)}.")
+    return _one(r"prompt: [^,)]*\.", text, random, lambda _: f"prompt: Try {random.randrange(3)}.")
 
 
 def _number(text: str, random: Random) -> str:
@@ -53,7 +53,7 @@ def _number(text: str, random: Random) -> str:
 
 
 def _less_said(text: str, random: Random) -> str:
-    return _one(r"(?<=\()[a-z_]+: [^,()]+(, )?(?=[^()]*\)\"\]$)", text, random, lambda found: "")
+    return _one(r"(?<=\()[a-z_]+: [^,()]+(, )?(?=[^()]*\)\"\]$)", text, random, lambda _: "")
 
 
 def _more_said(text: str, random: Random) -> str:
@@ -118,11 +118,11 @@ def _end_of(lines: list[str], begin: int) -> int:
 
 def _other_box(text: str, random: Random) -> str:
     """A box under another id."""
-    return _one(r"subgraph (\w+)", text, random, lambda found: f"subgraph X{random.randrange(3)}")
+    return _one(r"subgraph (\w+)", text, random, lambda _: f"subgraph X{random.randrange(3)}")
 
 
 def _no_edge(text: str, random: Random) -> str:
-    return _one(r"^.*-\.?->.*\n", text, random, lambda found: "")
+    return _one(r"^.*-\.?->.*\n", text, random, lambda _: "")
 
 
 def _more_edge(text: str, random: Random) -> str:
@@ -133,7 +133,7 @@ def _more_edge(text: str, random: Random) -> str:
 
 def _other_source(text: str, random: Random) -> str:
     names = re.findall(r"^\s*(\w+)\[", text, re.MULTILINE)
-    return _one(r"^\s*\w+(?= -->)", text, random, lambda found: f"    {random.choice(names or ['PROBLEM'])}")
+    return _one(r"^\s*\w+(?= -->)", text, random, lambda _: f"    {random.choice(names or ['PROBLEM'])}")
 
 
 def _mutated(text: str, random: Random) -> str:

@@ -119,10 +119,12 @@ class NestedTrial(NestedRun):
             return Gave(visit, {"result": one.inputs["result"][0].value})
         return Gave(visit, self.given(node, drawn))
 
-    def revise(self, graph: TypedGraph) -> None:
+    def revise(self, graph: TypedGraph, *, judged_only: bool = False) -> None:
         self.graph = graph
         self.opened_now.clear()
-        self.follow(self.frontier.replace(graph, key_of, key_of))
+        consequences = self.frontier.replace(graph, key_of, key_of)
+        assert not judged_only or all(isinstance(one, Judge) for one in consequences), consequences
+        self.follow(consequences)
         on_their_way = {one.visit for one in self.running if isinstance(one, Start)}
         for visit in self.frontier.obsolete():
             assert visit in on_their_way
@@ -182,17 +184,23 @@ def revised_run(seed: int) -> Counter[str]:
             alone = from_scratch(graph, seed, failing)
             demand |= alone.made
             torn |= alone.torn
+            if trial.frontier.failure is None:
+                # The same once more: nothing follows, but that turns are still to be judged.
+                trial.revise(graph, judged_only=True)
             seen["revised"] += 1
             seen["under way"] += None in opened.values()
             seen["redone inside"] += any(visit.redo and visit.path for visit in trial.visits)
         else:
             trial.end_one()
         # How much of a frame is run before it fails is a matter of what ends first.
-        again = {} if torn else {work: count for work, count in trial.made.items() if count > demand[work]}
-        assert not again, f"made again: {again}"
+        twice = {} if torn else {work: count for work, count in trial.made.items() if count > demand[work]}
+        assert not twice, f"made again: {twice}"
     assert_same(trial, alone)
     # Nothing changes: nothing follows.
-    assert trial.frontier.replace(graph, key_of, key_of) == []
+    again = trial.frontier.replace(graph, key_of, key_of)
+    if trial.frontier.failure is None:
+        assert again == []
+    assert not any(isinstance(one, Start) for one in again)
     seen["failed"] += trial.frontier.failure is not None
     return seen
 

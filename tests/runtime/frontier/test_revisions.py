@@ -107,7 +107,7 @@ def test_a_run_that_is_revised_comes_out_as_the_last_graph_run_from_scratch(
             if random.random() < 0.75:
                 for _ in range(random.randint(1, 3)):
                     lineage.grow(random)
-                if not lineage.analysis.typed.composites:  # a revision begins these anew, which this model does not do
+                if not lineage.analysis.typed.composites:  # for these see `test_nested_revisions`
                     graphs.append(lineage.analysis.typed)
             # Going back to an earlier one is a revision, too.
             trial.revise(graphs[-1] if random.random() < 0.75 else random.choice(graphs))

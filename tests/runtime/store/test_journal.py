@@ -72,8 +72,8 @@ async def test_runs_nodes_and_calls_can_be_looked_at(path: Path) -> None:
     await journal.record_call(call())
     await journal.record_call(call("VOTE", 1, "B"))
     await journal.record_definitions('{"SOLVE": {"operator": "Custom"}}')
-    await journal.record_nodes([node(error="for now"), node("VOTE", status="failed", outputs=None, error="no letter")])
-    await journal.record_nodes([node(case=None)])
+    await journal.record_told([node(error="for now"), node("VOTE", status="failed", outputs=None, error="no letter")])
+    await journal.record_told([node(case=None)])
     await journal.finish("failed", None, PAID, "VOTE: no letter")
     await journal.close()
     assert [shown.id for shown in store.runs()] == ["abb", "aaa"]

@@ -40,7 +40,7 @@ async def test_a_process_that_lost_its_run_writes_nothing_of_any_kind(path: Path
     for write in (
         journal.record_call(call(number=9)),
         journal.record_lost(CallKey("SOLVE", 0, "answer"), "hash", PAID, "cancelled"),
-        journal.record_nodes([node()]),
+        journal.record_told([node()]),
         journal.finish("finished", {}, PAID, None),
     ):
         with pytest.raises(StoreFailure, match="taken over"):

@@ -82,7 +82,7 @@ async def test_a_resumed_run_and_one_of_another_version_have_the_definitions_the
     # A resume that shows them otherwise, as another version may, leaves nothing behind that nobody uses.
     _, journal = store.take(failed.run)
     await journal.record_definitions('{"A": {"operator": "Other"}}')
-    await journal.record_nodes([node("A")])
+    await journal.record_told([node("A")])
     await journal.close()
     assert [one.definition for one in store.nodes(failed.run) if one.node == "A"] == [{"operator": "Other"}]
     assert len(bodies(store)) == 2

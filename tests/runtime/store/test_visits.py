@@ -53,7 +53,7 @@ async def calling(endpoint: FakeEndpoint, store: Store, name: str = "run-1") -> 
     journal = store.begin(run(name))
     gate = gate_of(endpoint)
     line = Calling(endpoint, gate.semaphore(4))
-    yield Effects(RunOptions(), journal, line, gate, Telling(name, journal.ended_nodes), Account(), store.cache)
+    yield Effects(RunOptions(), journal, line, gate, Telling(name, journal.pages), Account(), store.cache)
     await journal.close()
 
 
@@ -76,7 +76,7 @@ def test_what_is_written_of_a_visit_is_read_as_of_that_visit(several: list[Visit
         nodes = [node(one.node, path=one.path, redo=one.redo, ended=float(n)) for n, one in enumerate(several)]
         for made in calls:
             await journal.record_call(made)
-        await journal.record_nodes(nodes)
+        await journal.record_told(nodes)
         await journal.close()
         assert store.calls("run-1") == calls
         assert store.nodes("run-1") == nodes
@@ -102,7 +102,7 @@ def test_an_input_is_shown_with_the_value_of_its_own_frame() -> None:
         journal = store.begin(run())
         for path in ("", "T[1]", "T[2]"):
             given = {"input": [{"node": "A", "output": "response", "type": "Text"}]}
-            await journal.record_nodes(
+            await journal.record_told(
                 [node("A", path=path, outputs={"response": f"of {path}"}), node("B", path=path, inputs=given)]
             )
         await journal.close()

@@ -28,6 +28,7 @@ MODERN: Json = {
         "workspaceFolders": True,
         "workspaceEdit": {"documentChanges": True},
         "didChangeConfiguration": {"dynamicRegistration": True},
+        "fileOperations": {"willRename": True},
         "didChangeWatchedFiles": {"dynamicRegistration": True, "relativePatternSupport": True},
         "diagnostics": {"refreshSupport": True},
         "semanticTokens": {"refreshSupport": True},
@@ -314,7 +315,7 @@ class Editor:
         """The text of an open document after text edits."""
         text = self.texts[uri]
         lines = split_lines(text)
-        places = [TextEdit(_range(lines, edit["range"], self.encoding), edit["newText"]) for edit in edits]
+        places = [TextEdit(range_of(lines, edit["range"], self.encoding), edit["newText"]) for edit in edits]
         return apply_edits(text, places)
 
 
@@ -331,10 +332,10 @@ _CONVERTER = get_converter()
 
 def apply_change(text: str, change: Json, encoding: Encoding) -> str:
     """The text after one incremental change."""
-    return apply_edits(text, [TextEdit(_range(split_lines(text), change["range"], encoding), change["text"])])
+    return apply_edits(text, [TextEdit(range_of(split_lines(text), change["range"], encoding), change["text"])])
 
 
-def _range(lines: list[str], wire: Json, encoding: Encoding) -> Range:
+def range_of(lines: list[str], wire: Json, encoding: Encoding) -> Range:
     start, end = (_position(lines, wire[name], encoding) for name in ("start", "end"))
     return Range(start, end)
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from tests.runtime.engine.fakes import flowchart
-from tests.server.lsp.editor import MODERN, Editor
+from tests.server.lsp.editor import MODERN, Editor, Json, ServerError
 from tests.server.lsp.wire import Wire, message
 
 SIMPLE = flowchart('A@{op: Custom, prompt: "think"}', "PROBLEM --> A --> RETURN")
@@ -79,6 +80,130 @@ def test_ports_of_the_file_are_completed(open_editor: Callable[..., Editor], tmp
     answer = editor.request("textDocument/completion", editor.at(uri, "|P|", 2))
     items = answer["items"] if isinstance(answer, dict) else answer
     assert {"PROBLEM", "LEVEL"} <= {item["label"] for item in items}
+
+
+@pytest.mark.parametrize(
+    ("call", "written"),
+    [
+        ('C@{op: Call, workflow: "<|>"}', 'C@{op: Call, workflow: "sub/deep.mmd"}'),
+        ('C@{op: Call, workflow: "./s<|>ub/x.mmd"}', 'C@{op: Call, workflow: "./sub/deep.mmd"}'),
+        ("C@{op: Call, workflow: s<|>}", 'C@{op: Call, workflow: "sub/deep.mmd"}'),
+        ('C["Call<br/>(workflow: <|>)"]:::CallOp', 'C["Call<br/>(workflow: sub/deep.mmd)"]:::CallOp'),
+        ('C["Call<br/>(workflow: sub/d<|>e, depth: 2)"]', 'C["Call<br/>(workflow: sub/deep.mmd, depth: 2)"]'),
+    ],
+)
+def test_workflows_of_the_workspace_are_completed(
+    open_editor: Callable[..., Editor], tmp_path: Path, call: str, written: str
+) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "deep.mmd").write_text("---\ntitle: Deep\n---\n" + SIMPLE)
+    (tmp_path / "near.mmd").write_text(BETWEEN)
+    (tmp_path / "bad.mmd").write_text(SIMPLE.replace("prompt:", "promt:").replace("A --> RETURN", "A --> B"))
+    (tmp_path / "drawing.mmd").write_text("flowchart TD\n    A[x] --> B[y]\n")
+    (tmp_path / "bytes.mmd").write_bytes(SIMPLE.encode() + b"\xff")
+    (tmp_path / "notes.md").write_text(f"```mermaid\n{SIMPLE}```\n")
+    editor = open_editor(MODERN, tmp_path)
+    open_one = editor.open(SIMPLE, "open.mmd")
+    text = flowchart(call, "PROBLEM --> C --> RETURN")
+    before, _, _ = text.partition("<|>")
+    line = before.count("\n")
+    place = {"line": line, "character": len(before.rpartition("\n")[2])}
+    uri = editor.open(text.replace("<|>", ""), "main.mmd")
+    answer = editor.request("textDocument/completion", {"textDocument": {"uri": uri}, "position": place})
+    items = {item["label"].removeprefix("./"): item for item in answer["items"]}
+    assert {"open.mmd", "near.mmd", "sub/deep.mmd"} <= items.keys()
+    assert not {"drawing.mmd", "bytes.mmd", "notes.md"} & items.keys()
+    assert next(iter(items)) == "open.mmd"
+    assert items["sub/deep.mmd"]["detail"] == "(PROBLEM*: Problem) -> RETURN: Text"
+    assert items["sub/deep.mmd"]["labelDetails"]["description"] == "Deep"
+    assert "can't be called" in items["near.mmd"]["detail"]
+    assert editor.edited(uri, [items["sub/deep.mmd"]["textEdit"]]).splitlines()[line].strip() == written
+    editor.close_document(open_one)
+
+
+def test_who_calls_a_file_and_whom_it_calls(open_editor: Callable[..., Editor], tmp_path: Path) -> None:
+    (tmp_path / "f.mmd").write_text(BETWEEN)
+    (tmp_path / "g.mmd").write_text(SIMPLE)
+    (tmp_path / "notes.md").write_text(f"# Notes\n```mermaid\n{CALLS}```\n")
+    editor = open_editor(MODERN, tmp_path)
+    uri = editor.open(CALLS.replace("./f.mmd", "f.mmd"), "main.mmd")
+
+    def asked(way: str, item: Json) -> dict[str, Json]:
+        calls = editor.request(f"callHierarchy/{way}Calls", {"item": item})
+        end = "from" if way == "incoming" else "to"
+        return {call[end]["name"]: {**call[end], "ranges": call["fromRanges"]} for call in calls}
+
+    (itself,) = editor.request("textDocument/prepareCallHierarchy", editor.at(uri, "flowchart", 3))
+    (called,) = editor.request("textDocument/prepareCallHierarchy", editor.at(uri, "f.mmd", 2))
+    assert (itself["name"], called["name"]) == ("main.mmd", "f.mmd")
+    (range_,) = asked("outgoing", itself)["f.mmd"]["ranges"]
+    assert range_["start"] == editor.find(uri, "f.mmd")
+    assert asked("outgoing", called).keys() == {"g.mmd"}
+    assert asked("outgoing", asked("outgoing", called)["g.mmd"]) == {}
+    callers = asked("incoming", called)
+    assert callers.keys() == {"main.mmd", "notes.md"}
+    assert asked("outgoing", callers["notes.md"]).keys() == {"f.mmd"}
+    assert asked("incoming", callers["notes.md"]) == {}
+    assert asked("incoming", itself) == {}
+    (node,) = editor.request("textDocument/prepareCallHierarchy", editor.at(uri, "C@{"))
+    assert asked("outgoing", node).keys() == {"RETURN", "f.mmd"}
+    (tmp_path / "f.mmd").unlink()
+    assert not editor.request("callHierarchy/outgoingCalls", {"item": called})
+
+
+def test_a_file_that_is_broken_has_callers_and_one_outside_has_none(
+    open_editor: Callable[..., Editor], tmp_path: Path
+) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    (tmp_path / "f.mmd").write_text(SIMPLE)
+    (work / "f.mmd").write_text("flowchart TD\n    A[ --> \n")
+    editor = open_editor(MODERN, work)
+    uri = editor.open(CALLS, "main.mmd")
+    at = editor.at(uri, "f.mmd", 2)
+    (called,) = editor.request("textDocument/prepareCallHierarchy", at)
+    (call,) = editor.request("callHierarchy/incomingCalls", {"item": called})
+    assert call["from"]["name"] == "main.mmd"
+    assert len(editor.request("textDocument/references", {**at, "context": {"includeDeclaration": False}})) == 1
+    editor.change(uri, {"text": CALLS.replace("./f.mmd", "../f.mmd")})
+    at = editor.at(uri, "f.mmd", 2)
+    assert editor.request("textDocument/prepareCallHierarchy", at) is None
+    assert editor.request("textDocument/definition", at) in (None, [])
+    assert len(editor.request("textDocument/references", {**at, "context": {"includeDeclaration": False}})) == 1
+    with pytest.raises(ServerError):
+        editor.request("textDocument/rename", {**editor.at(uri, "|PROBLEM|", 2), "newName": "TASK"})
+
+
+def test_files_that_call_each_other_have_a_hierarchy(open_editor: Callable[..., Editor], tmp_path: Path) -> None:
+    typed = flowchart("RETURN@{type: Text}", 'C@{op: Call, workflow: "./main.mmd"}', "PROBLEM --> C --> RETURN")
+    (tmp_path / "f.mmd").write_text(typed)
+    editor = open_editor(MODERN, tmp_path)
+    uri = editor.open(typed.replace("main", "f"), "main.mmd")
+    (item,) = editor.request("textDocument/prepareCallHierarchy", editor.at(uri, "flowchart"))
+    for _ in range(5):
+        (call,) = editor.request("callHierarchy/outgoingCalls", {"item": item})
+        item = call["to"]
+    assert item["name"] == "f.mmd"
+
+
+def test_references_of_a_file_and_its_ports(open_editor: Callable[..., Editor], tmp_path: Path) -> None:
+    (tmp_path / "f.mmd").write_text(SIMPLE)
+    (tmp_path / "notes.md").write_text(f"```mermaid\n{CALLS}```\n")
+    editor = open_editor(MODERN, tmp_path)
+    uri = editor.open(CALLS, "main.mmd")
+    inner = editor.open(SIMPLE, "f.mmd")
+
+    def places(at: Json, *, declarations: bool = True) -> list[tuple[str, int]]:
+        found = editor.request("textDocument/references", {**at, "context": {"includeDeclaration": declarations}})
+        return sorted((one["uri"].rpartition("/")[2], one["range"]["start"]["line"]) for one in found)
+
+    line = editor.find(uri, "./f.mmd")["line"]
+    assert places(editor.at(uri, "./f.mmd", 3)) == [("f.mmd", 0), ("main.mmd", line), ("notes.md", line + 1)]
+    edges = editor.find(uri, "|PROBLEM|")["line"]
+    expected = [("main.mmd", edges), ("notes.md", edges + 1)]
+    own = [("f.mmd", editor.find(inner, "PROBLEM -->")["line"])]
+    assert places(editor.at(uri, "|PROBLEM|", 3), declarations=False) == own + expected
+    assert places(editor.at(inner, "PROBLEM -->"), declarations=False) == own + expected
 
 
 def test_a_server_in_a_process_of_its_own_notices_a_changed_file(tmp_path: Path) -> None:

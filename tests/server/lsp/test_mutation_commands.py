@@ -140,7 +140,8 @@ def test_all_mutations_of_a_selection_are_listed(editor: Editor) -> None:
     uri = editor.open(text, "notes.md")
     safe = every(FLOW)
     whole = run(editor, "merrow.mutations", {"uri": uri})
-    assert [move["id"] for move in whole] == list(safe)
+    assert sorted(move["id"] for move in whole) == sorted(safe)
+    assert whole[0]["operator"] == "subgraph"
     at_node = run(editor, "merrow.mutations", {"uri": uri, "node": "A"})
     place = {"start": editor.find(uri, "A["), "end": editor.find(uri, "A[")}
     assert run(editor, "merrow.mutations", {"uri": uri, "range": place}) == at_node
@@ -265,3 +266,109 @@ def test_no_children(editor: Editor) -> None:
     with pytest.raises(ServerError, match="second workflow has errors") as caught:
         run(editor, "merrow.crossover", uri, broken)
     assert caught.value.code == REQUEST_FAILED
+
+
+def test_pages_bring_each_mutation_once_with_patterns_first(editor: Editor) -> None:
+    uri = editor.open(FLOW)
+    safe = set(every(FLOW))
+    found: list[Json] = []
+    page = run(editor, "merrow.mutations", {"uri": uri, "page": 7})
+    assert page["moves"][0]["operator"] == "subgraph"
+    while True:
+        found += page["moves"]
+        total = page["total"]
+        assert total["least"] == len(found) <= total["most"]
+        if page["cursor"] is None:
+            break
+        assert len(page["moves"]) == 7
+        page = run(editor, "merrow.mutations", {"uri": uri, "page": 7, "cursor": page["cursor"]})
+    assert total == {"least": len(safe), "most": len(safe)}
+    assert sorted(move["id"] for move in found) == sorted(safe)
+
+
+def test_mutations_are_searched_by_node_and_by_effect(editor: Editor) -> None:
+    uri = editor.open(FLOW)
+    whole = run(editor, "merrow.mutations", {"uri": uri})
+
+    def searched(words: str) -> list[Json]:
+        moves = run(editor, "merrow.mutations", {"uri": uri, "search": words, "page": 500})["moves"]
+        assert isinstance(moves, list)
+        return moves
+
+    for words in ("vote", "1 call more", "Insert B", "wider"):
+        said = {one["id"]: f"{one['title']} {one['effect']}".casefold() for one in whole}
+        wanted = [one for one in whole if all(word in said[one["id"]] for word in words.casefold().split())]
+        assert searched(words) == wanted
+        assert wanted, words
+    assert searched("no such words") == []
+
+
+def test_a_page_of_another_text_is_refused(editor: Editor) -> None:
+    uri = editor.open(FLOW)
+    page = run(editor, "merrow.mutations", {"uri": uri, "page": 1})
+    editor.change(uri, {"text": FLOW + "%% more\n"})
+    with pytest.raises(ServerError, match="changed meanwhile") as caught:
+        run(editor, "merrow.mutations", {"uri": uri, "page": 1, "cursor": page["cursor"]})
+    assert caught.value.code == CONTENT_MODIFIED
+    for cursor in (7, "1.2", "a.b.c", "9" * 30 + ".0.0"):
+        with pytest.raises(ServerError) as caught:
+            run(editor, "merrow.mutations", {"uri": uri, "page": 1, "cursor": cursor})
+        assert caught.value.code == INVALID_PARAMS
+
+
+SPLIT = """flowchart TD
+    PROBLEM([Problem]):::Interface
+    RETURN([Result]):::Interface
+    SPLIT["Custom<br/>(role: splitter, returns: 'list[Text]')"]
+    SOLVE["Custom<br/>(role: solver)"]
+    SUM["Custom<br/>(role: summer)"]
+    PROBLEM -->|input| SPLIT
+    SPLIT -->|input| SOLVE
+    SOLVE -->|input| SUM
+    SUM --> RETURN
+    classDef Interface fill:#e2e2f2
+"""
+
+
+def test_effects_say_calls_and_types(editor: Editor) -> None:
+    uri = editor.open(SPLIT)
+    found = {move["title"]: move["effect"] for move in run(editor, "merrow.mutations", {"uri": uri, "node": "SOLVE"})}
+    over = found["Run SOLVE for each item that SPLIT gives (Map)"]
+    assert "up to 99 calls more" in over
+    assert "SUM reads list[Text] instead of Text" in over
+    assert "1 call fewer" in found["Remove SOLVE"]
+
+
+def test_a_part_is_extracted_to_a_file_in_one_step(open_editor: Callable[..., Editor], tmp_path: Path) -> None:
+    creating = {**MODERN, "workspace": {**MODERN["workspace"]}}
+    creating["workspace"]["workspaceEdit"] = {
+        **MODERN["workspace"]["workspaceEdit"],
+        "documentChanges": True,
+        "resourceOperations": ["create"],
+    }
+    editor = open_editor(creating, tmp_path)
+    path = tmp_path / "flow.mmd"
+    path.write_text(SPLIT)
+    uri = editor.open(SPLIT, "flow.mmd")
+    (move,) = [
+        one
+        for one in run(editor, "merrow.mutations", {"uri": uri, "search": "extract solve sum"})
+        if one["title"] == "Extract SOLVE and SUM to the file sum.mmd"
+    ]
+    assert [file["uri"] for file in move["created"]] == [(tmp_path / "sum.mmd").as_uri()]
+    assert move["effect"].endswith("calls, width and types stay")
+    run(editor, "merrow.mutate", {"uri": uri, "id": move["id"]})
+    (params,) = edits_applied(editor)
+    create, fill, change = params["edit"]["documentChanges"]
+    assert create["kind"] == "create"
+    assert create["options"] == {"overwrite": False, "ignoreIfExists": False}
+    assert create["uri"] == fill["textDocument"]["uri"] == move["created"][0]["uri"]
+    assert fill["edits"][0]["newText"] == move["created"][0]["text"]
+    assert change["textDocument"]["uri"] == uri
+
+
+def test_who_cannot_create_files_is_offered_no_extraction(open_editor: Callable[..., Editor], tmp_path: Path) -> None:
+    editor = open_editor(MODERN, tmp_path)
+    (tmp_path / "flow.mmd").write_text(SPLIT)
+    uri = editor.open(SPLIT, "flow.mmd")
+    assert not run(editor, "merrow.mutations", {"uri": uri, "search": "extract"})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.server.lsp.editor import Editor, Json, _range
+from tests.server.lsp.editor import Editor, Json, range_of
 
 from merrow_analysis.text import split_lines
 
@@ -10,7 +10,7 @@ from merrow_analysis.text import split_lines
 def text_at(editor: Editor, uri: str, place: Json) -> str:
     """The text of a range of an open document, counted as the client counts."""
     lines = split_lines(editor.texts[uri])
-    start, end = _range(lines, place, editor.encoding)
+    start, end = range_of(lines, place, editor.encoding)
     if start.line == end.line:
         return lines[start.line][start.column : end.column] if start.line < len(lines) else ""
     last = lines[end.line][: end.column] if end.line < len(lines) else ""

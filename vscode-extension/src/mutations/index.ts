@@ -4,7 +4,8 @@ import type { MerrowContext } from '../context';
 import type { Graph } from '../preview/protocol';
 import { NO_WORKFLOW, targetOf } from '../run/targets';
 import { intercept } from '../server/interceptors';
-import { proposalOf, type Move } from './moves';
+import { proposalOf, type Page } from './moves';
+import { MovePicker, PLACEHOLDER } from './picker';
 import { repairWorkflow } from './repair';
 import { byKind, type Proposal } from './proposal';
 import { ProposalSession, ProposalTexts } from './session';
@@ -27,7 +28,7 @@ export function register(context: MerrowContext): vscode.Disposable {
   const command = (id: string, act: (given: unknown) => unknown) => vscode.commands.registerCommand(id, act);
   return vscode.Disposable.from(
     door,
-    command(Command.safeMutations, (given) => safeMutations(context, given)),
+    command(Command.safeMutations, (given) => safeMutations(context, door, given)),
     command(Command.applyProposal, () => door.session?.apply()),
     command(Command.nextProposal, () => door.session?.move(1)),
     command(Command.previousProposal, () => door.session?.move(-1)),
@@ -35,7 +36,7 @@ export function register(context: MerrowContext): vscode.Disposable {
     command(Command.repairWorkflow, (given) => repairWorkflow(context, given, showProposals)),
     intercept('merrow.repair', (given) => repairWorkflow(context, given, showProposals)),
     // "More safe mutations…" among the code actions.
-    intercept('merrow.moreMutations', (given) => safeMutations(context, given)),
+    intercept('merrow.moreMutations', (given) => safeMutations(context, door, given)),
   );
 }
 
@@ -47,7 +48,11 @@ class Door implements vscode.Disposable {
 
   async show(title: string, proposals: readonly Proposal[]): Promise<boolean> {
     const index = proposals.length > 1 ? await pick(title, proposals) : proposals.length - 1;
-    if (index === undefined || index < 0) return false;
+    return index === undefined || index < 0 ? false : this.look(title, proposals, index);
+  }
+
+  /** Show one of some proposals. */
+  async look(title: string, proposals: readonly Proposal[], index: number): Promise<boolean> {
     await this.session?.end(false);
     this.texts.clear();
     const session = (this.session = new ProposalSession(this.context, this.texts, title, proposals, index));
@@ -73,13 +78,12 @@ async function pick(title: string, proposals: readonly Proposal[]): Promise<numb
     items.push({ label: kind, kind: vscode.QuickPickItemKind.Separator });
     for (const proposal of group) items.push({ label: proposal.title, description: proposal.effect, proposal });
   }
-  const placeHolder = 'Choose a change to look at; nothing is applied yet';
-  const chosen = await vscode.window.showQuickPick(items, { title, placeHolder, matchOnDescription: true });
+  const chosen = await vscode.window.showQuickPick(items, { title, placeHolder: PLACEHOLDER, matchOnDescription: true });
   return chosen?.proposal === undefined ? undefined : proposals.indexOf(chosen.proposal);
 }
 
 /** The safe mutations of a workflow, or of the part of it that `given` names as `merrow.mutations` has it. */
-async function safeMutations(context: MerrowContext, given: unknown): Promise<void> {
+async function safeMutations(context: MerrowContext, door: Door, given: unknown): Promise<void> {
   try {
     const target = await targetOf(context, given);
     if (target === undefined) {
@@ -88,22 +92,25 @@ async function safeMutations(context: MerrowContext, given: unknown): Promise<vo
     }
     const document = await vscode.workspace.openTextDocument(vscode.Uri.parse(target.uri));
     const { version } = document;
-    const options = { location: vscode.ProgressLocation.Window, title: 'Looking for safe mutations' };
-    const moves = await vscode.window.withProgress(options, async () => {
-      const client = await context.readyClient();
-      const asked = { ...partOf(given), ...target };
-      return client.sendRequest<Move[]>('workspace/executeCommand', { command: 'merrow.mutations', arguments: [asked] });
-    });
+    const asked = { ...partOf(given), ...target };
+    const found = await new MovePicker((more) => page(context, { ...asked, ...more })).choose();
     if (document.version !== version) throw new Error('The text changed meanwhile; ask again.');
-    if (moves.length === 0) {
-      void say.info('There is no safe mutation of what is selected.');
-      return;
-    }
-    const proposals = moves.map((move) => proposalOf(move, target.uri, version, () => pictures(context, target, move.id)));
-    await showProposals(context, 'Safe mutations', proposals);
+    if (found === undefined) return;
+    const proposals = found.moves.map((move) =>
+      proposalOf(move, target.uri, version, {
+        pictures: () => pictures(context, target, move.id),
+        runBoth: () => vscode.commands.executeCommand('merrow.runBoth', { ...target, id: move.id }),
+      }),
+    );
+    await door.look('Safe mutations', proposals, found.index);
   } catch (problem) {
     void say.error(problem instanceof Error ? problem.message : String(problem));
   }
+}
+
+async function page(context: MerrowContext, asked: object): Promise<Page> {
+  const client = await context.readyClient();
+  return client.sendRequest<Page>('workspace/executeCommand', { command: 'merrow.mutations', arguments: [{ page: 50, ...asked }] });
 }
 
 /** What of the workflow is asked about: a place of the text or a node, of one operator. */

@@ -17,6 +17,7 @@ export interface Move {
   readonly title: string;
   readonly effect: string;
   readonly edits: readonly Edit[];
+  readonly created?: Proposal['created'];
   readonly delta: Delta;
 }
 
@@ -37,7 +38,25 @@ const KINDS: Readonly<Record<string, string>> = {
   subgraph: 'Patterns',
 };
 
-export function proposalOf(move: Move, uri: string, version: number, pictures: Proposal['pictures']): Proposal {
+/** What moves of an operator are listed under. */
+export function kindOf({ operator }: Move): string {
+  return KINDS[operator] ?? operator;
+}
+
+/** A page of the answer to `merrow.mutations`: `cursor` asks for the next one; how many there are in all, as far as is known. */
+export interface Page {
+  readonly moves: readonly Move[];
+  readonly cursor: string | null;
+  readonly total: { readonly least: number; readonly most: number | null };
+}
+
+/** How many there are, in words. */
+export function totalText({ least, most }: Page['total']): string {
+  if (most === least) return `${least}`;
+  return most === null ? `${least} or more` : `${least} to ${most}`;
+}
+
+export function proposalOf(move: Move, uri: string, version: number, doors: Pick<Proposal, 'pictures' | 'runBoth'>): Proposal {
   const { delta } = move;
   const [added, removed] = [delta.addedNodes.map(({ id }) => id), delta.removedNodes.map(({ id }) => id)];
   const touched = new Set(delta.changedNodes.map(({ after }) => after.id));
@@ -47,7 +66,7 @@ export function proposalOf(move: Move, uri: string, version: number, pictures: P
   }
   return {
     title: move.title,
-    kind: KINDS[move.operator] ?? move.operator,
+    kind: kindOf(move),
     effect: move.effect,
     uri,
     version,
@@ -55,6 +74,7 @@ export function proposalOf(move: Move, uri: string, version: number, pictures: P
     added,
     removed,
     changed: [...touched],
-    pictures,
+    created: move.created ?? [],
+    ...doors,
   };
 }

@@ -23,6 +23,10 @@ export interface Proposal extends Touched {
   readonly uri: string;
   readonly version: number;
   readonly edits: readonly Edit[];
+  /** Files that are written with the edits; none of them is there yet. */
+  readonly created: readonly { readonly uri: string; readonly text: string }[];
+  /** Run the workflow as it is and as it would be. */
+  runBoth?(): unknown;
   /** The diagram's text as it is and as it would be. Rejects with a sentence. */
   pictures(): Promise<{ readonly before: string; readonly after: string }>;
 }
@@ -63,8 +67,10 @@ export interface ShowPictures extends Touched {
   readonly count: number;
   readonly before: string;
   readonly after: string;
+  /** Whether it can be run beside the workflow as it is. */
+  readonly canRun: boolean;
   /** Why there are no pictures. */
   readonly problem?: string;
 }
 
-export type FromPictures = 'ready' | 'apply' | 'next' | 'previous' | 'cancel';
+export type FromPictures = 'ready' | 'apply' | 'next' | 'previous' | 'runBoth' | 'cancel';

@@ -45,7 +45,7 @@ export async function repairWorkflow(context: MerrowContext, given: unknown, sho
       if (graph === null) throw new Error('The diagram is not there any more.');
       return { before: graph.text, after: repair.diagramText };
     };
-    await show(context, title, [proposalOf(move, target.uri, version, pictures)]);
+    await show(context, title, [proposalOf(move, target.uri, version, { pictures })]);
   } catch (problem) {
     void say.error(problem instanceof Error ? problem.message : String(problem));
   }

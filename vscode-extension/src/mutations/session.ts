@@ -74,6 +74,9 @@ export class ProposalSession implements vscode.Disposable {
     }
     this.over = true;
     const change = new vscode.WorkspaceEdit();
+    for (const { uri: file, text } of proposal.created) {
+      change.createFile(vscode.Uri.parse(file), { contents: new TextEncoder().encode(text), overwrite: false, ignoreIfExists: false });
+    }
     change.set(uri, proposal.edits.map(({ range, newText }) => new vscode.TextEdit(rangeOf(range), newText)));
     const done = await vscode.workspace.applyEdit(change);
     this.over = false;
@@ -113,7 +116,7 @@ export class ProposalSession implements vscode.Disposable {
 
   private async draw(proposal: Proposal): Promise<void> {
     const { title, effect, added, removed, changed } = proposal;
-    const about = { title, effect, added, removed, changed, number: this.index + 1, count: this.proposals.length };
+    const about = { title, effect, added, removed, changed, number: this.index + 1, count: this.proposals.length, canRun: proposal.runBoth !== undefined };
     const pictures = await proposal.pictures().catch((problem: unknown) => ({
       before: '',
       after: '',
@@ -140,6 +143,9 @@ export class ProposalSession implements vscode.Disposable {
         return this.move(1);
       case 'previous':
         return this.move(-1);
+      case 'runBoth':
+        this.current.runBoth?.();
+        return;
       case 'cancel':
         return this.end(false);
     }

@@ -51,6 +51,11 @@ export class RunDocuments implements vscode.TextDocumentContentProvider, vscode.
     await show(this.keep(`Dry run of ${stem(plan.workflow)}.md`, planPage(plan)), {});
   }
 
+  /** Open a comparison of two runs as people read it. */
+  async showBoth(text: string): Promise<void> {
+    await vscode.commands.executeCommand('markdown.showPreview', this.keep('Now and after.md', text));
+  }
+
   /** Open two runs beside each other: what each was as a whole, then the nodes, those that differ before the others. */
   async showComparison(first: string, second: string): Promise<void> {
     const reports = await Promise.all([this.server.show(first), this.server.show(second)]);

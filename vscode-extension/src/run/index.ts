@@ -3,6 +3,7 @@ import { Command } from '../contributed';
 import type { MerrowContext } from '../context';
 import { previews } from '../preview';
 import { intercept } from '../server/interceptors';
+import { runBoth, type Mutant } from './both';
 import { registerRunCommands } from './commands';
 import { RunDocuments } from './documents';
 import { LiveRuns } from './live';
@@ -45,6 +46,7 @@ export function register(context: MerrowContext): vscode.Disposable {
     registerRunCommands({ context, server, live, runner, documents, nodeView, output, pictures, tree }),
     // The server's own commands, as its lenses have them, begin what the extension's do.
     intercept('merrow.run', (given) => vscode.commands.executeCommand(Command.runWorkflow, given)),
+    intercept('merrow.runBoth', (given) => runBoth(context, server, runner, documents, given as Mutant)),
     intercept('merrow.dryRun', (given) => vscode.commands.executeCommand(Command.dryRunWorkflow, given)),
     intercept('merrow.runFrom', (given) => vscode.commands.executeCommand(Command.runFromHere, given)),
     context.onDidChangeClient((client) => {

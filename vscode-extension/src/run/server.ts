@@ -25,6 +25,16 @@ export class RunServer {
     return this.execute('merrow.dryRun', asked);
   }
 
+  /** What a workflow and a mutant of it may ask and cost; nothing is called. */
+  planBoth(asked: Asked & { readonly id: string }): Promise<{ readonly title: string; readonly plans: readonly [Plan, Plan]; readonly cost: string }> {
+    return this.execute('merrow.runBoth', asked);
+  }
+
+  /** Run both; the comparison as Markdown. */
+  runBoth(asked: Asked & { readonly id: string }): Promise<{ readonly text: string }> {
+    return this.execute('merrow.runBoth', { ...asked, agreed: true });
+  }
+
   async cancel(asked: { readonly run: string } | { readonly uri: string }): Promise<void> {
     await this.execute('merrow.cancel', asked);
   }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { proposalOf, type Move } from '../../src/mutations/moves';
+import { proposalOf, totalText, type Move } from '../../src/mutations/moves';
 import { byKind, edited, type Edit } from '../../src/mutations/proposal';
 
 const edit = (line: number, start: number, end: number, newText: string, endLine = line): Edit => ({
@@ -33,7 +33,7 @@ const pictures = () => Promise.resolve({ before: '', after: '' });
 
 test('a proposal names the nodes to look at; where only edges change, those at their ends', () => {
   const of = (delta: Partial<Move['delta']>) => {
-    const { added, removed, changed } = proposalOf(move('rewiring', delta), 'file:///a', 1, pictures);
+    const { added, removed, changed } = proposalOf(move('rewiring', delta), 'file:///a', 1, { pictures });
     return { added, removed, changed };
   };
   const edge = { source: 'A', target: 'B' };
@@ -42,7 +42,13 @@ test('a proposal names the nodes to look at; where only edges change, those at t
   assert.deepEqual(of({ addedEdges: [edge], removedEdges: [{ source: 'C', target: 'B' }] }), { added: [], removed: [], changed: ['A', 'B', 'C'] });
 });
 
+test('totals are said as far as they are known', () => {
+  assert.equal(totalText({ least: 50, most: 50 }), '50');
+  assert.equal(totalText({ least: 50, most: 900 }), '50 to 900');
+  assert.equal(totalText({ least: 50, most: null }), '50 or more');
+});
+
 test('proposals are listed by kind, an operator without a name of its own by its id', () => {
-  const kinds = ['addition', 'deletion', 'addition', 'newcomer'].map((operator) => proposalOf(move(operator, {}), 'file:///a', 1, pictures));
+  const kinds = ['addition', 'deletion', 'addition', 'newcomer'].map((operator) => proposalOf(move(operator, {}), 'file:///a', 1, { pictures }));
   assert.deepEqual([...byKind(kinds)].map(([kind, group]) => [kind, group.length]), [['Insert a node', 2], ['Remove a node', 1], ['newcomer', 1]]);
 });

@@ -87,13 +87,13 @@ export class Marks {
     return true;
   }
 
-  /** Say at the upper right corner of a Loop or a Map which turn or item it is at. */
+  /** Say at the lower right corner of a Loop or a Map which turn or item it is at. */
   private markBox(element: SVGGElement, words: string): void {
     const box = this.box(element);
     const marks = layer(element);
     for (const old of marks.querySelectorAll(':scope > .badge')) old.remove();
     if (words === '') return;
-    const text = svg('text', { x: box.x + box.width - 6, y: box.y - 4, class: 'badge' });
+    const text = svg('text', { x: box.x + box.width - 6, y: box.y + box.height - 6, class: 'badge' });
     text.textContent = words;
     marks.append(text);
   }

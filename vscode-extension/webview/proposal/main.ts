@@ -25,7 +25,8 @@ function button(label: string, message: FromPictures, kind = ''): HTMLButtonElem
 }
 
 const [previous, next] = [button('Previous', 'previous'), button('Next', 'next')];
-const actions = element('div', { class: 'actions' }, which, previous, next, button('Cancel', 'cancel'), button('Apply', 'apply', 'primary'));
+const both = button('Run Both and Compare', 'runBoth');
+const actions = element('div', { class: 'actions' }, which, previous, next, both, button('Cancel', 'cancel'), button('Apply', 'apply', 'primary'));
 const panes = element('div', { class: 'panes' }, before.element, after.element);
 document.body.append(
   element('header', {}, element('div', { class: 'words' }, title, effect), actions),
@@ -71,6 +72,7 @@ addEventListener('message', ({ data, origin }: MessageEvent<ShowPictures>) => {
   title.textContent = data.title;
   effect.textContent = data.effect;
   which.textContent = data.count > 1 ? `${data.number} of ${data.count}` : '';
+  both.hidden = !data.canRun;
   previous.hidden = next.hidden = data.count < 2;
   void draw();
 });

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 
+from merrow_analysis.graph.drawings.bodies import Mentions, members_of
 from merrow_analysis.graph.drawings.metadata_label import metadata_label
 from merrow_analysis.graph.flow import NO_BLOCK, ClassDefUse, ClassUse, Flow, Scenery, Subgraph
 from merrow_analysis.graph.records import Chart, ClassRecord, EdgeRecord, MentionRecord, NodeRecord
@@ -33,36 +33,14 @@ def fold(blocks: Iterable[Block], moved: Mapping[Block, Block] | None = None) ->
     return Flow(folder.chart, folder.scenery, moved, last)
 
 
-def fold_members(blocks: Iterable[Block], subgraphs: Mapping[str, Subgraph]) -> dict[str, Subgraph]:
-    """Subgraphs with the members that they have in ``blocks``, where nothing else is said of them than before."""
-    folder = _Folder()
-    known = folder.scenery.subgraphs
-    for present in blocks:
-        for statement in present.statements:
-            kind = type(statement)
-            if kind is Chain and folder.open:
-                folder.mention(statement)  # type: ignore[arg-type]  # narrowed by the exact type above
-            elif kind is SubgraphStart:
-                folder.open.append(_OpenSubgraph(statement, present.origin or present))  # type: ignore[arg-type]
-            elif kind is SubgraphEnd and folder.open:
-                folder.close()
-    while folder.open:
-        folder.close()
-    return {
-        name: replace(group, nodes=known[name].nodes, parent=known[name].parent, refused=known[name].refused)
-        for name, group in subgraphs.items()
-    }
-
-
 class _OpenSubgraph:
-    """A subgraph being read: its members in order of mention; ``own`` are those that stand alone or are declared in it."""
+    """A subgraph being read."""
 
-    __slots__ = ("block", "direction", "members", "own", "start")
+    __slots__ = ("block", "direction", "mentions", "start")
 
     def __init__(self, start: SubgraphStart, block: Block) -> None:
         self.start, self.block = start, block
-        self.members: dict[str, None] = {}
-        self.own: dict[str, None] = {}
+        self.mentions = Mentions()
         self.direction: str | None = None
 
 
@@ -73,7 +51,6 @@ class _Folder:
         self.nodes: dict[str, NodeRecord] = self.chart.nodes
         self.edge_ids = self.scenery.edge_ids
         self.open: list[_OpenSubgraph] = []
-        self.claimed: set[str] = set()
         self.closed = 0
 
     def fold(self, blocks: Iterable[Block]) -> Block:
@@ -103,11 +80,14 @@ class _Folder:
                     scenery.header, scenery.direction = statement, statement.direction
         while self.open:
             self.close()
+        for subgraph, members in members_of(scenery.bodies).items():
+            group = scenery.subgraphs[subgraph]
+            group.nodes, group.refused, group.parent = members
         return present
 
     def _chain(self, chain: Chain, block: Block) -> None:
         if self.open:
-            self.mention(chain)
+            self.open[-1].mentions.add(chain)
         groups = chain.groups
         if not chain.arrows and self.scenery.subgraphs:
             groups = (tuple([vertex for vertex in groups[0] if not self._is_of_subgraph(vertex, block)]),)
@@ -123,16 +103,6 @@ class _Folder:
                 self._metadata(group, nodes, block)
             self._edges(chain, number, arrow, previous, nodes, block)
             previous = nodes
-
-    def mention(self, chain: Chain) -> None:
-        """Note the nodes of a chain in the subgraph that it is written in."""
-        # Mermaid lists the members of a subgraph from the last group of a chain to the first.
-        members, own = self.open[-1].members, self.open[-1].own
-        for group in reversed(chain.groups):
-            for vertex in group:
-                members.setdefault(vertex.name.text)
-                if vertex.shape is not None or not chain.arrows:
-                    own.setdefault(vertex.name.text)
 
     def _edges(
         self,
@@ -230,38 +200,28 @@ class _Folder:
         start = done.start
         identifier = start.id.text if start.id is not None else f"subGraph{self.closed}"
         self.closed += 1
-        self.scenery.bodies.append((done.block, end))
+        self.scenery.bodies.append(done.mentions.body(done.block, end, identifier))
         title = start.title.text.strip() if start.title is not None else ""
-        claimed = self.claimed
-        members = [node for node in done.members if node not in claimed and node != identifier]
-        refused = tuple([node for node in done.own if node in claimed])
-        claimed.update(members)
         subgraphs = self.scenery.subgraphs
         existing = subgraphs.get(identifier)
         if existing is not None:
-            existing.nodes.extend(members)
             existing.repeated += (done.block,)
         else:
             early = self._early_metadata(identifier)
             subgraphs[identifier] = Subgraph(
                 identifier,
                 title,
-                members,
+                [],
                 done.direction,
                 done.block,
                 start.id,
                 label=start.title,
                 end=end,
                 metadata=early,
-                refused=refused,
                 early=len(early),
             )
-        for member in members:
-            inner = subgraphs.get(member)
-            if inner is not None and inner.parent is None:
-                inner.parent = identifier
         if self.open:
-            self.open[-1].members.setdefault(identifier)
+            self.open[-1].mentions.members.setdefault(identifier)
 
     def _early_metadata(self, name: str) -> list[tuple[Metadata, Block]]:
         """Take the metadata of a subgraph from the node that Mermaid makes of it; none where more is said of this node."""

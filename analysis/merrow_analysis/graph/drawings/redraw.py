@@ -13,9 +13,9 @@ from itertools import islice
 from typing import NamedTuple
 
 from merrow_analysis.document import Change
-from merrow_analysis.graph.drawings.fold import fold_members
+from merrow_analysis.graph.drawings.bodies import innermost, read_again, with_members
 from merrow_analysis.graph.drawings.metadata_label import metadata_label
-from merrow_analysis.graph.flow import NO_BLOCK, ClassDefUse, Flow, Scenery
+from merrow_analysis.graph.flow import NO_BLOCK, Body, ClassDefUse, Flow, Scenery
 from merrow_analysis.graph.records import Chart, ClassRecord, Delta, EdgeRecord, MentionRecord, NodeRecord, Splice
 from merrow_analysis.syntax.parser import Diagram
 from merrow_analysis.syntax.tree import (
@@ -77,9 +77,12 @@ def redraw(flow: Flow, diagram: Diagram, changes: Iterable[Change]) -> Redrawn |
         return None
     delta = work.delta()
     scenery = work.scenery
-    if scenery.subgraphs and (scenery.read_subgraphs is not None or not work.keeps_members(flow)):
-        blocks, known = diagram.blocks, scenery.subgraphs
-        scenery = replace(scenery, read_subgraphs=lambda: fold_members(blocks, known))
+    if scenery.bodies:
+        bodies, known = work.bodies(flow, diagram.blocks), scenery.subgraphs
+        if bodies is None:
+            return None
+        if bodies is not scenery.bodies:
+            scenery = replace(scenery, bodies=bodies, read_subgraphs=lambda: with_members(bodies, known))
     chart = flow.chart.apply(delta) if delta.nodes or delta.edges else flow.chart
     return Redrawn(
         Flow(chart, scenery, diagram.moved, diagram.blocks[-1] if diagram.blocks else NO_BLOCK),
@@ -144,20 +147,31 @@ class _Redrawing:
             self.references_only = False
             self.scenery = self._with_classes(flow.scenery)
 
-    def keeps_members(self, flow: Flow) -> bool:
-        """Whether the subgraphs of the flowchart before have the members that they had.
-
-        They have where no edited statement lies in one, and where one that does names the same nodes as before.
+    def bodies(self, flow: Flow, blocks: Sequence[Block]) -> list[Body] | None:
+        """The bodies of the subgraphs, of which those around edited statements are read again: the same list where all mention
+        what they did. None where one can't be told from others.
         """
-        bodies = self.scenery.bodies
-        here = flow.here
-        gone = [block for block in self.gone if _lies_in(block, bodies, here)]
-        come = [block for block in self.come if _lies_in(block, bodies, self.here)]
-        if not (gone or come):
-            return True
-        if len(gone) != 1 or len(come) != 1 or here(gone[0]).line != self.line(come[0]):
+        known = self.scenery.bodies
+        if self._names_the_same(flow):
+            return known
+        edited = {innermost(known, flow.here(block).line, flow.here) for block in self.gone}
+        edited |= {innermost(known, self.line(block), self.here) for block in self.come}
+        changed: dict[int, Body] = {}
+        for number in edited:
+            if number is not None:
+                body = read_again(known[number], known, blocks, self.here)
+                if body is None:
+                    return None
+                if body != known[number]:
+                    changed[number] = body
+        return [changed.get(number, body) for number, body in enumerate(known)] if changed else known
+
+    def _names_the_same(self, flow: Flow) -> bool:
+        """Whether one block came in the place of one that names the same nodes: most often a word was typed."""
+        if len(self.gone) != 1 or len(self.come) != 1:
             return False
-        return _named(gone[0]) == _named(come[0])
+        (gone,), (come,) = self.gone, self.come
+        return flow.here(gone).line == self.line(come) and _named(gone) == _named(come)
 
     def line(self, block: Block) -> int:
         return self.here(block).line
@@ -325,12 +339,6 @@ class _Redrawing:
             splices.append(Splice(place + shift, count, added.get(place, ())))
             shift += count
         return splices
-
-
-def _lies_in(block: Block, bodies: Iterable[tuple[Block, Block | None]], here: Callable[[Block], Block]) -> bool:
-    """Whether a block lies in one of the subgraphs, of which ``bodies`` are the first and the last blocks."""
-    line = here(block).line
-    return any(here(start).line < line and (end is None or line < here(end).line) for start, end in bodies)
 
 
 def _named(block: Block) -> list[tuple[str, bool]]:

@@ -6,7 +6,7 @@ on which can be live together with a case (`LiveNode.others`).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 from typing import Protocol
@@ -127,6 +127,22 @@ class Combinations:
     def overflowed(self) -> bool:
         """Whether conditions became too many, which they might not be without those of earlier graphs."""
         return self.reused and self.cases is not None and self.cases.store.left < 0
+
+    def always_goes_on(self, loop: str, members: Iterable[PlanNode]) -> bool:
+        """Whether a Loop never ends before its turns run out, whatever is chosen, where one of its ``members`` runs at all and
+        nothing fails. False also where that can't be told.
+        """
+        known = self.loops[loop]
+        if self.live is None or self.cases is None:
+            return self.undecided is None and bool(known.again) and not known.until
+        algebra = self.cases
+        try:
+            begins = algebra.never
+            for node in members:
+                begins = algebra.either(begins, self.runs(node))
+            return algebra.failing(algebra.either(algebra.negated(begins), self.live.more(known))) is None
+        except TooManyCombinationsError:
+            return False
 
     def runs(self, node: PlanNode) -> Condition:
         return ALWAYS if self.live is None else self.live.runs.get(node.index, ALWAYS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from merrow_analysis.definitions.types import BOOL, NUMBER, item_of, list_of
+from merrow_analysis.definitions.types import BOOL, NUMBER, Type, TypeTable, item_of, list_of
 from merrow_analysis.graph.composites import Border, Composites
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.graph.words import AGAIN, EACH, FIRST, OVER, Word, entered_map
@@ -18,6 +18,8 @@ from merrow_analysis.ide.texts.box_text import KEYS_BY_OPERATOR, title_keys
 from merrow_analysis.places.box_places import EXPRESSIONS
 
 _EXPRESSION_WORD = re.compile(r"[\w.]*\Z")
+_FIELDS_UNASKED = 2
+"""A path with fewer dots is offered with the fields of the record that it leads to."""
 _BOXES = (
     ("Loop", "Loop (max: ${1:3})", "its nodes run in turns"),
     ("Map", "Map (parallel: ${1:4})", "its nodes run once for each item of a list"),
@@ -148,20 +150,32 @@ def box_values(items: Items, graph: TypedGraph | None, name: str, operator: str,
         word = match[0] if match is not None else ""
         wanted = BOOL if key == "until" else NUMBER
         for node, output, type_ in _outputs_inside(graph, name):
-            items.add(
-                f"{node.id}.{output}",
-                "value",
-                items.range(len(word)),
-                rank=0 if type_ == wanted else 1,
-                detail=f": {type_ or '?'}",
-                subject=("node", node.id),
-            )
+            for path, reached in _with_fields(graph.types, f"{node.id}.{output}", type_, word):
+                items.add(
+                    path,
+                    "value",
+                    items.range(len(word)),
+                    rank=0 if reached == wanted else 1,
+                    detail=f": {reached or '?'}",
+                    subject=("node", node.id),
+                )
         return
     fragment = keys[key]
     for word in words_at({"properties": keys}, (key,)):
         items.add(word, "value", items.range(length))
     if isinstance(fragment.get("default"), int):
         items.add(str(fragment["default"]), "value", items.range(length), rank=1, detail="the default")
+
+
+def _with_fields(types: TypeTable, path: str, type_: Type | None, typed: str) -> Iterator[tuple[str, Type | None]]:
+    """A path and those of its record's fields, of fields in them too as far as they are typed already."""
+    waiting = [(path, type_)]
+    while waiting:
+        path, type_ = waiting.pop(0)
+        yield path, type_
+        fields = None if type_ is None else types.fields_of(type_)
+        if fields is not None and (path.count(".") < _FIELDS_UNASKED or typed.startswith(f"{path}.")):
+            waiting += [(f"{path}.{name}", field) for name, field in fields.items()]
 
 
 def _outputs_inside(graph: TypedGraph, name: str) -> Iterator[tuple[TypedNode, str, str | None]]:

@@ -29,7 +29,7 @@ def complete(analysis: Analysis, position: Position) -> Completions:
         comment_items(items, place)
     else:
         statement_items(items, place)
-    return Completions(items.sorted(), items.is_whole)
+    return Completions(items.sorted(), items.is_whole, items.path)
 
 
 def documentation(analysis: Analysis, subject: Subject) -> Markup | None:

@@ -22,6 +22,7 @@ ItemKind = Literal[
     "rule",
     "type",
     "shape",
+    "file",
 ]
 Subject = tuple[str, ...]
 """What an item speaks of, for `completion.documentation`: a kind and names."""
@@ -47,16 +48,26 @@ class Completion:
 
 
 class Completions(NamedTuple):
-    """The items for a place, the likeliest first; ``is_whole`` as in `Items`."""
+    """The items for a place, the likeliest first; ``is_whole`` and ``path`` as in `Items`."""
 
     items: list[Completion]
     is_whole: bool
+    path: PathPlace | None = None
+
+
+class PathPlace(NamedTuple):
+    """Where the path of a workflow is typed: what is there so far, and whether it must be put in quotes."""
+
+    range: Range
+    typed: str
+    wants_quotes: bool
 
 
 class Items:
     """Gathers the items for one place; the smaller ``rank`` is, the earlier an item stands.
 
-    ``is_whole`` is False where further letters could bring items that are not among these.
+    ``is_whole`` is False where further letters could bring items that are not among these. ``path`` is set where a workflow of
+    the workspace may be named; who knows the workspace adds them (`paths.file_items`).
     """
 
     def __init__(self, analysis: Analysis, position: Position, line: str) -> None:
@@ -64,6 +75,7 @@ class Items:
         self.position = Position(position.line, min(position.column, len(line)))
         self.line = line
         self.is_whole = True
+        self.path: PathPlace | None = None
         self._found: list[tuple[tuple[int, int], Completion]] = []
         self._labels: set[str] = set()
 

@@ -12,6 +12,7 @@ from merrow_analysis.graph.nodes import TypedNode
 from merrow_analysis.ide.completion.boxes import box_values, operator_of_title
 from merrow_analysis.ide.completion.front_matter import add_types
 from merrow_analysis.ide.completion.items import Items
+from merrow_analysis.ide.completion.paths import path_place
 from merrow_analysis.ide.cursor.label_place import label_place
 from merrow_analysis.ide.cursor.metadata_place import metadata_place
 from merrow_analysis.ide.cursor.place import InStatement
@@ -21,6 +22,7 @@ from merrow_analysis.ide.texts.describe import KEYS
 from merrow_analysis.syntax.shapes import SHAPES, is_shape
 
 _PROMPT_KEYS = ("role", "instruction")
+_PATH_KEY = "workflow"
 
 
 def parameter_keys(spec: OperatorSpec | None, node: TypedNode | None) -> dict[str, Fragment]:
@@ -90,6 +92,9 @@ def _operators(items: Items, length: int) -> None:
 def metadata_items(items: Items, place: InStatement) -> None:
     """Items inside ``@{ }`` of a node, an edge or a subgraph."""
     here = metadata_place(place.before[place.typed.inside :])
+    if here.path[-1:] == (_PATH_KEY,) and not here.is_key:
+        items.path = path_place(items, here.length, in_label=False)
+        return
     if here.in_text:
         return
     name = place.typed.node
@@ -156,7 +161,9 @@ def _values(
             where = "front matter" if prompt.file is None else prompt.file
             items.add(prompt.name, "prompt", place, detail=where, subject=("prompt", prompt.name))
         return
-    if key in ("returns", "type"):
+    if key == _PATH_KEY and in_label:
+        items.path = path_place(items, length, in_label=True)
+    elif key in ("returns", "type"):
         add_types(items, length)
     elif key == "by" and node is not None:
         for name in _numbers(node):

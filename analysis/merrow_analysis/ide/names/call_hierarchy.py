@@ -1,4 +1,4 @@
-"""What feeds a node and what it feeds, as editors show callers and callees."""
+"""What feeds a node and what it feeds, and which files a file calls, as editors show callers and callees."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from merrow_analysis.check import Analysis
 from merrow_analysis.graph.flow import FlowEdge, FlowNode
 from merrow_analysis.ide.cursor.lookup import occurrence_at
+from merrow_analysis.places.call_places import calls_of
 from merrow_analysis.text import Position, Range
 
 
@@ -36,6 +37,33 @@ def item_at(analysis: Analysis, position: Position) -> Item | None:
         return None
     node = analysis.flow.nodes.get(here.symbol.name)
     return None if node is None else _item(analysis, node)
+
+
+def file_at(analysis: Analysis, position: Position) -> str | None:
+    """The called file that is named at a position, by its path; empty for the file itself, at its first word; None for none."""
+    here = occurrence_at(analysis, position)
+    if here is not None:
+        return here.symbol.name if here.symbol.kind == "file" else None
+    start, end = header_of(analysis)
+    return "" if analysis.is_workflow and start <= position <= end else None
+
+
+def header_of(analysis: Analysis) -> Range:
+    """Where the diagram begins: its first word."""
+    header = analysis.flow.header
+    block = next((one for one in analysis.diagram.blocks if header in one.statements), None)
+    if header is None or block is None:
+        return Range(Position(0, 0), Position(0, 0))
+    return block.range((header.span[0], header.span[0] + len(header.keyword)))
+
+
+def file_calls(analysis: Analysis, node_id: str | None = None) -> dict[str, list[Range]]:
+    """The files that a workflow, or one node of it, calls: by path, where they are named."""
+    found: dict[str, list[Range]] = {}
+    for node, _, place in calls_of(analysis.typed) if analysis.typed is not None else ():
+        if node.resolution.callee is not None and node_id in (None, node.id):
+            found.setdefault(node.resolution.callee.path, []).append(place)
+    return found
 
 
 def incoming(analysis: Analysis, node_id: str) -> list[Neighbour]:

@@ -1,5 +1,5 @@
 """Where a name leads: a node to its declaration, a class to its classDef, a role to its prompt, an operator to its ports, a
-Call to its file.
+field to its record, a Call to its file.
 """
 
 from __future__ import annotations
@@ -7,14 +7,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from merrow_analysis.check import Analysis
+from merrow_analysis.definitions.callees import Callee
 from merrow_analysis.definitions.provider import Provider, ResourceError
 from merrow_analysis.definitions.yaml_text import YamlResult, read_yaml
-from merrow_analysis.ide.cursor.lookup import arrow_at, occurrence_at, spot
-from merrow_analysis.places.call_places import calls_of, named_in_callee
+from merrow_analysis.ide.cursor.lookup import occurrence_at
 from merrow_analysis.places.front_names import scalar_span
 from merrow_analysis.places.names import Symbol
 from merrow_analysis.places.occurrences import declarations_of
-from merrow_analysis.syntax.tree import Chain
 from merrow_analysis.text import Position, Range, split_lines
 
 
@@ -42,30 +41,28 @@ def definition(analysis: Analysis, position: Position, provider: Provider | None
     """
     here = occurrence_at(analysis, position)
     if here is None:
-        return _into_called_file(analysis, position)
+        return None
     targets = targets_of(analysis, here.symbol, provider)
     return Definition(here.range, tuple(targets)) if targets else None
 
 
-def _into_called_file(analysis: Analysis, position: Position) -> Definition | None:
-    """From the path at a Call to the file, and from an input or output on an edge to its place in there."""
-    place, graph = spot(analysis, position), analysis.typed
-    if place is None or graph is None or not isinstance(place.statement, Chain):
+def callee_of(analysis: Analysis, symbol: Symbol) -> Callee | None:
+    """The called file that a thing is, or is a port of."""
+    path = symbol.name.rpartition(":")[0] if symbol.kind == "port" else symbol.name
+    if analysis.typed is None or symbol.kind not in ("file", "port"):
         return None
-    for node, path, where in calls_of(graph):
-        if where.start <= position <= where.end:
-            callee = node.resolution.callee
-            start = Range(Position(0, 0), Position(0, 0))
-            return Definition(where, (Target(start, start, path if callee is None else callee.path),))
-    arrow = arrow_at(place.statement, place.offset)
-    for edge in graph.edges if arrow is not None else ():
-        if edge.flow.block is place.block and edge.flow.arrow is arrow:
-            named = named_in_callee(edge, place.offset)
-            if named is not None:
-                span, callee, name = named
-                target = callee.places[name]
-                return Definition(place.block.range(span), (Target(target, target, callee.path),))
-    return None
+    callees = (resolution.callee for resolution in analysis.typed.resolutions)
+    return next((callee for callee in callees if callee is not None and callee.path == path), None)
+
+
+def _into_called_file(analysis: Analysis, symbol: Symbol) -> list[Target]:
+    """The beginning of a called file, or the place in it of an input or output."""
+    callee = callee_of(analysis, symbol)
+    if callee is None:
+        return []
+    start = Range(Position(0, 0), Position(0, 0))
+    target = start if symbol.kind == "file" else callee.places.get(symbol.name.rpartition(":")[2])
+    return [] if target is None else [Target(target, target, callee.path)]
 
 
 def targets_of(analysis: Analysis, symbol: Symbol, provider: Provider | None = None) -> list[Target]:
@@ -76,9 +73,9 @@ def targets_of(analysis: Analysis, symbol: Symbol, provider: Provider | None = N
         if prompt is not None and prompt.file is not None and prompt.range is not None:
             targets.append(Target(unquoted(prompt.range, prompt.name), prompt.range, prompt.file))
     declared = any(place.role == "declaration" for place in declarations_of(analysis, symbol))
-    if symbol.kind in ("operator", "type") and not declared and provider is not None:
+    if symbol.kind in ("operator", "type", "field") and not declared and provider is not None:
         targets = [*_in_libraries(analysis, symbol, provider), *targets]
-    return targets
+    return targets or _into_called_file(analysis, symbol)
 
 
 def unquoted(place: Range, name: str) -> Range:
@@ -90,7 +87,7 @@ def unquoted(place: Range, name: str) -> Range:
 
 
 def _in_libraries(analysis: Analysis, symbol: Symbol, provider: Provider) -> list[Target]:
-    """Where the library that counts, the last that declares it, declares an operator or a type."""
+    """Where the library that counts, the last that declares it, declares an operator, a type or a field of one."""
     for path in reversed(analysis.settings.libraries):
         try:
             text = provider.read(path)
@@ -107,10 +104,13 @@ def _in_library(text: str, path: str, symbol: Symbol) -> Target | None:
     value = result.value
     if not isinstance(value, dict):
         return None
-    section = "types" if symbol.kind == "type" else "operators"
+    section = "operators" if symbol.kind == "operator" else "types"
     entries = value.get(section)
     if entries is None and section == "operators" and "types" not in value:
         entries = value
+    if symbol.kind == "field" and isinstance(entries, dict):
+        record, _, field = symbol.name.rpartition(".")
+        return _entry(text, path, result, entries[record], field) if isinstance(entries.get(record), dict) else None
     if not isinstance(entries, dict):
         return None
     for name in entries:

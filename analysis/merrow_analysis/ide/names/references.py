@@ -9,6 +9,7 @@ from merrow_analysis.check import Analysis
 from merrow_analysis.definitions.provider import Provider
 from merrow_analysis.ide.cursor.lookup import occurrence_at
 from merrow_analysis.ide.names.definition import targets_of, unquoted
+from merrow_analysis.places.edge_names import port_symbol
 from merrow_analysis.places.names import Occurrence, Symbol
 from merrow_analysis.places.occurrences import declarations_of, occurrences_of
 from merrow_analysis.text import Position, Range
@@ -42,6 +43,16 @@ def symbol_at(analysis: Analysis, position: Position) -> Symbol | None:
     return None if here is None else here.symbol
 
 
+def node_symbol(name: str) -> Symbol:
+    """The node with this id."""
+    return Symbol("node", name)
+
+
+def called_symbol(path: str, name: str | None) -> Symbol:
+    """A called file by its path, or its input or output of this name."""
+    return Symbol("file", path) if name is None else port_symbol(path, name)
+
+
 def references_of(
     analysis: Analysis, symbol: Symbol, *, declarations: bool = True, provider: Provider | None = None
 ) -> list[Reference]:
@@ -54,7 +65,7 @@ def references_of(
         declaring = {place.range for place in declarations_of(analysis, symbol)}
         places = [place for place in places if place.range not in declaring]
     found = [Reference(place.range) for place in places]
-    if declarations and symbol.kind in ("operator", "type"):
+    if declarations and symbol.kind in ("operator", "type", "field"):
         targets = targets_of(analysis, symbol, provider)
         found += [Reference(target.name, target.file) for target in targets if target.file is not None]
     prompt = analysis.prompts.prompts.get(symbol.name) if symbol.kind == "prompt" else None

@@ -39,11 +39,14 @@ def refuse_fixed(analysis: Analysis, here: Occurrence) -> None:
         _refuse_operator(analysis, name, written)
     elif kind == "class":
         _refuse_class(analysis, written)
-    elif kind == "type":
-        own = _own(analysis).types
-        if name not in own:
-            where = "from a library" if name in analysis.settings.types else "built in"
-            raise RenameRefusedError(f"Type {written} is {where}, so it can't be renamed here.")
+    elif kind in ("type", "field"):
+        own, type_ = _own(analysis).types, name.partition(".")[0]
+        if type_ not in own:
+            where = "from a library" if type_ in analysis.settings.types else "built in"
+            what = f"Type {written} is" if kind == "type" else f"Record {type_} of field {written} is"
+            raise RenameRefusedError(f"{what} {where}, so it can't be renamed here.")
+    elif kind == "file":
+        raise RenameRefusedError("Rename the file itself; the paths that lead to it are changed then.")
     elif kind in ("node", "subgraph", "edge"):
         flow = analysis.flow
         if name in flow.edge_ids and (name in flow.nodes or name in flow.subgraphs):
@@ -51,7 +54,7 @@ def refuse_fixed(analysis: Analysis, here: Occurrence) -> None:
                 f"{written} names an edge and something else too; rename one of them by hand first."
             )
         if kind == "node" and analysis.is_workflow and name in _BY_NAME:
-            _refuse_special(analysis, name)
+            refuse_special(analysis, name)
 
 
 def _own(analysis: Analysis) -> _Own:
@@ -86,7 +89,10 @@ def _refuse_class(analysis: Analysis, written: str) -> None:
         raise RenameRefusedError(f"Class {written} says which operator its nodes have, so it can't be renamed.")
 
 
-def _refuse_special(analysis: Analysis, name: str) -> None:
+def refuse_special(analysis: Analysis, name: str) -> None:
+    """Raise `RenameRefusedError` for an input or output that is one by its name."""
+    if name not in _BY_NAME:
+        return
     role = _BY_NAME[name]
     settings = analysis.settings
     listed = settings.inputs if role == "input" else settings.outputs
@@ -116,6 +122,8 @@ def refuse_name(analysis: Analysis, symbol: Symbol, new: str, file: str | None) 
         _refuse_operator_name(analysis, symbol, new)
     elif kind == "type":
         _refuse_type_name(analysis, new)
+    elif kind == "field":
+        _refuse_field_name(analysis, symbol, new)
     else:
         _refuse_prompt_name(analysis, symbol, new, file)
 
@@ -166,6 +174,15 @@ def _refuse_type_name(analysis: Analysis, new: str) -> None:
         raise RenameRefusedError(f"`{new}` can't name a type: use letters, digits and `_`, more than one of them.")
     if analysis.typed is not None and new in analysis.typed.types.parents:
         raise RenameRefusedError(f"There is already a type {new}; choose another name.")
+
+
+def _refuse_field_name(analysis: Analysis, symbol: Symbol, new: str) -> None:
+    if not _TYPE.fullmatch(new):
+        raise RenameRefusedError(f"`{new}` can't name a field: use letters, digits and `_`, starting with a letter.")
+    record, _, old = symbol.name.rpartition(".")
+    fields = () if analysis.typed is None else analysis.typed.types.records.get(record, ())
+    if any(field.casefold() == new.casefold() and field != old for field in fields):
+        raise RenameRefusedError(f"Record {record} already has a field {new}; choose another name.")
 
 
 def _refuse_prompt_name(analysis: Analysis, symbol: Symbol, new: str, file: str | None) -> None:

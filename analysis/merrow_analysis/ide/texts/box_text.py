@@ -96,7 +96,8 @@ def _ends(graph: TypedGraph, box: Composite, most: int) -> list[Inline]:
         if edge.source.kind == "decision" and edge.word is None and edge.case_label:
             target = Code(edge.target.id)
             found.append(("when ", Code(edge.source.id), " takes ", Code(edge.case_label), ", which leads to ", target))
-    until, best, budget = (box.parameters.get(key) for key in ("until", "best", "budget"))
+    said = {key: one for key, one in box.parameters.items() if one.value not in (None, "")}
+    until, best, budget = said.get("until"), said.get("best"), said.get("budget")
     if until is not None:
         found.append(("after a turn in which ", describe.literal(until.value), " holds"))
     again = _again(graph, box)

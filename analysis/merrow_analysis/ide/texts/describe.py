@@ -15,7 +15,7 @@ from merrow_analysis.definitions.schema import (
     OPERATOR_KEYS,
     Fragment,
 )
-from merrow_analysis.definitions.types import ANY, TypeTable
+from merrow_analysis.definitions.types import ANY, BUILT_IN, WORKFLOW, TypeTable, innermost
 from merrow_analysis.definitions.validation import shown, wanted
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_analysis.ide.texts.markup import Code, Inline, Markup, shortened
@@ -98,6 +98,8 @@ def type_name(types: TypeTable, name: str) -> Markup:
         line += [", a kind of ", Code(parent)]
         parent = types.parents.get(parent)
     text = Markup().say("Type ", *line, ".")
+    if WORKFLOW in types.ancestors(name):
+        text.say("A value is the text of a Mermaid flowchart that can be run by a Call. It is checked as it is read.")
     words = types.words.get(name)
     if words:
         text.say("Its values: ", *[piece for word in words for piece in (", ", Code(word))][1:], ".")
@@ -112,6 +114,17 @@ def type_name(types: TypeTable, name: str) -> Markup:
         text.say("A union; a Decision on it has a case for each kind, which carries the value of that kind:")
         text.items([(Code(kind),) for kind in kinds[:_MOST_FIELDS]])
     return text
+
+
+def field(types: TypeTable, name: str) -> Markup:
+    """A field of a record, ``Place.city``: its type and what that is."""
+    record, _, own = name.rpartition(".")
+    type_ = types.records.get(record, {}).get(own)
+    if type_ is None:
+        return Markup()
+    text = Markup().block(f"{own}: {type_}").say("A field of record ", Code(record), ".")
+    inner = innermost(type_)
+    return text.join(type_name(types, inner)) if inner not in BUILT_IN else text
 
 
 def key(name: str, fragment: Fragment) -> Markup:

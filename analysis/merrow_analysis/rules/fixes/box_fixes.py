@@ -27,17 +27,19 @@ _MOST_OFFERED = 3
 _OPENED = re.compile(r"(\s*subgraph[ \t]+)(\"[^\"\r\n]*\"|[^\"\[\]\r\n]*?)([ \t]*;?\s*)\Z")
 
 
-def drop_word(context: GraphContext, rule: Rule, edge: TypedEdge, word_: str) -> Iterator[Fix]:
-    """Take a word of composites off an edge, and keep what its label says besides."""
+def other_word(context: GraphContext, rule: Rule, edge: TypedEdge, said: str, other: str | None) -> Iterator[Fix]:
+    """Take a word of composites off an edge, or write another one in its place; what its label says besides stays."""
     label = edge.flow.arrow.label
     if label is None:
         return
     parts = [part.strip() for part in label.text.split(":")]
-    if word_ not in parts:
+    if said not in parts:
         return
-    parts.remove(word_)
+    at = parts.index(said)
+    parts[at : at + 1] = [] if other is None else [other]
     rest = ":".join(parts) if any(parts) else None
-    yield from relabel(context, rule, edge, rest, f"Remove {word_}", reveals=("MW102",))
+    title = f"Remove {said}" if other is None else f"Write {other} for {said}"
+    yield from relabel(context, rule, edge, rest, title)
 
 
 def take_apart(context: GraphContext, rule: Rule, box: Composite, edges: Sequence[TypedEdge]) -> Iterator[Fix]:
@@ -80,7 +82,7 @@ def set_parameter(context: GraphContext, box: Composite, key: str, value: int) -
 def one_list(context: GraphContext, rule: Rule, first: TypedEdge, edge: TypedEdge) -> Iterator[Fix]:
     """Bring one of two lists whole, so that only the other one is taken apart."""
     for one in (edge, first):
-        for found in drop_word(context, rule, one, EACH):
+        for found in other_word(context, rule, one, EACH, None):
             yield Fix(f"Bring the list of {one.source.id} whole", found.edits, found.applicability)
 
 
@@ -90,7 +92,7 @@ def give_list(context: GraphContext, rule: Rule, edge: TypedEdge, given: str) ->
     if spec is not None and spec.bulk is not None and not spec.is_ensemble and not spec.computes and not edge.raised:
         title = f"Write returns: {list_of(given)} at {edge.source.id}"
         yield from asked(context).with_parameter(rule, title, edge.source, "returns", list_of(given))
-    yield from drop_word(context, rule, edge, EACH)
+    yield from other_word(context, rule, edge, EACH, None)
 
 
 # Boxes that are written wrongly

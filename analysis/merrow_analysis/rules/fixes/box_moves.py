@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import islice, product
+
 from merrow_analysis.diagnostics import Fix
 from merrow_analysis.edits.lines import indentation
 from merrow_analysis.graph.flow import FlowEdge, Subgraph
@@ -24,25 +27,27 @@ def moved_below(group: Subgraph, block: Block, title: str) -> list[Fix]:
     return [fix(title, [gone, TextEdit(Range(place, place), f"\n{line}")], safe=False)]
 
 
-def to_inside(node: TypedNode, graph: TypedGraph) -> list[Fix]:
-    """The fix that leads the edges of a subgraph's own id to the node in it that they most likely mean; none where that is not
-    clear: where its nodes begin or end in several places, or where something else is written at the id.
+_MOST_OFFERED = 3
+
+
+def to_inside(node: TypedNode, graph: TypedGraph) -> Iterator[Fix]:
+    """The fixes that lead the edges of a subgraph's own id to nodes in it, one for each node where it may begin or end; none
+    where something else is written at the id.
     """
     members = [name for name in graph.flow.subgraphs[node.id].nodes if name in graph.core.handles]
     inside, core = set(members), graph.core
     first = [name for name in members if all(edge.source not in inside for edge in core.into(name))]
     last = [name for name in members if all(edge.target not in inside for edge in core.out_of(name))]
-    edits: dict[Range, TextEdit] = {}
-    for edges, found, end in ((node.flow.incoming, first, 1), (node.flow.outgoing, last, 0)):
-        if edges and len(found) != 1:
-            return []
-        for edge in edges:
-            edit = _renamed(edge, end, found[0])
-            edits[edit.range] = edit
     bare = all(mention.vertex.shape is None and not mention.vertex.classes for mention in node.flow.mentions)
-    if not bare or len(edits) != len(node.flow.mentions):
-        return []
-    return [fix(f"Connect the nodes inside {node.id}", edits.values(), safe=False)]
+    into, out_of = node.flow.incoming, node.flow.outgoing
+    ways = list(islice(product(first if into else [""], last if out_of else [""]), _MOST_OFFERED))
+    for begin, end in ways if bare else ():
+        edits = {edit.range: edit for edge in into for edit in (_renamed(edge, 1, begin),)}
+        edits |= {edit.range: edit for edge in out_of for edit in (_renamed(edge, 0, end),)}
+        if len(edits) == len(node.flow.mentions):
+            named = " and ".join(dict.fromkeys(name for name in (begin, end) if name))
+            title = f"Connect the nodes inside {node.id}" if len(ways) == 1 else f"Connect {named} inside {node.id}"
+            yield fix(title, edits.values(), safe=False)
 
 
 def _renamed(edge: FlowEdge, end: int, name: str) -> TextEdit:

@@ -9,12 +9,12 @@ from merrow_analysis.edits.change import GraphChange, Link, label_of
 from merrow_analysis.graph.flow import FlowEdge
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_analysis.rules.context import GraphContext
-from merrow_analysis.rules.fixes.fix_context import asked
+from merrow_analysis.rules.fixes.fix_context import Reveals, asked, nothing
 from merrow_analysis.rules.registry import Rule
 
 
 def remove_edge(
-    context: GraphContext, rule: Rule, edge: FlowEdge, *, title: str = "", reveals: tuple[str, ...] = ()
+    context: GraphContext, rule: Rule, edge: FlowEdge, *, title: str = "", reveals: Reveals = nothing
 ) -> Iterator[Fix]:
     """The fix that takes an edge away."""
     arrow = f"{edge.record.source} → {edge.record.target}"
@@ -22,7 +22,7 @@ def remove_edge(
     yield from asked(context).changed(rule, title or f"Remove the edge {arrow}", change, reveals=reveals)
 
 
-def turn_edge(context: GraphContext, rule: Rule, edge: FlowEdge, *, reveals: tuple[str, ...] = ()) -> Iterator[Fix]:
+def turn_edge(context: GraphContext, rule: Rule, edge: FlowEdge, *, reveals: Reveals = nothing) -> Iterator[Fix]:
     """The fix that has an edge lead the other way."""
     source, target = edge.record.source, edge.record.target
     change = GraphChange(edges={edge.index: (Link(target, source, label_of(edge), kept=True),)})
@@ -37,7 +37,7 @@ def relabel(
     label: str | None,
     title: str = "",
     *,
-    reveals: tuple[str, ...] = (),
+    reveals: Reveals = nothing,
 ) -> Iterator[Fix]:
     """The fix that gives an edge another label, or takes the one that it has away."""
     link = Link(edge.source.id, edge.target.id, label, kept=True)
@@ -45,7 +45,7 @@ def relabel(
     yield from asked(context).changed(rule, title or f"Write |{label}|", change, reveals=reveals)
 
 
-def remove_node(context: GraphContext, rule: Rule, node: TypedNode, *, reveals: tuple[str, ...] = ()) -> Iterator[Fix]:
+def remove_node(context: GraphContext, rule: Rule, node: TypedNode, *, reveals: Reveals = nothing) -> Iterator[Fix]:
     """The fix that removes a node with its edges."""
     if node.implied or node.id in context.graph.flow.groups:
         return

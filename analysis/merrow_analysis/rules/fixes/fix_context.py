@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -20,18 +20,30 @@ from merrow_analysis.edits.yaml_write import word
 from merrow_analysis.graph.flow import FlowEdge
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.rules.context import GraphContext, check_graph
-from merrow_analysis.rules.registry import Rule, Scope, all_rules
+from merrow_analysis.rules.registry import Flags, Rule, Scope, all_rules
 from merrow_analysis.text import TextEdit
 
-_MOST_LOOKED_AT = 100_000
-"""Nodes times nodes with findings up to which the graph after a change is checked: each check walks along all nodes and makes
-all findings, and a file may ask for the fixes of all of its findings.
-"""
-_WEIGHT = {Severity.HINT: 0, Severity.WARNING: 1, Severity.ERROR: 2}
+_MOST_NODES = 300
+"""Nodes up to which the graph after a change is checked by the rules: a menu is to come within 50 ms."""
+_MOST_LOOKED_AT = 20_000
+"""Nodes times nodes with findings up to which it is checked so: a file may ask for the fixes of all of its findings."""
 _SCOPES = (Scope.NODE, Scope.GRAPH, Scope.EDGE)
 _MOST_TRIED = 100
 """Edges at the end of a text below which a new one may be written."""
 NOTHING = GraphChange()
+Reveals = Callable[[Rule], bool]
+"""Whether a fix may bring findings of a rule, since what they are about was not checked before."""
+
+
+def nothing(rule: Rule) -> bool:
+    """No finding was held back."""
+    del rule
+    return False
+
+
+def what_edges_bring(rule: Rule) -> bool:
+    """Findings about edges and ports, which are not looked for where an operator or a label is not known."""
+    return rule.scope in (Scope.GRAPH, Scope.EDGE)
 
 
 class FixContext:
@@ -50,11 +62,11 @@ class FixContext:
     # Fixes
 
     def changed(
-        self, rule: Rule, title: str, change: GraphChange, *, safe: bool = False, reveals: tuple[str, ...] = ()
+        self, rule: Rule, title: str, change: GraphChange, *, safe: bool = False, reveals: Reveals = nothing
     ) -> Iterator[Fix]:
         """The fix that makes a change of the graph; none where the text can't say it, or where the graph that follows has as many
-        findings of ``rule``, or errors or warnings that were not there. ``reveals`` are beginnings of codes that may come, since
-        what they are about was not checked before.
+        findings of ``rule``, or errors or warnings that were not there. ``reveals`` says of which rules
+        findings may come.
         """
         edits = self.written(change)
         if edits and self.improves(rule, change, reveals):
@@ -67,7 +79,7 @@ class FixContext:
         links: Sequence[Link],
         *,
         kept: GraphChange = NOTHING,
-        reveals: tuple[str, ...] = (),
+        reveals: Reveals = nothing,
     ) -> Iterator[Fix]:
         """The fix that draws edges, and makes the change ``kept`` of others."""
         edges: dict[int, tuple[Link, ...]] = dict(kept.edges)
@@ -115,28 +127,28 @@ class FixContext:
         except ValueError:  # `CannotWriteError`, or places inside each other
             return None
 
-    def improves(self, rule: Rule, change: GraphChange, reveals: tuple[str, ...] = ()) -> bool:
-        """Whether a change takes a finding of ``rule`` away and brings none of its weight; True where that is not looked at."""
-        graph = self.graph
+    def improves(self, rule: Rule, change: GraphChange, reveals: Reveals = nothing) -> bool:
+        """Whether a change takes a finding of ``rule`` away and brings no error or warning. In a large workflow only the nodes
+        that it touches are looked at.
+        """
+        graph, nodes = self.graph, len(self.graph.core.records)
+        follows = graph_after(change, graph)
         wrong = len(graph.marks.found) + len(graph.marks.problems) + len(graph.shape.wrong)
-        if len(graph.core.records) * (wrong + 1) > _MOST_LOOKED_AT:
-            return True
-        (before, all_before), (after, all_after) = self._codes, self._found(graph_after(change, graph))
+        if nodes > _MOST_NODES or nodes * (wrong + 1) > _MOST_LOOKED_AT:
+            return not _hurts(graph, follows)
+        (before, all_before), (after, all_after) = self._codes, self._found(follows)
         if rule.scope in _SCOPES and all_after[rule.code] >= all_before[rule.code]:
             return False
-        weight = min(_WEIGHT[rule.severity], _WEIGHT[Severity.WARNING])
-        return not any(
-            _WEIGHT[self._severity[code]] >= weight and not code.startswith(reveals or ("-",))
-            for code in after - before
-        )
+        come = [self._rules[code] for code in after - before]
+        return all(Flags.SPELLING in one.flags or one.severity is Severity.HINT or reveals(one) for one in come)
 
     @cached_property
     def _codes(self) -> tuple[Counter[str], Counter[str]]:
         return self._found(self.graph)
 
     @cached_property
-    def _severity(self) -> dict[str, Severity]:
-        return {rule.code: rule.severity for rule in all_rules()}
+    def _rules(self) -> dict[str, Rule]:
+        return {rule.code: rule for rule in all_rules()}
 
     def _found(self, graph: TypedGraph) -> tuple[Counter[str], Counter[str]]:
         """The codes that are found in a graph: without findings that follow from others, and all."""
@@ -172,6 +184,21 @@ class FixContext:
             if name in groups:
                 found |= self._claimed(name)
         return found
+
+
+def _hurts(before: TypedGraph, after: TypedGraph) -> bool:
+    """Whether there are more cycles or misplaced edges after a change, or more is wrong with a node that it touches."""
+    if len(after.cycles) > len(before.cycles) or len(after.shape.wrong) > len(before.shape.wrong):
+        return True
+    old, new = before.core, after.core
+    for handle in new.touched or ():
+        if new.records[handle] is None:
+            continue
+        known = handle < len(old.records) and old.records[handle] is not None
+        earlier = old.placements[handle].findings if known else ()
+        if Counter(one.kind for one in new.placements[handle].findings) - Counter(one.kind for one in earlier):
+            return True
+    return False
 
 
 def asked(context: GraphContext) -> FixContext:

@@ -17,7 +17,7 @@ from merrow_analysis.graph.nodes import TypedNode
 from merrow_analysis.graph.resolve import Claim
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.fixes.edge_fixes import remove_edge
-from merrow_analysis.rules.fixes.fix_context import asked
+from merrow_analysis.rules.fixes.fix_context import Reveals, asked, nothing, what_edges_bring
 from merrow_analysis.rules.registry import Rule
 from merrow_analysis.syntax.tree import Chain
 from merrow_analysis.text import TextEdit
@@ -25,13 +25,11 @@ from merrow_analysis.text import TextEdit
 _TAG = re.compile(r"<[^<>]*>")
 _MOST_NODES = 20
 """Nodes with an unknown class that one fix gives an operator."""
-_PORTS_AND_MORE = ("MW102", "MW105", "MW11", "MW2", "MW3")
-"""What is not checked of a node whose operator is not known."""
 
 
 def agree(context: GraphContext, rule: Rule, node: TypedNode, specs: Sequence[OperatorSpec]) -> Iterator[Fix]:
     """Name one of several operators wherever a node names one: first those after which nothing is wrong with the node."""
-    best = [fix for spec in specs for fix in make_it(context, rule, [node], spec, reveals=())]
+    best = [fix for spec in specs for fix in make_it(context, rule, [node], spec, reveals=nothing)]
     yield from best
     seen = {fix.title for fix in best}
     for spec in specs:
@@ -43,7 +41,7 @@ def make_it(
     rule: Rule,
     nodes: Sequence[TypedNode],
     spec: OperatorSpec,
-    reveals: tuple[str, ...] = _PORTS_AND_MORE,
+    reveals: Reveals = what_edges_bring,
 ) -> Iterator[Fix]:
     """Name one operator wherever nodes name theirs."""
     if len(nodes) > _MOST_NODES:

@@ -12,15 +12,13 @@ from merrow_analysis.graph.placement import Finding
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.fixes.edge_fixes import relabel, remove_edge
 from merrow_analysis.rules.fixes.feeding import feed, feed_value, with_port
-from merrow_analysis.rules.fixes.fix_context import asked
+from merrow_analysis.rules.fixes.fix_context import asked, what_edges_bring
 from merrow_analysis.rules.registry import Rule
 from merrow_analysis.rules.reporting import spelled
 
 _MOST_PORTS = 30
 """Ports of a node among which one is looked for that fits a value."""
 _MOST_OFFERED = 3
-_BEHIND_LABEL = ("MW205", "MW206", "MW105")
-"""What is only found of an edge that names a port."""
 
 
 def labelled(edge: TypedEdge, port: str, output: str | None = None) -> str:
@@ -65,8 +63,13 @@ def fed(context: GraphContext, rule: Rule, node: TypedNode, port: str, case_edge
     if case_edge is not None:
         yield from with_port(context, rule, case_edge, port)
     known = next((known for known in node.input_ports if known.name == port), None)
-    if known is not None:
-        yield from feed(context, rule, node, known)
+    if known is None:
+        return
+    deciding = {edge.source.index: edge.source for edge in node.incoming if edge.order_only and edge.case_label}
+    if case_edge is None and len(deciding) == 1:
+        [decision] = deciding.values()
+        yield from feed_value(context, rule, decision, ANY if is_variable(known.type) else known.type)
+    yield from feed(context, rule, node, known)
 
 
 def other_ports(
@@ -76,7 +79,7 @@ def other_ports(
     fitting = [] if given is None else fitting_ports(context.graph, node, given)
     for port in fitting[:_MOST_OFFERED]:
         text = labelled(edge, port, output)
-        yield from relabel(context, rule, edge, text, reveals=_BEHIND_LABEL)
+        yield from relabel(context, rule, edge, text, reveals=what_edges_bring)
     yield from remove_edge(context, rule, edge.flow)
 
 

@@ -1,5 +1,6 @@
 // Loops and Maps in the preview: which turn runs, how many there were, the picker of turns and items.
 import { Preview, assert, describe, it } from '../support/harness.mjs';
+import { endpoint } from '../support/endpoint.mjs';
 
 const FLOW = `---
 title: Polish each line, three times
@@ -52,3 +53,55 @@ describe('Loops and Maps', (workbench) => {
     await w.shot('boxes-node');
   });
 });
+
+const NESTED = `---
+workflow:
+  prompts:
+    polish: Make this line better.
+    judge: Say what is missing.
+---
+flowchart TD
+    PROBLEM([Line]):::Interface
+    subgraph ROUNDS["Loop (max: 2)"]
+        subgraph TURNS["Loop (max: 3)"]
+            POLISH["Custom<br/>(role: polish)"]
+        end
+        JUDGE["Custom<br/>(role: judge)"]
+    end
+    RETURN([Better line]):::Interface
+    PROBLEM -->|input| POLISH
+    POLISH -.->|again:input| POLISH
+    POLISH -->|input| JUDGE
+    JUDGE -.->|again:input| POLISH
+    JUDGE --> RETURN
+    classDef Interface fill:#e2e2f2,stroke:#6a6ab2,stroke-width:2px
+`;
+
+describe(
+  'A Loop in a Loop that is stopped',
+  (workbench) => {
+    it('shows how far it came', async () => {
+      const w = workbench();
+      const { page } = w;
+      const model = await endpoint();
+      model.hold(() => model.asked('Make this line better') === 5);
+      await w.open('nested.mmd', NESTED);
+      await w.lens('Run');
+      await w.commandAnswered('Merrow: Run Workflow', 'Run nested.mmd', 'The sea is blue.');
+      const dialog = page.locator('.monaco-dialog-box');
+      await dialog.getByRole('button', { name: 'Run', exact: true }).click();
+      const preview = new Preview(w, await w.frame('body[data-engine] .viewport'));
+      await w.until(() => model.held === 1, 'the second turn of the second round asks nothing');
+      const badges = preview.frame.locator('.badge');
+      const shown = async () => (await badges.allTextContents()).sort().join();
+      await w.until(async () => (await shown()) === 'turn 2 of 2,turn 2 of 3', 'the boxes do not say which turns run');
+      await w.shot('boxes-running');
+      await w.command('Merrow: Stop Run');
+      await page.locator('.statusbar-item', { hasText: /Merrow stopped/ }).waitFor();
+      await preview.node('POLISH').locator('.marks > .state.running').waitFor({ state: 'detached' });
+      await w.shot('boxes-stopped');
+      model.release();
+    });
+  },
+  { profile: 'endpoint' },
+);

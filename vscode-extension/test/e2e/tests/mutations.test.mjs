@@ -32,7 +32,7 @@ describe('Safe mutations', (workbench) => {
     await row.click();
     const frame = await w.frame(PAGE);
     await w.until(async () => (await frame.locator(PAGE).count()) === 2, 'there are no two pictures');
-    await frame.locator('.pane:last-child .touched.added').waitFor();
+    await frame.locator('.pane:last-child .touched.added').first().waitFor();
     assert.equal(await frame.locator('.pane:first-child .touched').count(), 0);
     const title = await frame.locator('h1').innerText();
     await page.locator('.monaco-diff-editor .line-insert').first().waitFor();
@@ -81,5 +81,46 @@ describe('Safe mutations', (workbench) => {
     await page.locator('.tab', { hasText: '↔' }).waitFor({ state: 'detached' });
     assert.equal(w.read('mutate.mmd'), FLOW);
     await page.locator('.tab.active', { hasText: 'mutate.mmd' }).waitFor();
+  });
+
+  it('are searched by what they change, patterns first', async () => {
+    const w = workbench();
+    const { page } = w;
+    await w.open('mutate.mmd', FLOW);
+    await w.lens();
+    await w.commandAnswered('Merrow: Safe Mutations', 'Insert ');
+    const rows = page.locator('.quick-input-list .monaco-list-row');
+    await rows.first().waitFor();
+    assert.match(await rows.first().innerText(), /Patterns|repeat|around|vote|check|Let |advis|review/i);
+    await page.keyboard.type('1 call more');
+    await w.until(async () => {
+      const texts = (await rows.allInnerTexts()).filter((text) => !text.includes('Show more'));
+      return texts.length > 0 && texts.every((text) => ['1', 'call', 'more'].every((word) => text.includes(word)));
+    }, 'the list does not have what was searched for alone');
+    await w.shot('mutations-search');
+    await page.keyboard.press('Escape');
+  });
+
+  it('a mutant is run beside the file, and both are compared', async () => {
+    const w = workbench();
+    const { page } = w;
+    await w.open('mutate.mmd', FLOW);
+    await w.lens();
+    await w.commandAnswered('Merrow: Safe Mutations', 'Insert ');
+    const row = page.locator('.quick-input-list .monaco-list-row', { hasText: 'Insert ' }).first();
+    await row.click();
+    const frame = await w.frame(PAGE);
+    await frame.getByRole('button', { name: 'Run Both and Compare' }).click();
+    const input = page.locator('.quick-input-widget input:visible').first();
+    await input.waitFor();
+    await input.fill('How many legs has a spider?');
+    await page.keyboard.press('Enter');
+    const shown = await w.frame('table');
+    await shown.locator('td', { hasText: 'calls' }).waitFor();
+    await w.shot('mutation-compared');
+    const text = await shown.locator('body').innerText();
+    assert.match(text, /Now, and after: Insert /);
+    for (const word of ['status', 'calls', 'cost', 'time', 'finished']) assert.ok(text.includes(word), word);
+    assert.equal(w.read('mutate.mmd'), FLOW);
   });
 });

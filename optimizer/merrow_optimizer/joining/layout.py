@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from merrow_analysis.syntax.tree import LinkStyle
-from merrow_optimizer.crossover.text import Piece, PieceKind, Selection
+from merrow_optimizer.joining.text import Piece, PieceKind, Selection
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _INDENT = re.compile(r"[ \t]*")
@@ -23,15 +23,9 @@ _Counted = tuple[Piece, int]
 def laid_out(host: Selection, donor: Selection, front: str) -> str:
     """The text of both selections under a front matter. It uses the host's line ends and indentation."""
     mine, theirs = host.pieces(), donor.pieces()
+    theirs = fitted_to(mine, theirs)
     eol = _line_end(mine)
-    indent = _indent(mine)
     mine = [piece for piece in mine if piece.kind != "front"]
-    base = min(
-        (_indent([piece]) for piece in theirs if piece.kind in ("node", "edge", "group") and piece.text), default=""
-    )
-    theirs = [
-        _fitted(piece, base, indent, eol) for piece in theirs if piece.text and piece.kind not in ("front", "top")
-    ]
     said = {piece.text.strip() for piece in mine if piece.kind == "comment"}
     theirs = [p for p in theirs if not (p.kind == "comment" and p.text.strip() in said and not _silences(p))]
     if _is_sectioned(mine) and any(piece.kind == "node" for piece in mine) and _is_sectioned(theirs):
@@ -41,8 +35,27 @@ def laid_out(host: Selection, donor: Selection, front: str) -> str:
         if any(piece.kind not in ("blank", "comment") for piece in theirs):
             merged = [*merged, (Piece("blank", eol), 1), *((piece, 1) for piece in _trimmed(theirs))]
     merged = _with_single_blanks([(piece, owner) for piece, owner in merged if piece.text])
-    lines = [_ended(text, eol) for text in _with_links(merged)]
-    return (front if eol == "\n" else _LINE_END.sub(eol, front)) + "".join(lines)
+    return (front if eol == "\n" else _LINE_END.sub(eol, front)) + together(merged, eol)
+
+
+def together(merged: Sequence[tuple[Piece, int]], eol: str) -> str:
+    """Pieces, each with the number of its parent, as one text in which each line ends."""
+    return "".join(_ended(text, eol) for text in _with_links(merged) if text)
+
+
+def fitted_to(mine: Sequence[Piece], theirs: Sequence[Piece]) -> list[Piece]:
+    """A donor's pieces without those at its top, with the host's line ends and indentation."""
+    eol, indent = _line_end(mine), _indent(mine)
+    base = min(
+        (_indent([piece]) for piece in theirs if piece.kind in ("node", "edge", "group") and piece.text), default=""
+    )
+    return [_fitted(piece, base, indent, eol) for piece in theirs if piece.text and piece.kind not in ("front", "top")]
+
+
+def below_the_top(pieces: Sequence[Piece]) -> list[Piece]:
+    """The pieces below the first line of the flowchart, without what the text says of itself as a whole."""
+    first = max((number for number, piece in enumerate(pieces) if piece.kind in ("front", "top")), default=-1)
+    return list(pieces[first + 1 :])
 
 
 def _line_end(pieces: Sequence[Piece]) -> str:
@@ -169,7 +182,7 @@ def _with_single_blanks(merged: list[_Counted]) -> list[_Counted]:
     return kept
 
 
-def _with_links(merged: list[_Counted]) -> list[str]:
+def _with_links(merged: Sequence[_Counted]) -> list[str]:
     """The texts, with the edges that ``linkStyle`` counts counted anew."""
     numbers: dict[tuple[int, int], int] = {}
     for piece, owner in merged:

@@ -1,0 +1,113 @@
+"""Which nodes lie in which subgraph: what each subgraph mentions, and which of several that mention a node has it."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from merrow_analysis.graph.flow import Body, Subgraph
+from merrow_analysis.syntax.tree import Block, Chain, SubgraphEnd, SubgraphStart
+
+
+@dataclass(slots=True, eq=False)
+class Mentions:
+    """What is mentioned in a subgraph that is being read, in order; ``own`` are nodes that stand alone or are declared in it."""
+
+    members: dict[str, None] = field(default_factory=dict)
+    own: dict[str, None] = field(default_factory=dict)
+
+    def add(self, chain: Chain) -> None:
+        """Note the nodes of a chain."""
+        members, own = self.members, self.own
+        # Mermaid lists the members of a subgraph from the last group of a chain to the first.
+        for group in reversed(chain.groups):
+            for vertex in group:
+                members.setdefault(vertex.name.text)
+                if vertex.shape is not None or not chain.arrows:
+                    own.setdefault(vertex.name.text)
+
+    def body(self, start: Block, end: Block | None, name: str) -> Body:
+        """The subgraph, read to its end."""
+        return Body(start, end, name, tuple(self.members), tuple(self.own))
+
+
+class Members(NamedTuple):
+    """What a subgraph has; see `Subgraph`."""
+
+    nodes: list[str]
+    refused: tuple[str, ...]
+    parent: str | None
+
+
+def members_of(bodies: Iterable[Body]) -> dict[str, Members]:
+    """The members of each subgraph: a node is in the first one of those that mention it to be closed."""
+    claimed: set[str] = set()
+    found: dict[str, Members] = {}
+    for body in bodies:
+        name = body.id
+        members = [node for node in body.members if node not in claimed and node != name]
+        if name in found:
+            found[name].nodes.extend(members)
+        else:
+            found[name] = Members(members, tuple([node for node in body.own if node in claimed]), None)
+        claimed.update(members)
+        for member in members:
+            inner = found.get(member)
+            if inner is not None and inner.parent is None:
+                found[member] = inner._replace(parent=name)
+    return found
+
+
+def with_members(bodies: Iterable[Body], subgraphs: Mapping[str, Subgraph]) -> dict[str, Subgraph]:
+    """Subgraphs with the members that these bodies give them, where nothing else is said of them than before."""
+    known = members_of(bodies)
+    return {name: replace(group, **known[name]._asdict()) for name, group in subgraphs.items()}
+
+
+def innermost(bodies: Sequence[Body], line: int, here: Callable[[Block], Block]) -> int | None:
+    """The number of the innermost body that a line lies in."""
+    found, first = None, -1
+    for number, body in enumerate(bodies):
+        start = here(body.start).line
+        if first < start < line and (body.end is None or line < here(body.end).line):
+            found, first = number, start
+    return found
+
+
+def read_again(
+    body: Body, bodies: Sequence[Body], blocks: Sequence[Block], here: Callable[[Block], Block]
+) -> Body | None:
+    """A body as it is in ``blocks`` now; None where it can't be told from others without reading them all."""
+    names = {(one.start, one.end): one.id for one in bodies}
+    if len(names) < len(bodies):
+        return None
+    open_ones: list[tuple[Block, Mentions]] = []
+
+    def close(end: Block | None) -> Body | None:
+        start, mentions = open_ones.pop()
+        name = names.get((start, end))
+        if name is not None and open_ones:
+            open_ones[-1][1].members.setdefault(name)
+        return None if name is None else mentions.body(start, end, name)
+
+    for number in range(bisect_left(blocks, here(body.start).line, key=lambda block: block.line), len(blocks)):
+        first = blocks[number].origin or blocks[number]
+        for statement in first.statements:
+            if isinstance(statement, Chain):
+                if open_ones:
+                    open_ones[-1][1].add(statement)
+            elif isinstance(statement, SubgraphStart):
+                open_ones.append((first, Mentions()))
+            elif isinstance(statement, SubgraphEnd) and open_ones:
+                closed = close(first)
+                if closed is None or (closed.start, closed.end) == (body.start, body.end):
+                    return closed
+                if not open_ones:
+                    return None
+    while open_ones:
+        closed = close(None)
+        if closed is None or (closed.start, closed.end) == (body.start, body.end):
+            return closed
+    return None

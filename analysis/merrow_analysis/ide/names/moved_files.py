@@ -1,0 +1,41 @@
+"""Files that get another place or name: the paths in a workflow that lead to them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from merrow_analysis.check import Analysis, analyse
+from merrow_analysis.ide.cursor.blocks import source_of
+from merrow_analysis.ide.links import Link, links
+from merrow_analysis.text import TextEdit, apply_edits
+
+
+def path_edits(analysis: Analysis, moved: Callable[[str], str]) -> list[TextEdit]:
+    """The edits after which each path in a text leads where ``moved`` says, given what is written; in the order of the text.
+
+    A path that can't be written where the old one stands stays as it is.
+    """
+    text = source_of(analysis.diagram)
+    found = sorted((link for link in links(analysis) if link.is_file), key=_place)
+    wanted = [moved(link.target) for link in found]
+    edits: list[TextEdit] = []
+    for number, link in enumerate(found):
+        if wanted[number] != link.target:
+            edits += _written(text, found, number, wanted[number])
+    return edits
+
+
+def _written(text: str, found: list[Link], number: int, path: str) -> Iterator[TextEdit]:
+    """The edit that puts a path in the place of another, in quotes where it needs them."""
+    targets = [link.target for link in found]
+    targets[number] = path
+    for form in (path, "'" + path.replace("'", "''") + "'"):
+        edit = TextEdit(found[number].range, form)
+        after = analyse(apply_edits(text, [edit]))
+        if [link.target for link in sorted(links(after), key=_place) if link.is_file] == targets:
+            yield edit
+            return
+
+
+def _place(link: Link) -> tuple[tuple[int, int], tuple[int, int]]:
+    return link.range

@@ -1,0 +1,373 @@
+"""A connected part of a workflow becomes a file of its own, and a Call of that file stands in its place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from merrow_analysis.definitions.operators import CALL, INTERFACE_CLASS
+from merrow_analysis.definitions.settings import read_settings
+from merrow_analysis.definitions.types import ENTRY_POINT, PROBLEM, TEXT, Type, list_of
+from merrow_analysis.edits.change import GraphChange, Link, NewNode
+from merrow_analysis.edits.front_matter import exchange_prompts
+from merrow_analysis.edits.replacements import CannotWriteError, edits_both_ways
+from merrow_analysis.edits.write import write
+from merrow_analysis.edits.yaml_write import quoted
+from merrow_analysis.graph.drawings.drawing import ENTRY_POINT_ID, PROBLEM_ID
+from merrow_analysis.graph.instructions import role_of
+from merrow_analysis.graph.nodes import TypedEdge, TypedNode
+from merrow_analysis.graph.words import AGAIN, EACH, Word
+from merrow_optimizer.joining.layout import below_the_top, together
+from merrow_optimizer.joining.text import End, Selection, members
+from merrow_optimizer.mutations.base import NewFile
+from merrow_optimizer.mutations.calls.files import Files
+from merrow_optimizer.mutations.calls.labels import into_output, label
+from merrow_optimizer.mutations.calls.meaning import begin_together, meaning, remembers_nothing, with_body
+from merrow_optimizer.mutations.calls.rewriting import Rewriting, Rewritten
+from merrow_optimizer.mutations.subgraph_boundary import listed
+from merrow_optimizer.mutations.subgraph_instead import parts_ending_in
+from merrow_optimizer.mutations.subject import Subject
+from merrow_optimizer.mutations.wiring import port_label
+
+_OUTPUT = "RETURN"
+_TITLE = re.compile(r"^title:[^\r\n]*(\r\n|\n|\r)", re.MULTILINE)
+_TYPE_OF_ID = {PROBLEM_ID: PROBLEM, ENTRY_POINT_ID: ENTRY_POINT}
+
+
+@dataclass(frozen=True, slots=True)
+class _Input:
+    """What the part reads from outside: ``edges`` bring it from one ``output`` of ``source`` (None for the default one).
+
+    ``word`` is that of edges into the boxes around the part; the Call is in these, so its edge keeps it.
+    """
+
+    id: str
+    source: TypedNode
+    output: str | None
+    word: Word | None
+    type: Type
+    edges: tuple[TypedEdge, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part that can be a file: its nodes, the box around it, what it reads, and the edges that bring its one value out.
+
+    Several of its nodes may give that value, in cases that exclude each other: then each ``leaving`` edge of one of them has its
+    like at the others.
+    """
+
+    nodes: frozenset[str]
+    frame: str | None
+    inputs: tuple[_Input, ...]
+    leaving: tuple[TypedEdge, ...]
+
+    @property
+    def last(self) -> TypedNode:
+        """The node whose output is read outside, the first of several."""
+        return self.leaving[0].source
+
+    @property
+    def starts(self) -> list[TypedEdge]:
+        """An edge of each output that is read outside."""
+        return list({_start(edge): edge for edge in reversed(self.leaving)}.values())[::-1]
+
+    @property
+    def readers(self) -> list[TypedEdge]:
+        """An edge to each port that reads the value."""
+        return list({_reader(edge): edge for edge in reversed(self.leaving)}.values())[::-1]
+
+
+def extractions(subject: Subject, files: Files, nodes: Iterable[TypedNode] | None = None) -> Iterator[Rewriting]:
+    """Every Loop and Map, and the parts of several nodes that end in one node, as a file; of ``nodes`` alone those that they are.
+
+    Nothing where a node remembers what ran before it: a Call remembers nothing.
+    """
+    if files.provider is None or not _can_be_split(subject):
+        return
+    typed = subject.typed
+    boxes = [frozenset(typed.composites.members(box.id)) for box in typed.composites]
+    if nodes is None:
+        parts = (part for last in typed.nodes for part in parts_ending_in(subject, last) if len(part.nodes) > 1)
+        wanted = [*boxes, *(frozenset(node.id for node in part.nodes) for part in parts)]
+    else:
+        wanted = [frozenset(node.id for node in nodes)]
+    for chosen in dict.fromkeys(wanted):
+        piece = piece_of(subject, chosen)
+        if piece is not None:
+            yield extraction(subject, files, piece)
+
+
+def _can_be_split(subject: Subject) -> bool:
+    settings = subject.analysis.settings
+    named = settings.inputs is not None or settings.outputs is not None
+    return not named and settings.on_error in (None, "fail") and remembers_nothing(subject.analysis)
+
+
+def piece_of(subject: Subject, nodes: frozenset[str]) -> Piece | None:
+    """The part with these nodes, where a Call can do what it does: connected, with one value out, in one piece of its box."""
+    typed = subject.typed
+    inside = [typed.by_id[name] for name in sorted(nodes, key=lambda name: typed.by_id[name].index)]
+    if not inside or any(not _may_go(subject, node) for node in inside):
+        return None
+    whole = {box.id for box in typed.composites if nodes.issuperset(typed.composites.members(box.id))}
+    frames = {next((box for box in typed.composites.around(node.id) if box not in whole), None) for node in inside}
+    if len(frames) != 1 or not _is_connected(inside, nodes):
+        return None
+    if any(_crosses(edge, nodes, whole) for node in inside for edge in (*node.again_in, *node.again_out)):
+        return None
+    leaving = tuple(edge for node in inside for edge in node.outgoing if edge.target.id not in nodes)
+    if not leaving or any(len(edge.feeds) != 1 or edge.feeds[0].type is None for edge in leaving):
+        return None
+    if not _is_one_value(leaving, whole):
+        return None
+    entering = [edge for node in inside for edge in node.incoming if edge.source.id not in nodes]
+    inputs = _inputs(subject, entering, whole, nodes)
+    if not inputs or not begin_together(typed, nodes, leaving[0].source.id):
+        return None
+    return Piece(nodes, frames.pop(), inputs, leaving)
+
+
+def _may_go(subject: Subject, node: TypedNode) -> bool:
+    known = node.kind in ("operator", "decision") and node.id not in subject.closed and not node.implied
+    return known and "on_error" not in node.resolution.parameters
+
+
+def _is_connected(inside: list[TypedNode], nodes: frozenset[str]) -> bool:
+    found = {inside[0].id}
+    waiting = [inside[0]]
+    while waiting:
+        node = waiting.pop()
+        for other in (*(edge.source for edge in node.incoming), *(edge.target for edge in node.outgoing)):
+            if other.id in nodes and other.id not in found:
+                found.add(other.id)
+                waiting.append(other)
+    return len(found) == len(nodes)
+
+
+def _start(edge: TypedEdge) -> tuple[object, ...]:
+    return edge.source.id, edge.output, edge.case_label, edge.word
+
+
+def _reader(edge: TypedEdge) -> tuple[object, ...]:
+    return edge.target.id, edge.feeds[0].port
+
+
+def _is_one_value(leaving: tuple[TypedEdge, ...], whole: set[str]) -> bool:
+    """Whether all readers read the same: one output of one node, or several where some choice brings one of them."""
+    starts = {_start(edge) for edge in leaving}
+    readers = {_reader(edge) for edge in leaving}
+    chosen = [edge for edge in leaving if edge.source.kind == "decision" or edge.word is not None]
+    if any(edge.word is not None and not whole.issuperset(edge.left[:1]) for edge in chosen):
+        return False
+    return len(leaving) == len(starts) * len(readers) and (len(starts) > 1) == bool(chosen)
+
+
+def _crosses(edge: TypedEdge, nodes: frozenset[str], whole: set[str]) -> bool:
+    """Whether an ``again`` edge is not all in the part, with the box whose turns it is about."""
+    return edge.source.id not in nodes or edge.target.id not in nodes or edge.border.scope not in whole
+
+
+def _is_odd(edge: TypedEdge) -> bool:
+    """Whether an edge brings something else than one value of a node with a known type."""
+    return edge.source.kind == "decision" or len(edge.feeds) != 1 or edge.feeds[0].type is None
+
+
+def _inputs(
+    subject: Subject, entering: list[TypedEdge], whole: set[str], nodes: frozenset[str]
+) -> tuple[_Input, ...] | None:
+    """What the part reads; None where an edge brings it in a way that a Call's port can't."""
+    found: dict[tuple[str, str | None, Word | None], list[TypedEdge]] = {}
+    types: dict[tuple[str, str | None, Word | None], Type] = {}
+    for edge in entering:
+        type_ = None if _is_odd(edge) else edge.feeds[0].type
+        outer = [box for box in edge.entered if box not in whole]
+        if type_ is None or edge.word == AGAIN or (edge.word is not None and outer and len(outer) < len(edge.entered)):
+            return None
+        if edge.word == EACH and not outer:
+            type_ = list_of(type_)
+        default = next(iter(edge.source.outputs), None)
+        key = (edge.source.id, None if edge.output == default else edge.output, edge.word if outer else None)
+        if types.setdefault(key, type_) != type_:
+            return None
+        found.setdefault(key, []).append(edge)
+    made: list[_Input] = []
+    taken = [*nodes, _OUTPUT, PROBLEM_ID]
+    # Every file has a PROBLEM: the workflow's own, or what the part reads first.
+    task = next((key for key in found if key[0] == PROBLEM_ID), next(iter(found), None))
+    for (source, output, word), edges in found.items():
+        wanted = source if output is None else f"{source}_{output.replace('.', '_')}"
+        if (source, output, word) == task:
+            made.append(_input(subject, PROBLEM_ID, task, types[task], edges))
+            continue
+        names = {name.casefold() for name in taken}
+        name, number = wanted, 1
+        while name.casefold() in names:
+            number += 1
+            name = f"{wanted}_{number}"
+        taken.append(name)
+        key = source, output, word
+        made.append(_input(subject, name, key, types[key], edges))
+    return tuple(made)
+
+
+def _input(
+    subject: Subject, name: str, key: tuple[str, str | None, Word | None], type_: Type, edges: list[TypedEdge]
+) -> _Input:
+    source, output, word = key
+    return _Input(name, subject.typed.by_id[source], output, word, type_, tuple(edges))
+
+
+def extraction(subject: Subject, files: Files, piece: Piece) -> Rewriting:
+    """The move that makes a file of a part."""
+    box = next(
+        (one.id for one in subject.typed.composites if set(subject.typed.composites.members(one.id)) == piece.nodes),
+        None,
+    )
+    named = box if box is not None else piece.last.id
+    path = files.free_name(named)
+    call = subject.free_name(subject.cased(f"RUN_{named}"))
+    names = [node.id for node in subject.typed.nodes if node.id in piece.nodes]
+    what = f"the box {box}" if box is not None else listed(names)
+
+    def rewritten() -> Rewritten:
+        text = _file(subject, piece)
+        mutant = _with_call(subject, files, piece, call, path)
+        inputs = [one.id for one in piece.inputs]
+        before = meaning(subject.analysis)
+        body = meaning(files.analyse_beside(path, text))
+        return Rewritten(
+            mutant,
+            lambda after: with_body(meaning(after), call, body, inputs, [_OUTPUT]) == before,
+            created=(NewFile(path, text),),
+        )
+
+    return Rewriting(
+        f"Extract {what} to the file {path}",
+        piece.last.flow.range,
+        ("extract", *names, call, path),
+        rewritten,
+    )
+
+
+def _with_call(subject: Subject, files: Files, piece: Piece, call: str, path: str) -> str:
+    """The workflow with the Call: first the Call is written beside the part, then the part is left out."""
+    into = tuple(
+        Link(one.source.id, call, label(one.word, one.output, one.id if len(piece.inputs) > 1 else None))
+        for one in piece.inputs
+    )
+    edges: dict[int, tuple[Link, ...]] = {}
+    for number, edge in enumerate(piece.readers):
+        led = Link(call, edge.target.id, label(None, None, _port(subject, edge)), kept=True)
+        edges[edge.flow.index] = (led,) if number else (*into, led)
+    new = NewNode(call, CALL, _beside(subject, piece), parameters=(("workflow", path),))
+    manuscript = subject.manuscript
+    change = GraphChange(added=(new,), edges=edges)
+    both, _, _ = edits_both_ways(manuscript.places, write(manuscript, change))
+    analysis = files.open(both).analysis()
+    typed = analysis.typed
+    if typed is None:
+        raise CannotWriteError("The Call can't be written beside the part.")
+    kept = frozenset(typed.flow.nodes) - piece.nodes
+    remaining = Selection(
+        analysis,
+        kept,
+        frozenset(edge.index for edge in analysis.flow.edges if {edge.source.id, edge.target.id} <= kept),
+        {},
+        {},
+        frozenset(analysis.flow.class_defs),
+        is_host=True,
+    )
+    lost = manuscript.lost_prompts(GraphChange(removed=piece.nodes))
+    front = analysis.diagram.front_matter
+    pieces = [one for one in remaining.pieces() if one.kind != "front"]
+    return exchange_prompts("" if front is None else front[1].text, (), lost, manuscript.eol) + together(
+        [(one, 0) for one in pieces], manuscript.eol
+    )
+
+
+def _port(subject: Subject, edge: TypedEdge) -> str | None:
+    """The port as an edge of the Call's only output must say it."""
+    if edge.target.kind != "operator" or edge.source.kind != "decision":
+        return edge.placed.label.port
+    feed = edge.feeds[0]
+    return port_label(edge.target.spec, feed.port, feed.type, named=subject.names_bulk, subject=subject)
+
+
+def _beside(subject: Subject, piece: Piece) -> str:
+    """A node below whose declaration the Call is in the box that the part was in, and in no group that goes with it."""
+    flow, composites = subject.flow, subject.typed.composites
+    going = {name for name in flow.subgraphs if piece.nodes.issuperset(_nodes_of(subject, name))}
+    grouped = {node for name in going for node in members(flow, name)}
+    near = [
+        *(subject.typed.by_id[name] for name in sorted(piece.nodes)),
+        *(one.source for one in piece.inputs),
+        *(edge.target for edge in piece.leaving),
+        *subject.typed.nodes,
+    ]
+    for node in near:
+        is_in_place = composites.inside.get(node.id) == piece.frame and node.id not in grouped
+        if is_in_place and subject.manuscript.declaration(node.flow) is not None:
+            return node.id
+    raise CannotWriteError("There is no line beside which the Call can be written.")
+
+
+def _nodes_of(subject: Subject, group: str) -> set[str]:
+    return {name for name in members(subject.flow, group) if name in subject.flow.nodes}
+
+
+def _file(subject: Subject, piece: Piece) -> str:
+    """The text of the new file: inputs and output, then the part's own lines."""
+    flow, manuscript = subject.flow, subject.manuscript
+    led: dict[int, End] = {}
+    for one in piece.inputs:
+        for edge in one.edges:
+            word = edge.word if one.word is None else None
+            said = label(word, None, edge.placed.label.port)
+            if said is None and edge.flow.arrow.label is not None:
+                said = edge.feeds[0].port
+            led[edge.flow.index] = End(one.id, edge.target.id, said)
+    led |= {edge.flow.index: End(edge.source.id, _OUTPUT, into_output(edge)) for edge in piece.starts}
+    own = frozenset(edge.index for edge in flow.edges if {edge.source.id, edge.target.id} <= piece.nodes)
+    used = {use.name.text for name in piece.nodes for use in flow.nodes[name].classes}
+    groups = [name for name in flow.subgraphs if piece.nodes.intersection(members(flow, name))]
+    used |= {use.name.text for name in groups for use in flow.subgraphs[name].classes} | {INTERFACE_CLASS}
+    chosen = Selection(
+        subject.analysis,
+        piece.nodes,
+        own | frozenset(led),
+        led,
+        {},
+        frozenset(name for name in flow.class_defs if name in used),
+        is_host=False,
+    )
+    eol, indent = manuscript.eol, manuscript.body_indent
+    header = manuscript.text[manuscript.header.start : manuscript.header.end]
+    lines = [line for one in piece.inputs for line in _declared(one)]
+    lines.append(f"{_OUTPUT}([Result]):::{INTERFACE_CLASS}")
+    if INTERFACE_CLASS not in flow.class_defs:
+        lines.append(f"classDef {INTERFACE_CLASS} fill:#e2e2f2,stroke:#6a6ab2")
+    pieces = [one for one in below_the_top(chosen.pieces()) if one.kind != "blank"]
+    head = "".join(f"{line}{eol}" for line in (header.strip(), *(f"{indent}{line}" for line in lines)))
+    body = together([(one, 0) for one in pieces], eol)
+    return _settings_for(subject, piece) + head + body
+
+
+def _declared(one: _Input) -> list[str]:
+    written = f"{one.id}([{one.id}]):::{INTERFACE_CLASS}"
+    if _TYPE_OF_ID.get(one.id, TEXT) == one.type:
+        return [written]
+    return [written, f"{one.id}@{{ type: {quoted(one.type)} }}"]
+
+
+def _settings_for(subject: Subject, piece: Piece) -> str:
+    """The front matter without its title and the prompts that the part doesn't need."""
+    front = subject.analysis.diagram.front_matter
+    if front is None:
+        return ""
+    roles = (role_of(subject.typed.by_id[name]) for name in piece.nodes)
+    needed = {role[1].casefold() for role in roles if role is not None}
+    own = read_settings(front[0].body, front[0].indent).prompts
+    text = _TITLE.sub("", front[1].text, count=1)
+    return exchange_prompts(text, (), [name for name in own if name.strip().casefold() not in needed])

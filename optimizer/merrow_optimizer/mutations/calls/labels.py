@@ -1,0 +1,26 @@
+"""Labels of edges whose ends are in two files."""
+
+from __future__ import annotations
+
+from merrow_analysis.graph.nodes import TypedEdge
+from merrow_analysis.graph.words import Word
+from merrow_optimizer.mutations.wiring import joined
+
+
+def label(word: Word | None, output: str | None, port: str | None) -> str | None:
+    """A label of these parts; None where it would say nothing."""
+    said = joined(output, port)
+    if word is None:
+        return said
+    return word if said is None else f"{word}:{said}"
+
+
+def into_output(edge: TypedEdge) -> str | None:
+    """The label of an edge that brings an output of a workflow what another edge brings now; None for the one it has."""
+    said = edge.placed.label
+    if said.case is not None:
+        return said.case if said.output is None else f"{said.case}:{said.output}:"
+    output, default = edge.output, next(iter(edge.source.outputs), None)
+    if output is None or (edge.flow.arrow.label is None and output == default):
+        return None
+    return label(edge.word, output if output != default or edge.word is None else None, None)

@@ -1,0 +1,90 @@
+"""A move that is made of the text: what it writes, and what it is compared with before it is offered."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from merrow_analysis.check import Analysis
+from merrow_analysis.diagnostics import Severity
+from merrow_analysis.edits.difference import line_edits
+from merrow_analysis.edits.replacements import CannotWriteError
+from merrow_analysis.text import Range
+from merrow_optimizer.mutations.base import Move, NewFile, Refused, move_id, workflow_difference
+from merrow_optimizer.mutations.calls.files import Files
+from merrow_optimizer.mutations.names import SUBGRAPH
+from merrow_optimizer.mutations.subject import Subject
+
+FILES = "files"
+"""The precondition that a move between files must hold: both do together what was done before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """The text of a workflow after a move, the files that it creates, and whether a mutant with these files means what it should.
+
+    ``taken`` are workflows of which the text has parts now.
+    """
+
+    text: str
+    means_the_same: Callable[[Analysis], bool]
+    created: tuple[NewFile, ...] = ()
+    taken: tuple[Analysis, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Rewriting:
+    """A move between files, not made yet. ``write`` raises `CannotWriteError` where the texts can't say it."""
+
+    title: str
+    target: Range
+    content: tuple[object, ...]
+    write: Callable[[], Rewritten]
+
+    @property
+    def id(self) -> str:
+        """The id of the move."""
+        return move_id(SUBGRAPH, *self.content)
+
+    def make(self, subject: Subject, files: Files) -> Move | Refused:
+        """The move, or why it isn't offered."""
+        try:
+            made = self.write()
+        except CannotWriteError as problem:
+            return Refused("writing", str(problem), self.title)
+        new = {file.path: file.text for file in made.created}
+        after = files.open(made.text, new).analysis()
+        reason = _what_is_wrong(
+            (subject.analysis, *made.taken), after, [files.analyse_beside(*one) for one in new.items()]
+        )
+        if reason is None and not made.means_the_same(after):
+            reason = "It would not do the same in the other file."
+        if reason is not None:
+            return Refused(FILES, reason, self.title)
+        before = "".join(block.text for block in subject.analysis.diagram.blocks)
+        return Move(
+            self.id,
+            SUBGRAPH,
+            self.title,
+            self.target,
+            tuple(line_edits(before, made.text)),
+            workflow_difference(subject.analysis, after),
+            tuple(line_edits(made.text, before)),
+            made.created,
+        )
+
+
+def _what_is_wrong(before: Sequence[Analysis], after: Analysis, new: Sequence[Analysis]) -> str | None:
+    """The first error or warning that is not there before, as a sentence."""
+    if after.typed is None or any(one.typed is None for one in new):
+        return "It would be no workflow any more."
+    known = Counter(found.code for one in before for found in one.diagnostics if found.severity is not Severity.HINT)
+    for one in (after, *new):
+        for found in one.diagnostics:
+            if found.severity is Severity.HINT:
+                continue
+            if not known[found.code]:
+                return f"This would be wrong ({found.code}): {found.message}"
+            known[found.code] -= 1
+    return None

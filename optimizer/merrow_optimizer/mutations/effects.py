@@ -1,0 +1,143 @@
+"""What a mutation changes, in words: nodes and edges, calls, how many nodes can run at once, types."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from merrow_analysis.graph.call_bounds import most_calls
+from merrow_analysis.graph.nodes import TypedGraph, TypedNode
+from merrow_optimizer.mutations.base import Difference
+from merrow_optimizer.mutations.change import Mutation
+from merrow_optimizer.mutations.subject import Subject
+
+_VERBS = ("adds ", "removes ", "makes ", "up to ", "wider", "narrower")
+_MOST_TYPES = 2
+"""Places at which types change that are named."""
+WORDS = (
+    "adds removes makes a an edge edges and calls call more fewer wider narrower at once instead of reads gives up to"
+)
+"""The words that effects consist of, besides names and numbers."""
+
+
+def effect(change: Mutation) -> str:
+    """All that a mutation changes, as one line: "1 call more; SUM reads list[Text] instead of Text; adds REVIEW and 2 edges"."""
+    return _sentence([_calls(change), _width(change), *_types(change), *_structure(change.difference)])
+
+
+def structure(delta: Difference) -> str:
+    """Which nodes and edges come, go and change, as one line."""
+    return _sentence(_structure(delta))
+
+
+def _sentence(pieces: list[str]) -> str:
+    text = "; ".join(piece for piece in pieces if piece)
+    # A piece about types begins with an id, which stays as it is.
+    return text[:1].upper() + text[1:] if text.startswith(_VERBS) else text
+
+
+def _structure(delta: Difference) -> list[str]:
+    pieces: list[str] = []
+    for verb, nodes, edges in (
+        ("adds", delta.added_nodes, delta.added_edges),
+        ("removes", delta.removed_nodes, delta.removed_edges),
+    ):
+        what = [", ".join(node.id for node in nodes)] if nodes else []
+        if edges:
+            what.append("an edge" if len(edges) == 1 else f"{len(edges)} edges")
+        if what:
+            pieces.append(f"{verb} {' and '.join(what)}")
+    return [*pieces, *(f"makes {after.id} a {after.operator}" for _, after in delta.changed_nodes)]
+
+
+def _calls(change: Mutation) -> str:
+    before, after = change.subject.typed, change.after
+    boxes = {*change.turns, *change.unwrapped, *change.wrapped}
+    names = {*change.removed, *change.substituted, *(new.id for new in change.added)}
+    for graph in (before, after):
+        names.update(name for box in boxes if box in graph.composites.boxes for name in graph.composites.members(box))
+    counts = [_counted(graph, names) for graph in (before, after)]
+    if None in counts:
+        return ""
+    more = (counts[1] or 0) - (counts[0] or 0)
+    if not more:
+        return ""
+    number = abs(more)
+    said = f"{number} call{'' if number == 1 else 's'} {'more' if more > 0 else 'fewer'}"
+    is_bound = bool(after.composites) or after.combinations.live is not None
+    return f"up to {said}" if is_bound else said
+
+
+def _counted(graph: TypedGraph, names: set[str]) -> int | None:
+    found = [most_calls(graph, graph.by_id[name]) for name in names if name in graph.by_id]
+    return None if None in found else sum(count or 0 for count in found)
+
+
+def _width(change: Mutation) -> str:
+    before, after = change.subject.remembered(_width_before), width(change.after)
+    if before == after:
+        return ""
+    return f"{'wider' if after > before else 'narrower'}: {after} at once instead of {before}"
+
+
+def _width_before(subject: Subject) -> int:
+    return width(subject.typed)
+
+
+def width(graph: TypedGraph) -> int:
+    """How many nodes besides inputs and outputs have the same longest way to them, at most."""
+    shape = graph.shape
+    ends, before = shape.rims, shape.before
+    levels = [0] * len(shape.ranks)
+    for handle in shape.order:
+        if handle not in ends:
+            row = before[handle]
+            # Most have one source, and this is asked of each move of a page.
+            levels[handle] = 1 + (levels[row[0]] if len(row) == 1 else max(map(levels.__getitem__, row), default=0))
+    counts = Counter(levels)
+    del counts[0]
+    return max(counts.values(), default=0)
+
+
+def _types(change: Mutation) -> list[str]:
+    before, after = change.subject.typed, change.after
+    touched = after.core.touched
+    own = {*change.removed, *change.substituted, *(new.id for new in change.added)}
+    # Where boxes change, all types may.
+    names = [
+        node.id
+        for node in (
+            after.nodes if touched is None else (after.node(h) for h in sorted(touched) if _is_there(after, h))
+        )
+        if node.id not in own and node.id in before.by_id
+    ]
+    found: list[str] = []
+    for name in names:
+        found += (said for said in _differing(before.by_id[name], after.by_id[name]) if said not in found)
+    return found[:_MOST_TYPES]
+
+
+def _is_there(graph: TypedGraph, handle: int) -> bool:
+    return handle < len(graph.core.records) and graph.core.records[handle] is not None
+
+
+def _differing(old: TypedNode, new: TypedNode) -> Iterator[str]:
+    for verb, was, now in (("reads", _read(old), _read(new)), ("gives", _given(old), _given(new))):
+        for port in was.keys() & now.keys():
+            if was[port] != now[port]:
+                yield f"{new.id} {verb} {now[port]} instead of {was[port]}"
+
+
+def _read(node: TypedNode) -> dict[str, str]:
+    """The types that arrive at each port."""
+    found: dict[str, set[str]] = {}
+    for edge in node.incoming:
+        for feed in edge.feeds:
+            if feed.type is not None:
+                found.setdefault(feed.port, set()).add(feed.type)
+    return {port: " and ".join(sorted(types)) for port, types in sorted(found.items())}
+
+
+def _given(node: TypedNode) -> dict[str, str]:
+    first = next(iter(node.placement.signature.outputs), None)
+    return {} if first is None or first[1] is None else {first[0]: first[1]}

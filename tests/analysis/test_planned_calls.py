@@ -1,0 +1,121 @@
+"""What is said of Calls of planned workflows: their signature, what is missing, what is repaired, what is counted."""
+
+from __future__ import annotations
+
+import pytest
+from tests.analysis.test_called_files import check, codes, flow
+
+from merrow_analysis.check import Analysis, analyse
+from merrow_analysis.graph.metrics import metrics
+from merrow_analysis.ide.completion.completion import complete
+from merrow_analysis.ide.hover import hover
+from merrow_analysis.text import Position, apply_edits
+
+PLAN = 'PLAN@{op: Custom, prompt: "plan", returns: Workflow}'
+EDGES = ["PROBLEM -->|input| PLAN", "PROBLEM -->|problem| WORK", "PLAN -->|workflow| WORK", "WORK -->|result:| RETURN"]
+PLANNED = flow(PLAN, "WORK@{op: Call, stop_after: 3}", *EDGES)
+
+
+def read(text: str) -> Analysis:
+    return analyse(text, path="main.mmd")
+
+
+def test_its_ports_and_outputs() -> None:
+    graph = read(PLANNED).typed
+    assert graph is not None
+    assert check(PLANNED) == []
+    node = graph.by_id["WORK"]
+    assert {port.name: (port.type, port.required) for port in node.input_ports} == {
+        "problem": ("Text", True),
+        "workflow": ("Workflow", True),
+    }
+    assert node.outputs == {"result": "Text", "state": "Json", "done": "Bool"}
+
+
+def test_a_workflow_is_a_text_but_not_every_text_is_one() -> None:
+    shown = flow(PLAN, 'B@{op: Custom, prompt: "judge"}', "PROBLEM --> PLAN --> B --> RETURN")
+    assert check(shown) == []
+    (found,) = check(PLANNED.replace(", returns: Workflow", ""))
+    assert found.code == "MW206"
+    assert "write `returns: Workflow` at PLAN" in found.message
+
+
+@pytest.mark.parametrize("plan", ['PLAN@{op: Custom, prompt: "plan"}', 'PLAN["Custom<br/>(prompt: plan)"]:::CustomOp'])
+def test_the_promise_of_a_workflow_is_written_by_a_fix(plan: str) -> None:
+    text = flow(plan, "WORK@{op: Call}", *EDGES)
+    (found,) = check(text)
+    (repair,) = found.fixes
+    repaired = apply_edits(text, repair.edits)
+    assert "returns: Workflow" in repaired
+    assert check(repaired) == []
+
+
+@pytest.mark.parametrize("more", ["", ", stop_after: 2"])
+def test_without_a_workflow_there_is_one_finding(more: str) -> None:
+    text = flow(f"WORK@{{op: Call{more}}}", "PROBLEM -->|LEVEL| WORK", "WORK --> RETURN")
+    (found,) = check(text)
+    assert found.code == "MW227"
+    assert "into its port `workflow`" in found.message
+    start, end = found.range
+    assert text.splitlines()[start.line][start.column : end.column].startswith("WORK")
+
+
+def test_again_alone_brings_no_workflow_in_the_first_turn() -> None:
+    text = flow(
+        'subgraph L["Loop (max: 2)"]', PLAN, "WORK@{op: Call}", "end", "PROBLEM -->|input| PLAN", "PROBLEM -->|problem| WORK",
+        "PLAN -->|again:workflow| WORK", "WORK -->|result:| RETURN",
+    )  # fmt: skip
+    assert "MW204" in codes(check(text))
+
+
+@pytest.mark.parametrize(("key", "code"), [("stop_after: 0", "MW305"), ("depth: 3", "MW304")])
+def test_its_parameters_are_checked(key: str, code: str) -> None:
+    found = analyse(PLANNED.replace("stop_after: 3", key), path="main.mmd").diagnostics
+    assert code in [one.code for one in found]
+
+
+def test_how_many_calls_it_makes_is_not_known() -> None:
+    graph = read(PLANNED).typed
+    assert graph is not None
+    shown = metrics(graph).as_json()
+    assert shown["calls"] == {"least": 1, "most": None}
+
+
+def test_it_cannot_be_declared_again() -> None:
+    text = PLANNED.replace("flowchart TD", "---\nworkflow: {types: {Workflow: Text}}\n---\nflowchart TD", 1)
+    assert "`Workflow` is a built-in type" in "".join(one.message for one in check(text))
+
+
+def place(text: str, word: str) -> Position:
+    """Where a word ends that stands once in a text."""
+    before = text[: text.index(word) + len(word)]
+    return Position(before.count("\n"), len(before) - before.rfind("\n") - 1)
+
+
+@pytest.mark.parametrize(
+    ("word", "says"),
+    [
+        ("WORK@", "Call(problem*: Text, workflow*: Workflow) -> result: Text, state: Json, done: Bool"),
+        ("returns: Work", "It is checked as it is read"),
+        ("stop_a", "How many nodes of a planned workflow"),
+    ],
+)
+def test_hover_explains_it(word: str, says: str) -> None:
+    here = place(PLANNED, word)
+    found = hover(read(PLANNED), Position(here.line, here.column - 2))
+    assert found is not None
+    assert says in found.text.plain()
+
+
+@pytest.mark.parametrize(
+    ("text", "word", "label"),
+    [
+        (PLANNED.replace("stop_after: 3", "sto"), "op: Call, sto", "stop_after"),
+        (PLANNED.replace("|workflow|", "|work|"), "|work", "workflow"),
+        (PLANNED.replace("|result:|", "|sta|"), "|sta", "state"),
+        (PLANNED.replace("returns: Workflow", "returns: Work"), "returns: Work", "Workflow"),
+    ],
+)
+def test_completion_knows_its_words(text: str, word: str, label: str) -> None:
+    found = complete(read(text), place(text, word)).items
+    assert any(item.label.strip(":") == label for item in found)
