@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 
-from merrow_analysis.check import Analysis, analyse
+from merrow_analysis.check import Analyser, Analysis
 from merrow_analysis.definitions.provider import ResourceError
 from merrow_analysis.diagnostics import Diagnostic
 from merrow_analysis.markdown import Fence
@@ -29,8 +30,12 @@ class Checker:
 
     def analyse(self, target: Target, text: str) -> Analysis:
         """The analysis of the one diagram with this ``text`` in ``target``."""
-        return analyse(
-            text,
+        return self.opener(target)(text).analysis()
+
+    def opener(self, target: Target) -> Callable[[str], Analyser]:
+        """How versions of a diagram in ``target`` are opened one after another."""
+        return partial(
+            Analyser,
             path=self._settings.relative_path(target),
             provider=self._provider(target),
             config=self._settings.config(target),
@@ -42,7 +47,7 @@ class Checker:
         if not target.is_markdown:
             return list(self.analyse(target, text).diagnostics)
         return [
-            _in_file(diagnostic, fence)
+            in_file(diagnostic, fence)
             for fence in diagrams(target, text)
             for diagnostic in self.analyse(target, fence.text).diagnostics
         ]
@@ -60,7 +65,7 @@ class Checker:
         return self._settings.surroundings.provider(target.base)
 
 
-def _in_file(diagnostic: Diagnostic, fence: Fence) -> Diagnostic:
+def in_file(diagnostic: Diagnostic, fence: Fence) -> Diagnostic:
     """``diagnostic`` of a block, placed in the Markdown file around it."""
     return diagnostic._replace(
         range=fence.range_to_host(diagnostic.range),

@@ -33,6 +33,7 @@ export const Command = {
   compareRuns: 'merrow.compareRuns',
   deleteRun: 'merrow.deleteRun',
   safeMutations: 'merrow.safeMutations',
+  repairWorkflow: 'merrow.repairWorkflow',
   applyProposal: 'merrow.applyProposal',
   previousProposal: 'merrow.previousProposal',
   nextProposal: 'merrow.nextProposal',

@@ -9,7 +9,7 @@ from merrow_analysis.definitions.operators import INTERFACE_CLASS, INTERFACE_STY
 from merrow_analysis.diagnostics import Diagnostic, Fix, Related, Severity, Tag
 from merrow_analysis.edits.classes import define_class, undefine_class
 from merrow_analysis.edits.renaming import rename_class
-from merrow_analysis.graph.flow import ClassUse, Flow
+from merrow_analysis.graph.flow import ClassUse
 from merrow_analysis.graph.nodes import TypedGraph
 from merrow_analysis.graph.records import ClassRecord
 from merrow_analysis.rules.context import GraphContext

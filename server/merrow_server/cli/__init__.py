@@ -28,6 +28,7 @@ COMMANDS = {
     "mutate": "Change a workflow so that it stays valid: safe mutations, listed, applied or random.",
     "new": "Write a workflow file that starts from a known pattern.",
     "parse": "Read Mermaid flowcharts as Mermaid does, many in one process.",
+    "repair": "Find the smallest edits that make a workflow valid, and show or apply them.",
     "resume": "Go on with a run that ended early.",
     "rules": "List all rules.",
     "run": "Run a workflow.",

@@ -3,7 +3,8 @@
 What takes time is worked out when the reader chooses it: by ``codeAction/resolve``, or by the command ``merrow.applyAction`` for
 clients that know commands only. What was offered for another version of a document is not applied.
 
-Safe mutations are looked for when the reader opens the menu or asks for refactorings, not at each move of the cursor.
+Safe mutations, and repairs that have to be searched for, are looked for when the reader opens the menu or asks for refactorings,
+not at each move of the cursor.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
@@ -37,9 +39,12 @@ MUTATION = "refactor.rewrite.merrow"
 """The kind of safe mutations; an operator's name follows."""
 MORE = f"{MUTATION}.more"
 MORE_COMMAND = "merrow.moreMutations"
+REPAIR = f"{QUICK_FIX}.merrow.repair"
+REPAIR_COMMAND = "merrow.repair"
+REPAIR_TITLE = "Repair this workflow"
 _MORE_TITLE = "More safe mutations…"
 COMMAND = "merrow.applyAction"
-_KINDS = ["quickfix", "refactor.extract", "refactor.inline", "refactor.move", "refactor.rewrite", FIX_ALL]
+_KINDS = [QUICK_FIX, "refactor.extract", "refactor.inline", "refactor.move", "refactor.rewrite", FIX_ALL]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +65,7 @@ class _Offer:
     effect: str = ""
     command: types.Command | None = None
     change: types.WorkspaceEdit | None = None
+    suppresses: bool = False
 
 
 def register(server: MerrowServer) -> None:
@@ -79,6 +85,11 @@ def code_action(server: MerrowServer, params: types.CodeActionParams) -> list[ty
     offers = list(_others(server, document, params.range, params.context.diagnostics)) if wanted(QUICK_FIX) else []
     offers += _offers(document, params.range, params.context.diagnostics, wanted, whole=not automatic)
     if only is not None or params.context.trigger_kind == types.CodeActionTriggerKind.Invoked:
+        repairs = [*_searched(document, params.range, params.context.diagnostics, wanted)]
+        repairs += _repair(server, document, params.range, wanted)
+        # What repairs comes before what suppresses.
+        at = next((number for number, offer in enumerate(offers) if offer.suppresses), len(offers))
+        offers[at:at] = repairs
         offers += _mutations(document, params.range, wanted)
         offers += _more(server, document, params.range, wanted)
     if not server.supports.code_action_literals:
@@ -190,7 +201,8 @@ def _edit_for(server: MerrowServer, given: Any) -> types.WorkspaceEdit | None:
     kind, title, place = str(data.get("kind", "")), str(data.get("title", "")), types.Range(start, end)
     if is_move:
         return _edit_for_move(server, document, place, kind, str(data["move"]))
-    for offer in _offers(document, place, [], kind.__eq__):
+    offers = _offers(document, place, [], kind.__eq__)
+    for offer in chain(offers, _searched(document, place, [], kind.__eq__)):
         if (offer.kind, offer.title) == (kind, title):
             edits = offer.edits()
             return None if edits is None else server.edit(document, edits)
@@ -224,15 +236,9 @@ def _workspace_edit(
     server: MerrowServer, document: OpenDocument, offer: _Offer, edits: list[types.TextEdit]
 ) -> types.WorkspaceEdit:
     """The edit of an offer; that of a mutation is shown before it is made, where the client can."""
-    supports = server.supports
-    if offer.move is None or not (supports.document_changes and supports.change_annotations):
+    if offer.move is None:
         return server.edit(document, edits)
-    annotated = [types.AnnotatedTextEdit(offer.move, edit.range, edit.new_text) for edit in edits]
-    identifier = types.OptionalVersionedTextDocumentIdentifier(document.uri, document.version)
-    note = types.ChangeAnnotation(offer.title, needs_confirmation=True, description=offer.effect)
-    return types.WorkspaceEdit(
-        document_changes=[types.TextDocumentEdit(identifier, annotated)], change_annotations={offer.move: note}
-    )
+    return server.confirmed_edit(document, edits, offer.title, offer.effect, offer.move)
 
 
 def _mutations(document: OpenDocument, place: types.Range, wanted: Callable[[str], bool]) -> Iterator[_Offer]:
@@ -344,7 +350,48 @@ def _in_diagram(
             ready=action.diagnostic is not None and not action.everywhere,
             sent=meant.get(id(action.diagnostic)),
             preferred=action.preferred,
+            suppresses=action.suppresses,
         )
+
+
+def _searched(
+    document: OpenDocument, place: types.Range, sent: Iterable[types.Diagnostic], wanted: Callable[[str], bool]
+) -> Iterator[_Offer]:
+    """What a search finds for the findings at a range whose rules have no remedy that is enough."""
+    if not wanted(QUICK_FIX):
+        return
+    from merrow_server.lsp import repairs
+
+    ours = [diagnostic for diagnostic in sent if diagnostic.source == SOURCE]
+    for diagram in document.diagrams:
+        within = diagram.range_from_lsp(place)
+        if within is None:
+            continue
+        meant = {id(finding): diagnostic for finding, diagnostic in _matched(diagram, ours)}
+        for finding, remedies in repairs.searched(diagram, within, meant):
+            for number, remedy in enumerate(remedies):
+                yield _Offer(
+                    remedy.title,
+                    QUICK_FIX,
+                    partial(diagram.edits_to_lsp, remedy.edits),
+                    ready=True,
+                    sent=meant.get(id(finding)),
+                    preferred=number == 0 and not finding.fixes,
+                )
+
+
+def _repair(
+    server: MerrowServer, document: OpenDocument, place: types.Range, wanted: Callable[[str], bool]
+) -> Iterator[_Offer]:
+    """The repair of the whole workflow, where it has errors, for clients that can be sent edits."""
+    if not wanted(REPAIR) or not server.supports.apply_edit:
+        return
+    for number, diagram in enumerate(document.diagrams, 1):
+        if diagram.range_from_lsp(place) is not None and diagram.analysis.errors:
+            asked = {"uri": document.uri, "diagram": number, "version": document.version}
+            command = types.Command(REPAIR_TITLE, REPAIR_COMMAND, arguments=[asked])
+            yield _Offer(REPAIR_TITLE, REPAIR, lambda: None, command=command)
+            return
 
 
 def _matched(diagram: OpenDiagram, sent: list[types.Diagnostic]) -> Iterator[tuple[Diagnostic, types.Diagnostic]]:

@@ -53,14 +53,20 @@ async def apply(
     label: str,
     edits: list[types.TextEdit],
     created: Mapping[str, str] | None = None,
+    confirm: str | None = None,
 ) -> None:
     """Have the client apply edits as one step, with files that are ``created``, texts by URI.
 
-    Raises `InvalidParameters` where it can't or doesn't.
+    With ``confirm`` the reader sees them and this sentence first, where the client can do that. Raises `InvalidParameters` where
+    it can't or doesn't.
     """
     if not server.supports.apply_edit:
         raise InvalidParameters("This editor can't apply edits that the server sends; use the code action.")
-    change = server.edit(document, edits)
+    change = (
+        server.edit(document, edits)
+        if confirm is None
+        else server.confirmed_edit(document, edits, label, confirm, label)
+    )
     for uri, text in (created or {}).items():
         start = types.Range(types.Position(0, 0), types.Position(0, 0))
         whole = types.TextDocumentEdit(

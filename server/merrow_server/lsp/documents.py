@@ -60,6 +60,12 @@ class Context:
     provider: Provider | None = None
     config: Config | None = None
 
+    def opener(self, text: str) -> Analyser:
+        """A version of a diagram in the document, opened with what surrounds it."""
+        from merrow_analysis.check import Analyser
+
+        return Analyser(text, path=self.path, provider=self.provider, config=self.config)
+
 
 @dataclass(frozen=True, slots=True)
 class Resource:

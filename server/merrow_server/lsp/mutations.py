@@ -63,7 +63,7 @@ _MOST_TRIED = 1000
 def offered(diagram: OpenDiagram, place: Range, wanted: Callable[[str], bool]) -> Iterator[Move]:
     """Safe moves for what is selected, by operator; ``wanted`` says of an operator whether it is asked for."""
     selected = selection(diagram.analysis, place)
-    if not selected.nodes and not selected.edges:
+    if why_unchangeable(diagram.analysis) is not None or not (selected.nodes or selected.edges):
         return
     subject = Subject(diagram.analysis)
     choice = choice_of(diagram)
@@ -92,7 +92,7 @@ def _first_safe(proposals: Iterable[Proposal], choice: Choice, checks: int) -> I
 def offered_again(diagram: OpenDiagram, place: Range, operator: str, identifier: str) -> Move | None:
     """The move with an id that was offered for a selection; None where it is none of them."""
     selected = selection(diagram.analysis, place)
-    if not selected.nodes and not selected.edges:
+    if why_unchangeable(diagram.analysis) is not None or not (selected.nodes or selected.edges):
         return None
     subject = Subject(diagram.analysis)
     for number, proposal in enumerate(proposals_of(diagram, operator, subject, selected)):

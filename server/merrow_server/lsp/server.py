@@ -69,6 +69,21 @@ class MerrowServer(Host):
         """Edits of one open document, in the form that the client knows; with its version where that can be said."""
         return self.edits({document.uri: list(edits)})
 
+    def confirmed_edit(
+        self, document: OpenDocument, edits: Iterable[types.TextEdit], label: str, effect: str, name: str
+    ) -> types.WorkspaceEdit:
+        """Edits of one open document that its reader confirms first, where the client has that: under ``label``, with what they
+        do. ``name`` is what the message calls the change by.
+        """
+        if not (self.supports.document_changes and self.supports.change_annotations):
+            return self.edit(document, edits)
+        annotated = [types.AnnotatedTextEdit(name, edit.range, edit.new_text) for edit in edits]
+        identifier = types.OptionalVersionedTextDocumentIdentifier(document.uri, document.version)
+        note = types.ChangeAnnotation(label, needs_confirmation=True, description=effect)
+        return types.WorkspaceEdit(
+            document_changes=[types.TextDocumentEdit(identifier, annotated)], change_annotations={name: note}
+        )
+
     def edits(self, edits: dict[str, list[types.TextEdit]]) -> types.WorkspaceEdit:
         """Edits of several files by URI, in the form that the client knows."""
         if not self.supports.document_changes:

@@ -6,6 +6,7 @@ import { NO_WORKFLOW, targetOf } from '../run/targets';
 import { intercept } from '../server/interceptors';
 import { proposalOf, type Page } from './moves';
 import { MovePicker, PLACEHOLDER } from './picker';
+import { repairWorkflow } from './repair';
 import { byKind, type Proposal } from './proposal';
 import { ProposalSession, ProposalTexts } from './session';
 import { say } from '../say';
@@ -32,6 +33,8 @@ export function register(context: MerrowContext): vscode.Disposable {
     command(Command.nextProposal, () => door.session?.move(1)),
     command(Command.previousProposal, () => door.session?.move(-1)),
     command(Command.cancelProposals, () => door.session?.end(false)),
+    command(Command.repairWorkflow, (given) => repairWorkflow(context, given, showProposals)),
+    intercept('merrow.repair', (given) => repairWorkflow(context, given, showProposals)),
     // "More safe mutations…" among the code actions.
     intercept('merrow.moreMutations', (given) => safeMutations(context, door, given)),
   );

@@ -18,13 +18,16 @@ export interface Move {
   readonly effect: string;
   readonly edits: readonly Edit[];
   readonly created?: Proposal['created'];
-  readonly delta: {
-    readonly addedNodes: readonly Node[];
-    readonly removedNodes: readonly Node[];
-    readonly changedNodes: readonly { readonly before: Node; readonly after: Node }[];
-    readonly addedEdges: readonly Edge[];
-    readonly removedEdges: readonly Edge[];
-  };
+  readonly delta: Delta;
+}
+
+/** How a change differs from the workflow as it is. */
+export interface Delta {
+  readonly addedNodes: readonly Node[];
+  readonly removedNodes: readonly Node[];
+  readonly changedNodes: readonly { readonly before: Node; readonly after: Node }[];
+  readonly addedEdges: readonly Edge[];
+  readonly removedEdges: readonly Edge[];
 }
 
 const KINDS: Readonly<Record<string, string>> = {

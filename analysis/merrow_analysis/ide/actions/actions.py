@@ -23,8 +23,9 @@ Edits = tuple[TextEdit, ...]
 class Action:
     """Something that can be done to the text. ``edits`` works out how when it is wanted; None where it can't be done.
 
-    ``diagnostic`` is what it repairs or suppresses; ``preferred`` marks its best remedy. With ``everywhere``, all findings of the
-    diagnostic's rule are meant: what that changes is worked out by the caller, who can check the file again.
+    ``diagnostic`` is what it repairs or, with ``suppresses``, suppresses; ``preferred`` marks its best remedy. With
+    ``everywhere``, all findings of the diagnostic's rule are meant: what that changes is worked out by the caller, who can check
+    the file again.
     """
 
     title: str
@@ -33,6 +34,7 @@ class Action:
     diagnostic: Diagnostic | None = None
     preferred: bool = False
     everywhere: bool = False
+    suppresses: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,8 @@ def ignore_here(request: Request) -> Iterator[Action]:
     for diagnostic in _once(request.diagnostics):
         edit = _above_statement(request.analysis, diagnostic)
         if edit is not None:
-            yield Action(f"Ignore {diagnostic.code} ({diagnostic.name}) here", QUICK_FIX, now(edit), diagnostic)
+            title = f"Ignore {diagnostic.code} ({diagnostic.name}) here"
+            yield Action(title, QUICK_FIX, now(edit), diagnostic, suppresses=True)
 
 
 def ignore_in_file(request: Request) -> Iterator[Action]:
@@ -30,7 +31,7 @@ def ignore_in_file(request: Request) -> Iterator[Action]:
         edit = _in_file(request.analysis, diagnostic.code)
         if edit is not None:
             title = f"Ignore {diagnostic.code} ({diagnostic.name}) in this file"
-            yield Action(title, QUICK_FIX, now(edit), diagnostic)
+            yield Action(title, QUICK_FIX, now(edit), diagnostic, suppresses=True)
 
 
 def _once(diagnostics: tuple[Diagnostic, ...]) -> Iterator[Diagnostic]:

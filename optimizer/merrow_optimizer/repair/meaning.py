@@ -1,0 +1,54 @@
+"""What a workflow means as one word, without ids, places and layout: equal where two texts describe the same work."""
+
+from __future__ import annotations
+
+import hashlib
+
+from merrow_analysis.check import Analysis
+from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
+
+
+def meaning_of(analysis: Analysis) -> str:
+    """The meaning of a text as a hash.
+
+    A node is its operator with its parameters and what it reads, in order (at ensembles in any order); a workflow is its nodes
+    and its front matter. What is not a workflow means what is written.
+    """
+    front = analysis.diagram.front_matter
+    settings = "" if front is None else "\n".join(line.strip() for line in front[0].body.splitlines())
+    graph = analysis.typed
+    if graph is None:
+        return _hash(settings, *(block.text.strip() for block in analysis.diagram.blocks))
+    keys: dict[int, str] = {}
+    for handle in graph.order:
+        node = graph.node(handle)
+        keys[handle] = _hash(*_own(graph, node), *_reads(node, keys))
+    return _hash(settings, *sorted(keys.values()))
+
+
+def _own(graph: TypedGraph, node: TypedNode) -> list[str]:
+    resolution = node.resolution
+    said = [f"{key}={parameter.value!r}" for key, parameter in sorted(resolution.parameters.items())]
+    if resolution.plain is not None or node.kind in ("decision", "unknown"):
+        label = node.flow.label
+        said.append("" if label is None else label.text)
+    for name in graph.composites.around(node.id):
+        box = graph.composites.boxes[name]
+        said.append(f"{box.kind} {sorted((key, one.value) for key, one in box.parameters.items())!r}")
+    return [node.kind, node.operator or "", *said]
+
+
+def _reads(node: TypedNode, keys: dict[int, str]) -> list[str]:
+    lines = [_line(edge, keys) for edge in (*node.incoming, *node.again_in)]
+    return sorted(lines) if node.spec is not None and node.spec.is_ensemble else lines
+
+
+def _line(edge: TypedEdge, keys: dict[int, str]) -> str:
+    """What an edge brings; a source that comes later, on a cycle, is known by its operator alone."""
+    source = keys.get(edge.source.index) or f"cycle {edge.source.operator}"
+    feeds = [(feed.output, feed.port) for feed in edge.feeds]
+    return f"{source} {edge.case_label} {edge.word} {feeds!r}"
+
+
+def _hash(*parts: str) -> str:
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:24]

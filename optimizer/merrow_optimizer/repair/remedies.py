@@ -1,0 +1,104 @@
+"""Remedies for one finding, found by search: what an editor offers where the rule itself has none that is enough."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from time import monotonic
+
+from merrow_analysis.check import Analyser
+from merrow_analysis.diagnostics import Diagnostic, Severity
+from merrow_analysis.text import OverlappingEditsError, TextEdit, apply_edits
+from merrow_optimizer.repair.concerned import concerned, is_about_edges, is_about_graph
+from merrow_optimizer.repair.edge_steps import edge_steps
+from merrow_optimizer.repair.meaning import meaning_of
+from merrow_optimizer.repair.node_steps import node_steps
+from merrow_optimizer.repair.reading import Reader, Reading
+from merrow_optimizer.repair.steps import Step, of_fix, unread_steps
+
+TIME_LIMIT = 0.15
+"""Seconds that a menu waits for remedies."""
+MOST_OFFERED = 3
+LARGEST_SEARCHED = 100_000
+"""The longest text, in characters, that remedies are searched for: some 2,000 nodes. To read a longer one takes too long."""
+_MOST_READ = 80
+"""Texts read in search of remedies: an ordinary file has them all in half of the time limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Remedy:
+    """Edits after which a finding is gone and no error or warning has come."""
+
+    title: str
+    edits: tuple[TextEdit, ...]
+
+
+def remedies(
+    text: str,
+    finding: Diagnostic,
+    limit: float = TIME_LIMIT,
+    opener: Callable[[str], Analyser] = Analyser,
+    clock: Callable[[], float] = monotonic,
+) -> list[Remedy]:
+    """Up to `MOST_OFFERED` remedies for a finding of ``text``, the lightest first; none where a fix of its rule is one, or
+    where ``limit`` seconds are too short.
+    """
+    if len(text) > LARGEST_SEARCHED:
+        return []
+    deadline = clock() + limit
+    reader = Reader(text, opener)
+    before = reader.first
+    found: list[Remedy] = []
+    senses: set[str] = set()
+    slowest = 0.0
+    steps = [(True, of_fix(fix)) for fix in finding.fixes]
+    steps += [(False, step) for step in sorted(_steps(before, finding), key=lambda step: step.least)]
+    for number, (is_fix, step) in enumerate(steps):
+        begun = clock()
+        if begun + slowest > deadline or number == _MOST_READ:
+            return []
+        after = _after(reader, step)
+        slowest = max(slowest, clock() - begun)
+        if after is None or not _is_remedy(before, after, finding):
+            continue
+        if is_fix:
+            return []
+        sense = meaning_of(after.analysis)
+        if sense not in senses:
+            senses.add(sense)
+            found.append(Remedy(step.title, step.edits() or ()))
+            if len(found) == MOST_OFFERED:
+                break
+    return found
+
+
+def _steps(reading: Reading, finding: Diagnostic) -> Iterator[Step]:
+    yield from unread_steps(reading, finding)
+    subject = reading.subject
+    if subject is not None and is_about_graph(finding):
+        about = concerned(subject.typed, finding)
+        if is_about_edges(finding):
+            yield from edge_steps(subject, about)
+        yield from node_steps(subject, about)
+
+
+def _after(reader: Reader, step: Step) -> Reading | None:
+    edits = step.edits()
+    if not edits:
+        return None
+    try:
+        return reader.read(apply_edits(reader.first.text, edits))
+    except OverlappingEditsError:
+        return None
+
+
+def _is_remedy(before: Reading, after: Reading, finding: Diagnostic) -> bool:
+    old, new = _codes(before), _codes(after)
+    return new[finding.code] < old[finding.code] and not new - old
+
+
+def _codes(reading: Reading) -> Counter[str]:
+    """How many errors and warnings there are of each code."""
+    others = (one.code for one in reading.analysis.diagnostics if one.severity is not Severity.HINT)
+    return Counter(others)

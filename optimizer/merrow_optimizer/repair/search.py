@@ -1,0 +1,248 @@
+"""The search for the smallest repair of a text: best first, over steps that take a finding away."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import count
+from time import monotonic
+from typing import NamedTuple
+
+from merrow_analysis.check import Analyser, Analysis
+from merrow_analysis.diagnostics import Diagnostic
+from merrow_analysis.edits.difference import line_edits
+from merrow_analysis.text import OverlappingEditsError, TextEdit, apply_edits
+from merrow_optimizer.repair.concerned import concerned, is_about_edges, is_about_graph
+from merrow_optimizer.repair.edge_steps import edge_steps
+from merrow_optimizer.repair.meaning import meaning_of
+from merrow_optimizer.repair.node_steps import node_steps
+from merrow_optimizer.repair.reading import Reader, Reading
+from merrow_optimizer.repair.steps import Step, all_fixes, of_fix, unread_steps
+from merrow_optimizer.repair.weights import OPERATOR, WORDS, size_of, weight_of_difference
+
+TIME_LIMIT = 2.0
+"""Seconds that a search may take, unless told otherwise."""
+READ_EACH_SECOND = 300
+"""Texts read for each second of the time limit: far fewer than a second has room for in ordinary files. So the search ends by
+count there and not by the clock, and gives the same everywhere.
+"""
+_READ_MORE = 100
+"""Texts read in search of a lighter repair once there is one, and as many more as it took to find that."""
+_IN_TURN = 15
+"""What keeps the steps of one finding waiting for those of the one before: all have to be repaired, in whatever order."""
+MANY = 8
+"""With more findings than these, only the first ones get steps of their own, and all fixes at once are a step as well."""
+MOST_AT_ONCE = 100
+"""Findings whose fixes are applied at once: to make a fix may take time linear in the text."""
+_HOPE = 45
+"""What repairing one more finding is expected to weigh while there is no repair yet: more than an edge, so that what has made
+progress is followed first.
+"""
+
+
+class Taken(NamedTuple):
+    """A step of a repair: what it does, what it weighs, and the codes of the findings that it took away."""
+
+    title: str
+    weight: int
+    codes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """The outcome of a search: the lightest repair found, or what comes nearest to one.
+
+    ``edits`` are of whole lines and make ``text`` of the text that was given; ``weight`` is the sum of ``steps``. ``left`` are
+    the errors that ``text`` still has, and its warnings that are new. ``is_smallest`` says that no other repair by these steps
+    weighs less.
+    """
+
+    text: str
+    edits: tuple[TextEdit, ...]
+    weight: int
+    steps: tuple[Taken, ...]
+    left: tuple[Diagnostic, ...]
+    is_smallest: bool
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether no error is left, and no warning is new."""
+        return not self.left
+
+
+@dataclass(eq=False, slots=True)
+class _State:
+    """A text on the way to a repair, with how it was made."""
+
+    reading: Reading
+    weight: int
+    before: _State | None = None
+    taken: Taken | None = None
+
+    @property
+    def rank(self) -> tuple[int, int, int]:
+        """How near it is to a repair: the smallest is the nearest."""
+        return self.reading.errors, len(self.reading.complaints), self.weight
+
+    def steps(self) -> tuple[Taken, ...]:
+        found: list[Taken] = []
+        state: _State | None = self
+        while state is not None and state.taken is not None:
+            found.append(state.taken)
+            state = state.before
+        return tuple(reversed(found))
+
+
+def repair(
+    text: str,
+    limit: float = TIME_LIMIT,
+    opener: Callable[[str], Analyser] = Analyser,
+    clock: Callable[[], float] = monotonic,
+) -> Repair:
+    """The lightest repair of ``text`` that is found within ``limit`` seconds after the text was read once.
+
+    ``opener`` opens a text with the files and settings around it. The same text gives the same repair unless the time limit ends
+    the search.
+    """
+    search = Search(text, limit, opener, clock)
+    while search.advance():
+        pass
+    return search.found
+
+
+class Search:
+    """A search that goes on step by step, for callers that have other things to do in between: the text must stay the same."""
+
+    def __init__(
+        self,
+        text: str,
+        limit: float = TIME_LIMIT,
+        opener: Callable[[str], Analyser] = Analyser,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        self._reader = Reader(text, opener)
+        self._deadline, self._clock = clock() + limit, clock
+        self._read, self._most_read = 0, round(limit * READ_EACH_SECOND)
+        self._slowest = 0.0
+        self._number = count()
+        self._queue: list[tuple[int, int, _State, Step | Callable[[], None]]] = []
+        self._texts: dict[str, int] = {text: 0}
+        self._meanings: dict[object, int] = {}
+        self._best = _State(self._reader.first, 0)
+        self._is_exhausted = self._left_out = False
+        if not self._best.reading.is_done:
+            self._queue_up(self._best, 0, 0, partial(self._expand, self._best))
+
+    @property
+    def before(self) -> Analysis:
+        """The analysis of the text that is repaired."""
+        return self._reader.first.analysis
+
+    @property
+    def after(self) -> Analysis:
+        """The analysis of the best text so far."""
+        return self._best.reading.analysis
+
+    @property
+    def found(self) -> Repair:
+        """The best repair so far."""
+        best = self._best
+        return Repair(
+            best.reading.text,
+            tuple(line_edits(self._reader.first.text, best.reading.text)),
+            best.weight,
+            best.steps(),
+            tuple(best.reading.complaints),
+            self._is_exhausted and not self._left_out,
+        )
+
+    def advance(self) -> bool:
+        """Try one step; whether there may be more to find."""
+        if not self._queue:
+            self._is_exhausted = True
+            return False
+        if self._read >= self._most_read or self._clock() + self._slowest > self._deadline:
+            return False
+        begun = self._clock()
+        _, _, state, what = heapq.heappop(self._queue)
+        if not isinstance(what, Step):
+            what()
+        elif state.weight + what.least < self._bound:
+            self._try(state, what)
+        self._slowest = max(self._slowest, self._clock() - begun)
+        return True
+
+    @property
+    def _bound(self) -> float:
+        """What a repair must weigh less than to be of use."""
+        return self._best.weight if self._best.reading.is_done else float("inf")
+
+    def _expand(self, state: _State) -> None:
+        """Queue the steps from a state; those that change nodes are made up when nothing lighter is left."""
+        reading = state.reading
+        findings = reading.complaints[:MANY]
+        self._left_out |= len(reading.complaints) > MANY
+        seen: set[tuple[object, ...]] = set()
+        if len(reading.complaints) > MANY:
+            # Heavy as they are together, nothing brings a file with many findings further.
+            for step in all_fixes(reading.complaints[:MOST_AT_ONCE]):
+                self._queue_up(state, 0, 0, step)
+        subject = reading.subject
+        for turn, finding in enumerate(findings):
+            self._push(state, turn, map(of_fix, finding.fixes), seen)
+            self._push(state, turn, unread_steps(reading, finding), seen)
+            if subject is not None and is_about_graph(finding):
+                about = concerned(subject.typed, finding)
+                if is_about_edges(finding):
+                    self._push(state, turn, edge_steps(subject, about), seen)
+                later = partial(self._push, state, turn, node_steps(subject, about), seen)
+                self._queue_up(state, turn, OPERATOR, later)
+
+    def _push(self, state: _State, turn: int, steps: Iterator[Step], seen: set[tuple[object, ...]]) -> None:
+        for step in steps:
+            if step.key not in seen and state.weight + step.least < self._bound:
+                seen.add(step.key)
+                self._queue_up(state, turn, step.least, step)
+
+    def _queue_up(self, state: _State, turn: int, least: int, what: Step | Callable[[], None]) -> None:
+        """Queue a step, or what makes up more of them; ``turn`` is the number of the finding that it is for."""
+        hope = _HOPE * len(state.reading.complaints) + _IN_TURN * turn
+        heapq.heappush(self._queue, (state.weight + least + hope, next(self._number), state, what))
+
+    def _try(self, state: _State, step: Step) -> None:
+        """Make a step, and queue what follows from it where it takes a finding away."""
+        edits = step.edits()
+        if not edits:
+            return
+        before = state.reading
+        try:
+            text = apply_edits(before.text, edits)
+        except OverlappingEditsError:
+            return
+        weight = state.weight + step.least + size_of(before.text, edits)
+        if self._texts.get(text, weight + 1) <= weight or weight >= self._bound:
+            return
+        self._read += 1
+        reading = self._reader.read(text)
+        if not step.is_exact:
+            weight += weight_of_difference(before.analysis, reading.analysis, edits) - step.least
+        self._texts[text] = min(weight, self._texts.get(text, weight))
+        gone = before.said - reading.said
+        if (gone or reading.errors < before.errors) and weight < self._bound:
+            taken = Taken(step.title, weight - state.weight, tuple(sorted({code for code, _ in gone})))
+            self._reached(_State(reading, weight, state, taken))
+
+    def _reached(self, state: _State) -> None:
+        reading = state.reading
+        sense = meaning_of(reading.analysis), frozenset(reading.said.items())
+        if self._meanings.get(sense, state.weight + 1) <= state.weight:
+            return
+        self._meanings[sense] = state.weight
+        if state.rank < self._best.rank:
+            if reading.is_done and not self._best.reading.is_done:
+                self._most_read = min(self._most_read, 2 * self._read + _READ_MORE)
+            self._best = state
+        if not reading.is_done:
+            self._queue_up(state, 0, WORDS, partial(self._expand, state))

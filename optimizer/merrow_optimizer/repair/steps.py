@@ -1,0 +1,82 @@
+"""Single changes that may be part of a repair."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from merrow_analysis.diagnostics import Applicability, Diagnostic, Fix
+from merrow_analysis.edits.change import GraphChange
+from merrow_analysis.edits.replacements import edits_both_ways
+from merrow_analysis.edits.together import fixes_together
+from merrow_analysis.edits.write import write
+from merrow_analysis.syntax.tree import Block, Broken
+from merrow_analysis.text import Position, Range, TextEdit
+from merrow_optimizer.mutations.subject import Subject
+from merrow_optimizer.repair.reading import Reading
+from merrow_optimizer.repair.weights import UNREAD, WORDS, weight_of_change
+
+Edits = tuple[TextEdit, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A change that may be tried. ``edits`` writes it, giving None where the text can't say it.
+
+    ``least`` is what it weighs at least, besides its size; ``is_exact`` says that it weighs no more. ``key`` tells steps of one
+    text apart.
+    """
+
+    title: str
+    key: tuple[object, ...]
+    least: int
+    edits: Callable[[], Edits | None]
+    is_exact: bool = True
+
+
+def of_change(subject: Subject, change: GraphChange, title: str) -> Step:
+    """The step that makes a change of the graph."""
+
+    def edits() -> Edits | None:
+        try:
+            manuscript = subject.manuscript
+            return edits_both_ways(manuscript.places, write(manuscript, change))[1]
+        except ValueError:  # also `CannotWriteError`
+            return None
+
+    return Step(title, (title, *sorted(change.edges)), weight_of_change(change, subject.flow), edits)
+
+
+def all_fixes(findings: Sequence[Diagnostic]) -> Iterator[Step]:
+    """As many fixes of findings at once as don't touch: the safe ones, and all."""
+    for least in (Applicability.SAFE, Applicability.UNSAFE):
+        edits, codes = fixes_together(findings, least)
+        made = tuple(edits)
+        if made:
+            yield Step(f"Apply {len(codes)} fixes", made, WORDS * len(codes), partial(tuple, made), is_exact=False)
+
+
+def of_fix(fix: Fix) -> Step:
+    """The step that applies a fix."""
+    return Step(fix.title, fix.edits, WORDS, lambda: fix.edits, is_exact=False)
+
+
+def unread_steps(reading: Reading, finding: Diagnostic) -> Iterator[Step]:
+    """A comment in place of the statement that can't be read, where a finding is about one."""
+    line = finding.range.start.line
+    block = next((one for one in reading.analysis.diagram.blocks if one.line <= line < one.line + one.line_count), None)
+    if block is not None and any(type(statement) is Broken for statement in block.statements):
+        edits = _commented(block)
+        if edits:
+            yield Step(f"Turn line {block.line + 1} into a comment", edits, UNREAD, lambda: edits)
+
+
+def _commented(block: Block) -> Edits:
+    lines = block.text.splitlines()
+    indents = [len(line) - len(line.lstrip(" \t")) for line in lines]
+    return tuple(
+        TextEdit(Range(Position(block.line + number, indent), Position(block.line + number, indent)), "%% ")
+        for number, (line, indent) in enumerate(zip(lines, indents, strict=True))
+        if line.strip()
+    )

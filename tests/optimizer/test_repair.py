@@ -1,0 +1,260 @@
+"""Repairs: valid, the smallest there are, at the lines concerned and nowhere else, the same each time, and in time."""
+
+from __future__ import annotations
+
+import heapq
+from itertools import count
+from random import Random
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from tests.breakage import broken
+from tests.examples import examples
+from tests.optimizer.seeded import CORPUS, KINDS, seeded
+
+from merrow_analysis.check import Analyser, analyse
+from merrow_analysis.diagnostics import NO_FIXES, Diagnostic, Severity
+from merrow_analysis.edits.difference import line_edits
+from merrow_analysis.text import apply_edits
+from merrow_optimizer.repair.meaning import meaning_of
+from merrow_optimizer.repair.remedies import MOST_OFFERED, remedies
+from merrow_optimizer.repair.search import Repair, Search, repair
+from merrow_optimizer.repair.weights import EDGE_COMES, EDGE_GOES, NODE_GOES, WORDS
+
+PLAN = """flowchart TD
+    PROBLEM([Problem]):::Interface
+    PLAN["Custom<br/>(role: planner)"]:::CustomOp
+    PY["Programmer"]:::ProgrammerOp
+    RETURN([Return]):::Interface
+    PROBLEM -->|input| PLAN
+    PROBLEM -->|problem| PY
+    PLAN -->|analysis| PY
+    PY --> RETURN
+    classDef Interface fill:#eee
+    classDef CustomOp fill:#d0e1f9
+    classDef ProgrammerOp fill:#f9c2c2
+"""
+VOTE = """flowchart TD
+    PROBLEM([Problem]):::Interface
+    A["Custom<br/>(role: one)"]:::CustomOp
+    B["Custom<br/>(role: two)"]:::CustomOp
+    V["ScEnsemble"]:::ScEnsembleOp
+    RETURN([Return]):::Interface
+    PROBLEM -->|input| A & B
+    A --> V
+    B --> V
+    V --> RETURN
+    classDef Interface fill:#eee
+    classDef CustomOp fill:#d0e1f9
+    classDef ScEnsembleOp fill:#f9d0e1
+"""
+
+
+def searched(text: str) -> Repair:
+    """The repair that no time limit ends: a search ends by what it reads, and so gives the same each time."""
+    return repair(text, clock=lambda: 0.0)
+
+
+def without(text: str, line: str) -> str:
+    assert line in text
+    return text.replace(line, "", 1)
+
+
+def worse(before: str, after: str) -> set[str]:
+    """The codes of errors in a text, and of warnings that it has more of than another one."""
+    old, new = analyse(before).diagnostics, analyse(after)
+    warnings = [one.code for one in new.diagnostics if one.severity is Severity.WARNING]
+    known = [one.code for one in old if one.severity is Severity.WARNING]
+    return {one.code for one in new.errors} | {code for code in warnings if warnings.count(code) > known.count(code)}
+
+
+@pytest.mark.parametrize(
+    ("text", "weight"),
+    [
+        (PLAN, 0),
+        (PLAN.replace("|analysis|", "|analyse|"), WORDS),
+        (without(PLAN, "    PROBLEM -->|problem| PY\n"), EDGE_COMES),
+        (PLAN.replace("    PY --> RETURN\n", "    PY --> RETURN\n    PY -->|input| PLAN\n"), EDGE_GOES),
+        (without(VOTE, "    B --> V\n"), EDGE_COMES),
+    ],
+    ids=["nothing", "label", "edge", "cycle", "voice"],
+)
+def test_what_a_repair_weighs(text: str, weight: int) -> None:
+    done = searched(text)
+    assert done.is_valid
+    assert done.is_smallest
+    assert weight <= done.weight < weight + WORDS
+    assert sum(step.weight for step in done.steps) == done.weight
+    assert apply_edits(text, done.edits) == done.text
+
+
+def test_several_defects_take_several_steps() -> None:
+    text = without(PLAN, "    PROBLEM -->|problem| PY\n").replace("|analysis|", "|analyse|")
+    done = repair(text)
+    assert sorted(step.codes for step in done.steps) == [("MW201",), ("MW204",)]
+    assert done.is_valid
+
+
+def test_meaning_is_without_ids_order_of_lines_and_layout() -> None:
+    same = [VOTE.replace("A", "FIRST"), VOTE.replace("    A --> V\n    B --> V\n", "    B  --->  V\n    A --> V\n")]
+    other = [VOTE.replace("role: one", "role: three"), PLAN, without(VOTE, "    V --> RETURN\n")]
+    assert {meaning_of(analyse(text)) for text in same} == {meaning_of(analyse(VOTE))}
+    assert meaning_of(analyse(VOTE)) not in {meaning_of(analyse(text)) for text in other}
+
+
+@pytest.mark.skipif(not CORPUS.exists(), reason="the corpus is not here")
+@settings(max_examples=examples(30), deadline=None)
+@given(st.sampled_from([PLAN, VOTE]), st.sampled_from(sorted(KINDS)), st.integers(0, 99), st.booleans(), st.booleans())
+def test_a_repair_is_valid_local_and_keeps_line_endings(text: str, kind: str, seed: int, crlf: bool, end: bool) -> None:
+    defective = seeded(text, kind, Random(seed))
+    assume(defective is not None and not analyse(defective).is_valid)
+    assert defective is not None
+    defective = defective if end else defective.removesuffix("\n")
+    done = searched(defective)
+    if done.is_valid:
+        assert not worse(defective, done.text)
+    changed = sum(edit.range.end.line - edit.range.start.line for edit in done.edits)
+    assert changed <= 2 * len(defective.splitlines()) * (done.weight >= NODE_GOES or len(done.steps) > 1) + 8
+    if crlf:
+        windows = searched(defective.replace("\n", "\r\n"))
+        assert windows.text == done.text.replace("\n", "\r\n")
+        assert windows.weight == done.weight or abs(windows.weight - done.weight) < WORDS
+    assert searched(defective) == done
+
+
+@settings(max_examples=examples(30), deadline=None)
+@given(st.integers(0, 10_000))
+def test_any_text_is_survived_and_never_made_worse(seed: int) -> None:
+    text = broken(VOTE if seed % 2 else PLAN, Random(seed))
+    done = searched(text)
+    before, after = analyse(text), analyse(done.text)
+    assert apply_edits(text, done.edits) == done.text
+    assert len(after.errors) <= len(before.errors)
+    assert done.is_valid == (not worse(text, done.text))
+    if before.is_valid:
+        assert not done.edits
+
+
+class _Plain(Search):
+    """The same steps without any order, bound or memory but the weight: the smallest repair by trying all of them."""
+
+    def smallest(self, most: int) -> int:
+        first, number = self._best, count()
+        waiting = [(0, next(number), first)]
+        least: dict[str, int] = {}
+        while waiting:
+            weight, _, state = heapq.heappop(waiting)
+            if state.reading.is_done:
+                return weight
+            if least.setdefault(state.reading.text, weight) < weight:
+                continue
+            reached: list = []  # type: ignore[type-arg]
+            self._reached = reached.append  # type: ignore[method-assign]
+            self._texts, self._queue = {}, []
+            self._expand(state)
+            while self._queue:
+                what = heapq.heappop(self._queue)[3]
+                if callable(what):
+                    what()
+                else:
+                    self._texts = {}
+                    self._try(state, what)
+            for one in reached:
+                if one.weight <= most:
+                    heapq.heappush(waiting, (one.weight, next(number), one))
+        return most + 1
+
+
+@pytest.mark.skipif(not CORPUS.exists(), reason="the corpus is not here")
+@settings(max_examples=examples(6), deadline=None)
+@given(
+    st.sampled_from([PLAN, VOTE]), st.lists(st.sampled_from(sorted(KINDS)), min_size=1, max_size=1), st.integers(0, 9)
+)
+def test_the_smallest_repair_is_found_where_all_can_be_tried(text: str, kinds: list[str], seed: int) -> None:
+    for kind in kinds:
+        text = seeded(text, kind, Random(seed)) or text
+    assume(not analyse(text).is_valid)
+    done = searched(text)
+    assume(done.is_valid and done.is_smallest and done.weight <= EDGE_GOES)
+    assert _Plain(text, clock=lambda: 0.0).smallest(done.weight) == done.weight
+
+
+class Clock:
+    """A clock that runs by itself: each look takes some seconds."""
+
+    def __init__(self, step: float) -> None:
+        self.step, self.now = step, 0.0
+
+    def __call__(self) -> float:
+        self.now += self.step
+        return self.now
+
+
+def hostile(lines: int) -> list[str]:
+    nodes = "".join(f'    N{number} -->|nothing| N{number + 1}\n    N{number}["Custom\n' for number in range(lines))
+    many = "".join(f'    M{number}["Custom<br/>(role: r)"]:::CustomOp\n' for number in range(lines))
+    return [PLAN + nodes, PLAN + many, PLAN + "    A --> \n" * lines, "---\n" * lines, "flowchart TD\n" + "[" * lines]
+
+
+@pytest.mark.parametrize("number", range(5))
+def test_a_hostile_text_ends_at_the_limit_with_the_best_so_far(number: int) -> None:
+    text = hostile(150)[number]
+    clock = Clock(0.05)
+    done = repair(text, 1.0, clock=clock)
+    # The limit is looked at before each step, which may itself take as long as the slowest one before.
+    assert clock.now < 2.0
+    assert len(analyse(done.text).errors) <= len(analyse(text).errors)
+
+
+def test_no_time_changes_nothing() -> None:
+    text = without(PLAN, "    PROBLEM -->|problem| PY\n")
+    done = repair(text, 0)
+    assert (done.text, done.edits, done.is_valid, done.is_smallest) == (text, (), False, False)
+
+
+def test_many_findings_are_repaired_by_all_fixes_at_once() -> None:
+    voters = "".join(
+        f'    A{number}["Custom<br/>(role: one)"]:::CustomOp\n    PROBLEM -->|inptu| A{number}\n    A{number} --> V\n'
+        for number in range(40)
+    )
+    text = VOTE.replace("    V --> RETURN\n", voters + "    V --> RETURN\n")
+    assert len(analyse(text).errors) == 40
+    done = repair(text, 1.0, clock=Clock(0.02))
+    assert done.is_valid
+    assert [step.codes for step in done.steps] == [("MW201",)]
+
+
+def finding_of(text: str, code: str) -> Diagnostic:
+    return next(one for one in analyse(text).diagnostics if one.code == code)
+
+
+def test_remedies_take_their_finding_away_and_bring_nothing() -> None:
+    text = PLAN.replace("    PLAN -->|analysis| PY\n", "    PY -->|input| PLAN\n")
+    finding = finding_of(text, "MW102")._replace(fixes=NO_FIXES)
+    found = remedies(text, finding, 9)
+    assert 0 < len(found) <= MOST_OFFERED
+    for remedy in found:
+        after = apply_edits(text, remedy.edits)
+        assert "MW102" not in {one.code for one in analyse(after).diagnostics}
+        assert not worse(text, after)
+    assert len({meaning_of(analyse(apply_edits(text, one.edits))) for one in found}) == len(found)
+
+
+def test_no_remedies_where_a_fix_is_enough_or_time_is_short() -> None:
+    text = PLAN.replace("|analysis|", "|analyse|")
+    assert remedies(text, finding_of(text, "MW201"), 9) == []
+    cycle = PLAN.replace("    PLAN -->|analysis| PY\n", "    PY -->|input| PLAN\n")
+    assert remedies(cycle, finding_of(cycle, "MW102"), 0) == []
+
+
+def test_the_files_around_a_workflow_are_used() -> None:
+    opened: list[str] = []
+
+    def opener(text: str) -> Analyser:
+        opened.append(text)
+        return Analyser(text)
+
+    repair(PLAN, opener=opener)
+    assert opened == [PLAN]
+    assert line_edits(PLAN, PLAN) == []

@@ -1,0 +1,31 @@
+"""The share of seeded defects that is repaired: the corpus, each kind alone, pairs and triples on valid workflows."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from tests.examples import examples
+from tests.optimizer.seeded import CORPUS
+from tests.optimizer.seeded_repairs import combined, of_corpus, share_of, singles
+
+pytestmark = pytest.mark.skipif(not CORPUS.exists(), reason="the corpus is not here")
+
+
+def test_every_defect_of_the_corpus_is_repaired() -> None:
+    share = share_of(of_corpus())
+    assert share.count == 20
+    assert share.valid == 1
+
+
+def test_single_defects_are_repaired() -> None:
+    share = share_of(singles(Random(1), 3))
+    assert share.count >= 50
+    assert share.valid >= 0.95
+    assert share.same >= 0.5
+
+
+@pytest.mark.parametrize("of", [2, 3])
+def test_several_defects_at_once_are_repaired(of: int) -> None:
+    share = share_of(combined(Random(of), examples(25), of))
+    assert share.valid >= 0.8
