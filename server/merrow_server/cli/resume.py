@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from merrow_server.cli import Command
+from merrow_server.cli.given import words
 from merrow_server.cli.options import with_options
 from merrow_server.cli.run_options import RUN_OPTIONS, process_options
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     merrow resume 4f2a --budget-usd 0.50      with more money, where it had run out
     """,
 )
-@click.argument("run")
+@click.argument("run", shell_complete=words.unfinished_runs)
 @click.option("--verbose", is_flag=True, help="Show answers while they come into being.")
 @with_options(RUN_OPTIONS)
 @click.pass_context

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from merrow_server.cli import Command
+from merrow_server.cli.given import words
 from merrow_server.cli.options import with_options
 from merrow_server.cli.run_options import RUN_OPTIONS, process_options, read_values
 from merrow_server.errors import InputError
@@ -26,16 +27,36 @@ from merrow_server.rendering.terminal import echo, emit, style
     merrow run flow.mmd --only VOTE --run 4f2a                 one node, with the inputs it had
     """,
 )
-@click.argument("file", metavar="FILE")
+@click.argument("file", metavar="FILE", shell_complete=words.files)
 @click.option(
-    "--input", "inputs", multiple=True, metavar="NAME=VALUE", help="An input's value; NAME=@file reads a file."
+    "--input",
+    "inputs",
+    multiple=True,
+    metavar="NAME=VALUE",
+    shell_complete=words.inputs,
+    help="An input's value; NAME=@file reads a file.",
 )
 @click.option("--dry-run", is_flag=True, help="Say what would be asked and what it may cost; call nothing.")
 @click.option("--model", metavar="MODEL", help="In place of the workflow's model; nodes that name their own keep it.")
-@click.option("--from", "from_node", metavar="NODE", help="Run NODE and what follows anew; take the rest from --run.")
-@click.option("--run", "from_run", metavar="RUN", help="The run that results are taken from.")
-@click.option("--only", metavar="NODE", help="Run this node alone.")
-@click.option("--set", "set_values", multiple=True, metavar="NODE.PORT=VALUE", help="What arrives at a port (--only).")
+@click.option(
+    "--from",
+    "from_node",
+    metavar="NODE",
+    shell_complete=words.nodes,
+    help="Run NODE and what follows anew; take the rest from --run.",
+)
+@click.option(
+    "--run", "from_run", metavar="RUN", shell_complete=words.runs, help="The run that results are taken from."
+)
+@click.option("--only", metavar="NODE", shell_complete=words.nodes, help="Run this node alone.")
+@click.option(
+    "--set",
+    "set_values",
+    multiple=True,
+    metavar="NODE.PORT=VALUE",
+    shell_complete=words.ports,
+    help="What arrives at a port (--only).",
+)
 @click.option("--fresh", is_flag=True, help="Take no answer from the cache.")
 @click.option("--no-store", is_flag=True, help="Keep nothing: no journal, no cache. For private inputs.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Where shuffles begin.")

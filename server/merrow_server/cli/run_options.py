@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from merrow_server.cli.given import words
 from merrow_server.errors import InputError
 from merrow_server.files import decode, read_path
 
@@ -20,8 +21,15 @@ RUN_OPTIONS = (
     click.option("--budget-usd", type=click.FloatRange(min=0), metavar="USD", help="Stop at so much money."),
     click.option("--budget-tokens", type=click.IntRange(min=0), metavar="N", help="Stop at so many tokens."),
     click.option("--budget-seconds", type=click.FloatRange(min=0), metavar="S", help="Stop after so long."),
-    click.option("--record", metavar="F", help="Write all calls to this file, to replay them."),
-    click.option("--replay", metavar="F", help="Answer all calls from this recording, and from nowhere else."),
+    click.option(
+        "--record", metavar="F", shell_complete=words.files, help="Write all calls to this file, to replay them."
+    ),
+    click.option(
+        "--replay",
+        metavar="F",
+        shell_complete=words.files,
+        help="Answer all calls from this recording, and from nowhere else.",
+    ),
     click.option(
         "--reuse",
         type=click.Choice(["same", "any"]),

@@ -14,6 +14,7 @@ from merrow_runtime.provenance import answered_by
 from merrow_runtime.store.database import Store
 from merrow_runtime.values import as_text
 from merrow_server.cli import Command
+from merrow_server.cli.given import words
 from merrow_server.cli.output import complain
 from merrow_server.cli.runs import COLOURS, ago, duration
 from merrow_server.errors import InputError
@@ -35,8 +36,13 @@ _MOST_NAMED = 4
     merrow show 4f2a --format json
     """,
 )
-@click.argument("run")
-@click.option("--node", metavar="NODE", help="Everything about one node: prompts, memory, answers, attempts.")
+@click.argument("run", shell_complete=words.runs)
+@click.option(
+    "--node",
+    metavar="NODE",
+    shell_complete=words.nodes_of_run,
+    help="Everything about one node: prompts, memory, answers, attempts.",
+)
 @click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", help="How to print.")
 def command(run: str, node: str | None, output: str) -> None:
     """Show the run RUN of the journal; the beginning of its id is enough."""
