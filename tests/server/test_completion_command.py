@@ -132,7 +132,8 @@ def test_what_cannot_be_read_completes_nothing_and_says_nothing(line: str) -> No
 
 
 @pytest.mark.parametrize(
-    "line", ["merrow ", "merrow check ", "merrow run flow.mmd --from ", "merrow show ", "merrow explain ", "merrow new --t"]
+    "line",
+    ["merrow ", "merrow check ", "merrow run flow.mmd --from ", "merrow show ", "merrow explain ", "merrow new --t"],
 )
 def test_completing_loads_nothing_that_takes_long(line: str) -> None:
     run_once()

@@ -14,6 +14,7 @@ from merrow_runtime.store.location import FILE, state_folder
 _PATIENCE = 0.3
 """Seconds that another process may keep the journal to itself, as it does for a moment while it opens or closes it."""
 
+
 @dataclass(frozen=True, slots=True)
 class Glimpse:
     """What is seen of a run; ``workflow`` is the whole path of its file."""

@@ -10,7 +10,6 @@ from typing import Any
 
 import click
 
-from merrow_runtime.store.database import Store
 from merrow_server.cli import Command
 from merrow_server.cli.given import words
 from merrow_server.cli.output import complain
@@ -48,6 +47,8 @@ def command(limit: int, workflow: str | None, deleted: tuple[str, ...], prune: f
     """List the runs in the journal, newest first: id, status, when, how long, what it cost, who answered,
     workflow.
     """
+    from merrow_runtime.store.database import Store
+
     with closing(Store.open()) as store:
         for run in deleted:
             store.delete(run)
