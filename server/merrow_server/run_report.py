@@ -125,13 +125,13 @@ def _node(
         },
         "memory": list(node.memory),
         "outputs": node.outputs,
-        **({} if node.label is None else {"case": node.label}),
         "usage": node.usage.to_json(),
         "started": node.started,
         "seconds": max(0.0, node.ended - node.started),
         "error": node.error,
         **_failed(node),
         "case": node.case,
+        "choice": node.label,
     }
 
 

@@ -309,4 +309,4 @@ def test_the_choice_of_a_decision_is_shown(capsys: Capture) -> None:
     assert row.endswith("chose billing")
     assert "chose billing" in in_process(capsys, "show", run, "--node", "C").out
     (node,) = in_process(capsys, "show", run, "--node", "C", "--format", "json").json["nodes"]
-    assert node["case"] == "billing"
+    assert (node["case"], node["choice"]) == (0, "billing")

@@ -102,8 +102,8 @@ def _results(node: dict[str, Any]) -> list[str]:
     """A line for each output, with its name where there are several."""
     if node["error"]:
         return [node["error"]]
-    if "case" in node:
-        return [f"chose {visible(node['case'])}"]
+    if node.get("choice") is not None:
+        return [f"chose {visible(node['choice'])}"]
     outputs = node["outputs"] or {}
     if len(outputs) < 2:
         return [_short(value) for value in outputs.values()] or [""]
@@ -119,8 +119,8 @@ def _one(node: dict[str, Any], visits: Sequence[str]) -> Iterator[str]:
         yield f"one of {len(visits)} visits: {', '.join(map(visible, visits[:_MOST_NAMED]))}{more}"
     if node["error"]:
         yield style(node["error"], fg="red")
-    if "case" in node:
-        yield f"chose {visible(node['case'])}"
+    if node.get("choice") is not None:
+        yield f"chose {visible(node['choice'])}"
     if node["why_no_call"]:
         yield from _part("Why no call", node["why_no_call"])
     yield from _inputs(node["inputs"] or {})
