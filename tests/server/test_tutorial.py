@@ -56,3 +56,22 @@ def test_it_ends_with_the_example_of_the_repository() -> None:
     assert written["letters.mmd"] == (examples / "letters.mmd").read_text("utf-8")
     assert written["policy.txt"] == (examples / "inputs" / "policy.txt").read_text("utf-8")
     assert written["letter.txt"] == (examples / "inputs" / "letter_torn.txt").read_text("utf-8")
+
+
+def test_the_first_command_of_the_readme_prints_what_stands_below_it(
+    capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MERROW_STATE_DIR", str(tmp_path / "state"))
+    monkeypatch.setenv("MERROW_CONFIG_DIR", str(tmp_path / "config"))
+    monkeypatch.chdir(ROOT)
+    first = (ROOT / "README.md").read_text("utf-8").partition("## First steps")[2]
+    command = re.search(r"^    merrow (run .*?[^\\])\n\n", first, re.M | re.S)
+    printed = re.search(r"^```text\n(.*?)^```$", first, re.M | re.S)
+    assert command is not None
+    assert printed is not None
+    done = in_process(capsys, *shlex.split(command[1].replace("\\\n", " ")))
+    assert done.code == 0
+    answer = printed[1].index("Dear Ada")
+    assert printed[1][answer:] == done.out
+    steps = [line.partition(" (")[0] for line in printed[1][:answer].splitlines()]
+    assert [line for line in steps if line not in done.err] == []
