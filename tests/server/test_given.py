@@ -148,7 +148,7 @@ def test_nobody_is_asked_where_no_terminal_reads_or_events_are_printed() -> None
     os.close(writing)
     code, shown = typed(["run", "flow.mmd"], stdin=reading)
     os.close(reading)
-    assert (code, NO_ANSWER in shown) == (2, True)
+    assert (code, NO_ANSWER in shown, "Press Enter" in shown) == (2, True, False)
     code, shown = typed(["run", "flow.mmd", "--json"])
     assert (code, "Press Enter" in shown) == (2, False)
 
