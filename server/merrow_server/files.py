@@ -12,6 +12,7 @@ from pathlib import Path
 
 from merrow_analysis.text import LARGEST_TEXT
 from merrow_runtime.program.files import (
+    DIAGRAM_SUFFIXES,
     MARKDOWN_SUFFIXES,
     Source,
     Target,
@@ -24,14 +25,14 @@ from merrow_runtime.program.files import (
 from merrow_server.errors import InputError
 from merrow_server.ignore import Ignore
 
-DIAGRAM_SUFFIXES = (".mmd", ".mermaid")
-ALWAYS_SKIPPED = frozenset({".git", ".hg", ".svn", "node_modules", ".venv", "__pycache__"})
+ALWAYS_SKIPPED = frozenset({".git", ".hg", ".svn", "node_modules", ".venv", "venv", "__pycache__"})
 VIRTUAL_ENVIRONMENT = "pyvenv.cfg"
 """The file that marks a folder as a Python environment, whatever the folder is called."""
 STDIN_NAME = "<stdin>"
 _BOM = "\ufeff"
 
 __all__ = [
+    "DIAGRAM_SUFFIXES",
     "MARKDOWN_SUFFIXES",
     "Found",
     "Source",
@@ -82,7 +83,10 @@ def discover(paths: Iterable[str], stdin_name: str | None = None) -> Found:
 
 def no_workflows(folder: str) -> str:
     """The sentence for a folder in which nothing can be checked."""
-    return f"There is no workflow in {folder}: it has no *.mmd or *.mermaid file and no Markdown with a mermaid block."
+    return (
+        f"There is no workflow in {folder}: it has no *.mmd or *.mermaid file and no Markdown with a mermaid block."
+        " Begin one with: merrow new flow.mmd"
+    )
 
 
 def _targets(name: str, problems: list[str]) -> list[Target]:

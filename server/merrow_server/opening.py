@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from merrow_analysis.check import Analysis
 from merrow_analysis.markdown import Fence
 from merrow_analysis.text import Range
+from merrow_runtime.program.files import one_file
 from merrow_server.checking import Checker, the_diagram
 from merrow_server.errors import InputError
 from merrow_server.files import Target, discover, read
@@ -48,7 +50,7 @@ def open_diagram(name: str, config: str | None, *, use_files: bool, as_workflow:
     for problem in found.problems:
         raise InputError(problem)
     if len(found.targets) != 1 or found.targets[0].folder is not None:
-        raise InputError(f"{name} is a folder; name one file.")
+        raise InputError(one_file(Path(name)))
     target = found.targets[0]
     source = read(target)
     text, fence = the_diagram(target, source.text)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from merrow_runtime.provenance import OFFLINE_ORIGIN, answered_by, plain
 from merrow_runtime.store.contract import CallRecord, NodeRecord, RunRecord
-from merrow_runtime.store.database import Store
 from merrow_runtime.values import output_at
 from merrow_runtime.visit import Visit
+
+if TYPE_CHECKING:
+    from merrow_runtime.store.database import Store
 
 
 def run_object(run: RunRecord) -> dict[str, Any]:

@@ -113,6 +113,31 @@ def test_a_slow_reader_of_events_does_not_hold_the_run_up(server: OpenAIServer) 
     assert process.returncode == 0
 
 
+def test_text_that_nobody_reads_does_not_hold_the_run_up(server: OpenAIServer) -> None:
+    write("flow.mmd", CHAIN)
+    long = "word " * 60_000
+    server.script(Reply(long), Reply(long))
+    command = [sys.executable, "-m", "merrow_server", "run", "flow.mmd", "--base-url", server.base_url, "--verbose"]
+    with subprocess.Popen(
+        [*command, "--input", "problem=x"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL
+    ) as process:
+        deadline = time.monotonic() + 60
+        while not _ended():
+            assert time.monotonic() < deadline, "the run waits for its reader"
+            time.sleep(0.05)
+        assert process.poll() is None  # it still has much to write
+        out, err = process.communicate()
+    shown = err.decode()
+    assert long.strip() in out.decode()
+    assert (
+        shown.index("A:\nword word")
+        < shown.index("A finished")
+        < shown.index("B:\nword word")
+        < shown.index("Finished")
+    )
+    assert process.returncode == 0
+
+
 def _ended() -> bool:
     store = Store.open()
     try:

@@ -134,6 +134,7 @@ CASES: dict[str, list[Case]] = {
         case("check", "--config", NAME + ".toml", "broken.mmd"),
         case("check", "many"),
     ],
+    "completion": [case("completion", TEXT), case("completion", "fish", shows=False)],
     "crossover": [
         case("crossover", "chain.mmd", "chain2.mmd", "--all", shows=False),
         case("crossover", TEXT, "chain.mmd"),

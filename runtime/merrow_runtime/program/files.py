@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import stat
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from merrow_analysis.markdown import Fence
 
 MARKDOWN_SUFFIXES = (".md", ".markdown")
+DIAGRAM_SUFFIXES = (".mmd", ".mermaid")
+_SUFFIXES = DIAGRAM_SUFFIXES + MARKDOWN_SUFFIXES
 _BOM = "\ufeff"
 
 
@@ -62,7 +65,7 @@ def file_target(name: str) -> Target:
     except (OSError, ValueError) as problem:
         raise InputError(f"{name} can't be read: {reason_of(problem)}.") from None
     if is_folder:
-        raise InputError(f"{name} is a folder; name one file.")
+        raise InputError(one_file(path))
     return Target(name, path)
 
 
@@ -78,14 +81,30 @@ def block_target(name: str) -> Target | None:
     return Target(file, Path(file), int(number[:9]))
 
 
+def one_file(folder: Path) -> str:
+    """The sentence for a folder where a file is wanted, with one of its workflow files."""
+    with contextlib.suppress(OSError, ValueError):
+        found = sorted(entry for entry in folder.iterdir() if entry.suffix.lower() in DIAGRAM_SUFFIXES)
+        if found:
+            return f"{folder} is a folder; name one file, such as {found[0]}."
+    return f"{folder} is a folder; name one file."
+
+
 def missing(path: Path) -> str:
-    """The sentence for a path that leads nowhere, with the name that was probably meant."""
+    """The sentence for a path that leads nowhere, with the name that was probably meant: also the one with another ending."""
     sentence = f"There is no file or folder named {path}."
     with contextlib.suppress(OSError, ValueError):
-        near = closest(path.name, sorted(entry.name for entry in path.parent.iterdir()))
+        names = sorted(entry.name for entry in path.parent.iterdir())
+        near = _with_another_ending(path, names) or closest(path.name, names)
         if near is not None:
             sentence += f" Did you mean {path.parent / near}?"
     return sentence
+
+
+def _with_another_ending(path: Path, names: Sequence[str]) -> str | None:
+    stem = path.stem if path.suffix.lower() in _SUFFIXES else path.name
+    stems = {Path(name).stem: name for name in reversed(names) if name.lower().endswith(_SUFFIXES)}
+    return stems.get(stem)
 
 
 def diagrams(target: Target, text: str) -> list[Fence]:

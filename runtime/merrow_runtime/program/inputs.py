@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 
 from merrow_analysis.definitions.types import ANY, Type, TypeTable
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
@@ -14,11 +16,32 @@ from merrow_runtime.program.definitions import meanings_of
 from merrow_runtime.values import Value
 
 
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """An input without a value, and its type as it is written. ``read`` makes a value of a text and raises `UsageFailure` where
+    the type doesn't take it.
+    """
+
+    id: str
+    type: str
+    read: Callable[[str], Value]
+
+
+class MissingInputs(UsageFailure):
+    """Inputs have no value. Ask the user for each of ``missing``, then begin again with what is given."""
+
+    def __init__(self, missing: Sequence[Missing]) -> None:
+        self.missing = tuple(missing)
+        first = missing[0].id
+        super().__init__(f"The input {first} has no value; give it one with: --input {first.lower()}=...")
+
+
 def read_inputs(graph: TypedGraph, given: Mapping[str, Value]) -> dict[str, Value]:
     """The value of each input node, by id. ``given`` names nodes in any case; a node that it doesn't name has its
     ``default``.
 
-    Raises `UsageFailure` for a name that no input has, an input without a value, a value that its type doesn't take.
+    Raises `MissingInputs` where inputs have no value, `UsageFailure` for a name that no input has, and a value that its type
+    doesn't take.
     """
     nodes = {node.id: node for node in graph.inputs}
     values: dict[str, Value] = {}
@@ -31,18 +54,24 @@ def read_inputs(graph: TypedGraph, given: Mapping[str, Value]) -> dict[str, Valu
         if node.id in values:
             raise UsageFailure(f"The input {node.id} is given twice.")
         values[node.id] = typed_value(value, type_of_input(node), graph.types, f"The input {node.id}")
+    missing: list[Missing] = []
     for node in graph.inputs:
         if node.id in values:
             continue
         default = node.resolution.parameters.get("default")
         if default is None or default.value is None:
-            raise UsageFailure(f"The input {node.id} has no value; give it one with: --input {node.id.lower()}=...")
+            type_ = type_of_input(node)
+            read = partial(typed_value, type_=type_, types=graph.types, what=f"The input {node.id}")
+            missing.append(Missing(node.id, str(type_), read))
+            continue
         values[node.id] = typed_value(
             default.value,  # type: ignore[arg-type]
             type_of_input(node),
             graph.types,
             f"The default of input {node.id}",
         )
+    if missing:
+        raise MissingInputs(missing)
     return {node.id: values[node.id] for node in graph.inputs}
 
 

@@ -18,15 +18,13 @@ from merrow_runtime.store.cache import Cache
 from merrow_runtime.store.contract import CallRecord, NodeRecord, RunFailed, RunRecord, Told
 from merrow_runtime.store.dialects import Dialects
 from merrow_runtime.store.journal import SqliteJournal, sharing
-from merrow_runtime.store.location import private_file, state_folder
+from merrow_runtime.store.location import FILE, private_file, state_folder
 from merrow_runtime.store.opening import connect
 from merrow_runtime.store.pruning import Pruned, prune, tidy
 from merrow_runtime.store.schema import DEFINITIONS, WORKFLOW
 from merrow_runtime.store.writer import BALLAST, Writer, explained, in_transaction
 from merrow_runtime.usage import NOTHING, Usage
 from merrow_runtime.visit import Visit
-
-FILE = "runs.sqlite"
 
 Report = Callable[[str], object]
 """Called with a sentence about a damaged record, which is left out."""

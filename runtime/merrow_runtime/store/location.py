@@ -9,6 +9,8 @@ import platformdirs
 
 from merrow_runtime.errors import StoreFailure
 
+FILE = "runs.sqlite"
+"""The journal's name in that folder."""
 STATE_VARIABLE = "MERROW_STATE_DIR"
 """The environment variable that names another folder."""
 

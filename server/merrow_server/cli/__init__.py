@@ -8,34 +8,54 @@ import os
 import sys
 from collections.abc import Sequence
 from inspect import cleandoc
+from typing import TYPE_CHECKING
 
 import click
 
 from merrow_server.errors import RunFailure
 from merrow_server.rendering.terminal import colour, echo, guard, style
 
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+COMPLETION = "_MERROW_COMPLETE"
+"""The environment variable by which a shell asks for what could come next on its command line."""
 OK, NOT_WELL, MISUSED, INTERRUPTED = 0, 1, 2, 130
 
-COMMANDS = {
-    "cancel": "End a run that another process works on.",
-    "check": "Find mistakes in workflow files, and repair what is safe.",
-    "crossover": "Make safe children of two workflows.",
-    "doctor": "Say what is installed, which endpoint is reached, what the sandbox can do.",
-    "explain": "Show the page of a rule: what, why, and how to put it right.",
-    "fmt": "Format workflow files.",
-    "graph": "Print the typed graph of a workflow.",
-    "metrics": "Measure a workflow: parallelism, dependencies, expected completion.",
-    "mutate": "Change a workflow so that it stays valid: safe mutations, listed, applied or random.",
-    "new": "Write a workflow file that starts from a known pattern.",
-    "parse": "Read Mermaid flowcharts as Mermaid does, many in one process.",
-    "repair": "Find the smallest edits that make a workflow valid, and show or apply them.",
-    "resume": "Go on with a run that ended early.",
-    "rules": "List all rules.",
-    "run": "Run a workflow.",
-    "runs": "List the runs in the journal.",
-    "serve": "Serve an editor: diagnostics, completion, hover and more, by the Language Server Protocol.",
-    "show": "Show one run of the journal: nodes, prompts, answers, costs.",
+GROUPS: dict[str, dict[str, str]] = {
+    "Check": {
+        "check": "Find mistakes in workflow files, and repair what is safe.",
+        "fmt": "Format workflow files.",
+        "explain": "Show the page of a rule: what, why, and how to put it right.",
+        "rules": "List all rules.",
+    },
+    "Run": {
+        "run": "Run a workflow.",
+        "runs": "List the runs in the journal.",
+        "show": "Show one run of the journal: nodes, prompts, answers, costs.",
+        "resume": "Go on with a run that ended early.",
+        "cancel": "End a run that another process works on.",
+    },
+    "Improve": {
+        "mutate": "Change a workflow so that it stays valid: safe mutations, listed, applied or random.",
+        "crossover": "Make safe children of two workflows.",
+        "repair": "Find the smallest edits that make a workflow valid, and show or apply them.",
+    },
+    "Look inside": {
+        "graph": "Print the typed graph of a workflow.",
+        "metrics": "Measure a workflow: parallelism, dependencies, expected completion.",
+        "parse": "Read Mermaid flowcharts as Mermaid does, many in one process.",
+    },
+    "Set up": {
+        "new": "Write a workflow file that starts from a known pattern.",
+        "doctor": "Say what is installed, which endpoint is reached, what the sandbox can do.",
+        "completion": "Print what makes a shell complete merrow's commands, files, nodes and runs.",
+        "serve": "Serve an editor: diagnostics, completion, hover and more, by the Language Server Protocol.",
+    },
 }
+"""The commands by what people do with them, each with a sentence."""
+
+COMMANDS = {name: help_ for group in GROUPS.values() for name, help_ in group.items()}
 
 
 class Command(click.Command):
@@ -81,8 +101,17 @@ class Program(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        with formatter.section("Commands"):
-            formatter.write_dl(sorted(COMMANDS.items()))
+        width = max(map(len, COMMANDS))
+        for title, commands in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(f"{name:<{width}}", help_) for name, help_ in commands.items()])
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
+        """Commands with their sentences, without importing any, and the options of the program itself."""
+        from click.shell_completion import CompletionItem
+
+        found = [CompletionItem(name, help=help_) for name, help_ in COMMANDS.items() if name.startswith(incomplete)]
+        return found + click.Command.shell_complete(self, ctx, incomplete)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         write_examples(self.epilog, formatter)
@@ -99,7 +128,7 @@ def _print_version(ctx: click.Context, _parameter: click.Parameter, wanted: bool
 @click.group(
     cls=Program,
     context_settings={"help_option_names": ["-h", "--help"]},
-    no_args_is_help=False,
+    no_args_is_help=True,
     epilog="""
     merrow check flow.mmd        what is wrong, where and why
     merrow check --fix .         repair what is safe to repair
@@ -119,6 +148,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     options = given[: given.index("--")] if "--" in given else given
     debug = "--debug" in options
+    if (asked := os.environ.get(COMPLETION)) is not None:
+        from merrow_server.cli.completion import answer
+
+        return answer(asked)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             # A name or a message may hold what the terminal's encoding can't carry.

@@ -6,8 +6,8 @@ from contextlib import closing
 
 import click
 
-from merrow_runtime.store.database import Store
 from merrow_server.cli import NOT_WELL, Command
+from merrow_server.cli.given import words
 from merrow_server.cli.output import complain
 from merrow_server.rendering.terminal import echo
 
@@ -19,10 +19,12 @@ from merrow_server.rendering.terminal import echo
     merrow cancel 4f2a
     """,
 )
-@click.argument("run")
+@click.argument("run", shell_complete=words.running_runs)
 @click.pass_context
 def command(ctx: click.Context, run: str) -> None:
     """End the run RUN, whichever process works on it. What it finished is kept: merrow resume goes on with it."""
+    from merrow_runtime.store.database import Store
+
     with closing(Store.open()) as store:
         identity = store.run(run).id
         if store.request_cancel(identity):

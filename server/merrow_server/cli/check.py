@@ -5,21 +5,24 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import click
 
 from merrow_analysis.diagnostics import Applicability, Severity
-from merrow_server.checking import Checker, diagrams
+from merrow_runtime.program.files import diagrams
 from merrow_server.cli import MISUSED, NOT_WELL, Command
+from merrow_server.cli.given import words
 from merrow_server.cli.options import INPUT_OPTIONS, paths_argument, with_options
 from merrow_server.cli.output import complain, print_diff, progress
 from merrow_server.errors import InputError
 from merrow_server.files import Source, Target, discover, no_workflows, read, write, write_stdout
-from merrow_server.fixing import repair
 from merrow_server.rendering.terminal import echo, emit, style
 from merrow_server.rendering.text import counted, render_file, summary
 from merrow_server.report import Report
-from merrow_server.settings import Settings
+
+if TYPE_CHECKING:
+    from merrow_server.checking import Checker
 
 
 @click.command(
@@ -44,8 +47,14 @@ from merrow_server.settings import Settings
     show_default=True,
     help="How to print the findings.",
 )
-@click.option("--select", multiple=True, metavar="RULES", help="Only these rules: codes, names or MW1 for a group.")
-@click.option("--ignore", multiple=True, metavar="RULES", help="Not these rules.")
+@click.option(
+    "--select",
+    multiple=True,
+    metavar="RULES",
+    shell_complete=words.rules,
+    help="Only these rules: codes, names or MW1 for a group.",
+)
+@click.option("--ignore", multiple=True, metavar="RULES", shell_complete=words.rules, help="Not these rules.")
 @click.option("--fix", is_flag=True, help="Repair what is safe to repair, and print what is left.")
 @click.option("--unsafe-fixes", is_flag=True, help="With --fix or --diff: also repairs that may change the meaning.")
 @click.option("--diff", is_flag=True, help="Print what --fix would change, and change nothing.")
@@ -76,6 +85,9 @@ def command(
         raise click.UsageError("--unsafe-fixes needs --fix to write the repairs or --diff to look at them.", ctx)
     if diff and output != "text":
         raise click.UsageError(f"--diff prints a diff; leave out --format {output}.", ctx)
+    from merrow_server.checking import Checker  # here, since a shell that completes this command needs none of it
+    from merrow_server.settings import Settings
+
     least = Applicability.UNSAFE if unsafe_fixes else Applicability.SAFE
     written = least if fix and not diff else None
     settings = Settings(config, use_files=not no_config, select=select, ignore=ignore, least=written)
@@ -127,6 +139,8 @@ class _Run:
 
     def _check(self, target: Target) -> bool:
         """Check ``target``; whether it has a diagram at all. Raises `InputError`."""
+        from merrow_server.fixing import repair
+
         source = read(target)
         text = source.text
         if target.is_markdown and not diagrams(target, text):

@@ -10,6 +10,7 @@ from merrow_analysis.check import Analysis
 from merrow_optimizer.crossover.children import Child, CrossoverRefusedError, children, crossover
 from merrow_optimizer.mutations.subject import why_unchangeable
 from merrow_server.cli import NOT_WELL, Command
+from merrow_server.cli.given import words
 from merrow_server.cli.options import CONFIG_OPTIONS, with_options
 from merrow_server.cli.output import complain
 from merrow_server.errors import InputError
@@ -27,8 +28,8 @@ from merrow_server.rendering.terminal import emit, style
     merrow crossover a.mmd README.md#2 --all          every child
     """,
 )
-@click.argument("first", metavar="A")
-@click.argument("second", metavar="B")
+@click.argument("first", metavar="A", shell_complete=words.files)
+@click.argument("second", metavar="B", shell_complete=words.files)
 @click.option("--seed", type=int, default=0, show_default=True, help="Chooses where the parents are cut.")
 @click.option("--all", "every", is_flag=True, help="Print every child, those cut at ensembles and ends first.")
 @click.option(

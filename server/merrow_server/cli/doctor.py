@@ -80,8 +80,8 @@ def _installed() -> dict[str, Any]:
 
 
 def _journal() -> dict[str, Any]:
-    from merrow_runtime.store.database import FILE, Store
-    from merrow_runtime.store.location import state_folder
+    from merrow_runtime.store.database import Store
+    from merrow_runtime.store.location import FILE, state_folder
 
     path = state_folder() / FILE
     try:

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from merrow_server.cli import MISUSED, OK, Command
+from merrow_server.cli.given import words
 from merrow_server.cli.output import complain
 from merrow_server.rendering.terminal import echo, emit, style
 
@@ -25,7 +26,14 @@ _SUFFIXES = (".mmd", ".mermaid")
     """,
 )
 @click.argument("name", required=False)
-@click.option("--template", metavar="T", default=_DEFAULT, show_default=True, help="The pattern to start from.")
+@click.option(
+    "--template",
+    metavar="T",
+    shell_complete=words.patterns,
+    default=_DEFAULT,
+    show_default=True,
+    help="The pattern to start from.",
+)
 @click.option("--list", "listing", is_flag=True, help="List the patterns there are, and write nothing.")
 @click.option(
     "--format",

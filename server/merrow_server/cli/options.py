@@ -7,16 +7,25 @@ from typing import Any, TypeVar
 
 import click
 
+from merrow_server.cli.given import words
+
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
-paths_argument = click.argument("paths", nargs=-1, metavar="[PATHS]...", callback=lambda _c, _p, value: value or (".",))
+paths_argument = click.argument(
+    "paths", nargs=-1, metavar="[PATHS]...", callback=lambda _c, _p, value: value or (".",), shell_complete=words.files
+)
 """Files, folders, ``FILE.md#2``, or ``-``; this folder where there are none."""
 
-diagram_argument = click.argument("file", metavar="FILE")
+diagram_argument = click.argument("file", metavar="FILE", shell_complete=words.files)
 """One diagram: a file, ``FILE.md#2``, or ``-`` for standard input."""
 
 CONFIG_OPTIONS = (
-    click.option("--config", metavar="FILE", help="Settings from this file, not from the nearest merrow.toml."),
+    click.option(
+        "--config",
+        metavar="FILE",
+        shell_complete=words.files,
+        help="Settings from this file, not from the nearest merrow.toml.",
+    ),
     click.option("--no-config", is_flag=True, help="No settings from any file."),
 )
 stdin_filename_option = click.option(

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
 import click
 
 from merrow_server.cli import Command
+from merrow_server.cli.given import words
+from merrow_server.cli.given.run_names import latest_of
+from merrow_server.cli.given.values import read_values
 from merrow_server.cli.options import with_options
-from merrow_server.cli.run_options import RUN_OPTIONS, process_options, read_values
+from merrow_server.cli.run_options import RUN_OPTIONS, process_options
 from merrow_server.errors import InputError
 from merrow_server.rendering.terminal import echo, emit, style
+
+_LATEST = "\0latest"
+"""What ``--run`` stands for alone; no run has such an id."""
 
 
 @click.command(
@@ -22,20 +29,47 @@ from merrow_server.rendering.terminal import echo, emit, style
     merrow run flow.mmd --input problem="What is 6 times 7?"
     merrow run flow.mmd --input problem=@task.txt --model gpt-4o
     merrow run flow.mmd --dry-run                              what it would ask and cost
-    merrow run flow.mmd --from VOTE --run 4f2a                 VOTE and what follows anew, the rest as it was
-    merrow run flow.mmd --only VOTE --run 4f2a                 one node, with the inputs it had
+    merrow run flow.mmd --from VOTE                            VOTE and what follows anew, the rest as it was
+    merrow run flow.mmd --only VOTE --run                      one node, with the inputs it had in the latest run
+    merrow run flow.mmd --only VOTE --run 4f2a                 the same, of a run by the beginning of its id
     """,
 )
-@click.argument("file", metavar="FILE")
+@click.argument("file", metavar="FILE", shell_complete=words.files)
 @click.option(
-    "--input", "inputs", multiple=True, metavar="NAME=VALUE", help="An input's value; NAME=@file reads a file."
+    "--input",
+    "inputs",
+    multiple=True,
+    metavar="NAME=VALUE",
+    shell_complete=words.inputs,
+    help="An input's value; NAME=@file reads a file.",
 )
 @click.option("--dry-run", is_flag=True, help="Say what would be asked and what it may cost; call nothing.")
 @click.option("--model", metavar="MODEL", help="In place of the workflow's model; nodes that name their own keep it.")
-@click.option("--from", "from_node", metavar="NODE", help="Run NODE and what follows anew; take the rest from --run.")
-@click.option("--run", "from_run", metavar="RUN", help="The run that results are taken from.")
-@click.option("--only", metavar="NODE", help="Run this node alone.")
-@click.option("--set", "set_values", multiple=True, metavar="NODE.PORT=VALUE", help="What arrives at a port (--only).")
+@click.option(
+    "--from",
+    "from_node",
+    metavar="NODE",
+    shell_complete=words.nodes,
+    help="Run NODE and what follows anew; take the rest from --run, or the latest run of FILE.",
+)
+@click.option(
+    "--run",
+    "from_run",
+    metavar="[RUN]",
+    is_flag=False,
+    flag_value=_LATEST,
+    shell_complete=words.runs,
+    help="The run that results are taken from; without RUN the latest of FILE.",
+)
+@click.option("--only", metavar="NODE", shell_complete=words.nodes, help="Run this node alone.")
+@click.option(
+    "--set",
+    "set_values",
+    multiple=True,
+    metavar="NODE.PORT=VALUE",
+    shell_complete=words.ports,
+    help="What arrives at a port (--only).",
+)
 @click.option("--fresh", is_flag=True, help="Take no answer from the cache.")
 @click.option("--no-store", is_flag=True, help="Keep nothing: no journal, no cache. For private inputs.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Where shuffles begin.")
@@ -49,17 +83,21 @@ def command(ctx: click.Context, /, file: str, **given: Any) -> None:
 
     Every call that finished is in the journal before its result is used: a run that ended early, whatever the reason,
     goes on with `merrow resume`. Without OPENAI_API_KEY, OPENAI_BASE_URL or --base-url the embedded offline model
-    answers, which costs nothing and is not a real model.
+    answers, which costs nothing and is not a real model. On a terminal you are asked for inputs that have no value.
 
     The exit code is 1 when the run fails.
     """
-    from merrow_runtime import RunOptions
+    from merrow_runtime import RunOptions, Store
 
+    from_run = given["from_run"]
+    if from_run == _LATEST or (from_run is None and given["from_node"] is not None):
+        with closing(Store.open()) as store:
+            from_run = latest_of(store, file)
     inputs = read_values(given["inputs"], "--input")
     options = RunOptions(
         model=given["model"],
         from_node=given["from_node"],
-        from_run=given["from_run"],
+        from_run=from_run,
         only=given["only"],
         set_values=read_values(given["set_values"], "--set"),
         fresh=given["fresh"],
@@ -74,16 +112,26 @@ def command(ctx: click.Context, /, file: str, **given: Any) -> None:
         _dry_run(file, inputs, options, as_json=given["as_json"])
         return
     from merrow_runtime import start
+    from merrow_runtime.program.inputs import MissingInputs
+    from merrow_server.cli.given.inputs import ask_for, can_ask
     from merrow_server.cli.run_session import watch
 
-    ctx.exit(
-        watch(
+    def watched() -> int:
+        return watch(
             lambda reuse: start(file, inputs, options=replace(options, reuse=reuse or options.reuse)),
             as_json=given["as_json"],
             verbose=given["verbose"],
             kept=not given["no_store"],
         )
-    )
+
+    try:
+        code = watched()
+    except MissingInputs as found:
+        if given["as_json"] or not can_ask():
+            raise
+        inputs.update(ask_for(found))
+        code = watched()
+    ctx.exit(code)
 
 
 def _dry_run(file: str, inputs: dict[str, str], options: Any, *, as_json: bool) -> None:

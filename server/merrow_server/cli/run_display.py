@@ -8,6 +8,8 @@ import queue
 import sys
 import threading
 import time
+from collections.abc import Callable
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -62,29 +64,36 @@ def display_for(run: Run, *, as_json: bool, verbose: bool) -> Display:
     return Lines(verbose=verbose)
 
 
-class JsonLines:
-    """An event a line on standard output, each as it happens, written by a thread: a slow reader doesn't hold the run up."""
+class _Writing:
+    """A thread that writes what it is given, in order: who reads slowly, or not at all, doesn't hold the run up.
+
+    What can't be written yet stays with the run, beyond `_AHEAD` pieces; the end waits until all is written.
+    """
 
     def __init__(self) -> None:
-        self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        self._pieces: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._problem: OSError | None = None
         self._thread = threading.Thread(target=self._write, name="merrow-events", daemon=True)
 
-    def __enter__(self) -> JsonLines:
+    def begin(self) -> None:
         self._thread.start()
-        return self
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        self._lines.put(None)
+    def end(self, *, well: bool) -> None:
+        """Wait until all is written. Raises the `OSError` that kept it from that where all else went ``well``."""
+        self._pieces.put(None)
         self._thread.join()
-        if kind is None:
+        if well:
             self._check()
 
-    async def show(self, event: Event) -> None:
-        while self._lines.qsize() > _AHEAD and self._problem is None:
+    async def room(self) -> None:
+        """Wait until more may be written. Raises `OSError` where that can't be: whoever read it has gone."""
+        while self._pieces.qsize() > _AHEAD and self._problem is None:
             await asyncio.sleep(_WAIT)
         self._check()
-        self._lines.put(json.dumps(event.to_json()))
+
+    def put(self, piece: Callable[[], None]) -> None:
+        """``piece`` writes something when it is called."""
+        self._pieces.put(piece)
 
     def _check(self) -> None:
         if self._problem is not None:
@@ -92,49 +101,74 @@ class JsonLines:
 
     def _write(self) -> None:
         try:
-            while (line := self._lines.get()) is not None:
-                emit(line)
-        except OSError as problem:  # whoever read it has gone
+            while (piece := self._pieces.get()) is not None:
+                piece()
+        except OSError as problem:
             self._problem = problem
+
+
+class JsonLines:
+    """An event a line on standard output, each as it happens."""
+
+    def __init__(self) -> None:
+        self._writing = _Writing()
+
+    def __enter__(self) -> JsonLines:
+        self._writing.begin()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._writing.end(well=kind is None)
+
+    async def show(self, event: Event) -> None:
+        await self._writing.room()
+        self._writing.put(partial(emit, json.dumps(event.to_json())))
 
 
 class Lines:
     """A line a step on standard error."""
 
     def __init__(self, *, verbose: bool) -> None:
+        self._writing = _Writing()
         self._verbose = verbose
         self._open: str | None = None
         self._begun: set[str] = set()
 
     def __enter__(self) -> Lines:
+        self._writing.begin()
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._end_of_text()
+        self._writing.end(well=kind is None)
 
     async def show(self, event: Event) -> None:
+        await self._writing.room()
         if event.event == "node_output":
             if self._verbose:
                 self._text(_who(event), str(event.data.get("text", "")))
             return
         for notice in _notices(event):
-            echo(f"{style('Note:', fg='yellow')} {notice}", err=True)
+            self._put(f"{style('Note:', fg='yellow')} {notice}")
         line = _line(event, self._begun)
         if line is not None:
             self._end_of_text()
-            echo(line, err=True)
+            self._put(line)
 
     def _text(self, node: str, text: str) -> None:
         if self._open != node:
             self._end_of_text()
-            echo(style(f"{node}:", fg="cyan"), err=True)
+            self._put(style(f"{node}:", fg="cyan"))
             self._open = node
-        echo(text, nl=False, err=True)
+        self._put(text, nl=False)
 
     def _end_of_text(self) -> None:
         if self._open is not None:
-            echo(err=True)
+            self._put()
             self._open = None
+
+    def _put(self, text: str = "", *, nl: bool = True) -> None:
+        self._writing.put(partial(echo, text, nl=nl, err=True))
 
 
 def _notices(event: Event) -> list[str]:

@@ -1,18 +1,13 @@
-"""Options that ``merrow run`` and ``merrow resume`` share, and values given on the command line."""
+"""Options that ``merrow run`` and ``merrow resume`` share."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import click
 
-from merrow_server.errors import InputError
-from merrow_server.files import decode, read_path
-
-_LARGEST_INPUT = 50_000_000
+from merrow_server.cli.given import words
 
 RUN_OPTIONS = (
     click.option("--base-url", metavar="URL", help="The endpoint; `offline` is the embedded model."),
@@ -20,8 +15,15 @@ RUN_OPTIONS = (
     click.option("--budget-usd", type=click.FloatRange(min=0), metavar="USD", help="Stop at so much money."),
     click.option("--budget-tokens", type=click.IntRange(min=0), metavar="N", help="Stop at so many tokens."),
     click.option("--budget-seconds", type=click.FloatRange(min=0), metavar="S", help="Stop after so long."),
-    click.option("--record", metavar="F", help="Write all calls to this file, to replay them."),
-    click.option("--replay", metavar="F", help="Answer all calls from this recording, and from nowhere else."),
+    click.option(
+        "--record", metavar="F", shell_complete=words.files, help="Write all calls to this file, to replay them."
+    ),
+    click.option(
+        "--replay",
+        metavar="F",
+        shell_complete=words.files,
+        help="Answer all calls from this recording, and from nowhere else.",
+    ),
     click.option(
         "--reuse",
         type=click.Choice(["same", "any"]),
@@ -48,26 +50,3 @@ def process_options(given: dict[str, Any]) -> dict[str, Any]:
     if given["allow_unsafe_code"]:
         fields["allow_unsafe"] = True
     return fields
-
-
-def read_values(pairs: Iterable[str], option: str) -> dict[str, str]:
-    """``NAME=VALUE`` and ``NAME=@file`` (``@-``: standard input) as names with texts; ``@@`` begins a value with one @.
-
-    Raises `InputError` for a pair without ``=`` or a file that can't be read, and for a name given twice.
-    """
-    values: dict[str, str] = {}
-    for pair in pairs:
-        name, mark, value = pair.partition("=")
-        name = name.strip()
-        if not mark or not name:
-            raise InputError(f"{option} {pair!r} lacks its value; write {option} NAME=VALUE or {option} NAME=@file.")
-        if name in values:
-            raise InputError(f"{option} {name} is given twice.")
-        if value.startswith("@@"):
-            value = value[1:]
-        elif value == "@-":
-            value = decode(sys.stdin.buffer.read(), "standard input").text
-        elif value.startswith("@"):
-            value = read_path(Path(value[1:]), value[1:], _LARGEST_INPUT).text
-        values[name] = value
-    return values

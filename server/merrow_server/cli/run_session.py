@@ -16,6 +16,7 @@ import click
 from merrow_runtime.provenance import answered_by
 from merrow_runtime.values import as_text
 from merrow_server.cli import INTERRUPTED, MISUSED, NOT_WELL, OK
+from merrow_server.cli.given.inputs import can_ask
 from merrow_server.cli.output import complain
 from merrow_server.cli.run_display import display_for
 from merrow_server.cli.runs import duration
@@ -44,7 +45,7 @@ def watch(begin: Begin, *, as_json: bool, verbose: bool, kept: bool = True) -> i
     try:
         return asyncio.run(_watch(begin, None, as_json=as_json, verbose=verbose, kept=kept))
     except ForeignResults as found:
-        if as_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        if as_json or not can_ask():
             raise
         reuse = _ask(found)
     return asyncio.run(_watch(begin, reuse, as_json=as_json, verbose=verbose, kept=kept))

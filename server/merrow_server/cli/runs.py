@@ -10,8 +10,8 @@ from typing import Any
 
 import click
 
-from merrow_runtime.store.database import Store
 from merrow_server.cli import Command
+from merrow_server.cli.given import words
 from merrow_server.cli.output import complain
 from merrow_server.rendering.snippet import cells, visible
 from merrow_server.rendering.terminal import echo, emit, style
@@ -32,14 +32,23 @@ _UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
     """,
 )
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="How many to list.")
-@click.option("--workflow", metavar="FILE", help="Only runs of this workflow.")
-@click.option("--delete", "deleted", metavar="RUN", multiple=True, help="Take a run out of the journal.")
+@click.option("--workflow", metavar="FILE", shell_complete=words.files, help="Only runs of this workflow.")
+@click.option(
+    "--delete",
+    "deleted",
+    metavar="RUN",
+    shell_complete=words.runs,
+    multiple=True,
+    help="Take a run out of the journal.",
+)
 @click.option("--prune", type=click.FloatRange(min=0), metavar="DAYS", help="Take out runs older than so many days.")
 @click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", help="How to print.")
 def command(limit: int, workflow: str | None, deleted: tuple[str, ...], prune: float | None, output: str) -> None:
     """List the runs in the journal, newest first: id, status, when, how long, what it cost, who answered,
     workflow.
     """
+    from merrow_runtime.store.database import Store
+
     with closing(Store.open()) as store:
         for run in deleted:
             store.delete(run)

@@ -11,9 +11,10 @@ import click
 
 from merrow_analysis.suggest import closest
 from merrow_runtime.provenance import answered_by
-from merrow_runtime.store.database import Store
 from merrow_runtime.values import as_text
 from merrow_server.cli import Command
+from merrow_server.cli.given import words
+from merrow_server.cli.given.run_names import run_meant
 from merrow_server.cli.output import complain
 from merrow_server.cli.runs import COLOURS, ago, duration
 from merrow_server.errors import InputError
@@ -30,23 +31,37 @@ _MOST_NAMED = 4
     "show",
     cls=Command,
     epilog="""
-    merrow show 4f2a                  how a run went, node by node
+    merrow show                       how the latest run went, node by node
+    merrow show flow.mmd              the latest run of a workflow
+    merrow show 4f2a                  a run by the beginning of its id
     merrow show 4f2a --node SOLVE     its inputs, memory, every prompt and answer
     merrow show 4f2a --format json
     """,
 )
-@click.argument("run")
-@click.option("--node", metavar="NODE", help="Everything about one node: prompts, memory, answers, attempts.")
+@click.argument("run", required=False, shell_complete=words.runs)
+@click.option(
+    "--node",
+    metavar="NODE",
+    shell_complete=words.nodes_of_run,
+    help="Everything about one node: prompts, memory, answers, attempts.",
+)
 @click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", help="How to print.")
-def command(run: str, node: str | None, output: str) -> None:
-    """Show the run RUN of the journal; the beginning of its id is enough."""
+def command(run: str | None, node: str | None, output: str) -> None:
+    """Show the run RUN of the journal: an id, its beginning, or a workflow file for its latest run. Without RUN it is the
+    latest of all.
+    """
+    from merrow_runtime.store.database import Store
+
     with closing(Store.open()) as store:
-        report = run_report(store, run, node)
+        identity = run_meant(store, run)
+        report = run_report(store, identity, node)
         if node is not None and not report["nodes"]:
-            known = [one["node"] for one in run_report(store, run)["nodes"]]
+            known = [one["node"] for one in run_report(store, identity)["nodes"]]
             near = closest(node, known)
-            hint = f" Did you mean {near}?" if near else ""
-            raise InputError(f"Run {report['run']} has no node {node}.{hint}")
+            if near is None or near.casefold() != node.casefold():
+                hint = f" Did you mean {near}?" if near else ""
+                raise InputError(f"Run {report['run']} has no node {node}.{hint}")
+            report = run_report(store, identity, near)
     if output == "json":
         emit(json.dumps(report, indent=2))
         return

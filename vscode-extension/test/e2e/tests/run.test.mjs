@@ -35,9 +35,11 @@ describe('Run', (workbench) => {
     const w = workbench();
     const { page } = w;
     await w.open('solve.mmd', FLOW);
-    const lens = await w.lens('Run');
-    await lens.click();
-    await page.locator('.quick-input-widget', { hasText: 'PROBLEM (Problem): Problem' }).waitFor();
+    // A click is lost while the lenses are put in anew.
+    await w.again(async () => {
+      await (await w.lens('Run')).click({ timeout: 10_000 });
+      await page.locator('.quick-input-widget', { hasText: 'PROBLEM (Problem): Problem' }).waitFor({ timeout: 20_000 });
+    }, 'the code lens asks for no input');
     await w.shot('run-input');
     await w.answer('What is 6 times 7?');
     const preview = new Preview(w, await w.frame('body[data-engine] .viewport'));

@@ -1,0 +1,123 @@
+"""What a shell completes: files, and the names of nodes, inputs, runs, rules and patterns.
+
+Each function answers for one parameter: called with its context, the parameter and what is typed of the word so far. A person
+waits at each press of a key, so nothing here imports what a command needs to do its work: texts are only parsed, and the
+journal is only glanced at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from click.shell_completion import CompletionItem
+
+from merrow_server.rendering.snippet import visible
+
+if TYPE_CHECKING:
+    import click
+
+Items = list[CompletionItem[str]]
+
+_INTERFACE = "Interface"
+_MOST_RUNS = 50
+
+
+def files(_context: click.Context, _parameter: click.Parameter, typed: str) -> Items:
+    """Files and folders, which the shell itself knows."""
+    return [CompletionItem(typed, type="file")]
+
+
+def nodes(context: click.Context, _parameter: click.Parameter, typed: str) -> Items:
+    """The nodes of the workflow FILE that do something."""
+    return _fitting(((id_, "") for id_, is_end in _vertices(_named(context, "file")) if not is_end), typed)
+
+
+def ports(context: click.Context, parameter: click.Parameter, typed: str) -> Items:
+    """The beginnings of ``NODE.PORT=VALUE``."""
+    return [CompletionItem(f"{item.value}.") for item in nodes(context, parameter, typed)]
+
+
+def inputs(context: click.Context, _parameter: click.Parameter, typed: str) -> Items:
+    """The beginnings of ``NAME=VALUE`` for nodes of class Interface to which no edge leads."""
+    found = [
+        (f"{id_.lower()}=", "") for id_, is_end in _vertices(_named(context, "file")) if is_end and id_ != "RETURN"
+    ]
+    return _fitting(found, typed)
+
+
+def runs(_context: click.Context, _parameter: click.Parameter, typed: str) -> Items:
+    """The newest runs of the journal."""
+    return _runs(typed, ("finished", "failed", "cancelled", "running"))
+
+
+def unfinished_runs(_context: click.Context, _parameter: click.Parameter, typed: str) -> Items:
+    """The newest runs that `merrow resume` can continue."""
+    return _runs(typed, ("failed", "cancelled", "running"))
+
+
+def running_runs(_context: click.Context, _parameter: click.Parameter, typed: str) -> Items:
+    """The runs that `merrow cancel` can end."""
+    return _runs(typed, ("running",))
+
+
+def nodes_of_run(context: click.Context, _parameter: click.Parameter, typed: str) -> Items:
+    """The nodes of the workflow that the run was made with, or that the newest run was."""
+    from merrow_runtime.store.glance import newest_runs
+
+    wanted = _named(context, "run")
+    for run in newest_runs(_MOST_RUNS):
+        if run.id.startswith(wanted) or run.workflow == wanted:
+            return _fitting(((id_, "") for id_, _ in _vertices(run.workflow)), typed)
+    return []
+
+
+def rules(_context: click.Context, _parameter: click.Parameter, typed: str) -> Items:
+    """Codes of rules, each with the rule's name; their names where the word begins with a small letter."""
+    from merrow_analysis.rules.pages import page_codes, page_text
+
+    headings = [(page_text(code) or "").split(maxsplit=3)[1:3] for code in page_codes()]
+    named = typed[:1].islower() and not "mw".startswith(typed[:2])
+    return _fitting(((name, code) if named else (code, name) for code, name in headings), typed)
+
+
+def patterns(_context: click.Context, _parameter: click.Parameter, typed: str) -> Items:
+    """The patterns that `merrow new` starts from."""
+    from merrow_server.templates import templates
+
+    return _fitting(((one.name, one.title) for one in templates().values()), typed)
+
+
+def _runs(typed: str, statuses: Iterable[str]) -> Items:
+    from merrow_runtime.store.glance import newest_runs
+
+    found = [run for run in newest_runs(_MOST_RUNS) if run.status in statuses]
+    return _fitting(((run.id, visible(f"{run.status}, {run.workflow}")) for run in found), typed)
+
+
+def _fitting(words: Iterable[tuple[str, str]], typed: str) -> Items:
+    """The words that begin with what is typed, in any case of letters, each with its help."""
+    begins = typed.casefold()
+    return [CompletionItem(word, help=help_ or None) for word, help_ in words if word.casefold().startswith(begins)]
+
+
+def _named(context: click.Context, argument: str) -> str:
+    """The one argument of the command, as far as it is typed. Where an option behind it still lacks its value, click has put
+    the argument aside.
+    """
+    return str(context.params.get(argument) or next(iter(context.args), ""))
+
+
+def _vertices(file: str) -> list[tuple[str, bool]]:
+    """The nodes drawn in a file, and whether each is an input or output; none where it can't be read."""
+    from merrow_analysis.syntax.structure import parse_record
+    from merrow_runtime.program.files import file_target, read_path, the_diagram
+
+    if not file:
+        return []
+    target = file_target(file)
+    if target.path is None:
+        return []
+    text, _ = the_diagram(target, read_path(target.path, target.name).text)
+    drawn = parse_record(text)["structure"] or {}
+    return [(vertex["id"], _INTERFACE in vertex["classes"]) for vertex in drawn.get("vertices", ())]

@@ -1,0 +1,77 @@
+"""The tutorial followed to the letter: each file written, each command run, each line of output looked for."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+from tests.server.program import in_process
+
+ROOT = Path(__file__).parents[2]
+TUTORIAL = (ROOT / "docs" / "tutorial.md").read_text("utf-8")
+BLOCKS = re.findall(r"^```(\w+)(?: (\w+)=(\S+))?\n(.*?)^```$", TUTORIAL, re.M | re.S)
+
+Capture = pytest.CaptureFixture[str]
+
+
+def test_every_step_does_what_the_tutorial_says(
+    capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MERROW_STATE_DIR", str(tmp_path / "state"))
+    monkeypatch.setenv("MERROW_CONFIG_DIR", str(tmp_path / "config"))
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "MERROW_MODEL"):
+        monkeypatch.delenv(name, raising=False)
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    monkeypatch.chdir(tmp_path)
+    shown, commands = "", 0
+    for language, key, value, text in BLOCKS:
+        if key == "file":
+            Path(value).write_text(text, "utf-8")
+        elif language == "sh":
+            shown = ""
+            for command in text.splitlines():
+                program, *arguments = shlex.split(command)
+                if program == "mkdir":
+                    Path(*arguments).mkdir()
+                elif program == "cd":
+                    monkeypatch.chdir(*arguments)
+                else:
+                    assert program == "merrow"
+                    done = in_process(capsys, *arguments)
+                    assert done.code == (int(value) if key == "exit" else 0), f"{command}: {done.err}"
+                    shown += done.out + done.err
+                    commands += 1
+        else:
+            assert language == "text"
+            assert [line for line in text.splitlines() if line not in shown] == []
+    assert commands > 8
+
+
+def test_it_ends_with_the_example_of_the_repository() -> None:
+    written = {value: text for _, key, value, text in BLOCKS if key == "file"}
+    examples = ROOT / "examples"
+    assert written["letters.mmd"] == (examples / "letters.mmd").read_text("utf-8")
+    assert written["policy.txt"] == (examples / "inputs" / "policy.txt").read_text("utf-8")
+    assert written["letter.txt"] == (examples / "inputs" / "letter_torn.txt").read_text("utf-8")
+
+
+def test_the_first_command_of_the_readme_prints_what_stands_below_it(
+    capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MERROW_STATE_DIR", str(tmp_path / "state"))
+    monkeypatch.setenv("MERROW_CONFIG_DIR", str(tmp_path / "config"))
+    monkeypatch.chdir(ROOT)
+    first = (ROOT / "README.md").read_text("utf-8").partition("## First steps")[2]
+    command = re.search(r"^    merrow (run .*?[^\\])\n\n", first, re.M | re.S)
+    printed = re.search(r"^```text\n(.*?)^```$", first, re.M | re.S)
+    assert command is not None
+    assert printed is not None
+    done = in_process(capsys, *shlex.split(command[1].replace("\\\n", " ")))
+    assert done.code == 0
+    answer = printed[1].index("Dear Ada")
+    assert printed[1][answer:] == done.out
+    steps = [line.partition(" (")[0] for line in printed[1][:answer].splitlines()]
+    assert [line for line in steps if line not in done.err] == []
