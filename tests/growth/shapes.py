@@ -556,6 +556,57 @@ for _name, _text in {
 _long("a suppression of many rules", START + "%% merrow: ignore[MW404", ",MW1", "]\nclassDef U fill:#fff\n")
 _long("a suppression of many unknown rules", START + "%% merrow: ignore-file[MW404", ",no-{i}", "]\n", most=1000)
 
+# Drawings with diamonds, whose values and loops must not multiply
+
+
+def _drawn(name: str, line: str, head: str, end: str, *, most: int = 500) -> None:
+    """A drawing that is read as a workflow: ``n`` times the line, then the end, in which ``{i}`` is n."""
+    SHAPES[name] = Shape(
+        name,
+        lambda n: (
+            _front("  model: m\n") + "flowchart TD\n" + head + "".join(_line(line, i) for i in range(n)) + _line(end, n)
+        ),
+        most,
+    )
+
+
+_ENDS = "A{i} -->|a| X[Write]\nA{i} -->|b| Y[Say]\n"
+
+
+@shape("diamonds that lead to the next two", most=500)
+def _next_two(n: int) -> str:
+    ways = (f"A{i} -->|a| A{i + 1}{{q?}}\nA{i} -->|b| A{i + 2}{{q?}}\n" for i in range(n))
+    ends = _line(_ENDS, n) + _line(_ENDS, n + 1)
+    return _front("  model: m\n") + "flowchart TD\nS[Read] --> A0{q?}\n" + "".join(ways) + ends
+
+
+_drawn(
+    "diamonds in two rows",
+    "A{i} -->|a| A{j}{q?}\nA{i} -->|b| B{j}{r?}\nB{i} -->|a| A{j}\nB{i} -->|b| B{j}\n",
+    "S[Read] --> A0{q?} & B0{r?}\n",
+    _ENDS + "B{i} -->|a| X\nB{i} -->|b| Y\n",
+)
+_drawn("two cases to the next diamond", "A{i} -->|a| A{j}{q?}\nA{i} -->|b| A{j}\n", "S[Read] --> A0{q?}\n", _ENDS)
+_drawn(
+    "diamonds with a step in one case",
+    "A{i} -->|a| P{i}[Do it] --> A{j}{q?}\nA{i} -->|b| A{j}\n",
+    "S[Read] --> A0{q?}\n",
+    _ENDS,
+)
+_drawn(
+    "arrows back to the first step",
+    "B{i} --> A{i}{ok?}\nA{i} -->|no| B0\nA{i} -->|yes| B{j}[Do it]\n",
+    "S[Read] --> B0[Do it]\n",
+    "B{i} --> X[End]\n",
+)
+_drawn(
+    "arrows back to the step before",
+    "B{i} --> A{i}{ok?}\nA{i} -->|no| B{i}\nA{i} -->|yes| B{j}[Do it]\n",
+    "S[Read] --> B0[Do it]\n",
+    "B{i} --> X[End]\n",
+)
+
+
 # Markdown
 
 

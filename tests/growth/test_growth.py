@@ -43,8 +43,9 @@ _ALWAYS = (
     "broken words",
     "Decisions side by side",
     "declared operators",
+    "diamonds that lead to the next two",
 )
-"""Shapes that were once quadratic, which every push tries."""
+"""Shapes that were once quadratic or worse, which every push tries."""
 _TRIED = [shape for number, shape in enumerate(SHAPES.values()) if WHOLE or number % 16 == 0 or shape.name in _ALWAYS]
 _DOORS = list(DOORS)
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from merrow_analysis.definitions.types import Type, TypeTable, item_of, list_of
 from merrow_analysis.graph.model import Graph
-from merrow_analysis.graph.placement import Signature
+from merrow_analysis.graph.placement import Passed, Signature
 from merrow_analysis.graph.ports import with_fields
 from merrow_analysis.graph.records import EdgeRecord
 from merrow_analysis.graph.words import EACH
@@ -42,9 +42,14 @@ def carried(signature: Signature, level: Levels, types: TypeTable) -> Signature:
         outputs=tuple([(name, _at(type_, level)) for name, type_ in signature.outputs]),
         kinds=tuple([(name, at) for name, kind in signature.kinds if (at := _at(kind, level)) is not None]),
         value=_at(signature.value, level),
-        passes=None if signature.passes is None else tuple([_at(type_, level) for type_ in signature.passes]),
+        passes=None if signature.passes is None else tuple([_passed_at(passed, level) for passed in signature.passes]),
     )
     return with_fields(arriving, types) if level.lowered and not signature.fields else arriving
+
+
+def _passed_at(passed: Passed, level: Levels) -> Passed:
+    """What is passed on as one leaves a Map in one list."""
+    return Passed(_at(passed.type, level), passed.several and not level.raised)
 
 
 def _at(type_: Type | None, level: Levels) -> Type | None:

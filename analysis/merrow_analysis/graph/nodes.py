@@ -27,7 +27,7 @@ from merrow_analysis.graph.levels import carried, levels
 from merrow_analysis.graph.liveness.frames import LiveOrder, live_order, unit_order
 from merrow_analysis.graph.liveness.plan import Combinations, combinations, combinations_after, waiting_alone
 from merrow_analysis.graph.model import Graph, Marks, conflicting
-from merrow_analysis.graph.placement import PlacedEdge, Placement, PortFeed
+from merrow_analysis.graph.placement import PlacedEdge, Placement, PortFeed, passed_as_one
 from merrow_analysis.graph.records import EdgeRecord
 from merrow_analysis.graph.resolve import NodeKind, Resolution
 from merrow_analysis.graph.shape import Shape
@@ -226,6 +226,12 @@ class TypedNode:
         """The outputs of its operator, or of an input, without the fields of records."""
         signature = self.placement.signature
         return dict(signature.outputs[: len(signature.outputs) - signature.fields])
+
+    @property
+    def passes(self) -> list[list[tuple[TypedEdge, PortFeed]]]:
+        """What arrives at a Decision that asks: together what it passes on as one, by its number in `Signature.passes`."""
+        arriving = [(edge, feed) for edge in self.incoming for feed in edge.feeds]
+        return [[arriving[number] for number in ones] for ones in passed_as_one([feed.type for _, feed in arriving])]
 
     def sources(self, port: str) -> list[TypedEdge]:
         """The edges that feed a port, in prompt order."""

@@ -4,6 +4,7 @@ that.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -14,10 +15,36 @@ from merrow_analysis.graph.notation import EdgeLabel
 from merrow_analysis.graph.resolve import NodeKind
 
 
+class Passed(NamedTuple):
+    """What an asking Decision passes on as one: a value as it arrived, or, where many arrived, ``several`` of one type; None: not
+    known.
+    """
+
+    type: Type | None
+    several: bool = False
+
+
+MOST_PASSED_ALONE = 16
+"""Values that an asking Decision passes on each by itself. Where diamonds follow one another each way to one brings a value, so
+that their number doubles with every few of them."""
+
+
+def passed_as_one(types: Sequence[Type | None]) -> list[list[int]]:
+    """The numbers of what arrives at an asking Decision, as it passes it on: each alone, or, where they are many, those of one
+    type together.
+    """
+    if len(types) <= MOST_PASSED_ALONE:
+        return [[number] for number in range(len(types))]
+    by_type: dict[Type | None, list[int]] = {}
+    for number, type_ in enumerate(types):
+        by_type.setdefault(type_, []).append(number)
+    return list(by_type.values())
+
+
 class Signature(NamedTuple):
     """What a node gives: outputs with their types (None: not known), default first; or, for a Decision, its value.
 
-    ``passes`` are the types of the values that an asking Decision passes on, each as it arrived; None for all other nodes.
+    ``passes`` is what an asking Decision passes on; None for all other nodes.
     ``plain`` says that no operator is written at the node. The last ``fields`` of the outputs are the fields of a record that
     the first one is. ``kinds`` are those of the union that a Decision decides on and passes on: by casefolded name, what the
     case of that name carries.
@@ -28,7 +55,7 @@ class Signature(NamedTuple):
     has_value: bool = False
     value: Type | None = None
     known: bool = True
-    passes: tuple[Type | None, ...] | None = None
+    passes: tuple[Passed, ...] | None = None
     plain: bool = False
     fields: int = 0
     kinds: tuple[tuple[str, Type], ...] = ()
@@ -68,7 +95,7 @@ class PortFeed(NamedTuple):
     """One value on an edge: from an output (None for a Decision's value) into a port; the type is None if not known.
 
     ``output`` may be a field of a record, ``advice``, or one in an output or a field, ``place.city``.
-    ``passed`` is the number of the value, among those that arrived, where an asking Decision passes it on.
+    ``passed`` is its number in `Signature.passes`, where an asking Decision passes it on.
     """
 
     output: str | None

@@ -7,7 +7,7 @@ consume its types. Labelled edges are placed first, then unlabelled ones in orde
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from merrow_analysis.definitions.operators import ASKED_ABOUT, OUTPUT_PORT, InputPort, ports_for
 from merrow_analysis.definitions.types import (
@@ -25,7 +25,17 @@ from merrow_analysis.definitions.types import (
 )
 from merrow_analysis.graph.decisions import ELSE, DecidedBy, read_expression
 from merrow_analysis.graph.notation import EdgeLabel, read_label
-from merrow_analysis.graph.placement import UNKNOWN, Facts, Finding, PlacedEdge, Placement, PortFeed, Signature
+from merrow_analysis.graph.placement import (
+    UNKNOWN,
+    Facts,
+    Finding,
+    Passed,
+    PlacedEdge,
+    Placement,
+    PortFeed,
+    Signature,
+    passed_as_one,
+)
 from merrow_analysis.suggest import Guesses
 
 INPUT_OUTPUT = "value"
@@ -197,7 +207,7 @@ class _Placer:
         given: list[Type | None] = []
         for text, source in incoming:
             if source.decision:
-                given += [source.value] if source.passes is None else source.passes
+                given += [source.value] if source.passes is None else [passed.type for passed in source.passes]
                 continue
             label = read_label(text, from_decision=False)
             outputs = dict(source.outputs)
@@ -245,7 +255,7 @@ class _Placer:
             self._feed(edge, None, port, None)
         elif source.passes is not None:
             for number, passed in enumerate(source.passes):
-                self._feed(edge, None, port, passed, number)
+                self._feed(edge, None, port, passed.type, number)
         else:
             self._feed(edge, output[0] if output else None, port, output[1] if output else None)
 
@@ -345,7 +355,7 @@ class _Placer:
             self._case_value(edge, self._carried(edge))
             return
         for number, passed in enumerate(source.passes):
-            self._case_value(edge, passed, number)
+            self._case_value(edge, passed.type, number)
 
     def _case_value(self, edge: int, value: Type | None, passed: int | None = None) -> None:
         """Where one value of a case edge goes; ``passed`` is its number where an asking Decision passes it on."""
@@ -378,8 +388,13 @@ class _Placer:
 
     def _signature(self) -> Signature:
         if self.asks:
-            passes = tuple(feed.type for feeds in self.feeds for feed in feeds)
-            known = [type_ for type_ in passes if type_ is not None]
+            arriving = [
+                Passed(feed.type, self._is_several(edge, feed.passed))
+                for edge, feeds in enumerate(self.feeds)
+                for feed in feeds
+            ]
+            passes = tuple([_as_one(arriving, ones) for ones in passed_as_one([passed.type for passed in arriving])])
+            known = [passed.type for passed in passes if passed.type is not None]
             value = self.types.common(known) if known and len(known) == len(passes) else None
             return Signature((), True, bool(passes), value, passes=passes)
         if self.is_decision:
@@ -399,6 +414,11 @@ class _Placer:
                 type_ = self.facts.declared
             outputs.append((port.name, list_of(type_) if self.facts.samples and type_ is not None else type_))
         return with_fields(Signature(tuple(outputs), plain=self.facts.plain), self.types)
+
+    def _is_several(self, edge: int, passed: int | None) -> bool:
+        """Whether what an edge brings may be several values, by its number where an asking Decision passes it on."""
+        passes = self.sources[edge].passes
+        return passes is not None and passed is not None and passes[passed].several
 
     def _kinds(self, value: Type | None) -> tuple[tuple[str, Type], ...]:
         """The kinds of a union that this Decision passes on, where that same value decides."""
@@ -543,7 +563,7 @@ class _Placer:
         """Let an edge feed a port; False, with a finding, where the type doesn't fit."""
         self.feeds[edge].append(PortFeed(output or None, port.name, given, passed))
         counts = self.by_case if self.sources[edge].decision else self.by_plain
-        counts[port.name] = counts.get(port.name, 0) + 1
+        counts[port.name] = counts.get(port.name, 0) + 1 + self._is_several(edge, passed)
         if given is not None and self._steps(given, port) is None:
             names = tuple(
                 name
@@ -584,6 +604,10 @@ class _Placer:
 
     def _port(self, name: str) -> InputPort:
         return self.ports[name]
+
+
+def _as_one(arriving: Sequence[Passed], numbers: Sequence[int]) -> Passed:
+    return arriving[numbers[0]] if len(numbers) == 1 else Passed(arriving[numbers[0]].type, several=True)
 
 
 def variables(

@@ -15,10 +15,12 @@ def fed_at_once(node: TypedNode, port: str, combinations: Combinations) -> tuple
     before: list[TypedEdge] = []
     so_far: Condition = NEVER
     for edge in node.sources(port):
-        for _, brings in combinations.brings_each(edge, port):
+        for _, brings, several in combinations.brings_each(edge, port):
             if before and combinations.together(so_far, brings):
                 other = next(one for one in before if combinations.together(combinations.brings(one, port), brings))
                 return other, edge
+            if several != NEVER:
+                return edge, edge
             before.append(edge)
             so_far = combinations.either(so_far, brings)
     return None
@@ -41,7 +43,9 @@ def voices_alone(node: TypedNode, port: str, combinations: Combinations) -> list
             return None
         if type_ is None and "samples" in edge.source.resolution.parameters:
             return None
-        for passed, brings in combinations.brings_each(edge, port):
+        for passed, brings, several in combinations.brings_each(edge, port):
+            if several != NEVER:
+                return None
             voice = (edge.source, passed)
             first = first or voice
             if voice != first and combinations.together(conditions[first], brings):

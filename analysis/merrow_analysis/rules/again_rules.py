@@ -66,7 +66,7 @@ def check_turns(context: GraphContext) -> Iterator[Diagnostic]:
 def _two_lists(context: GraphContext, box: str, edges: list[TypedEdge]) -> Iterator[Diagnostic]:
     first = edges[0]
     for edge in edges:
-        several = len({feed.passed for feed in edge.feeds}) > 1
+        several = _brings_several(edge)
         same = edge.source is first.source and (edge.output == first.output or edge.source.kind == "decision")
         if same and not several:
             continue
@@ -84,6 +84,15 @@ def _two_lists(context: GraphContext, box: str, edges: list[TypedEdge]) -> Itera
         fixes = () if edge is first else one_list(context, TWO_LISTS, first, edge)
         yield report(TWO_LISTS, label_range(edge), message, related=related, fixes=fixes)
         return
+
+
+def _brings_several(edge: TypedEdge) -> bool:
+    """Whether an edge brings more than one of the values that an asking Decision passes on."""
+    passes = edge.source.placement.signature.passes
+    numbers = {feed.passed for feed in edge.feeds if feed.passed is not None}
+    return passes is not None and (
+        len(numbers) > 1 or (not edge.raised and any(passes[one].several for one in numbers))
+    )
 
 
 def _list_of(edge: TypedEdge) -> str:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from merrow_analysis.diagnostics import Diagnostic, Fix, Related, Severity
 from merrow_analysis.edits.parameters import Moved, rewrite
 from merrow_analysis.graph.liveness.conditions import NEVER, TooManyCombinationsError
-from merrow_analysis.graph.liveness.plan import feed_of, passes
+from merrow_analysis.graph.liveness.plan import feed_of
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.graph.placement import PortFeed
 from merrow_analysis.graph.skipping import any_skips, failing_away
@@ -189,7 +189,7 @@ def _sources(node: TypedNode, feed: PortFeed) -> list[TypedEdge]:
     """The edges whose value a node hands on as it is."""
     if node.kind == "decision":
         if feed.passed is not None:
-            return [edge for number, (edge, _) in enumerate(passes(node)) if number == feed.passed]  # type: ignore[misc]
+            return [edge for edge, _ in node.passes[feed.passed]]
         return node.sources("value")
     if node.spec is None or node.spec.name != "Pass":
         return []

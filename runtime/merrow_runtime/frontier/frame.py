@@ -12,6 +12,7 @@ from merrow_analysis.definitions.operators import ASKED_ABOUT
 from merrow_analysis.definitions.types import PROBLEM, TEXT
 from merrow_analysis.graph.composites import LoopSettings
 from merrow_analysis.graph.live_state import LiveState
+from merrow_analysis.graph.liveness.conditions import NEVER
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_runtime.errors import NodeFailure, RunFailure
 from merrow_runtime.frontier.inflow import Back, Inflow, Told
@@ -20,6 +21,7 @@ from merrow_runtime.frontier.outcomes import (
     Chose,
     Consequence,
     Ended,
+    Failed,
     Gave,
     Inputs,
     Judged,
@@ -123,6 +125,19 @@ class Judging(Protocol):
     def judged(self, told: Judged, consequences: list[Consequence]) -> None:
         """Go on with what was said."""
         ...
+
+
+MOST_PASSED = 10_000
+"""Values that may arrive at a Decision that asks. What arrives on several ways arrives several times, so that a few dozen
+diamonds that each lead to the next two in one case would pass on more than any memory holds."""
+
+
+def _too_many(node: TypedNode) -> RunFailure:
+    return NodeFailure(
+        f"Decision {node.id}: more than {MOST_PASSED:,} values arrive at once, since what several ways bring counts on each of "
+        "them; let its ways in exclude each other, or join them in one node before it.",
+        node=node.id,
+    )
 
 
 NOTHING_BACK: Mapping[tuple[int, str], Sequence[Back[Any]]] = {}
@@ -273,6 +288,10 @@ class Frame(Inflow):
                 continue
             self.standing[unit] = "open"
             inputs = self.inputs[unit] = self.arrived(node)
+            if unit in self.layout.passed and len(inputs.get(ASKED_ABOUT.name, ())) > MOST_PASSED:
+                given_up = self.visits[unit] = self._new_visit(node)
+                self._settle(unit, Failed(given_up, _too_many(node), ends=True), consequences)
+                continue
             if past is None:
                 if unit in self._early:
                     early = self._early.pop(unit)
@@ -356,11 +375,11 @@ class Frame(Inflow):
             self._leave_empty()
         self._skip_dead(changed, consequences)
 
-    def _passed_on(self, handle: int, sources: Sequence[Source]) -> list[Sequence[Given]]:
+    def _passed_on(self, handle: int, sources: Sequence[Sequence[Source]]) -> list[Sequence[Given]]:
         """What a Decision that asks passes on: all that arrived, but for what came back. Where an arrow back of a drawing leads
         into the diamond, what came back last stands for what first led into it: people draw there what was made better.
         """
-        brought = [self.brought(source) for source in sources]
+        brought = [self._brought_as_one(handle, number, ones) for number, ones in enumerate(sources)]
         composites, types = self.shared.graph.composites, self.shared.graph.types
         back = [given for one in self.back(handle, ASKED_ABOUT.name) for given in one.given]
         if not back or not any(box.implied for box in composites):
@@ -369,10 +388,21 @@ class Frame(Inflow):
         if place is None:
             return brought
         # A better text of the problem is one of the problem still.
-        wanted = TEXT if sources[place].type == PROBLEM else sources[place].type
+        wanted = TEXT if sources[place][0].type == PROBLEM else sources[place][0].type
         if not types.fits(back[-1].type, wanted):
             return brought
         return [back[-1:] if number == place else () for number in range(len(sources))]
+
+    def _brought_as_one(self, handle: int, number: int, sources: Sequence[Source]) -> Sequence[Given]:
+        """What these bring together. While choices are left open, as in a dry run, one of what never arrives together stands for
+        all of it.
+        """
+        if len(sources) == 1:
+            return self.brought(sources[0])
+        brought = [given for source in sources for given in self.brought(source)]
+        live = self.shared.graph.combinations.live
+        apart = live is not None and live.passed[handle][number][1] == NEVER
+        return brought[:1] if apart else brought
 
     def own_live(self) -> LiveState:
         """The liveness of this frame, which nobody else sees from now on."""

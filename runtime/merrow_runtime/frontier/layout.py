@@ -95,12 +95,12 @@ class Layout:
     """Lists by handle; a handle that no node has any more stays empty.
 
     ``fed`` has for each port that edges feed what they bring. ``passed`` has for each Decision that asks all that arrives
-    there, in the order of `merrow_analysis.graph.liveness.plan.passes`. ``titles`` are what people call the nodes.
+    there, as its `TypedNode.passes` has it. ``titles`` are what people call the nodes.
     ``whole`` is what the frame of the whole workflow has, ``boxes`` are the composites.
     """
 
     fed: list[list[Port]]
-    passed: dict[int, list[Source]]
+    passed: dict[int, list[list[Source]]]
     titles: list[str]
     whole: Part
     boxes: Mapping[str, Box]
@@ -132,7 +132,7 @@ def _lay_out(graph: TypedGraph) -> Layout:
     for node in graph.nodes:
         fed[node.index] = _fed(graph, node, sources)
     passed = {
-        node.index: [sources.of(edge, feed) for edge in node.incoming for feed in edge.feeds]
+        node.index: [[sources.of(edge, feed) for edge, feed in ones] for ones in node.passes]
         for node in graph.decisions
         if node.asks
     }

@@ -178,7 +178,7 @@ def dry_run(
 ) -> Forecast:
     """Say what a run would do, without calling anything. Inputs that are not given are placeholders.
 
-    Raises `UsageFailure` as a run would.
+    Raises `UsageFailure` as a run would, and `NodeFailure` where more may arrive at a Decision than it takes.
     """
     options = RunOptions() if options is None else options
     workflow = source if isinstance(source, Workflow) else load(source)
@@ -240,6 +240,8 @@ class _Forecaster:
             one = pending.popleft()
             if isinstance(one, Start):
                 pending.extend(self._frontier.tell(self._outcome(one)))
+        if self._frontier.failure is not None:
+            raise self._frontier.failure
         return [self._planned(self.graph.node(handle)) for handle in self.graph.order]
 
     def _planned(self, node: TypedNode) -> PlannedNode:

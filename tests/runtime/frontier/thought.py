@@ -124,13 +124,12 @@ def arrived(
 
 
 def brought(live: LiveState, edge: TypedEdge, feed: PortFeed, told: Mapping[str, Told]) -> Sequence[Given]:
-    """What one edge brings to one port; what a Decision that asks passes on is what arrived there, each by its number."""
+    """What one edge brings to one port; what a Decision that asks passes on is what arrived there, by its number."""
     outcome = told.get(edge.source.id)
     if not live.alive(feed_of(edge, feed)):
         return ()
     if isinstance(outcome, Chose) and feed.passed is not None:
-        arriving = [(one, each) for one in edge.source.incoming for each in one.feeds]
-        return brought(live, *arriving[feed.passed], told)
+        return [given for one in edge.source.passes[feed.passed] for given in brought(live, *one, told)]
     if isinstance(outcome, Chose):
         return outcome.value
     if not isinstance(outcome, Gave):

@@ -119,7 +119,8 @@ def feeds_of_node(node: LiveNode) -> Iterator[Feed]:
     yield from node.gates
     yield from node.others
     yield from node.value or ()
-    yield from node.passes
+    for feeds in node.passes:
+        yield from feeds
 
 
 def loops_before(feed: Feed, loops: Mapping[str, LiveLoop]) -> Iterator[LiveLoop]:

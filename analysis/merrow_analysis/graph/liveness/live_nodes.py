@@ -26,7 +26,7 @@ class Feed:
     Decision.
 
     ``carries`` says that a case edge brings the Decision's value; else it brings the order alone. ``passed`` is the number
-    of the value among those that arrived, where an asking Decision passes it on. ``over`` is the Loop whose turns must have run
+    of what an asking Decision passes on, as in `Signature.passes`. ``over`` is the Loop whose turns must have run
     out for the edge to be taken, ``out_of`` the outermost Map that it leaves: what is chosen in there is no matter outside.
     """
 
@@ -58,8 +58,8 @@ class LiveNode:
 
     ``others`` are plain edges that only bring something where none of the gates is taken: the other branches of a
     merge. One of them opens the node as well as a gate does. ``value`` has the feeds of a Decision's ``value`` port
-    and is None for other nodes; ``cases`` counts a Decision's cases. ``passes`` has for each value that an asking Decision
-    passes on the feed that brings it.
+    and is None for other nodes; ``cases`` counts a Decision's cases. ``passes`` has for all that an asking Decision
+    passes on as one the feeds that bring it.
     """
 
     index: int
@@ -68,7 +68,7 @@ class LiveNode:
     others: tuple[Feed, ...] = ()
     value: tuple[Feed, ...] | None = None
     cases: int = 0
-    passes: tuple[Feed, ...] = ()
+    passes: tuple[tuple[Feed, ...], ...] = ()
 
 
 LivePlan = Sequence[LiveNode]
@@ -114,13 +114,13 @@ class Algebra(Protocol[Truth]):
 @dataclass(slots=True)
 class Liveness(Generic[Truth]):
     """The answer: for each node (by index) whether it runs, and for each Decision whether it has a value to carry; for one that
-    asks, which of those that it passes on are there.
+    asks, what it passes on: by number whether that is there, and whether it is several values at once.
     """
 
     algebra: Algebra[Truth]
     runs: dict[int, Truth]
     values: dict[int, Truth]
-    passed: dict[int, tuple[Truth, ...]] = field(default_factory=dict)
+    passed: dict[int, tuple[tuple[Truth, Truth], ...]] = field(default_factory=dict)
     loops: Mapping[str, LiveLoop] = field(default_factory=dict)
 
     def alive(self, feed: Feed) -> Truth:
@@ -134,8 +134,24 @@ class Liveness(Generic[Truth]):
         if feed.case is None or feed.source not in self.runs:
             return taken
         if feed.passed is not None:
-            return self.algebra.both(taken, self.passed[feed.source][feed.passed])
+            return self.algebra.both(taken, self.passed[feed.source][feed.passed][0])
         return self.algebra.both(taken, self.values[feed.source]) if feed.carries else taken
+
+    def several(self, feed: Feed) -> Truth:
+        """Whether this feed brings several values at once. What has left a Map is one list."""
+        if feed.passed is None or feed.out_of is not None or feed.source not in self.runs:
+            return self.algebra.never
+        return self.algebra.both(self._taken(feed), self.passed[feed.source][feed.passed][1])
+
+    def _as_one(self, feeds: Sequence[Feed]) -> tuple[Truth, Truth]:
+        """Whether any of these feeds brings something, and whether they bring several values."""
+        algebra = self.algebra
+        some, several = algebra.never, algebra.never
+        for feed in feeds:
+            alive = self.alive(feed)
+            several = algebra.either(several, algebra.either(self.several(feed), algebra.both(some, alive)))
+            some = algebra.either(some, alive)
+        return some, several
 
     def taken(self, gate: Feed) -> Truth:
         """Whether the Decision runs and chooses this case."""
@@ -184,7 +200,7 @@ class Liveness(Generic[Truth]):
         if node.value is not None:
             self.values[node.index] = self.any_alive(node.value)
         if node.passes:
-            self.passed[node.index] = tuple(self.alive(feed) for feed in node.passes)
+            self.passed[node.index] = tuple([self._as_one(feeds) for feeds in node.passes])
 
 
 def spread(plan: LivePlan, algebra: Algebra[Truth], loops: Mapping[str, LiveLoop] | None = None) -> Liveness[Truth]:

@@ -41,6 +41,8 @@ class PlanNode(Protocol):
     def lists(self) -> Sequence[Sequence[PlanEdge]]: ...
     @property
     def incoming(self) -> Sequence[PlanEdge]: ...
+    @property
+    def passes(self) -> Sequence[Sequence[tuple[PlanEdge, PortFeed]]]: ...
     def sources(self, port: str) -> Sequence[PlanEdge]: ...
 
 
@@ -156,11 +158,13 @@ class Combinations:
         """When an edge brings a value to a port of its target. Raises `TooManyCombinationsError`."""
         return ALWAYS if self.live is None else self.live.any_alive(feeds_of(edge, port))
 
-    def brings_each(self, edge: PlanEdge, port: str) -> list[tuple[int | None, Condition]]:
-        """When an edge brings each of its values to a port, by `Feed.passed`. Raises `TooManyCombinationsError`."""
+    def brings_each(self, edge: PlanEdge, port: str) -> list[tuple[int | None, Condition, Condition]]:
+        """When an edge brings each of its values to a port, by `Feed.passed`, and when that is several values at once. Raises
+        `TooManyCombinationsError`.
+        """
         if self.live is None:
-            return [(None, ALWAYS)]
-        return [(feed.passed, self.live.alive(feed)) for feed in feeds_of(edge, port)]
+            return [(None, ALWAYS, NEVER)]
+        return [(feed.passed, self.live.alive(feed), self.live.several(feed)) for feed in feeds_of(edge, port)]
 
     def together(self, first: Condition, second: Condition) -> bool:
         """Whether both can hold at once. Raises `TooManyCombinationsError`."""
@@ -207,11 +211,6 @@ def feed_of(edge: PlanEdge, feed: PortFeed) -> Feed:
     return replace(order_of(edge), carries=source.placement.signature.has_value, passed=feed.passed)
 
 
-def passes(node: PlanNode) -> Iterator[tuple[PlanEdge, PortFeed]]:
-    """What arrives at an asking Decision, in the order in which it passes it on."""
-    return ((edge, feed) for edge in node.incoming for feed in edge.feeds)
-
-
 def _feeds(node: PlanNode, port: str) -> tuple[Feed, ...]:
     return tuple(feed for edge in node.sources(port) for feed in feeds_of(edge, port))
 
@@ -236,7 +235,7 @@ def waiting_alone(node: PlanNode) -> LiveNode:
     required += tuple(tuple(feed for edge in edges for feed in _brought(edge)) for edges in node.lists)
     if node.cases is None:
         return LiveNode(node.index, required, gates)
-    passed = tuple(feed_of(edge, feed) for edge, feed in passes(node)) if node.asks else ()
+    passed = tuple([tuple([feed_of(*one) for one in ones]) for ones in node.passes]) if node.asks else ()
     return LiveNode(node.index, required, gates, value=_feeds(node, "value"), cases=len(node.cases.keys), passes=passed)
 
 
