@@ -10,8 +10,17 @@ local file = assert(io.open(vim.env.MERROW_DEFECTS))
 local defects = vim.json.decode(file:read('*a'))
 file:close()
 
--- What code_action asks the reader to choose among is noted here, in the order of the menu.
+-- The menu that code_action shows: the reader takes the preferred action; Neovim before 0.8 is told of none, and it is the first there.
 local chosen
+vim.ui.select = function(items, _, on_choice)
+  local best = 1
+  for number = #items, 1, -1 do
+    if (items[number].action or items[number][2]).isPreferred then best = number end
+  end
+  chosen = (items[best].action or items[best][2]).title
+  on_choice(items[best], best)
+end
+
 for _, defect in ipairs(defects) do
   vim.cmd('edit ' .. vim.fn.fnameescape(defect.file))
   local buffer = vim.api.nvim_get_current_buf()
@@ -24,13 +33,7 @@ for _, defect in ipairs(defects) do
   wait('no diagnostic ' .. defect.code .. ' in ' .. defect.file, function() return found(defect.code) end)
   vim.api.nvim_win_set_cursor(0, { defect.line, defect.column - 1 })
   chosen = nil
-  vim.lsp.buf.code_action({
-    apply = true,
-    filter = function(action)
-      if action.isPreferred then chosen = action.title end
-      return action.isPreferred
-    end,
-  })
+  vim.lsp.buf.code_action()
   wait(defect.code .. ' stayed in ' .. defect.file, function() return chosen ~= nil and not found(defect.code) end)
   say('DONE ' .. chosen)
   vim.cmd('silent write')

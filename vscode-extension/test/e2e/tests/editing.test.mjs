@@ -118,6 +118,9 @@ describe('Editing', (workbench) => {
         return first.waitFor({ timeout: 5000 }).then(() => true, () => false);
       }, `${file}: no quick fix is offered`);
       assert.equal((await first.innerText()).replaceAll('\u00a0', ' ').trim(), title, file);
+      const fixes = (await page.locator('.action-widget .monaco-list-row.action').allInnerTexts()).map((text) => text.replaceAll('\u00a0', ' ').trim());
+      const repairs = fixes.indexOf('Repair this workflow');
+      assert.ok(fixes.findIndex((text) => text.startsWith('Ignore ')) > repairs, `${file}: ${fixes.join(' | ')}`);
       if (SHOTS.has(file)) await w.shot(`menu-${file.slice(0, 3)}`);
       await page.keyboard.press('Enter');
       await w.until(async () => (await marks.count()) === 0, `${file}: the finding stays`);
@@ -151,10 +154,9 @@ describe('Editing', (workbench) => {
   it('all that is safe to fix is fixed: all of a rule from the menu, on save, in the workspace', async () => {
     const w = workbench();
     const { page } = w;
-    const twice = UNQUOTED.replace('--> B', '--> B[Check (thrice)]');
-    await w.open('all.mmd', twice);
+    await w.open('all.mmd', `${UNQUOTED}    C[Check (thrice)] --> B\n`);
     await page.locator('.monaco-editor .squiggly-error').first().waitFor();
-    await w.goTo(2, 12);
+    await w.goTo(2, 13);
     const everywhere = page.locator('.action-widget .monaco-list-row', { hasText: /Fix all: MW006 .* in this file/ }).first();
     await w.until(async () => {
       await page.keyboard.press('Control+.');
