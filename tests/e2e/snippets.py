@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -12,6 +13,9 @@ from typing import NoReturn
 
 import pytest
 from tests.runtime.openai_server import Hang, Received, Reply, Step, serving
+from tests.shared import SHARED
+
+from merrow_analysis.check import analyse
 
 ROOT = Path(__file__).resolve().parents[2]
 BROKEN = """flowchart TD
@@ -85,6 +89,30 @@ def check_nested_run(printed: str) -> None:
 
 _WHOLE = 10
 """Calls of one run of `NESTED` besides the first: three lines, three turns each, and the last node."""
+
+
+def check_defects(program: list[str], folder: Path, snippet_of: str, suffix: str) -> None:
+    """The preferred action of the menu repairs each file of the corpus with one defect; it is the same in each editor."""
+    corpus = SHARED / "corpus" / "mmd"
+    if not corpus.exists():
+        pytest.skip("The corpus is not beside the repository.")
+    defects = json.loads((ROOT / "tests" / "e2e" / "seeded_defects.json").read_text("utf-8"))
+    placed = []
+    for defect in defects:
+        file = folder / defect["file"][:3] / defect["file"]
+        file.parent.mkdir()
+        shutil.copy(corpus / defect["file"], file)
+        if defect["file"].startswith("d18"):  # only where some prompts are given is one missing
+            (file.parent / "prompt.py").write_text('WITH_PROMPT = "Work step by step."\n', "utf-8")
+        placed.append(defect | {"file": str(file)})
+    listed, setup = folder / "defects.json", folder / f"setup{suffix}"
+    listed.write_text(json.dumps(placed), "utf-8")
+    setup.write_text(snippet(snippet_of), encoding="utf-8")
+    printed = run(program, folder, MERROW_DEFECTS=str(listed), MERROW_SNIPPET=str(setup))
+    applied = [line.removeprefix("DONE ") for line in printed.splitlines() if line.startswith("DONE ")]
+    assert applied == [defect["title"] for defect in defects]
+    for defect in placed:
+        assert analyse(Path(defect["file"]).read_text("utf-8")).is_valid, defect["file"]
 
 
 def snippet(title: str) -> str:

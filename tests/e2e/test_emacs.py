@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.e2e.snippets import BROKEN, CODE, REPAIRED, check_nested_run, need, nested_run, run, snippet
+from tests.e2e.snippets import BROKEN, CODE, REPAIRED, check_defects, check_nested_run, need, nested_run, run, snippet
 
 
 def test_emacs_shows_a_problem_and_repairs_it(tmp_path: Path) -> None:
@@ -27,3 +27,9 @@ def test_emacs_runs_and_stops_a_loop_in_a_map(tmp_path: Path) -> None:
     emacs = need("emacs", "apt-get install emacs-nox elpa-eglot")
     script = Path(__file__).with_name("emacs_run.el")
     check_nested_run(nested_run([emacs, "--batch", "-Q", "-l", str(script)], tmp_path, "Emacs", ".el"))
+
+
+def test_emacs_repairs_each_kind_of_defect_by_the_preferred_action(tmp_path: Path) -> None:
+    emacs = need("emacs", "apt-get install emacs-nox elpa-eglot")
+    script = Path(__file__).with_name("emacs_defects.el")
+    check_defects([emacs, "--batch", "-Q", "-l", str(script)], tmp_path, "Emacs", ".el")

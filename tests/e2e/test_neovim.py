@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.e2e.snippets import BROKEN, CODE, REPAIRED, check_nested_run, need, nested_run, run, snippet
+from tests.e2e.snippets import BROKEN, CODE, REPAIRED, check_defects, check_nested_run, need, nested_run, run, snippet
 
 
 def test_neovim_shows_a_problem_and_repairs_it(tmp_path: Path) -> None:
@@ -29,3 +29,9 @@ def test_neovim_runs_and_stops_a_loop_in_a_map(tmp_path: Path) -> None:
     check_nested_run(
         nested_run([neovim, "--headless", "--clean", "-n", "-c", f"luafile {script}"], tmp_path, "Neovim", ".lua")
     )
+
+
+def test_neovim_repairs_each_kind_of_defect_by_the_preferred_action(tmp_path: Path) -> None:
+    neovim = need("nvim", "apt-get install neovim")
+    script = Path(__file__).with_name("neovim_defects.lua")
+    check_defects([neovim, "--headless", "--clean", "-n", "-c", f"luafile {script}"], tmp_path, "Neovim", ".lua")

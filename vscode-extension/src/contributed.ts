@@ -3,6 +3,7 @@
 export const Command = {
   newWorkflow: 'merrow.newWorkflow',
   fixAll: 'merrow.fixAll',
+  fixAllInWorkspace: 'merrow.fixAllInWorkspace',
   workflowFigures: 'merrow.workflowFigures',
   restartServer: 'merrow.restartServer',
   showLog: 'merrow.showLog',

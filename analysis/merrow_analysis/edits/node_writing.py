@@ -292,19 +292,18 @@ def class_of(manuscript: Manuscript, node: FlowNode, index: int, class_name: str
 def _parameters(manuscript: Manuscript, node: FlowNode, new: NewNode) -> list[Replacement]:
     """Rename or take out the parameters that the new operator says otherwise or not at all."""
     resolution = manuscript.graph.by_id[node.id].resolution
-    old, wanted = resolution.spec, new.values()
-    if old is None:
-        return []
+    wanted = new.values()
+    instruction = None if resolution.spec is None else resolution.spec.instruction_key
     found: list[Replacement] = []
     for key, parameter in resolution.parameters.items():
         if key == "op" or key in new.spec.allowed_parameters():
             continue
-        renamed = new.spec.instruction_key if key == old.instruction_key else None
+        renamed = new.spec.instruction_key if key == instruction else None
         if renamed is not None and wanted.get(renamed) is None:
             renamed = None
         if parameter.block is None:
             found += _label_parameter(manuscript, node, resolution.label_parts, key, renamed)
-        else:
+        elif resolution.spec is not None:  # what an unknown operator says in metadata is left to the rules of keys
             metadata, block = node.metadata[parameter.block]
             if renamed is None:
                 raise CannotWriteError(f"{node.id} says `{key}` in its metadata, which {new.spec.name} has not.")

@@ -86,7 +86,7 @@ def code_action(server: MerrowServer, params: types.CodeActionParams) -> list[ty
     offers += _offers(document, params.range, params.context.diagnostics, wanted, whole=not automatic)
     if only is not None or params.context.trigger_kind == types.CodeActionTriggerKind.Invoked:
         repairs = [*_searched(document, params.range, params.context.diagnostics, wanted)]
-        repairs += _repair(server, document, params.range, wanted)
+        repairs += _repair(server, document, params.range, params.context.diagnostics, wanted)
         # What repairs comes before what suppresses.
         at = next((number for number, offer in enumerate(offers) if offer.suppresses), len(offers))
         offers[at:at] = repairs
@@ -381,16 +381,25 @@ def _searched(
 
 
 def _repair(
-    server: MerrowServer, document: OpenDocument, place: types.Range, wanted: Callable[[str], bool]
+    server: MerrowServer,
+    document: OpenDocument,
+    place: types.Range,
+    sent: Iterable[types.Diagnostic],
+    wanted: Callable[[str], bool],
 ) -> Iterator[_Offer]:
-    """The repair of the whole workflow, where it has errors, for clients that can be sent edits."""
+    """The repair of the whole workflow, where it has errors, for clients that can be sent edits.
+
+    It is about the gravest finding at the place: editors show what is about none below what suppresses one.
+    """
     if not wanted(REPAIR) or not server.supports.apply_edit:
         return
+    ours = [one for one in sent if one.source == SOURCE]
+    gravest = min(ours, key=lambda one: one.severity or types.DiagnosticSeverity.Hint, default=None)
     for number, diagram in enumerate(document.diagrams, 1):
         if diagram.range_from_lsp(place) is not None and diagram.analysis.errors:
             asked = {"uri": document.uri, "diagram": number, "version": document.version}
             command = types.Command(REPAIR_TITLE, REPAIR_COMMAND, arguments=[asked])
-            yield _Offer(REPAIR_TITLE, REPAIR, lambda: None, command=command)
+            yield _Offer(REPAIR_TITLE, REPAIR, lambda: None, sent=gravest, command=command)
             return
 
 

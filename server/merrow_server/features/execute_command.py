@@ -1,25 +1,32 @@
-"""Commands that a client may have executed: ``merrow.fix``, ``merrow.metrics``, ``merrow.graph``, ``merrow.explain``.
+"""Commands that a client may have executed: ``merrow.fix``, ``merrow.fixWorkspace``, ``merrow.metrics``, ``merrow.graph``,
+``merrow.explain``.
 
 The first argument is a document's URI (a rule's code or name for ``merrow.explain``); ``merrow.metrics`` and
-``merrow.graph`` take the number of a Markdown file's diagram, from 1, as their second.
+``merrow.graph`` take the number of a Markdown file's diagram, from 1, as their second; ``merrow.fixWorkspace`` takes none.
 """
 
 from __future__ import annotations
 
+import asyncio
+from collections import Counter
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 
 from merrow_analysis.edits.difference import single_edit
 from merrow_analysis.text import Range, split_lines
 from merrow_server.lsp.documents import OpenDiagram, OpenDocument
-from merrow_server.lsp.protocol import InvalidParameters
+from merrow_server.lsp.protocol import FeatureError, InvalidParameters
 from merrow_server.lsp.server import MerrowServer
+
+if TYPE_CHECKING:
+    from merrow_server.fixing import Repaired
 
 
 def register(server: MerrowServer) -> None:
     server.command("merrow.fix")(fix)
+    server.command("merrow.fixWorkspace")(fix_workspace)
     server.command("merrow.metrics")(metrics)
     server.command("merrow.graph")(graph)
     server.command("merrow.explain")(explain)
@@ -27,10 +34,47 @@ def register(server: MerrowServer) -> None:
 
 async def fix(server: MerrowServer, arguments: list[Any]) -> dict[str, int]:
     """Repair what is safe to repair in a document; how many findings of each rule were."""
+    document = the_document(server, arguments)
+    repaired, edits = _repaired(document)
+    if edits:
+        await apply(server, document, "Fix all safe problems", edits)
+    return dict(repaired.applied)
+
+
+async def fix_workspace(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:  # noqa: ARG001
+    """Repair what is safe to repair in all workflow files of the workspace, open or not, as one step.
+
+    The answer is ``{fixed, files}``: how many findings of each rule were repaired, and in how many files. Raises `FeatureError`
+    where an open file is edited meanwhile.
+    """
+    from merrow_server.files import discover
+
+    folders = [str(folder) for folder in server.surroundings.folders]
+    found = await asyncio.to_thread(discover, folders) if folders else None
+    fixed: Counter[str] = Counter()
+    changes: dict[str, list[types.TextEdit]] = {}
+    read: list[tuple[OpenDocument, int | None]] = []
+    for path in () if found is None else (target.path for target in found.targets):
+        document = None if path is None else server.document(path.as_uri()) or server.reports.read(path)
+        if document is not None:
+            read.append((document, document.version))
+            repaired, edits = _repaired(document)
+            if edits:
+                changes[document.uri] = edits
+                fixed += repaired.applied
+        await asyncio.sleep(0)
+    if any(document.version != version for document, version in read):
+        raise FeatureError("A file was edited meanwhile; ask again.", types.LSPErrorCodes.ContentModified)
+    if changes:
+        await _send(server, server.edits(changes), "Fix all safe problems in the workspace")
+    return {"fixed": dict(fixed), "files": len(changes)}
+
+
+def _repaired(document: OpenDocument) -> tuple[Repaired, list[types.TextEdit]]:
+    """What is safe to repair in a document, and the edits that do it."""
     from merrow_analysis.diagnostics import Applicability
     from merrow_server.fixing import repair
 
-    document = the_document(server, arguments)
     scratch = OpenDocument(
         document.uri, document.text, language_id=document.language_id, path=document.path, context=document.context
     )
@@ -41,10 +85,7 @@ async def fix(server: MerrowServer, arguments: list[Any]) -> dict[str, int]:
 
     repaired = repair(document.text, diagnose, Applicability.SAFE)
     edit = single_edit(document.lines, split_lines(repaired.text))
-    if edit is not None:
-        change = types.TextEdit(document.to_lsp(edit.range), edit.new_text)
-        await apply(server, document, "Fix all safe problems", [change])
-    return dict(repaired.applied)
+    return repaired, [] if edit is None else [types.TextEdit(document.to_lsp(edit.range), edit.new_text)]
 
 
 async def apply(
@@ -60,8 +101,6 @@ async def apply(
     With ``confirm`` the reader sees them and this sentence first, where the client can do that. Raises `InvalidParameters` where
     it can't or doesn't.
     """
-    if not server.supports.apply_edit:
-        raise InvalidParameters("This editor can't apply edits that the server sends; use the code action.")
     change = (
         server.edit(document, edits)
         if confirm is None
@@ -74,6 +113,13 @@ async def apply(
         )
         new = types.CreateFile(uri=uri, options=types.CreateFileOptions(overwrite=False, ignore_if_exists=False))
         change.document_changes = [new, whole, *(change.document_changes or ())]
+    await _send(server, change, label)
+
+
+async def _send(server: MerrowServer, change: types.WorkspaceEdit, label: str) -> None:
+    """Have the client apply a change. Raises `InvalidParameters` where it can't or doesn't."""
+    if not server.supports.apply_edit:
+        raise InvalidParameters("This editor can't apply edits that the server sends; use the code action.")
     answer = await server.workspace_apply_edit_async(types.ApplyWorkspaceEditParams(change, label))
     if not answer.applied:
         reason = f": {answer.failure_reason}" if answer.failure_reason else ""

@@ -91,24 +91,33 @@ class Reports:
 
     def of_file(self, path: Path) -> Found | None:
         """The diagnostics of a file that is not open; None where it can't be read as text."""
+        try:
+            status = path.stat()
+        except OSError:
+            return None
+        stamp = (status.st_mtime_ns, status.st_size)
+        known = self._files.get(path)
+        if known is not None and known.stamp == stamp:
+            return known.found
+        document = self.read(path)
+        if document is None:
+            return None
+        found = self.of(document)
+        self._files[path] = _File(stamp, document.context, found)
+        return found
+
+    def read(self, path: Path) -> OpenDocument | None:
+        """A file that is not open as a document; None where it can't be read as text."""
         from merrow_server.errors import InputError
         from merrow_server.files import read_path
 
         try:
-            status = path.stat()
-            stamp = (status.st_mtime_ns, status.st_size)
-            known = self._files.get(path)
-            if known is not None and known.stamp == stamp:
-                return known.found
             text = read_path(path, path.name).text
         except (OSError, InputError):
             return None
-        server = self._server
-        document = OpenDocument(path.as_uri(), text, encoding=server.encoding, path=path)
-        document.context = server.surroundings.context_of(document)
-        found = self.of(document)
-        self._files[path] = _File(stamp, document.context, found)
-        return found
+        document = OpenDocument(path.as_uri(), text, encoding=self._server.encoding, path=path)
+        document.context = self._server.surroundings.context_of(document)
+        return document
 
     def forget(self, uri: str) -> None:
         """The document was closed."""

@@ -316,6 +316,29 @@ def test_files_that_a_workflow_reads(open_editor: Callable[..., Editor], tmp_pat
     assert not missing()
 
 
+def test_all_files_of_the_workspace_are_fixed_at_once(open_editor: Callable[..., Editor], tmp_path: Path) -> None:
+    closed, good = tmp_path / "sub" / "closed.mmd", tmp_path / "good.mmd"
+    closed.parent.mkdir()
+    closed.write_bytes(BROKEN.replace("\n", "\r\n").encode())
+    good.write_text("flowchart TD\n    A --> B\n", "utf-8")
+    (tmp_path / "open.mmd").write_text("flowchart TD\n    A --> B\n", "utf-8")
+    editor = open_editor(MODERN, tmp_path)
+    uri = editor.open(BROKEN, "open.mmd")
+    answer = editor.request("workspace/executeCommand", {"command": "merrow.fixWorkspace"})
+    assert answer["files"] == 2
+    assert answer["fixed"]["MW006"] == 2
+    (asked,) = [message for message in editor.requests if message["method"] == "workspace/applyEdit"]
+    changes = asked["params"]["edit"]["documentChanges"]
+    versions = {change["textDocument"]["uri"]: change["textDocument"]["version"] for change in changes}
+    assert versions == {uri: editor.versions[uri], closed.as_uri(): None}
+    editor.texts[closed.as_uri()] = closed.read_bytes().decode()
+    after = editor.applied(asked["params"]["edit"])
+    assert after[closed.as_uri()] == after[uri].replace("\n", "\r\n")
+    closed.write_bytes(after[closed.as_uri()].encode())
+    editor.change(uri, {"text": after[uri]})
+    assert editor.request("workspace/executeCommand", {"command": "merrow.fixWorkspace"}) == {"fixed": {}, "files": 0}
+
+
 def test_commands(open_editor: Callable[..., Editor], tmp_path: Path) -> None:
     editor = open_editor(MODERN, tmp_path)
     uri = editor.open(BROKEN)

@@ -10,6 +10,7 @@ export function registerDocumentCommands(context: MerrowContext): vscode.Disposa
   return vscode.Disposable.from(
     vscode.commands.registerCommand(Command.newWorkflow, newWorkflow),
     vscode.commands.registerCommand(Command.fixAll, () => ask(context, fixAll)),
+    vscode.commands.registerCommand(Command.fixAllInWorkspace, () => told(() => fixAllInWorkspace(context))),
     vscode.commands.registerCommand(Command.workflowFigures, () => ask(context, figures)),
   );
 }
@@ -19,15 +20,20 @@ async function newWorkflow(): Promise<void> {
   await vscode.window.showTextDocument(document);
 }
 
-/** Have the server work on the document in the active editor; a refusal is told in its own words. */
+/** Have the server work on the document in the active editor. */
 async function ask(context: MerrowContext, work: (context: MerrowContext, uri: string) => Promise<void>): Promise<void> {
   const document = vscode.window.activeTextEditor?.document;
   if (document === undefined || vscode.languages.match(selector, document) === 0) {
     void say.info('Open a workflow first: a .mmd or .mermaid file, or Markdown with a mermaid block.');
     return;
   }
+  await told(() => work(context, document.uri.toString()));
+}
+
+/** Do some work; a refusal is told in its own words. */
+async function told(work: () => Promise<void>): Promise<void> {
   try {
-    await work(context, document.uri.toString());
+    await work();
   } catch (problem) {
     void say.error(problem instanceof Error ? problem.message : String(problem));
   }
@@ -36,9 +42,29 @@ async function ask(context: MerrowContext, work: (context: MerrowContext, uri: s
 async function fixAll(context: MerrowContext, uri: string): Promise<void> {
   const client = await context.readyClient();
   const fixed: unknown = await client.sendRequest('workspace/executeCommand', { command: 'merrow.fix', arguments: [uri] });
-  const count = Object.values(fixed as Record<string, number>).reduce((sum, each) => sum + each, 0);
-  const told = count === 0 ? 'There is nothing to fix that is safe to fix.' : `${count} ${count === 1 ? 'problem' : 'problems'} fixed.`;
-  vscode.window.setStatusBarMessage(`$(wand) ${told}`, 5000);
+  const count = sum(fixed as Record<string, number>);
+  const sentence = count === 0 ? NOTHING_TO_FIX : `${counted(count, 'problem')} fixed.`;
+  vscode.window.setStatusBarMessage(`$(wand) ${sentence}`, 5000);
+}
+
+/** What is safe to repair in all workflow files, open or not; files that are not open yet are opened and not saved. */
+async function fixAllInWorkspace(context: MerrowContext): Promise<void> {
+  const client = await context.readyClient();
+  const options = { location: vscode.ProgressLocation.Window, title: 'Fixing all safe problems' };
+  const answer: unknown = await vscode.window.withProgress(options, async () => client.sendRequest('workspace/executeCommand', { command: 'merrow.fixWorkspace' }));
+  const { fixed, files } = answer as { readonly fixed: Record<string, number>; readonly files: number };
+  const sentence = files === 0 ? NOTHING_TO_FIX : `${counted(sum(fixed), 'problem')} fixed in ${counted(files, 'file')}. One undo takes all of it back.`;
+  void say.info(sentence);
+}
+
+const NOTHING_TO_FIX = 'There is nothing to fix that is safe to fix.';
+
+function sum(counts: Record<string, number>): number {
+  return Object.values(counts).reduce((all, each) => all + each, 0);
+}
+
+function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`;
 }
 
 async function figures(context: MerrowContext, uri: string): Promise<void> {

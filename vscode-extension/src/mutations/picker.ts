@@ -26,7 +26,8 @@ export interface Chosen {
 /** Lets the user choose among safe mutations, page by page; what is typed is searched for among all of them. */
 export class MovePicker {
   private readonly list = vscode.window.createQuickPick<Item>();
-  private moves: Move[] = [];
+  /** The mutations of all pages that were shown, with the headings of their kinds. */
+  private listed: Item[] = [];
   private cursor: string | null = null;
   private turn = 0;
 
@@ -50,7 +51,8 @@ export class MovePicker {
         if (chosen === undefined) return;
         if (chosen.move === undefined) void this.load(true);
         else {
-          resolve({ moves: this.moves, index: this.moves.indexOf(chosen.move) });
+          const moves = this.listed.flatMap(({ move }) => move ?? []);
+          resolve({ moves, index: moves.indexOf(chosen.move) });
           list.hide();
         }
       });
@@ -73,10 +75,9 @@ export class MovePicker {
       const cursor = more && this.cursor !== null ? { cursor: this.cursor } : {};
       const page = await this.page({ ...(search === '' ? {} : { search }), ...cursor });
       if (turn !== this.turn) return;
-      this.moves = more ? [...this.moves, ...page.moves] : [...page.moves];
       this.cursor = page.cursor;
       this.list.title = `Safe mutations (${totalText(page.total)})`;
-      this.show();
+      this.show(page.moves, more);
     } catch (problem) {
       this.list.hide();
       void say.error(problem instanceof Error ? problem.message : String(problem));
@@ -85,14 +86,23 @@ export class MovePicker {
     }
   }
 
-  private show(): void {
-    const items: Item[] = [];
-    for (const [kind, group] of byKind(this.moves.map((move) => ({ kind: kindOf(move), move })))) {
-      items.push({ label: kind, kind: vscode.QuickPickItemKind.Separator });
-      for (const { move } of group) items.push({ label: move.title, description: move.effect, move });
+  /** Show a page: with `more` below those that are listed, which stay where they are, else in their place. */
+  private show(page: readonly Move[], more: boolean): void {
+    const { list } = this;
+    const added: Item[] = [];
+    for (const [kind, group] of byKind(page.map((move) => ({ kind: kindOf(move), move })))) {
+      added.push({ label: kind, kind: vscode.QuickPickItemKind.Separator });
+      for (const { move } of group) added.push({ label: move.title, description: move.effect, move });
     }
+    const active = list.activeItems[0]?.move;
+    this.listed = more ? [...this.listed, ...added] : added;
+    const items = [...this.listed];
     if (this.cursor !== null) items.push({ label: MORE, alwaysShow: true });
     if (items.length === 0) items.push({ label: 'There is no such safe mutation.', alwaysShow: true });
-    this.list.items = items;
+    list.keepScrollPosition = more;
+    list.items = items;
+    // Who has gone down the list is left where they were; who asked for more is at the first that came.
+    const here = more ? added.find(({ move }) => move !== undefined) : items.find(({ move }) => move !== undefined && move.id === active?.id);
+    if (here !== undefined) list.activeItems = [here];
   }
 }

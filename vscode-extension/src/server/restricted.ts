@@ -2,6 +2,8 @@
 
 const allowedCommands = new Set([
   'merrow.fix',
+  'merrow.fixWorkspace',
+  'merrow.repair',
   'merrow.metrics',
   'merrow.showMetrics',
   'merrow.graph',

@@ -1,5 +1,8 @@
 // What the language server gives, as a user meets it in the editor.
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
 import { assert, describe, it } from '../support/harness.mjs';
+import { repository } from '../support/places.mjs';
 
 const BROKEN = `flowchart TD
     PROBLEM([Problem]) -->|input| SOLVE["Custom<br/>(role: solver)"]
@@ -15,6 +18,30 @@ const BROKEN = `flowchart TD
     classDef ProgrammerOp fill:#f9c2c2
     classDef ScEnsembleOp fill:#f9e4b7
 `;
+
+const PLAN = `flowchart TD
+    PROBLEM([Problem])
+    PLAN["Custom<br/>(role: planner)"]
+    PY["Programmer<br/>(role: calculator)"]
+    RETURN([Return])
+    PROBLEM -->|input| PLAN
+    PROBLEM -->|problem| PY
+    PLAN -->|analysis| PY
+    PY --> RETURN
+    class PROBLEM,RETURN Interface
+    class PLAN CustomOp
+    class PY ProgrammerOp
+    classDef Interface fill:#eee
+    classDef CustomOp fill:#d0e1f9
+    classDef ProgrammerOp fill:#f9c2c2
+`;
+const THREE_DEFECTS = PLAN.replace('|analysis|', '|analyse|').replace('class PY ProgrammerOp', 'class PY ProgramerOp').replace('    PY --> RETURN\n', '');
+const UNQUOTED = 'flowchart TD\n    A[Check (twice)] --> B\n';
+const QUOTED = UNQUOTED.replace('Check (twice)', '"Check (twice)"');
+const CORPUS = path.join(repository, '..', 'shared', 'corpus', 'mmd');
+/** The corpus' files with one defect each: where it is found, and what Enter does in the menu there. */
+const DEFECTS = JSON.parse(readFileSync(path.join(repository, 'tests', 'e2e', 'seeded_defects.json'), 'utf8'));
+const SHOTS = new Set(['d03_unreachable_node.mmd', 'd15_type_mismatch.mmd', 'd18_missing_prompt.mmd']);
 
 describe('Editing', (workbench) => {
   it('a broken file: squiggle, row in Problems, hover, quick fix applied and saved', async () => {
@@ -71,5 +98,96 @@ describe('Editing', (workbench) => {
     await page.keyboard.press('Escape');
     await page.keyboard.press('Control+S');
     await w.saved('completion.mmd', (now) => /B\["ScEnsemble/.test(now));
+  });
+
+  it('Ctrl+. Enter repairs each of the twenty kinds of defects', { skip: existsSync(CORPUS) ? false : 'The corpus is not beside the repository.' }, async () => {
+    const w = workbench();
+    const { page } = w;
+    // Only where some prompts are given is one missing.
+    w.write('defects/d18/prompt.py', 'WITH_PROMPT = "Work step by step."\n');
+    const marks = page.locator('.editor-group-container.active').locator('.squiggly-error, .squiggly-warning');
+    for (const { file, line, column, title } of DEFECTS) {
+      const name = `defects/${file.slice(0, 3)}/${file}`;
+      const before = readFileSync(path.join(CORPUS, file), 'utf8');
+      await w.open(name, before);
+      await marks.first().waitFor();
+      await w.goTo(line, column);
+      const first = page.locator('.action-widget .monaco-list-row.action.focused');
+      await w.until(async () => {
+        await page.keyboard.press('Control+.');
+        return first.waitFor({ timeout: 5000 }).then(() => true, () => false);
+      }, `${file}: no quick fix is offered`);
+      assert.equal((await first.innerText()).replaceAll('\u00a0', ' ').trim(), title, file);
+      const fixes = (await page.locator('.action-widget .monaco-list-row.action').allInnerTexts()).map((text) => text.replaceAll('\u00a0', ' ').trim());
+      const repairs = fixes.indexOf('Repair this workflow');
+      assert.ok(fixes.findIndex((text) => text.startsWith('Ignore ')) > repairs, `${file}: ${fixes.join(' | ')}`);
+      if (SHOTS.has(file)) await w.shot(`menu-${file.slice(0, 3)}`);
+      await page.keyboard.press('Enter');
+      await w.until(async () => (await marks.count()) === 0, `${file}: the finding stays`);
+      if (SHOTS.has(file)) await w.shot(`repaired-${file.slice(0, 3)}`);
+      await page.keyboard.press('Control+S');
+      await w.saved(name, (text) => text !== before);
+    }
+    w.remove('defects');
+  });
+
+  it('a workflow with three defects is repaired as a whole, and one undo takes that back', async () => {
+    const w = workbench();
+    const { page } = w;
+    await w.open('repair.mmd', THREE_DEFECTS);
+    await page.locator('.monaco-editor .squiggly-error').first().waitFor();
+    await w.command('Merrow: Repair This Workflow');
+    const frame = await w.frame('.panes .picture:not(.building) svg');
+    await page.locator('.monaco-diff-editor .line-insert').first().waitFor();
+    await w.shot('repair');
+    assert.equal(w.read('repair.mmd'), THREE_DEFECTS);
+    await frame.getByRole('button', { name: 'Apply' }).click();
+    await page.locator('.tab', { hasText: '↔' }).waitFor({ state: 'detached' });
+    await page.keyboard.press('Control+S');
+    await w.saved('repair.mmd', (text) => ['|analysis| PY', 'class PY ProgrammerOp', 'PY --> RETURN'].every((words) => text.includes(words)));
+    await page.keyboard.press('Control+Z');
+    await page.keyboard.press('Control+S');
+    await w.saved('repair.mmd', THREE_DEFECTS);
+    w.remove('repair.mmd');
+  });
+
+  it('all that is safe to fix is fixed: all of a rule from the menu, on save, in the workspace', async () => {
+    const w = workbench();
+    const { page } = w;
+    await w.open('all.mmd', `${UNQUOTED}    C[Check (thrice)] --> B\n`);
+    await page.locator('.monaco-editor .squiggly-error').first().waitFor();
+    await w.goTo(2, 13);
+    const everywhere = page.locator('.action-widget .monaco-list-row', { hasText: /Fix all: MW006 .* in this file/ }).first();
+    await w.until(async () => {
+      await page.keyboard.press('Control+.');
+      return everywhere.waitFor({ timeout: 5000 }).then(() => true, () => false);
+    }, 'the menu does not have all of the rule');
+    await w.shot('fix-all');
+    await everywhere.click();
+    await w.until(async () => (await page.locator('.monaco-editor .squiggly-error').count()) === 0, 'the squiggles stay');
+
+    w.write('.vscode/settings.json', JSON.stringify({ 'editor.codeActionsOnSave': { 'source.fixAll.merrow': 'explicit' } }));
+    await w.open('on-save.mmd', UNQUOTED);
+    await w.until(async () => {
+      await page.keyboard.press('Control+S');
+      return w.read('on-save.mmd') === QUOTED;
+    }, 'nothing is fixed on save');
+    w.remove('.vscode');
+
+    w.write('some/closed.mmd', UNQUOTED);
+    await w.open('some/open.mmd', UNQUOTED);
+    await page.locator('.monaco-editor .squiggly-error').first().waitFor();
+    await w.command('Merrow: Fix All Safe Problems in Workspace');
+    await w.toasts().filter({ hasText: /problems fixed in \d+ files\. One undo takes all of it back\./ }).waitFor();
+    await page.locator('.view-line', { hasText: '"Check (twice)"' }).first().waitFor();
+    await page.locator('.tab.dirty', { hasText: 'closed.mmd' }).waitFor();
+    await w.shot('fix-workspace');
+    await w.goTo(1);
+    await page.keyboard.press('Control+Z');
+    await page.getByRole('button', { name: /Undo in \d+ Files/ }).click();
+    await page.locator('.view-line', { hasText: 'A[Check (twice)]' }).first().waitFor();
+    await page.locator('.tab.dirty', { hasText: 'closed.mmd' }).waitFor({ state: 'detached' });
+    assert.equal(w.read('some/closed.mmd'), UNQUOTED);
+    for (const name of ['all.mmd', 'on-save.mmd', 'some']) w.remove(name);
   });
 });
