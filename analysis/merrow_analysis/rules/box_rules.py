@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from merrow_analysis.diagnostics import Cause, Diagnostic, Fix, Related, Severity
 from merrow_analysis.edits.lines import indentation, insert_lines_after
@@ -20,6 +20,7 @@ from merrow_analysis.rules.end_rules import ends_inside
 from merrow_analysis.rules.fixes.box_fixes import as_group, leave_box, name_box, remove_box, rename_box, take_apart
 from merrow_analysis.rules.fixes.box_moves import moved_below
 from merrow_analysis.rules.fixes.edge_fixes import remove_edge
+from merrow_analysis.rules.fixes.fix_context import asked, what_edges_bring
 from merrow_analysis.rules.fixes.loop_fixes import with_word
 from merrow_analysis.rules.operator_rules import OPERATOR_DISAGREEMENT, UNKNOWN_OPERATOR
 from merrow_analysis.rules.registry import Family, Flags, Scope
@@ -86,7 +87,7 @@ def check_boxes(context: GraphContext) -> Iterator[Diagnostic]:
     boxes = [box for box in graph.composites if not box.implied]
     for box in boxes:
         yield from _broken(context, box, groups)
-    yield from _coming_back(graph, groups)
+    yield from _coming_back(context, groups)
     again: dict[str | None, list[TypedEdge]] = {}
     for edge in graph.again:
         again.setdefault(edge.border.scope, []).append(edge)
@@ -157,8 +158,9 @@ def _is_around(groups: dict[str, Subgraph], outer: str, inner: str) -> bool:
     return False
 
 
-def _coming_back(graph: TypedGraph, groups: dict[str, Subgraph]) -> Iterator[Diagnostic]:
+def _coming_back(context: GraphContext, groups: dict[str, Subgraph]) -> Iterator[Diagnostic]:
     """One finding for each knot of composites and nodes around them that wait for each other."""
+    graph = context.graph
     if _stand_together(graph):
         return
     knotted = {index for cycle in graph.cycles for index in cycle}
@@ -178,7 +180,7 @@ def _coming_back(graph: TypedGraph, groups: dict[str, Subgraph]) -> Iterator[Dia
                 continue  # which has a finding of its own
             first = boxed[0]
             circle = shortest_cycle(following, [first, *(number for number in component if number != first)])
-            yield _comes_back(graph, str(units[first]), [units[number] for number in circle[1:]], groups)
+            yield _comes_back(context, str(units[first]), [units[number] for number in circle[1:]], groups)
 
 
 def _stand_together(graph: TypedGraph) -> bool:
@@ -199,7 +201,8 @@ def _handles(graph: TypedGraph, unit: Unit) -> list[int]:
     return [graph.core.handles[name] for name in graph.composites.members(unit) if name in graph.core.handles]
 
 
-def _comes_back(graph: TypedGraph, box: str, between: list[Unit], groups: dict[str, Subgraph]) -> Diagnostic:
+def _comes_back(context: GraphContext, box: str, between: list[Unit], groups: dict[str, Subgraph]) -> Diagnostic:
+    graph = context.graph
     inside = set(graph.composites.members(box))
     first, last = (set(_handles(graph, unit)) for unit in (between[0], between[-1]))
     out = next(e for e in graph.edges if e.source.id in inside and e.target.index in first)
@@ -215,7 +218,7 @@ def _comes_back(graph: TypedGraph, box: str, between: list[Unit], groups: dict[s
         Related(out.flow.range, f"it leaves {box} here"),
         Related(back.flow.range, f"it comes back into {box} here"),
     ]
-    fixes: list[Fix] = []
+    fixes: Iterable[Fix] = ()
     claimed = {name for group in groups.values() for name in group.nodes}
     if (
         len(nodes) == len(between)
@@ -224,7 +227,8 @@ def _comes_back(graph: TypedGraph, box: str, between: list[Unit], groups: dict[s
     ):
         start = groups[box].block
         lines = [f"{indentation(start)}    {name}" for name in names]
-        fixes = [fix(f"Move {listed(names)} into {box}", [insert_lines_after(start, lines)], safe=False)]
+        moved = [fix(f"Move {listed(names)} into {box}", [insert_lines_after(start, lines)], safe=False)]
+        fixes = asked(context).sound(LEAVES_AND_COMES_BACK, moved, what_edges_bring)
     return report(LEAVES_AND_COMES_BACK, place, message, related=related, fixes=fixes)
 
 

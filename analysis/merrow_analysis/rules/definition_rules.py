@@ -46,13 +46,14 @@ def check_definitions(context: GraphContext) -> Iterator[Diagnostic]:
         return
     used = {node.spec.name for node in graph.nodes if node.spec is not None and not node.spec.built_in}
     used |= {claim.spec.name for node in graph.nodes for claim in node.resolution.claims if claim.spec is not None}
+    meant = {one.near.name for node in graph.nodes for one in node.resolution.problems if one.near is not None}
     for spec in graph.operators.specs.values():
         if spec.built_in or spec.name in used:
             continue
         place = context.place_of(("operators", spec.name))
         if place is not None:
             message = f"Operator `{spec.name}` is declared, but no node uses it."
-            fixes = _without_operator(context, spec.name)
+            fixes = () if spec.name in meant else _without_operator(context, spec.name)
             yield report(UNUSED_OPERATOR, place, message, fixes=fixes, tags=(Tag.UNNECESSARY,))
 
 

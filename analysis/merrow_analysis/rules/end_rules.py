@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from merrow_analysis.diagnostics import Cause, Diagnostic, Fix, Severity
 from merrow_analysis.graph.flow import Mention, Subgraph
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.fixes.box_moves import moved_below
+from merrow_analysis.rules.fixes.fix_context import asked, what_edges_bring
 from merrow_analysis.rules.registry import Family, Flags, Scope
 from merrow_analysis.rules.reporting import report
 from merrow_analysis.syntax.tree import Block
@@ -29,7 +30,7 @@ END_INSIDE = _FAMILY.rule(
 def check_ends(context: GraphContext) -> Iterator[Diagnostic]:
     """Findings about inputs and outputs in composites."""
     for node in _inside(context.graph):
-        yield _end_inside(context.graph, node)
+        yield _end_inside(context, node)
 
 
 def ends_inside(graph: TypedGraph) -> dict[str, Cause]:
@@ -66,7 +67,8 @@ def _place(graph: TypedGraph, node: TypedNode) -> Range:
     return within[0].range if within else node.flow.range
 
 
-def _end_inside(graph: TypedGraph, node: TypedNode) -> Diagnostic:
+def _end_inside(context: GraphContext, node: TypedNode) -> Diagnostic:
+    graph = context.graph
     groups = graph.flow.subgraphs
     box = graph.composites.boxes[graph.composites.inside[node.id]]
     side = "an input" if node.kind == "input" else "an output"
@@ -81,9 +83,10 @@ def _end_inside(graph: TypedGraph, node: TypedNode) -> Diagnostic:
         f"{node.id} is {side} of the workflow but lies in the {box.operator} {box.id}: {why}. Write this line below the "
         f"`end` of {box.id}."
     )
-    fixes: list[Fix] = []
+    fixes: Iterable[Fix] = ()
     if len({mention.block for mention in within}) == 1 and groups[box.id].end is not None:
-        fixes = _moved_out(graph, within[0].block, inner, groups[box.id])
+        moved = _moved_out(graph, within[0].block, inner, groups[box.id])
+        fixes = asked(context).sound(END_INSIDE, moved, what_edges_bring)
     return report(END_INSIDE, place, message, fixes=fixes)
 
 

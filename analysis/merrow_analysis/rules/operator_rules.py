@@ -19,7 +19,7 @@ from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.fixes.box_moves import to_inside
 from merrow_analysis.rules.fixes.decision_fixes import rename_in_value
 from merrow_analysis.rules.fixes.edge_fixes import remove_node
-from merrow_analysis.rules.fixes.fix_context import asked
+from merrow_analysis.rules.fixes.fix_context import asked, what_edges_bring
 from merrow_analysis.rules.fixes.operator_fixes import agree, keep_one, make_custom, make_interface, one_side
 from merrow_analysis.rules.registry import Family, Flags, Scope
 from merrow_analysis.rules.reporting import (
@@ -137,7 +137,7 @@ def _conflict(context: GraphContext, node: TypedNode) -> Diagnostic:
         "Give each node an id of its own, or keep one declaration."
     )
     related = [Related(mention.range, f"{node.id} is declared here too") for mention in earlier]
-    fixes = keep_one(context, node, node.conflicting)
+    fixes = keep_one(context, CONFLICTING_DECLARATION, node, node.conflicting)
     return report(CONFLICTING_DECLARATION, last.range, message, related=related, fixes=fixes)
 
 
@@ -177,8 +177,10 @@ def _wrong_interface_class(context: GraphContext, node: TypedNode, problem: Node
     side = "an input" if node.kind == "input" else "an output"
     how = f"class {claim.word}" if claim.place == "class" else f"`op: {claim.word}`"
     message = f"{node.id} is {side} of the workflow but has {how}; give it class Interface instead."
+    if node.kind == "unknown":
+        message = f"{node.id} has class Interface, but also {how}, and edges go into it and out of it; make it one or the other."
     related = [Related(claim_range(node.flow, other), f"also {other.word}") for other in problem.claims[1:]]
-    fixes = make_interface(context, node, problem.claims)
+    fixes = make_interface(context, WRONG_INTERFACE_CLASS, node, problem.claims)
     return report(WRONG_INTERFACE_CLASS, claim_range(node.flow, claim), message, related=related, fixes=fixes)
 
 
@@ -265,7 +267,8 @@ def _unknown(
     names = ", ".join(graph.operators.names())
     if node.id in graph.flow.groups:
         message = f"{node.id} is a subgraph, which takes no part in the workflow itself; connect the nodes inside it."
-        yield report(UNKNOWN_OPERATOR, node.flow.range, message, fixes=to_inside(node, graph))
+        inner = asked(context).sound(UNKNOWN_OPERATOR, to_inside(node, graph), what_edges_bring)
+        yield report(UNKNOWN_OPERATOR, node.flow.range, message, fixes=inner)
         return
     if problem.kind == "none":
         message = (

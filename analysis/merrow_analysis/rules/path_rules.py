@@ -15,6 +15,7 @@ from merrow_analysis.graph.reach import reach, shortest_cycle
 from merrow_analysis.graph.records import EdgeRecord
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.fixes.edge_fixes import remove_edge, remove_node, turn_edge
+from merrow_analysis.rules.fixes.fix_context import asked, what_edges_bring
 from merrow_analysis.rules.fixes.loop_fixes import loop_around
 from merrow_analysis.rules.fixes.path_fixes import (
     add_input,
@@ -140,7 +141,8 @@ def _without_loop(context: GraphContext, edge: FlowEdge) -> Iterator[Fix]:
     """Make a Loop of a node that leads to itself, or take the edge away. A Decision alone has nothing new to decide on."""
     node = context.graph.by_id[edge.record.source]
     if node.kind != "decision":
-        yield from loop_around(context.graph, [node.index])
+        made = loop_around(context.graph, [node.index])
+        yield from asked(context).sound(SELF_LOOP, made, what_edges_bring)
     yield from remove_edge(context, SELF_LOOP, edge, reveals=_off_the_path)
 
 
@@ -252,7 +254,8 @@ _MOST_CUT = 4
 
 def _untied(context: GraphContext, component: Sequence[int], edges: Sequence[FlowEdge]) -> Iterator[Fix]:
     """Draw a Loop around a circle, or take one of its edges away: first the one that comes last in the text."""
-    yield from loop_around(context.graph, component, last=edges[0].record)
+    made = loop_around(context.graph, component, last=edges[0].record)
+    yield from asked(context).sound(CYCLE, made, what_edges_bring)
     for edge in edges[:_MOST_CUT]:
         yield from remove_edge(context, CYCLE, edge, reveals=_off_the_path)
 

@@ -108,7 +108,7 @@ def _problem(graph: TypedGraph, box: Composite, key: str, text: str, usual: str 
             near = None if wanted is None else (name, f"{name}.{wanted}")
             return f"`{key}` reads {name} without saying which output: write {outputs}.", near
         message = f"`{key}` reads `{name}`, which is no output of a node in {box.id}; write one such as `{example}`."
-        return message, (name, example)
+        return message, (name, example) if example.split(".")[0] in members else None
     if not read.paths:
         return f"`{key}` reads nothing of {box.id}, so it is the same after every turn; read an output in it.", None
     away = failing_away(graph, box.id, usual) if any_skips(graph, usual) else {}

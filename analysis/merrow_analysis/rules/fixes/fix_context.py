@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -20,13 +20,19 @@ from merrow_analysis.edits.yaml_write import word
 from merrow_analysis.graph.flow import FlowEdge
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.rules.context import GraphContext, check_graph
+from merrow_analysis.rules.fixes.rereading import found_in
 from merrow_analysis.rules.registry import Flags, Rule, Scope, all_rules
-from merrow_analysis.text import TextEdit
+from merrow_analysis.syntax.parser import parse_diagram
+from merrow_analysis.text import TextEdit, apply_edits
 
 _MOST_NODES = 300
 """Nodes up to which the graph after a change is checked by the rules: a menu is to come within 50 ms."""
 _MOST_LOOKED_AT = 20_000
 """Nodes times nodes with findings up to which it is checked so: a file may ask for the fixes of all of its findings."""
+_MOST_REREAD = 150
+"""Nodes up to which the text that a fix leaves is read anew: a menu is to come within 50 ms."""
+_MOST_TO_READ = 5_000
+"""Nodes times nodes with findings up to which it is."""
 _SCOPES = (Scope.NODE, Scope.GRAPH, Scope.EDGE)
 _MOST_TRIED = 100
 """Edges at the end of a text below which a new one may be written."""
@@ -69,7 +75,7 @@ class FixContext:
         findings may come.
         """
         edits = self.written(change)
-        if edits and self.improves(rule, change, reveals):
+        if edits and self.improves(rule, change, reveals) and self._holds(rule, edits, reveals):
             yield Fix(title, edits, Applicability.SAFE if safe else Applicability.UNSAFE)
 
     def drawn(
@@ -101,8 +107,17 @@ class FixContext:
                 here = edges.get(last, (as_it_is(self.graph.flow.edges[last]),))
                 far = [link for link in links if self._place_for(link, kept) is None]
                 edges[last] = (*here, *far)
-        if not edges or self.improves(rule, replace(kept, edges=edges), reveals):
+        improves = not edges or self.improves(rule, replace(kept, edges=edges), reveals)
+        if improves and self._holds(rule, edits, reveals):
             yield Fix(title, edits, Applicability.UNSAFE)
+
+    def sound(self, rule: Rule, fixes: Iterable[Fix], reveals: Reveals = nothing) -> Iterator[Fix]:
+        """Of fixes that leave the front matter alone those after which a finding of ``rule`` less is in the text, and no error or
+        warning that was not; all of them in a large workflow.
+        """
+        for fix in fixes:
+            if self._holds(rule, fix.edits, reveals):
+                yield fix
 
     def with_parameter(self, rule: Rule, title: str, node: TypedNode, key: str, value: object) -> Iterator[Fix]:
         """The fix that writes a parameter of a node with an operator, or takes it away for None."""
@@ -133,14 +148,42 @@ class FixContext:
         """
         graph, nodes = self.graph, len(self.graph.core.records)
         follows = graph_after(change, graph)
-        wrong = len(graph.marks.found) + len(graph.marks.problems) + len(graph.shape.wrong)
-        if nodes > _MOST_NODES or nodes * (wrong + 1) > _MOST_LOOKED_AT:
+        if nodes > _MOST_NODES or nodes * (self._wrong + 1) > _MOST_LOOKED_AT:
             return not _hurts(graph, follows)
-        (before, all_before), (after, all_after) = self._codes, self._found(follows)
-        if rule.scope in _SCOPES and all_after[rule.code] >= all_before[rule.code]:
+        counted = rule.scope in _SCOPES
+        return self._is_better(rule if counted else None, self._codes, self._found(follows), reveals)
+
+    def _holds(self, rule: Rule, edits: Sequence[TextEdit], reveals: Reveals) -> bool:
+        """Whether the text says what the graph promised: what is no delta, such as Loops and Maps, is read off it."""
+        nodes = len(self.graph.core.records)
+        large = nodes > _MOST_REREAD or nodes * (self._wrong + 1) > _MOST_TO_READ
+        return large or self._reads_better(rule, edits, reveals)
+
+    def _reads_better(self, rule: Rule, edits: Sequence[TextEdit], reveals: Reveals) -> bool:
+        after = found_in(parse_diagram(apply_edits(self.manuscript.text, edits)), self.context)
+        return after is None or self._is_better(rule, self._codes_of_text, after, reveals)
+
+    def _is_better(
+        self,
+        rule: Rule | None,
+        before: tuple[Counter[str], Counter[str]],
+        after: tuple[Counter[str], Counter[str]],
+        reveals: Reveals,
+    ) -> bool:
+        if rule is not None and after[1][rule.code] >= before[1][rule.code]:
             return False
-        come = [self._rules[code] for code in after - before]
+        come = [self._rules[code] for code in after[0] - before[0]]
         return all(Flags.SPELLING in one.flags or one.severity is Severity.HINT or reveals(one) for one in come)
+
+    @cached_property
+    def _codes_of_text(self) -> tuple[Counter[str], Counter[str]]:
+        return found_in(self.manuscript.diagram, self.context) or (Counter(), Counter())
+
+    @cached_property
+    def _wrong(self) -> int:
+        """Nodes with findings."""
+        marks = self.graph.marks
+        return len(marks.found) + len(marks.problems) + len(self.graph.shape.wrong)
 
     @cached_property
     def _codes(self) -> tuple[Counter[str], Counter[str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from merrow_analysis.definitions.operators import INTERFACE_CLASS, INTERFACE_STYLE, OperatorSpec
 from merrow_analysis.diagnostics import Applicability, Fix
@@ -60,8 +61,13 @@ def make_custom(context: GraphContext, rule: Rule, nodes: Sequence[TypedNode]) -
         yield from make_it(context, rule, nodes, custom)
 
 
-def make_interface(context: GraphContext, node: TypedNode, claims: Sequence[Claim]) -> Iterator[Fix]:
-    """Give an input or output the class Interface in the place of an operator's."""
+def make_interface(context: GraphContext, rule: Rule, node: TypedNode, claims: Sequence[Claim]) -> Iterator[Fix]:
+    """Give an input or output the class Interface in the place of an operator's; one in the middle that of its operator."""
+    made = chain(_interface(context, node, claims), _no_interface(context, node, claims))
+    yield from asked(context).sound(rule, made)
+
+
+def _interface(context: GraphContext, node: TypedNode, claims: Sequence[Claim]) -> Iterator[Fix]:
     flow = context.graph.flow
     by_class = [claim for claim in claims if claim.place == "class"]
     edits: list[TextEdit] = []
@@ -75,6 +81,20 @@ def make_interface(context: GraphContext, node: TypedNode, claims: Sequence[Clai
         edits.append(define_class(INTERFACE_CLASS, INTERFACE_STYLE, flow))
     if len(by_class) < 2 and edits:
         yield Fix(f"Give {node.id} class {INTERFACE_CLASS}", tuple(edits), Applicability.UNSAFE)
+
+
+def _no_interface(context: GraphContext, node: TypedNode, claims: Sequence[Claim]) -> Iterator[Fix]:
+    """Give a node that other words say is a step the class of that operator everywhere."""
+    specs = {claim.spec.name: claim.spec for claim in claims if claim.spec is not None}
+    uses = [use for use in node.flow.classes if use.name.text.casefold() == INTERFACE_CLASS.casefold()]
+    if len(specs) != 1 or len(uses) != 1:
+        return
+    [spec] = specs.values()
+    name = asked(context).manuscript.class_name(spec)
+    edits = _class_instead(context, node, node.flow.classes.index(uses[0]), name)
+    if name not in context.graph.flow.class_defs:
+        edits = (*edits, define_class(name, spec.style, context.graph.flow))
+    yield Fix(f"Give {node.id} class {name}", edits, Applicability.UNSAFE)
 
 
 def one_side(context: GraphContext, rule: Rule, node: TypedNode) -> Iterator[Fix]:
@@ -100,30 +120,40 @@ def _class_instead(context: GraphContext, node: TypedNode, index: int, name: str
     return edits_both_ways(manuscript.places, replacements)[1]
 
 
-def keep_one(context: GraphContext, node: TypedNode, declarations: Sequence[Mention]) -> Iterator[Fix]:
-    """Keep one of a node's declarations, the one that counts first, and only name the node where the others are."""
+def keep_one(context: GraphContext, rule: Rule, node: TypedNode, declarations: Sequence[Mention]) -> Iterator[Fix]:
+    """Keep one of a node's declarations and only name the node where the others are: first those that bring nothing else, the one
+    that counts before others.
+    """
+    made = list(_kept_alone(context, node, declarations))
+    best = list(asked(context).sound(rule, made))
+    yield from best
+    yield from asked(context).sound(rule, (fix for fix in made if fix not in best), what_edges_bring)
+
+
+def _kept_alone(context: GraphContext, node: TypedNode, declarations: Sequence[Mention]) -> Iterator[Fix]:
     for kept in reversed(declarations):
         label = kept.vertex.label.text if kept.vertex.label is not None else ""
         same = [one for one in declarations if one.vertex.label is not None and one.vertex.label.text == label]
-        edits = [_named_only(context, other) for other in declarations if other not in same]
+        bare = any(one.vertex.classes for one in same)
+        edits = [_named_only(context, other, bare=bare) for other in declarations if other not in same]
         if label and all(edit is not None for edit in edits) and kept is same[-1]:
             manuscript = asked(context).manuscript
             made = edits_both_ways(manuscript.places, [edit for edit in edits if edit is not None])[1]
             yield Fix(f"Keep {node.id} as “{_shown(label)}”", made, Applicability.UNSAFE)
 
 
-def _named_only(context: GraphContext, mention: Mention) -> Replacement | None:
-    """Take the brackets from where a node is written, or the line that only declares it."""
+def _named_only(context: GraphContext, mention: Mention, *, bare: bool) -> Replacement | None:
+    """Take the brackets from where a node is written, or the line that only declares it; with ``bare`` its classes too."""
     manuscript, vertex, block = asked(context).manuscript, mention.vertex, mention.block
     if vertex.metadata is not None or vertex.label is None:
         return None
     alone = next((one for one in block.statements if _only(one, vertex)), None)
-    if alone is not None and not vertex.classes:
+    if alone is not None and (bare or not vertex.classes):
         try:
             return manuscript.without(manuscript.written(alone, block))
         except ValueError:
             return None
-    end = min((name.span[0] for name in vertex.classes), default=vertex.span[1] + 3) - 3
+    end = vertex.span[1] if bare else min((name.span[0] for name in vertex.classes), default=vertex.span[1] + 3) - 3
     start = vertex.name.span[1]
     return Replacement(manuscript.offset(block, start), manuscript.offset(block, end), "")
 
