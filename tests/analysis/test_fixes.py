@@ -156,3 +156,15 @@ def damaged(draw: st.DrawFn) -> str:
 @given(damaged())
 def test_fixes_of_damaged_workflows(text: str) -> None:
     check_all(text)
+
+
+@pytest.mark.parametrize("line", ["A --> B & B & B", "A & A & A --> B", "A --> A & A & A"])
+def test_findings_that_say_the_same_at_one_place_have_each_its_own_fixes(line: str) -> None:
+    ends = "S([Start]) --> A[Do it]\n    B[Do that] --> T([End])"
+    found = analyse(f"flowchart TD\n    {ends}\n    {line}\n", as_workflow=True).diagnostics
+    alike = Counter((one.code, one.range, one.message) for one in found if one.fixes)
+    said, times = alike.most_common(1)[0]
+    assert times > 1
+    fixes = [tuple(one.fixes) for one in found if (one.code, one.range, one.message) == said]
+    assert all(fixes)
+    assert len(set(fixes)) == times

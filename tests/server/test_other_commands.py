@@ -189,8 +189,15 @@ def test_a_failure_probability_is_a_probability(capsys: Capture) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a terminal")
-@pytest.mark.parametrize("arguments", [["rules"], ["explain", "MW105"], ["check", "good.mmd"]])
-def test_a_terminal_gets_the_pretty_form(arguments: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["rules"], [rule.code for rule in all_rules()]),
+        (["explain", "MW105"], ["MW105"]),
+        (["check", "good.mmd"], ["good.mmd"]),
+    ],
+)
+def test_a_terminal_gets_the_pretty_form(arguments: list[str], words: list[str]) -> None:
     write("good.mmd", GOOD)
     reader, terminal = os.openpty()
     environment = {**os.environ, "TERM": "xterm-256color"}
@@ -204,6 +211,7 @@ def test_a_terminal_gets_the_pretty_form(arguments: list[str]) -> None:
     assert program.stderr.read() == b""
     assert program.wait(60) == 0
     assert b"\x1b[" in shown
+    assert [word for word in words if word.encode() not in shown] == []
 
 
 def _read(terminal: int) -> bytes:

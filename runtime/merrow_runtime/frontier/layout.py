@@ -82,8 +82,6 @@ class Box:
     again: list[Again] = field(default_factory=list)
     each: list[Source] = field(default_factory=list)
     exits: list[Exit] = field(default_factory=list)
-    inner: list[str] = field(default_factory=list)
-    """The ids of the composites inside, outer ones first."""
 
     @property
     def id(self) -> str:
@@ -124,9 +122,6 @@ def _lay_out(graph: TypedGraph) -> Layout:
         titles[node.index] = title_of(node)
     parts = parts_of(graph)
     boxes = {box: _box(graph, box, part) for box, part in parts.items() if box is not None}
-    for name in boxes:
-        for around in graph.composites.chain(name)[1:]:
-            boxes[around].inner.append(name)
     sources = _Sources(titles, boxes)
     fed: list[list[Port]] = [[]] * count
     for node in graph.nodes:

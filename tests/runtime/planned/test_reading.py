@@ -159,5 +159,12 @@ def test_a_workflow_may_be_given_as_an_input() -> None:
         run(text.replace("'flowchart TD; A[do it]'", "'no workflow'"), planning([]))
 
 
+@pytest.mark.parametrize("more", [0, 1])
+def test_the_longest_text_is_read_and_a_longer_one_is_not(more: int) -> None:
+    text = flow(STEP, LINE)
+    text += "%%" + "x" * (LONGEST + more - len(text) - 2)
+    assert (problem_of(text) is None) == (not more)
+
+
 def test_the_limits_are_those_that_the_form_says() -> None:
     assert (LONGEST, MOST_NODES, MOST_CALLS) == (50_000, 50, 1_000)

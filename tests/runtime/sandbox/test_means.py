@@ -117,6 +117,17 @@ def test_where_the_guest_can_not_lock_itself_in_nothing_is_run(tmp_path: Path, e
         run(Sandbox("container").evaluate(CODE))
 
 
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the guest in a container is Linux's")
+def test_a_container_is_sent_source_since_its_python_may_be_another_one(tmp_path: Path, engine: Path) -> None:
+    program = tmp_path / "docker"
+    reads = "import marshal; sent = marshal.loads(sys.stdin.buffer.read(int(sys.stdin.buffer.readline())))"
+    told = "sys.exit('sent ' + ' and '.join({type(code).__name__ for _, code in sent}))"
+    program.write_text(program.read_text().replace("    os.execve(", f"    {reads}; {told}\n    os.execve("))
+
+    with pytest.raises(SandboxRefusedError, match=r"\(sent str\)"):
+        run(Sandbox("container").evaluate(CODE))
+
+
 def test_a_profile_for_macos_denies_first_and_names_the_folder() -> None:
     """What can be told without macOS: its form."""
     from merrow_runtime.sandbox.means.seatbelt import profile

@@ -46,6 +46,24 @@ def test_an_error_leads_into_the_called_file(open_editor: Callable[..., Editor],
     assert place["range"]["start"]["line"] == 4
 
 
+def test_a_place_in_the_called_file_is_counted_anew_when_that_file_changes(
+    open_editor: Callable[..., Editor], tmp_path: Path
+) -> None:
+    wrong = SIMPLE.replace('op: Custom, prompt: "think"', 'prompt: "é", op: Custm')
+    (tmp_path / "f.mmd").write_text(wrong)
+    editor = open_editor(MODERN, tmp_path)
+    uri = editor.open(CALLS, "main.mmd")
+
+    def places() -> list[Json]:
+        found = [item for item in editor.published(uri) if item["code"] == "MW227"]
+        return [part["location"]["range"] for item in found for part in item["relatedInformation"]]
+
+    ((before,), inner) = places(), editor.open(wrong, "f.mmd")
+    editor.change(inner, {"text": wrong.replace("é", "😀")})
+    (after,) = places()
+    assert after["start"]["character"] == before["start"]["character"] + 1
+
+
 def test_the_path_and_the_ports_lead_into_the_file(open_editor: Callable[..., Editor], tmp_path: Path) -> None:
     (tmp_path / "f.mmd").write_text(SIMPLE)
     editor = open_editor(MODERN, tmp_path)

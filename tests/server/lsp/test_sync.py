@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from tests.server.lsp.editor import Editor
 
 GOOD = """flowchart TD
@@ -36,3 +37,19 @@ def test_closing_clears_what_was_pushed(editor: Editor) -> None:
     assert editor.codes(uri)
     editor.close_document(uri)
     assert editor.published(uri) == []
+
+
+@pytest.mark.parametrize(("version", "warned"), [(1, 1), (0, 1), (2, 0), (7, 0)])
+def test_a_change_that_comes_late_is_noted_in_the_log(
+    editor: Editor, caplog: pytest.LogCaptureFixture, version: int, warned: int
+) -> None:
+    uri = editor.open(BROKEN)
+    document = editor.server.document(uri)
+    assert document is not None
+    assert document.version == 1
+    changes = [{"text": GOOD}]
+    editor.notify(
+        "textDocument/didChange", {"textDocument": {"uri": uri, "version": version}, "contentChanges": changes}
+    )
+    assert "MW006" not in editor.codes(uri)
+    assert sum("came after version" in one.getMessage() for one in caplog.records) == warned

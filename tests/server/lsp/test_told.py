@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.server.lsp.test_sync_property import ALL, SETTINGS
 
 from merrow_analysis.text import Position, Range, TextEdit
 from merrow_server.lsp.diagnostics import document_diagnostics
 from merrow_server.lsp.documents import OpenDocument
 from merrow_server.lsp.told import Encoded, PlainDiagnostic, encode, with_items
+from merrow_server.lsp.supports import Supports
 from merrow_server.positions import Encoding
 
 TEXT = """flowchart TD
@@ -57,6 +60,37 @@ def test_places_are_counted_again_where_characters_are_wide(wide: str, encoding:
         assert told(document) == told(OpenDocument("untitled:a.mmd", document.text, encoding=encoding))
     document.edit(TextEdit(Range(Position(3, 0), Position(4, 0)), ""))
     assert told(document) == told(OpenDocument("untitled:a.mmd", document.text, encoding=encoding))
+
+
+LINES = st.sampled_from(
+    ["x", "A é --> --> B\n", "A a --> --> B\n", "A é --> --> B\r", "%% a\r", "a\n", "\n", 'A["é"] -->\n']
+)
+
+
+EDITS = st.tuples(st.integers(0, 9), st.integers(0, 20), st.integers(0, 3), NEW)
+
+
+@settings(max_examples=examples(100), deadline=None)
+@given(st.lists(LINES, max_size=6), st.lists(EDITS, max_size=5))
+def test_after_any_edits_what_is_told_is_what_a_new_client_is_told(
+    lines: list[str], edits: list[tuple[int, int, int, str]]
+) -> None:
+    document = OpenDocument("untitled:a.mmd", "flowchart TD\n" + "".join(lines), encoding="utf-8")
+    told(document)
+    for at, column, length, new in edits:
+        line = at % len(document.lines)
+        most = len(document.lines[line].rstrip("\r\n"))
+        places = [Position(line, min(one, most)) for one in (column, column + length)]
+        document.edit(TextEdit(Range(*places), new))
+        assert told(document) == told(OpenDocument("untitled:a.mmd", document.text, encoding="utf-8"))
+
+
+def test_what_is_told_is_in_the_form_that_is_asked_for() -> None:
+    document = OpenDocument("untitled:a.mmd", TEXT, encoding="utf-16")
+    forms = [replace(ALL, related_information=False, diagnostic_data=False, tags=frozenset()), ALL, Supports()]
+    for supports in (*forms, *reversed(forms), forms[1]):
+        fresh = OpenDocument("untitled:a.mmd", TEXT, encoding="utf-16")
+        assert document_diagnostics(document, supports, SETTINGS) == document_diagnostics(fresh, supports, SETTINGS)
 
 
 @given(st.dictionaries(st.text(max_size=3), st.integers(), min_size=1), st.lists(st.dictionaries(NEW, NEW)))
