@@ -340,9 +340,10 @@ _PARTS: Mapping[str, Fragment] = {
     "edge": {"type": "object", "properties": EDGE_KEYS},
     "subgraph": {"type": "object", "properties": {**MAP_KEYS, **LOOP_KEYS, "on_error": MAP_KEYS["on_error"]}},
     "library": {
-        "type": "object",
-        "properties": {"types": TYPES, "operators": OPERATORS},
-        "additionalProperties": False,
+        "anyOf": [
+            {"type": "object", "properties": {"types": TYPES, "operators": OPERATORS}, "additionalProperties": False},
+            {**OPERATORS, "propertyNames": {"not": {"enum": ["types", "operators"]}}},
+        ],
     },
 }
 
