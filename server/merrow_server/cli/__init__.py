@@ -24,6 +24,7 @@ COMMANDS = {
     "explain": "Show the page of a rule: what, why, and how to put it right.",
     "fmt": "Format workflow files.",
     "graph": "Print the typed graph of a workflow.",
+    "import": "Make a workflow of LangGraph's drawing, or of any flowchart.",
     "metrics": "Measure a workflow: parallelism, dependencies, expected completion.",
     "mutate": "Change a workflow so that it stays valid: safe mutations, listed, applied or random.",
     "new": "Write a workflow file that starts from a known pattern.",
@@ -36,6 +37,9 @@ COMMANDS = {
     "serve": "Serve an editor: diagnostics, completion, hover and more, by the Language Server Protocol.",
     "show": "Show one run of the journal: nodes, prompts, answers, costs.",
 }
+
+_MODULES = {"import": "import_drawing"}
+"""The modules of commands whose names Python keeps for itself."""
 
 
 class Command(click.Command):
@@ -64,7 +68,7 @@ class Program(click.Group):
             return None
         # What a command works out it keeps to its end: the collector would only walk over it, again and again.
         gc.set_threshold(200_000, 20, 100)
-        command = importlib.import_module(f"merrow_server.cli.{cmd_name}").command
+        command = importlib.import_module(f"merrow_server.cli.{_MODULES.get(cmd_name, cmd_name)}").command
         assert isinstance(command, click.Command)  # noqa: S101 - for the type checker
         return command
 
