@@ -1,9 +1,9 @@
 """Build Merrow's packages and try them as a user gets them: ``python scripts/dist.py``.
 
 Builds sdist and wheel in ``dist/`` and puts the packed VS Code extension and an archive of the documentation beside them.
-Then it builds the wheel again from the sdist and compares the two byte by byte, looks for every data file in the wheel, and installs the wheel, with the locked
-dependencies, for each Python from 3.11 to 3.14 that it finds. There the program checks and runs an example outside of the
-checkout. Pythons that are absent are named.
+Then it builds the wheel again from the sdist and compares the two byte by byte, looks for every data file in the wheel, and
+installs the wheel, with the locked dependencies, for each Python from 3.11 to 3.14 that it finds. There the program checks and
+runs an example outside of the checkout. Pythons that are absent are named.
 """
 
 from __future__ import annotations
