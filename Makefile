@@ -2,7 +2,7 @@
 #   make demo       checks a broken example, repairs it and shows the difference
 #   make test       formatting, lint, types, import contracts, all tests, the VS Code extension
 #   make nightly    the long variants of the tests, the lowest versions of the dependencies, packages, known vulnerabilities
-#   make dist       builds sdist, wheel and VSIX in dist/, and tries the wheel with every Python from 3.11 on that is here
+#   make dist       builds sdist, wheel, VSIX and documentation in dist/, and tries the wheel with every Python from 3.11 on that is here
 #   make vsix       packs the VS Code extension and does nothing else
 #   make lock       renews the locked versions in requirements/ (needs uv)
 # Each sets up what it needs in .venv and node_modules, and is quick once that is done.
@@ -154,6 +154,7 @@ mutants: $(DEV) $(NPM)
 # ---- Packages and versions --------------------------------------------------------------------------------------
 
 dist: $(DEV) vsix
+	@$(BIN)/python scripts/generate_docs.py --check
 	@$(BIN)/python scripts/dist.py
 
 COMPILE = uv pip compile --quiet --no-config --generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate \

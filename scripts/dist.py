@@ -1,9 +1,9 @@
 """Build Merrow's packages and try them as a user gets them: ``python scripts/dist.py``.
 
-Builds sdist and wheel in ``dist/`` and puts the packed VS Code extension beside them. Then it builds the wheel again from the
-sdist and compares the two byte by byte, looks for every data file in the wheel, and installs the wheel, with the locked
-dependencies, for each Python from 3.11 to 3.14 that it finds. There the program checks and runs an example outside of the
-checkout. Pythons that are absent are named.
+Builds sdist and wheel in ``dist/`` and puts the packed VS Code extension and an archive of the documentation beside them.
+Then it builds the wheel again from the sdist and compares the two byte by byte, looks for every data file in the wheel, and
+installs the wheel, with the locked dependencies, for each Python from 3.11 to 3.14 that it finds. There the program checks and
+runs an example outside of the checkout. Pythons that are absent are named.
 """
 
 from __future__ import annotations
@@ -113,6 +113,20 @@ def try_wheel(wheel: Path, python: str) -> str:
         return version
 
 
+def documentation(archive: Path) -> None:
+    """Pack the documentation, with the pages of rules and the schemas that it links to; the same bytes for the same files."""
+    files = [
+        ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "CITATION.cff")
+    ]
+    for folder in ("docs", "schemas", "examples", "analysis/merrow_analysis/rules/pages"):
+        files += (path for path in (ROOT / folder).rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
+        for path in sorted(files):
+            entry = zipfile.ZipInfo(path.relative_to(ROOT).as_posix(), (1980, 1, 1, 0, 0, 0))
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            packed.writestr(entry, path.read_bytes())
+
+
 def main() -> int:
     """Build everything and try it; ends with the reason where something is wrong."""
     shutil.rmtree(DIST, ignore_errors=True)
@@ -120,6 +134,7 @@ def main() -> int:
     [sdist] = [path for path in built if path.name.endswith(".tar.gz")]
     [wheel] = [path for path in built if path.suffix == ".whl"]
     shutil.copy(VSIX, DIST / f"{sdist.name.removesuffix('.tar.gz')}.vsix")
+    documentation(DIST / f"{sdist.name.removesuffix('.tar.gz')}-docs.zip")
     for path in sorted(DIST.iterdir()):
         print(f"dist/{path.name}: {path.stat().st_size / 1e6:.2f} MB")
     if missing := missing_files(wheel):

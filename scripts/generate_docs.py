@@ -1,4 +1,4 @@
-"""Write the documentation that the code knows best: rules, settings, operators, and the gallery of patterns.
+"""Write what the code knows best: the pages of rules, settings, operators and patterns, and the JSON Schemas of files.
 
 python scripts/generate_docs.py            write what has changed
 python scripts/generate_docs.py --check    say what is out of date, and fail if anything is
@@ -6,22 +6,24 @@ python scripts/generate_docs.py --check    say what is out of date, and fail if 
 
 from __future__ import annotations
 
+import json
 import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from scripts.make_replays import scripts  # noqa: E402
 
-from merrow_analysis.definitions.configuration import settings_table  # noqa: E402
+from merrow_analysis.definitions.configuration import settings_schema, settings_table  # noqa: E402
 from merrow_analysis.definitions.operators import BUILT_IN_TABLE, PLANNED_CALL, InputPort, OperatorSpec  # noqa: E402
+from merrow_analysis.definitions.schema import schema  # noqa: E402
 from merrow_analysis.rules.registry import all_rules  # noqa: E402
 from merrow_server.templates import templates  # noqa: E402
 
-DOCS = ROOT / "docs"
 GROUPS = {
     "0": "Syntax",
     "1": "The graph",
@@ -67,7 +69,7 @@ def settings() -> str:
     """The table of settings."""
     text = "# Settings\n\n" + NOTICE
     text += "In `merrow.toml`, or below `[tool.merrow]` in `pyproject.toml`. The file nearest to a workflow, upwards,\n"
-    text += "counts; `--config FILE` names another, `--no-config` none.\n\n"
+    text += "counts; `--config FILE` names another, `--no-config` none. [schemas/](../schemas) has its JSON Schema.\n\n"
     return text + settings_table()
 
 
@@ -117,20 +119,29 @@ def _input(port: InputPort, spec: OperatorSpec) -> str:
     return f"{name}{'*' if port.required else ''}: {port.type}{number}"
 
 
-PAGES: dict[str, Callable[[], str]] = {
-    "rules.md": rules,
-    "settings.md": settings,
-    "operators.md": operators,
-    "patterns-gallery.md": gallery,
+def as_json(value: dict[str, Any]) -> str:
+    """A JSON Schema as the text of its file."""
+    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+
+
+FILES: dict[str, Callable[[], str]] = {
+    "docs/rules.md": rules,
+    "docs/settings.md": settings,
+    "docs/operators.md": operators,
+    "docs/patterns-gallery.md": gallery,
+    "schemas/front-matter.schema.json": lambda: as_json(schema("front-matter")),
+    "schemas/library.schema.json": lambda: as_json(schema("library")),
+    "schemas/merrow.schema.json": lambda: as_json(settings_schema()),
 }
+"""What is written, by its path in the repository."""
 
 
 def stale() -> list[str]:
-    """The names of the pages that are not as the code would write them."""
+    """The paths of the files that are not as the code would write them."""
     return [
         name
-        for name, write in PAGES.items()
-        if not (DOCS / name).is_file() or (DOCS / name).read_text("utf-8") != write()
+        for name, write in FILES.items()
+        if not (ROOT / name).is_file() or (ROOT / name).read_text("utf-8") != write()
     ]
 
 
@@ -139,11 +150,12 @@ def main() -> int:
     changed = stale()
     if "--check" in sys.argv[1:]:
         for name in changed:
-            sys.stderr.write(f"docs/{name} is out of date; run: make docs\n")
+            sys.stderr.write(f"{name} is out of date; run: make docs\n")
         return int(bool(changed))
     for name in changed:
-        (DOCS / name).write_text(PAGES[name](), "utf-8")
-        sys.stdout.write(f"docs/{name} written\n")
+        (ROOT / name).parent.mkdir(exist_ok=True)
+        (ROOT / name).write_text(FILES[name](), "utf-8")
+        sys.stdout.write(f"{name} written\n")
     return 0
 
 

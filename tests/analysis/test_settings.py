@@ -125,3 +125,13 @@ def test_values_that_alias_each_other_cost_nothing() -> None:
     lines = ["workflow:", "  types:", "    A0: &a0 [x, y]"]
     lines += [f"    A{n}: &a{n} [*a{n - 1}, *a{n - 1}]" for n in range(1, 80)]
     assert read_settings("\n".join(lines)).declared
+
+
+@pytest.mark.parametrize(("version", "codes"), [("1", []), ("2", ["MW314"]), ("17", ["MW314"]), ("0", ["MW311"])])
+def test_a_version_of_the_language_that_is_not_known_is_an_error(version: str, codes: list[str]) -> None:
+    text = f"---\nworkflow:\n  version: {version}\n---\nflowchart TD\n  A([In]) --> B[Sum it up] --> C([Out])\n"
+    found = [one for one in check(text) if one.code != "MW313"]
+    assert [one.code for one in found] == codes
+    if codes == ["MW314"]:
+        assert f"version {version} of the language" in found[0].message
+        assert [one.code for one in check(fixed(text, found[0])) if one.code != "MW313"] == []

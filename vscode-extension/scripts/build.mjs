@@ -1,5 +1,5 @@
 // Bundle the extension and what runs in its webviews: node scripts/build.mjs [--watch] [--development]
-import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import esbuild from 'esbuild';
@@ -42,6 +42,9 @@ const browser = {
   define: { 'process.env.NODE_ENV': '"production"' },
   plugins: [onlyFlowcharts],
 };
+
+// The schemas that package.json associates with files for the extensions of YAML and TOML.
+cpSync(path.join(root, '../schemas'), path.join(root, 'dist/schemas'), { recursive: true });
 
 const builds = webviews.length > 0 ? [extension, browser] : [extension];
 if (process.argv.includes('--watch')) {

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
-from merrow_analysis.definitions.schema import Fragment
+from merrow_analysis.definitions.schema import DRAFT, Fragment
 from merrow_analysis.definitions.settings import MACHINE_KEYS
 from merrow_analysis.definitions.validation import shown, violations, wanted
 from merrow_analysis.diagnostics import Diagnostic, Severity
@@ -190,9 +190,9 @@ def _read(document: dict[str, Any], text: str) -> Config:
             continue
         bad: set[str | int] = set()
         for wrong in violations(setting.schema, value):
-            inner = str(wrong.path[0]) if isinstance(value, dict) else key
+            inner = str(wrong.path[0]) if wrong.path and isinstance(value, dict) else key
             what = f"`{key}` must be {wanted(setting.schema)}"
-            if isinstance(value, dict):
+            if inner != key:
                 what = f"`{inner}` in `{key}` must be {wanted(setting.schema['additionalProperties'])}"
             problems.append(ConfigProblem(f"{what}, not {shown(_at(value, wrong.path))}.", _line(text, inner, key)))
             bad.update(wrong.path[:1] or (key,))
@@ -291,6 +291,21 @@ def _path_pattern(pattern: str) -> re.Pattern[str]:
         else:
             pieces.append({"*": "[^/]*", "?": "[^/]"}.get(token) or re.escape(token))
     return re.compile("".join(pieces) + "(?:/.*)?", re.DOTALL)
+
+
+def settings_schema() -> dict[str, Any]:
+    """The JSON Schema of a ``merrow.toml``, as dicts."""
+    properties = {
+        setting.name: {**setting.schema, "default": setting.default, "description": setting.help}
+        for setting in SETTINGS
+    }
+    return {
+        "$schema": DRAFT,
+        "title": "Settings of Merrow",
+        "type": "object",
+        "properties": properties,
+        "additionalProperties": False,
+    }
 
 
 def settings_table() -> str:

@@ -11,6 +11,9 @@ from typing import Any
 
 Fragment = Mapping[str, Any]
 
+LANGUAGE_VERSION = 1
+"""The newest version of the workflow language that this Merrow knows."""
+
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
 _MEMORY: Fragment = {
@@ -297,6 +300,12 @@ TYPES: Fragment = {
 }
 
 WORKFLOW_KEYS: Mapping[str, Fragment] = {
+    "version": {
+        "type": "integer",
+        "minimum": 1,
+        "default": LANGUAGE_VERSION,
+        "description": "The version of the workflow language that the file is written for.",
+    },
     **CALL_KEYS,
     "budget": _BUDGET,
     "inputs": {**_NAMES, "description": "The ids of the input nodes, in place of PROBLEM and ENTRY_POINT."},
@@ -340,9 +349,10 @@ _PARTS: Mapping[str, Fragment] = {
     "edge": {"type": "object", "properties": EDGE_KEYS},
     "subgraph": {"type": "object", "properties": {**MAP_KEYS, **LOOP_KEYS, "on_error": MAP_KEYS["on_error"]}},
     "library": {
-        "type": "object",
-        "properties": {"types": TYPES, "operators": OPERATORS},
-        "additionalProperties": False,
+        "anyOf": [
+            {"type": "object", "properties": {"types": TYPES, "operators": OPERATORS}, "additionalProperties": False},
+            {**OPERATORS, "propertyNames": {"not": {"enum": ["types", "operators"]}}},
+        ],
     },
 }
 

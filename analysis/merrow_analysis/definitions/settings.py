@@ -69,6 +69,7 @@ class WorkflowSettings:
     document: FrontMatterDoc = EMPTY
     declared: bool = False
     opted_out: bool = False
+    version: int | None = None
     model: str | None = None
     temperature: float | None = None
     max_tokens: int | None = None
@@ -147,7 +148,7 @@ def _fill(settings: WorkflowSettings, block: dict[str, object]) -> None:
 def _assign(settings: WorkflowSettings, good: Mapping[str, Any], wrong: set[Path]) -> None:
     for name in ("model", "temperature", "timeout", "on_error"):
         setattr(settings, name, good.get(name))
-    for name in ("max_tokens", "seed", "retries"):
+    for name in ("version", "max_tokens", "seed", "retries"):
         setattr(settings, name, _whole(good.get(name)))
     settings.types, settings.operators = good.get("types", {}), good.get("operators", {})
     settings.inputs, settings.outputs = _names(good.get("inputs")), _names(good.get("outputs"))

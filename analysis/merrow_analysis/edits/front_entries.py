@@ -7,6 +7,7 @@ from copy import deepcopy
 from typing import Any
 
 from merrow_analysis.definitions.front_matter import FrontMatterDoc, read_front_matter
+from merrow_analysis.definitions.settings import read_settings
 from merrow_analysis.definitions.validation import Path
 from merrow_analysis.edits.front_matter import entry_removals
 from merrow_analysis.edits.yaml_write import flow
@@ -15,6 +16,20 @@ from merrow_analysis.syntax.tree import Block, FrontMatter
 from merrow_analysis.text import Position, Range, TextEdit, apply_edits
 
 Front = tuple[FrontMatter, Block]
+
+
+def declare_workflow(front: Front | None) -> TextEdit | None:
+    """The edit that writes ``workflow: true`` into the front matter; None where it has no place for it."""
+    if front is None:
+        return TextEdit(Range(Position(0, 0), Position(0, 0)), "---\nworkflow: true\n---\n")
+    matter, block = front
+    body = block.text[slice(*matter.body_span)]
+    added = f"{matter.indent}workflow: true"
+    added = f"{added}\n" if not body or body.endswith("\n") else f"\n{added}"
+    if not read_settings(body + added, matter.indent).declared:
+        return None
+    end = block.position(matter.body_span[1])
+    return TextEdit(Range(end, end), added)
 
 
 def remove_entry(front: Front, path: Path) -> TextEdit | None:

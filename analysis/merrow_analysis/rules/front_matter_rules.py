@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from merrow_analysis.definitions.schema import FRONT_MATTER, WORKFLOW, Fragment
+from merrow_analysis.definitions.schema import FRONT_MATTER, LANGUAGE_VERSION, WORKFLOW, Fragment
 from merrow_analysis.definitions.settings import WorkflowSettings
 from merrow_analysis.definitions.validation import Path, Violation, fragment_at, shown
 from merrow_analysis.diagnostics import Diagnostic, Fix, Severity
@@ -36,6 +36,13 @@ MISSPELLED_WORKFLOW = _FAMILY.rule(
     "A key of the front matter looks like `workflow` misspelled.",
     Severity.WARNING,
     fix="always",
+)
+NEWER_LANGUAGE = _FAMILY.rule(
+    "MW314",
+    "newer-language",
+    "A workflow is written for a version of the language that this Merrow does not know.",
+    Severity.ERROR,
+    fix="sometimes",
 )
 
 
@@ -78,11 +85,28 @@ def check_front_matter(context: TextContext) -> Iterator[Diagnostic]:
             yield _unknown(violation, places, front)
         else:
             yield _wrong(violation, places, settings, front)
+    if settings.version is not None and settings.version > LANGUAGE_VERSION:
+        yield _newer(settings.version, places, front)
     for key in settings.machine_keys:
         fixes = _removed(front, ("workflow", key), safe=True)
         yield report(MACHINE_SETTING, places.key("workflow", key), machine_setting_message(key), fixes=fixes)
     if not settings.declared and not settings.opted_out:
         yield from _misspelled(settings, places)
+
+
+def _newer(version: int, places: FrontMatterPlaces, front: Front) -> Diagnostic:
+    message = (
+        f"This workflow is written for version {version} of the language, but this Merrow knows version {LANGUAGE_VERSION}."
+        f" Update Merrow, or write `version: {LANGUAGE_VERSION}` if the file uses nothing newer."
+    )
+    path = ("workflow", "version")
+    return report(NEWER_LANGUAGE, places.value(*path), message, fixes=_with_known_version(front, path))
+
+
+def _with_known_version(front: Front, path: Path) -> Iterator[Fix]:
+    edit = write_value(front, path, LANGUAGE_VERSION)
+    if edit is not None:
+        yield fix(f"Write version: {LANGUAGE_VERSION}", [edit], safe=False)
 
 
 def _unknown(violation: Violation, places: FrontMatterPlaces, front: Front) -> Diagnostic:

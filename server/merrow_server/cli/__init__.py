@@ -48,6 +48,7 @@ GROUPS: dict[str, dict[str, str]] = {
     },
     "Set up": {
         "new": "Write a workflow file that starts from a known pattern.",
+        "import": "Make a workflow of LangGraph's drawing, or of any flowchart.",
         "doctor": "Say what is installed, which endpoint is reached, what the sandbox can do.",
         "completion": "Print what makes a shell complete merrow's commands, files, nodes and runs.",
         "serve": "Serve an editor: diagnostics, completion, hover and more, by the Language Server Protocol.",
@@ -56,6 +57,9 @@ GROUPS: dict[str, dict[str, str]] = {
 """The commands by what people do with them, each with a sentence."""
 
 COMMANDS = {name: help_ for group in GROUPS.values() for name, help_ in group.items()}
+
+_MODULES = {"import": "import_drawing"}
+"""The modules of commands whose names Python keeps for itself."""
 
 
 class Command(click.Command):
@@ -84,7 +88,7 @@ class Program(click.Group):
             return None
         # What a command works out it keeps to its end: the collector would only walk over it, again and again.
         gc.set_threshold(200_000, 20, 100)
-        command = importlib.import_module(f"merrow_server.cli.{cmd_name}").command
+        command = importlib.import_module(f"merrow_server.cli.{_MODULES.get(cmd_name, cmd_name)}").command
         assert isinstance(command, click.Command)  # noqa: S101 - for the type checker
         return command
 

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from merrow_analysis.definitions.settings import read_settings
+from merrow_analysis.edits.front_entries import declare_workflow
 from merrow_analysis.ide.actions.actions import AS_WORKFLOW, Action, Edits, Request
-from merrow_analysis.text import Position, Range, TextEdit
-
-_TOP = Range(Position(0, 0), Position(0, 0))
 
 
 def read_as_workflow(request: Request) -> Iterator[Action]:
@@ -21,14 +18,5 @@ def read_as_workflow(request: Request) -> Iterator[Action]:
 
 
 def _edits(request: Request) -> Edits | None:
-    front = request.analysis.diagram.front_matter
-    if front is None:
-        return (TextEdit(_TOP, "---\nworkflow: true\n---\n"),)
-    matter, block = front
-    body = block.text[slice(*matter.body_span)]
-    added = f"{matter.indent}workflow: true"
-    added = f"{added}\n" if not body or body.endswith("\n") else f"\n{added}"
-    if not read_settings(body + added, matter.indent).declared:
-        return None
-    end = block.position(matter.body_span[1])
-    return (TextEdit(Range(end, end), added),)
+    edit = declare_workflow(request.analysis.diagram.front_matter)
+    return None if edit is None else (edit,)

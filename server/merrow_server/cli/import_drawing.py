@@ -1,0 +1,89 @@
+"""``merrow import``: a workflow made of a drawing that is none yet."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from merrow_analysis.check import analyse
+from merrow_analysis.edits.front_entries import declare_workflow
+from merrow_analysis.langgraph import is_langgraph, plain_steps
+from merrow_analysis.rules.write_out import write_out
+from merrow_analysis.text import apply_edits, split_lines
+from merrow_server.cli import NOT_WELL, Command
+from merrow_server.cli.options import diagram_argument
+from merrow_server.cli.output import complain
+from merrow_server.errors import InputError
+from merrow_server.files import Source, create, write_stdout
+from merrow_server.opening import Opened, open_diagram
+from merrow_server.rendering.terminal import echo
+from merrow_server.rendering.text import render_file
+from merrow_server.report import FileReport
+
+
+@click.command(
+    "import",
+    cls=Command,
+    epilog="""
+    merrow import graph.mmd                      print the workflow
+    merrow import graph.mmd -o flow.mmd          write it to a new file
+    merrow import --operators graph.mmd          with an operator at each step
+    python agent.py | merrow import -            what print(graph.get_graph().draw_mermaid()) printed
+    """,
+)
+@diagram_argument
+@click.option("-o", "--output", metavar="FILE", help="Write the workflow to this new file.")
+@click.option("--operators", is_flag=True, help="Write the operator of each step, which can then be changed.")
+@click.pass_context
+def command(ctx: click.Context, file: str, output: str | None, operators: bool) -> None:
+    """Make a workflow of the Mermaid flowchart in FILE: one that LangGraph drew (`draw_mermaid()`), or any other.
+
+    Each box becomes a model call that is asked its text, and each choice a diamond at which a model chooses. The exit code
+    is 1 when the workflow has errors that you need to fix; it is written all the same.
+    """
+    opened = open_diagram(file, None, use_files=False)
+    text = _workflow(opened)
+    if operators:
+        text = _with_operators(text)
+    if output is None:
+        write_stdout(Source(text))
+    else:
+        create(Path(output), text)
+        echo(f"{output} is written.")
+    analysis = analyse(text)
+    if analysis.errors:
+        report = FileReport(output or "workflow", split_lines(text), list(analysis.errors))
+        echo(render_file(report), err=True)
+        complain("The workflow has errors; fix them before you run it.")
+        ctx.exit(NOT_WELL)
+
+
+def _workflow(opened: Opened) -> str:
+    """The drawing as a workflow of plain steps. Raises `InputError` where it can't be one."""
+    name, analysis = opened.target.name, opened.analysis
+    if analysis.is_workflow:
+        raise InputError(f"{name} is a workflow already: merrow check {name}")
+    if not analysis.diagram.is_flowchart or analysis.settings.opted_out:
+        raise InputError(f"{name} can't be imported: {analysis.why_no_workflow}.")
+    if analysis.refusals:
+        problem = analysis.refusals[0]
+        line = opened.in_file(problem.range).start.line + 1
+        raise InputError(f"{name} can't be imported. Line {line}: {problem.message}")
+    if not analysis.flow.chart.nodes:
+        raise InputError(f"{name} can't be imported: it has no nodes.")
+    if is_langgraph(analysis.flow):
+        return plain_steps(analysis.flow)
+    edit = declare_workflow(analysis.diagram.front_matter)
+    if edit is None:
+        raise InputError(f"{name} can't be imported: write `workflow: true` into its front matter yourself.")
+    return apply_edits(opened.text if opened.fence is None else opened.fence.text, [edit])
+
+
+def _with_operators(text: str) -> str:
+    """The workflow with the operators of its plain steps written out, where that can be done."""
+    analysis = analyse(text)
+    edits = None
+    if analysis.typed is not None:
+        edits = write_out(analysis.typed, analysis.settings, analysis.diagram.front_matter)
+    return text if edits is None else apply_edits(text, edits)
