@@ -23,6 +23,7 @@ from merrow_server.rendering.terminal import echo, emit, style
     merrow run flow.mmd --input problem=@task.txt --model gpt-4o
     merrow run flow.mmd --dry-run                              what it would ask and cost
     merrow run flow.mmd --from VOTE --run 4f2a                 VOTE and what follows anew, the rest as it was
+    merrow run flow.mmd --set-output CHECK=no --run 4f2a       the same run, had CHECK said no
     merrow run flow.mmd --only VOTE --run 4f2a                 one node, with the inputs it had
     """,
 )
@@ -36,6 +37,13 @@ from merrow_server.rendering.terminal import echo, emit, style
 @click.option("--run", "from_run", metavar="RUN", help="The run that results are taken from.")
 @click.option("--only", metavar="NODE", help="Run this node alone.")
 @click.option("--set", "set_values", multiple=True, metavar="NODE.PORT=VALUE", help="What arrives at a port (--only).")
+@click.option(
+    "--set-output",
+    "set_outputs",
+    multiple=True,
+    metavar="NODE[.PORT]=VALUE",
+    help="Use VALUE as a node's output instead of asking; of a Decision, the case to take.",
+)
 @click.option("--fresh", is_flag=True, help="Take no answer from the cache.")
 @click.option("--no-store", is_flag=True, help="Keep nothing: no journal, no cache. For private inputs.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Where shuffles begin.")
@@ -62,6 +70,7 @@ def command(ctx: click.Context, /, file: str, **given: Any) -> None:
         from_run=given["from_run"],
         only=given["only"],
         set_values=read_values(given["set_values"], "--set"),
+        set_outputs=read_values(given["set_outputs"], "--set-output"),
         fresh=given["fresh"],
         no_store=given["no_store"],
         seed=given["seed"],
