@@ -49,7 +49,7 @@ export function nodeHtml(run: string, name: string, report: RunReport | undefine
 
 /** Whether a node has ended that gives something of its own, which a person may set. */
 function canBeSet(node: NodeReport | undefined): boolean {
-  return node !== undefined && node.status !== 'unfinished' && typeof node.operator === 'string' && !node.path.split('/').some((part) => part !== '' && !part.endsWith(']'));
+  return node !== undefined && node.status !== 'unfinished' && (typeof node.operator === 'string' || typeof node.case === 'number') && !node.path.split('/').some((part) => part !== '' && !part.endsWith(']'));
 }
 
 /** A picker of the turns and items that a node ran in. */
