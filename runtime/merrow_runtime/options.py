@@ -37,6 +37,8 @@ class RunOptions:
       that answers now (others are made again), or ``any``. None: where it matters, `ForeignResults` is raised.
     - ``only``: run this one node, and nothing else; its inputs are those of ``set_values`` and ``from_run``.
     - ``set_values``: what arrives at ports, by ``NODE.port``.
+    - ``set_outputs``: what nodes give in place of their own answers, by ``NODE`` or ``NODE.port``, recorded as a person's; it
+      holds in this run and those made from it, until one of them runs from the node itself on.
     - ``retry``: how failed calls are tried again (None: as `RetryPolicy` has it); a node's ``retries`` goes before its own.
     - ``sandbox``: the means that hold generated code (None: the best there is); ``allow_unsafe``: run it although there
       are none that do.
@@ -61,6 +63,7 @@ class RunOptions:
     reuse: Reuse | None = None
     only: str | None = None
     set_values: Mapping[str, Value] = field(default_factory=dict)
+    set_outputs: Mapping[str, Value] = field(default_factory=dict)
     retry: RetryPolicy | None = None
     sandbox: str | None = None
     allow_unsafe: bool = False
@@ -75,6 +78,10 @@ class RunOptions:
             raise UsageFailure(f"To run from {self.from_node} on, name the run that the other results come from.")
         if self.set_values and self.only is None:
             raise UsageFailure("Values for ports can only be set where a single node is run.")
+        if self.set_outputs and self.only is not None:
+            raise UsageFailure(
+                f"Node {self.only} runs alone, so no output of a node can be set; set what arrives at it."
+            )
         if self.only is not None and self.from_node is not None:
             raise UsageFailure("Either a single node is run or all from one on, not both.")
 
@@ -83,7 +90,7 @@ class RunOptions:
         shown: dict[str, Any] = {}
         for one in fields(self):
             value = getattr(self, one.name)
-            if one.name in _OF_ONE_PROCESS or value == one.default or (one.name == "set_values" and not value):
+            if one.name in _OF_ONE_PROCESS or value == one.default or (isinstance(value, Mapping) and not value):
                 continue
             shown[one.name] = dict(value) if isinstance(value, Mapping) else value
         return shown

@@ -1,4 +1,4 @@
-"""Where results come from: a model at an endpoint, the embedded model, a recording."""
+"""Where results come from: a model at an endpoint, the embedded model, a recording, a person."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from merrow_runtime.errors import UsageFailure
 
 OFFLINE_ORIGIN = "merrow:offline"
 REPLAY_ORIGIN = "merrow:replay"
+PERSON_ORIGIN = "merrow:person"
 UNKNOWN_ORIGIN = "merrow:unknown"
 """Stands for the endpoint of answers from before the journal noted who gave them."""
 
@@ -21,15 +22,22 @@ _MOST_NAMED = 5
 _NAMES = {
     OFFLINE_ORIGIN: "the embedded offline model",
     REPLAY_ORIGIN: "a recording",
+    PERSON_ORIGIN: "a person",
     UNKNOWN_ORIGIN: "an endpoint that an older Merrow did not note",
 }
 
 
 class Source(NamedTuple):
-    """Who answered: the origin of an endpoint (`OFFLINE_ORIGIN`, `REPLAY_ORIGIN`), and the model by its own name."""
+    """Who answered: the origin of an endpoint (or `OFFLINE_ORIGIN`, `REPLAY_ORIGIN`, `PERSON_ORIGIN`), and the model by its own
+    name.
+    """
 
     endpoint: str
     model: str
+
+
+PERSON = Source(PERSON_ORIGIN, "")
+"""Who answered where a person set the outputs of a node."""
 
 
 class ForeignResults(UsageFailure):
@@ -66,7 +74,7 @@ def plain(sources: Iterable[Source]) -> list[dict[str, str]]:
 
 
 def answered_by(sources: Iterable[Sequence[str]]) -> str:
-    """Sources in a few words: ``gpt-4o @ api.openai.com``, ``embedded model``, ``recording``; "" for none."""
+    """Sources in a few words: ``gpt-4o @ api.openai.com``, ``embedded model``, ``recording``, ``a person``; "" for none."""
     return ", ".join(dict.fromkeys(_short(endpoint, model) for endpoint, model in sources))
 
 
@@ -83,6 +91,8 @@ def _short(endpoint: str, model: str) -> str:
         return "embedded model"
     if endpoint == REPLAY_ORIGIN:
         return "recording"
+    if endpoint == PERSON_ORIGIN:
+        return "a person"
     if endpoint == UNKNOWN_ORIGIN:
         return "unknown endpoint"
     return f"{model} @ {urlsplit(endpoint).netloc or endpoint}" if model else urlsplit(endpoint).netloc or endpoint

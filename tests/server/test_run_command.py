@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import signal
 import sqlite3
 import subprocess
@@ -22,6 +23,7 @@ from tests.runtime.workflows import CHAIN, layers
 from tests.server.program import Outcome, in_process, write
 
 Capture = pytest.CaptureFixture[str]
+RUN_ID = re.compile(r"merrow show (\S+)")
 KILLS = int(os.environ.get("MERROW_KILLS", "6"))
 """Processes killed at random points."""
 
@@ -62,6 +64,21 @@ def test_a_run_prints_the_output_alone_on_standard_output(server: OpenAIServer, 
     assert "How many legs has a spider?" in server.requests[0].prompt
     assert "It has eight legs." in server.requests[1].prompt
     assert [body["model"] for body in server.bodies] == ["test-model"] * 2
+
+
+def test_an_output_that_a_person_set_is_shown_as_theirs(server: OpenAIServer, capsys: Capture) -> None:
+    write("flow.mmd", CHAIN)
+    server.script(Reply("eight"))
+    outcome = run(capsys, server, "--input", "problem=How many legs?", "--set-output", "A=It has eight legs.")
+    assert (outcome.out, outcome.code) == ("eight\n", 0)
+    assert "A finished (" in outcome.err
+    assert "set by a person" in outcome.err
+    assert "a person" in outcome.err.splitlines()[-1]
+    assert "It has eight legs." in server.requests[0].prompt
+    shown = in_process(capsys, "show", RUN_ID.findall(outcome.err)[0], "--node", "A")
+    assert "answered by a person" in shown.out
+    wrong = run(capsys, server, "--input", "problem=x", "--set-output", "A.respnse=x")
+    assert (wrong.code, "Did you mean response?" in wrong.err) == (2, True)
 
 
 def test_the_events_are_printed_a_line_each(server: OpenAIServer, capsys: Capture) -> None:

@@ -23,6 +23,7 @@ export const Command = {
   dryRunWorkflow: 'merrow.dryRunWorkflow',
   runFromHere: 'merrow.runFromHere',
   showNode: 'merrow.showNode',
+  setNodeOutput: 'merrow.setNodeOutput',
   stopRun: 'merrow.stopRun',
   resumeRun: 'merrow.resumeRun',
   runMenu: 'merrow.runMenu',

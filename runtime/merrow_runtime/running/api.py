@@ -19,6 +19,7 @@ from merrow_runtime.running.job import Job
 from merrow_runtime.running.resources import Resources
 from merrow_runtime.running.retelling import retell
 from merrow_runtime.running.run import Run, RunResult
+from merrow_runtime.running.set_outputs import inherited
 from merrow_runtime.store.contract import NodeRecord, RunRecord
 from merrow_runtime.store.database import Store, damaged_run
 from merrow_runtime.store.names import check_name, new_id
@@ -85,6 +86,12 @@ def start(
             here = {node.id for node in workflow.graph.inputs}
             before = earlier.snapshot.get("inputs", {})
             given.update({name: before[name] for name in before if name in here and name.casefold() not in named})
+            kept, problems = inherited(
+                workflow.graph, _set_before(earlier), options.set_outputs, options.from_node or options.only
+            )
+            damaged += problems
+            if options.only is None:
+                options = replace(options, set_outputs={**kept, **options.set_outputs})
         job = Job(workflow, options, given, resources, nodes, notices=[*workflow.how_read, *damaged])
         if earlier is not None:
             job.check_reuse(earlier.id, job.answered_by_others())
@@ -159,7 +166,18 @@ def resume(
         return job.begin(record, journal, elapsed)
 
 
-_KEPT = ("model", "default_model", "seed", "repeat", "fresh", "from_run", "from_node", "only", "set_values")
+_KEPT = (
+    "model",
+    "default_model",
+    "seed",
+    "repeat",
+    "fresh",
+    "from_run",
+    "from_node",
+    "only",
+    "set_values",
+    "set_outputs",
+)
 _BUDGETS = ("budget_usd", "budget_tokens", "budget_seconds")
 
 
@@ -179,6 +197,13 @@ def _check_same_origin(record: RunRecord, now: str) -> None:
         f"Run {record.id} was answered by {named(before)}, but {named(now)} would answer now. To resume it as it was,"
         f" {again}; to change the endpoint, name it with --base-url."
     )
+
+
+def _set_before(run: RunRecord) -> Mapping[str, Value]:
+    """The outputs that a person set in a run, or in those that it was made from."""
+    options = run.snapshot.get("options")
+    said = options.get("set_outputs") if isinstance(options, Mapping) else None
+    return said if isinstance(said, Mapping) else {}
 
 
 def _parents(store: Store, options: RunOptions, report: Callable[[str], object]) -> list[NodeRecord]:

@@ -11,6 +11,7 @@ from merrow_runtime.calls.effects import Effects
 from merrow_runtime.calls.tools import NodeTools
 from merrow_runtime.errors import AnswerFailure, EndpointFailure, NodeFailure, RunFailure, UsageFailure
 from merrow_runtime.frontier import Frontier, Inputs, Judge, Judged, Opens, Start
+from merrow_runtime.operators.ask_decision import CHOICE, case_words
 from merrow_runtime.operators.base import Remembered, Task
 from merrow_runtime.operators.memory import recall, remembered
 from merrow_runtime.operators.outputs import check_outputs
@@ -19,10 +20,12 @@ from merrow_runtime.operators.shapes import is_of
 from merrow_runtime.program.decision import holds, score
 from merrow_runtime.program.definitions import Step, Steps, definitions_of, depth_of, make_steps
 from merrow_runtime.program.inputs import read_inputs
+from merrow_runtime.provenance import PERSON
 from merrow_runtime.running.executions import Executions
 from merrow_runtime.running.loop_budgets import LoopBudgets
 from merrow_runtime.running.planned_calls import Pools, Turn, results_so_far, standing
 from merrow_runtime.running.scheduler import Finished, Scheduler, ends_run
+from merrow_runtime.running.set_outputs import SetOutputs
 from merrow_runtime.running.single import Anew
 from merrow_runtime.running.watch import Watch
 from merrow_runtime.store.contract import NodeRecord
@@ -49,7 +52,7 @@ class Engine:
     made past earlier results and past the cache, each by its node's index. ``parallel`` is how many items of a Map are under way
     at once where it doesn't say, ``default_model`` that of the user's settings. ``around`` are the Calls in which it runs,
     outermost first, each by the place of its file and its node. ``pools`` have what turns of planned Calls may take over, and
-    ``turn`` what this one may where it runs a planned workflow.
+    ``turn`` what this one may where it runs a planned workflow. ``set_outputs`` are what a person set; None in called files.
     """
 
     workflow: Workflow
@@ -64,13 +67,40 @@ class Engine:
     pools: Pools = field(default_factory=Pools)
     turn: Turn | None = None
     around: tuple[tuple[str, str], ...] = ()
+    set_outputs: SetOutputs | None = None
 
     def frontier(self, path: str = "", ordinal: str = "") -> Frontier:
         """The frontier of what it runs, in the frame with a path."""
         return Frontier(self.workflow.graph, parallel=self.parallel, defaults=self.default, path=path, ordinal=ordinal)
 
+    def answered_by_person(self, start: Start) -> tuple[Finished, int | None] | None:
+        """See `merrow_runtime.running.scheduler.Work.answered_by_person`."""
+        if not self.set_outputs:
+            return None
+        node, visit = start.node, start.visit
+        case = self.set_outputs.case(visit) if node.kind == "decision" else None
+        outputs = self.set_outputs.of(visit)
+        step = self.steps.get(node.index)
+        if case is None and (step is None or not outputs or outputs.keys() < step.shapes.keys()):
+            return None
+        self.effects.account.of(visit).answered[PERSON] = None
+        outputs = {CHOICE: case_words(node)[case]} if case is not None and node.asks else outputs
+        ordered = {port: outputs[port] for port in ({} if step is None else step.shapes)}
+        return Finished(ordered, sources=(PERSON,), why_no_call="A person set what it gives."), case
+
     async def run(self, start: Start, entries: Callable[[], list[Remembered]]) -> Finished:
         """See `merrow_runtime.running.scheduler.Work.run`."""
+        done = await self._run(start, entries)
+        said = self.set_outputs.of(start.visit) if self.set_outputs else {}
+        if not said:
+            return done
+        answered = self.effects.account.of(start.visit).answered
+        answered[PERSON] = None
+        # Without a key: what a person said of this node is not what the same question gives at another.
+        return replace(done, outputs={**done.outputs, **said}, key=None, sources=tuple(answered), why_no_call=None)
+
+    async def _run(self, start: Start, entries: Callable[[], list[Remembered]]) -> Finished:
+        """Run a node, as far as no earlier result of it is there."""
         node, visit, inputs = start.node, start.visit, start.inputs
         step = self.steps[node.index]
         account = self.effects.account.of(visit)
@@ -162,6 +192,7 @@ class Engine:
             anew=Anew(frozenset(steps)) if self.anew.covers(start.node.index, visit) else Anew(),
             turn=pool.next_turn(),
             around=(*self.around, (self.workflow.place, name)),
+            set_outputs=None,
         )
         inputs = read_inputs(plan.graph, {input_of(plan.graph).id: values["problem"]})
         limit = int(stop_after) if isinstance(stop_after, (int, float)) else None
@@ -213,6 +244,7 @@ class Engine:
             anew=Anew(frozenset(steps)) if self.anew.covers(start.node.index, visit) else Anew(),
             turn=None,
             around=(*self.around, own),
+            set_outputs=None,
         )
         try:
             inputs = read_inputs(called.graph, values)

@@ -33,9 +33,10 @@ from merrow_runtime.program.inputs import read_inputs, type_of_input
 from merrow_runtime.program.loading import load
 from merrow_runtime.requests import ModelRequest
 from merrow_runtime.running.resources import Chosen, choose
+from merrow_runtime.running.set_outputs import SetOutputs
 from merrow_runtime.usage import Usage
 from merrow_runtime.values import VALUE, Value
-from merrow_runtime.visit import segment
+from merrow_runtime.visit import Visit, segment
 from merrow_runtime.workflow import Workflow
 
 Call = tuple[str, str]
@@ -186,8 +187,9 @@ def dry_run(
     endpoint = chosen.endpoint
     steps = make_steps(workflow, options, chosen.model)
     unfolding = _Unfolding(options, chosen.model, endpoint)
-    nodes = _Forecaster(workflow, steps, dict(inputs or {}), unfolding).nodes()
-    costs = _costs(workflow.graph, steps, nodes, endpoint)
+    said = SetOutputs(workflow.graph, options.set_outputs)
+    nodes = _Forecaster(workflow, steps, dict(inputs or {}), unfolding, said=said).nodes()
+    costs = _costs(workflow.graph, steps, nodes, endpoint, said)
     return Forecast(workflow.name, endpoint.origin, tuple(_unfolded(nodes)), *costs.bounds)
 
 
@@ -223,7 +225,10 @@ class _Forecaster:
         inputs: dict[str, Value],
         unfolding: _Unfolding,
         around: tuple[Call, ...] = (),
+        said: SetOutputs | None = None,
     ) -> None:
+        """``said`` is what a person set; None in called files."""
+        self._said = said
         self.graph, self._place = workflow.graph, workflow.place
         self.steps = steps
         self._unfolding, self._around = unfolding, around
@@ -231,6 +236,7 @@ class _Forecaster:
         self._frontier = Frontier(self.graph, once=True)
         self._inputs = read_inputs(self.graph, self._with_placeholders(inputs))
         self._questions: dict[int, tuple[Planned, ...]] = {}
+        self._answered: set[int] = set()
         self._may_skip = _may_skip(workflow, steps)
 
     def nodes(self) -> list[PlannedNode]:
@@ -253,6 +259,8 @@ class _Forecaster:
             )
         definition, questions = step.definition, self._questions.get(node.index, ())
         times = times_of(self.graph, node.id, may_skip=self._may_skip)
+        if node.index in self._answered:
+            return PlannedNode(node.id, definition.operator, None, runs, times=times)
         if step.called is not None:
             inside, costs = self._called.get(node.index, ((), _FREE))
             return PlannedNode(node.id, definition.operator, None, runs, times=times, inside=inside, costs=costs)
@@ -284,6 +292,14 @@ class _Forecaster:
         # Of edges that Decisions keep apart one brings the value, whichever it is.
         inputs = {port: values if port in many else values[:1] for port, values in start.inputs.items()}
         step = self.steps.get(node.index)
+        case = self._said.case(visit) if self._said else None
+        given = self._said.of(visit) if self._said else {}
+        if case is not None:
+            self._answered.add(node.index)
+            return Chose(visit, case, inputs.get("value", ())[:1])
+        if step is not None and given.keys() >= step.shapes.keys():
+            self._answered.add(node.index)
+            return Gave(visit, {port: given[port] for port in step.shapes})
         if step is not None:
             if step.called is not None:
                 self._called[node.index] = self._call(step, step.called, inputs)
@@ -293,7 +309,7 @@ class _Forecaster:
             outputs = {port: placeholder(shape, f"{node.id}.{port}") for port, shape in step.shapes.items()}
             if step.samples is not None:
                 outputs = {port: [value] * step.samples for port, value in outputs.items()}
-            return Gave(visit, outputs)
+            return Gave(visit, {**outputs, **given})
         if node.kind == "decision":
             return Chose(visit, None, self._carried(node, inputs.get("value", ())[:1]))
         if node.kind == "input":
@@ -335,14 +351,20 @@ class _Forecaster:
         yield from operator_for(step.definition).plan(Task(step.definition, inputs, memory))
 
 
-def _costs(graph: TypedGraph, steps: Mapping[int, Step], nodes: Sequence[PlannedNode], endpoint: Endpoint) -> _Cost:
-    """What a graph may use, whatever is chosen."""
+def _costs(
+    graph: TypedGraph,
+    steps: Mapping[int, Step],
+    nodes: Sequence[PlannedNode],
+    endpoint: Endpoint,
+    said: SetOutputs | None = None,
+) -> _Cost:
+    """What a graph may use, whatever is chosen that a person did not set (``said``)."""
     costs = {
         node.node: node.costs or _cost(node, steps, graph, endpoint)
         for node in nodes
         if node.questions or node.costs is not None
     }
-    ways = list(_ways(graph, nodes))
+    ways = list(_ways(graph, nodes, said))
     times = {node.node: ONCE if node.times is None else node.times for node in nodes}
     least = [
         min(sum(costs[name].least[i] * times[name].least for name in way if name in costs) for way, _ in ways)
@@ -403,7 +425,9 @@ def _cost(node: PlannedNode, steps: Mapping[int, Step], graph: TypedGraph, endpo
     return _Cost((least[0], least[1], least[2]), (most[0], most[1], most[2]), price is not None)
 
 
-def _ways(graph: TypedGraph, nodes: Sequence[PlannedNode]) -> Iterator[tuple[list[str], list[str]]]:
+def _ways(
+    graph: TypedGraph, nodes: Sequence[PlannedNode], said: SetOutputs | None = None
+) -> Iterator[tuple[list[str], list[str]]]:
     """For each way through the Decisions outside of composites the nodes that run in any case, and those that may run; or once
     those of all ways, and those of any.
     """
@@ -411,7 +435,12 @@ def _ways(graph: TypedGraph, nodes: Sequence[PlannedNode]) -> Iterator[tuple[lis
     if prod(len(node.cases.keys) for node in decisions if node.cases is not None) > _MOST_COMBINATIONS:
         yield [node.node for node in nodes if node.runs], [node.node for node in nodes]
         return
-    ranges = [range(len(node.cases.keys)) for node in decisions if node.cases is not None]
+    cases = [said.case(Visit(node.id)) if said else None for node in decisions]
+    ranges = [
+        range(len(node.cases.keys)) if case is None else (case,)
+        for node, case in zip(decisions, cases, strict=True)
+        if node.cases is not None
+    ]
     for choice in product(*ranges):
         chosen = {node.id: case for node, case in zip(decisions, choice, strict=True)}
         state = live_state(graph, chosen)

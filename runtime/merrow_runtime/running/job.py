@@ -25,6 +25,7 @@ from merrow_runtime.running.executions import Executions
 from merrow_runtime.running.resources import Resources
 from merrow_runtime.running.run import Execution, Run, with_members
 from merrow_runtime.running.scheduler import Scheduler
+from merrow_runtime.running.set_outputs import SetOutputs
 from merrow_runtime.running.single import Anew, single_inputs, visit_named
 from merrow_runtime.running.watch import NodeRecords, Watch
 from merrow_runtime.store.contract import NodeRecord, RunJournal, RunRecord
@@ -83,6 +84,7 @@ class Job:
         self.executions = Executions() if self.only is not None else Executions(earlier, self.steps, taken, own, inside)
         start = None if options.from_node is None else visit_named(graph, options.from_node)
         self.anew = Anew() if start is None else Anew(behind(graph, graph.by_id[start.node].index), start)
+        self.set_outputs = SetOutputs(graph, options.set_outputs)
         self.replay = None if options.replay is None else Replay.read(options.replay)
         self.notices = [*notices, *self._inputs_of_others(before)]
         self.limits = limits_of(workflow, options)
@@ -152,6 +154,7 @@ class Job:
             self.anew,
             self.chosen.concurrency,
             self.chosen.model,
+            set_outputs=self.set_outputs,
         )
         only = self.only
         frontier = (

@@ -89,6 +89,10 @@ class Work(Protocol):
         """Whether a node has its result from an earlier turn of a planned Call."""
         ...
 
+    def answered_by_person(self, start: Start) -> tuple[Finished, int | None] | None:
+        """What a node gives that is not asked since a person set all of it, and the case of a Decision."""
+        ...
+
     async def run(self, start: Start, entries: Callable[[], list[Remembered]]) -> Finished:
         """Run a node with an operator; ``entries`` gives what there is to remember. Raises `RunFailure`."""
         ...
@@ -286,6 +290,9 @@ class Scheduler:
         if node.kind == "input":
             return self._gave(start, Finished({INPUT_OUTPUT: self._inputs[node.id]}), started)
         if node.kind == "decision":
+            said = self._work.answered_by_person(start)
+            if said is not None and said[1] is not None:
+                return self._chose(start, said[1], started, said[0])
             try:
                 case = decide(node, {port: given[0].value for port, given in inputs.items()})
             except RunFailure as failure:
@@ -314,6 +321,10 @@ class Scheduler:
         node, visit, inputs = start.node, start.visit, start.inputs
         started = time.time()
         self._watcher.started(node, visit, inputs)
+        said = self._work.answered_by_person(start)
+        if said is not None:
+            done, case = said
+            return self._gave(start, done, started) if case is None else self._chose(start, case, started, done)
         try:
             for port in node.placement.required:
                 if port not in inputs:

@@ -30,6 +30,7 @@ _LATEST = "\0latest"
     merrow run flow.mmd --input problem=@task.txt --model gpt-4o
     merrow run flow.mmd --dry-run                              what it would ask and cost
     merrow run flow.mmd --from VOTE                            VOTE and what follows anew, the rest as it was
+    merrow run flow.mmd --set-output CHECK=no --run            the latest run again, had CHECK said no
     merrow run flow.mmd --only VOTE --run                      one node, with the inputs it had in the latest run
     merrow run flow.mmd --only VOTE --run 4f2a                 the same, of a run by the beginning of its id
     """,
@@ -70,6 +71,14 @@ _LATEST = "\0latest"
     shell_complete=words.ports,
     help="What arrives at a port (--only).",
 )
+@click.option(
+    "--set-output",
+    "set_outputs",
+    multiple=True,
+    metavar="NODE[.PORT]=VALUE",
+    shell_complete=words.ports,
+    help="Use VALUE as a node's output instead of asking; of a Decision, the case to take.",
+)
 @click.option("--fresh", is_flag=True, help="Take no answer from the cache.")
 @click.option("--no-store", is_flag=True, help="Keep nothing: no journal, no cache. For private inputs.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Where shuffles begin.")
@@ -100,6 +109,7 @@ def command(ctx: click.Context, /, file: str, **given: Any) -> None:
         from_run=from_run,
         only=given["only"],
         set_values=read_values(given["set_values"], "--set"),
+        set_outputs=read_values(given["set_outputs"], "--set-output"),
         fresh=given["fresh"],
         no_store=given["no_store"],
         seed=given["seed"],

@@ -13,6 +13,7 @@ from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
 
+from merrow_runtime.provenance import PERSON_ORIGIN
 from merrow_runtime.usage import NOTHING, Usage
 from merrow_server.cli.runs import duration
 from merrow_server.rendering.snippet import visible
@@ -218,12 +219,18 @@ def _error(event: Event) -> str:
     return str(event.data.get("reason") or event.data.get("error") or "")
 
 
+def _is_set(data: Any) -> bool:
+    """Whether a person set an output of a node."""
+    return any(source["endpoint"] == PERSON_ORIGIN for source in data.get("sources", ()))
+
+
 def _details(data: Any) -> str:
+    by = ", set by a person" if _is_set(data) else ""
     if "case" in data:
-        return f": {data['case']}"
+        return f": {data['case']}{by}"
     usage = Usage.from_json(data["usage"]) if "usage" in data else NOTHING
     tokens = f", {usage.tokens:,} tokens" if usage.tokens else ""
-    return f" ({duration(data.get('seconds', 0.0))}{tokens})"
+    return f" ({duration(data.get('seconds', 0.0))}{tokens}{by})"
 
 
 class LiveTable:
@@ -304,7 +311,8 @@ class LiveTable:
         for node, event in self._states.items():
             running = event.event in ("node_started", "node_retrying")
             seconds = now - self._began[node] if running and node in self._began else event.data.get("seconds", 0.0)
-            said = str(_error(event) or event.data.get("case") or "")
+            by = "set by a person" if _is_set(event.data) else ""
+            said = str(_error(event) or ", ".join(filter(None, (event.data.get("case"), by))))
             if running:
                 said = said or " ".join(self._texts.get(node, "").split())
             tokens = Usage.from_json(event.data["usage"]).tokens if "usage" in event.data else 0

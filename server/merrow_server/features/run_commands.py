@@ -2,11 +2,13 @@
 
 Each takes one object, of which all but the document's ``uri`` may be left out:
 
+- ``outputs``, what nodes give that a person sets, by ``NODE`` or ``NODE.PORT``, for ``merrow.run`` and ``merrow.runFrom``;
 - ``diagram``, the number of the diagram in a Markdown file, from 1; ``inputs``, values by input node; ``ask``: the user is asked
   also for inputs that are remembered;
 - ``model``, in place of the workflow's, and ``budget``, ``{usd, tokens, seconds}``, in place of its own; ``fresh``: take nothing
   from the cache; ``noStore``: keep nothing;
 - ``merrow.runFrom`` makes ``node`` and what follows anew and takes the rest from ``run`` (without it: from the last run);
+  with ``outputs``, ``node`` may be left out: what they change runs again;
 - ``reuse`` says what ``merrow.runFrom`` and ``merrow.resume`` do with results of another endpoint than the one that answers now:
   ``same`` runs them again, ``any`` keeps them; without it the user is asked by ``window/showMessageRequest``;
 - ``merrow.resume`` goes on with ``run``; ``merrow.cancel`` ends ``run``, or all runs of the document, or without one all.
@@ -43,6 +45,7 @@ _MOST_ERRORS = 3
 _KINDS: dict[str, tuple[type, ...]] = {
     "diagram": (int,),
     "inputs": (dict,),
+    "outputs": (dict,),
     "model": (str,),
     "budget": (dict,),
     "fresh": (bool,),
@@ -75,13 +78,14 @@ async def run(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
 async def run_from(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
     """Run a workflow from one node on, with the other results taken over from an earlier run."""
     asked = asked_of(arguments)
-    node = asked.get("node")
-    if node is None:
-        raise InvalidParameters("`node` must be the id of the node to run from.")
+    node, outputs = asked.get("node"), asked.get("outputs", {})
+    if node is None and not outputs:
+        raise InvalidParameters("`node` must be the id of the node to run from, or `outputs` have values to set.")
     diagram = _diagram(server, asked)
     last = server.runs.results.of(diagram)
     earlier = asked.get("run") or (None if last is None else last.run)
-    return await _run(server, asked, {"from_node": node, "from_run": earlier, "reuse": asked.get("reuse")})
+    taken_over = {"takes_over": True, "from_node": node, "from_run": earlier, "reuse": asked.get("reuse")}
+    return await _run(server, asked, taken_over)
 
 
 async def dry_run(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
@@ -157,6 +161,7 @@ async def _run(server: MerrowServer, asked: dict[str, Any], taken_over: dict[str
         budget=asked.get("budget", {}),
         fresh=asked.get("fresh", False),
         no_store=asked.get("noStore", False),
+        set_outputs=asked.get("outputs", {}),
         **taken_over,
     )
     if inputs and not taken_over:

@@ -42,7 +42,9 @@ class WorkflowText:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """A run to begin, or with ``resume`` one to continue; ``from_node``, ``from_run``, ``reuse`` as in `RunOptions`."""
+    """A run to begin, or with ``resume`` one to continue; ``from_node``, ``from_run``, ``set_outputs``, ``reuse`` as in
+    `RunOptions`.
+    """
 
     ticket: int
     workflow: WorkflowText | None = None
@@ -51,6 +53,9 @@ class Order:
     model: str | None = None
     from_node: str | None = None
     from_run: str | None = None
+    takes_over: bool = False
+    """Whether results of an earlier run are reused: of ``from_run``, or of the last one of the workflow."""
+    set_outputs: Mapping[str, Any] = field(default_factory=dict, repr=False)
     reuse: Reuse | None = None
     budget: Mapping[str, Any] = field(default_factory=dict)
     fresh: bool = False

@@ -133,13 +133,18 @@ class Session:
         )
         if order.resume is not None:
             return resume(order.resume, options=options, endpoint=access.endpoint, store=self.store)
-        options = replace(options, from_node=order.from_node, from_run=order.from_run or self._last(order, workflow))
+        options = replace(
+            options,
+            from_node=order.from_node,
+            from_run=order.from_run or self._last(order, workflow),
+            set_outputs=order.set_outputs,
+        )
         store = None if order.no_store else self.store
         return start(workflow, order.inputs, options=options, endpoint=access.endpoint, store=store)
 
     def _last(self, order: Order, workflow: Workflow) -> str | None:
         """Where results are to be taken over from a run that is not named: the last one of the same workflow."""
-        if order.from_node is None:
+        if not order.takes_over:
             return None
         last = self.store.runs(1, workflow.name)
         if not last:

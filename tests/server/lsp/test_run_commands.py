@@ -162,6 +162,23 @@ async def test_a_run_from_a_node_on_takes_the_rest_over(tmp_path: Path) -> None:
         assert shown["parent"] == first["run"]
 
 
+async def test_a_person_sets_an_output_and_what_follows_runs_on_from_there(tmp_path: Path) -> None:
+    async with OpenAIServer() as server, editor_on(tmp_path, server) as editor:
+        server.script(Reply("eight legs"), Reply("eight"), Reply("ten"))
+        uri = editor.open(CHAIN)
+        first = await editor.execute("merrow.run", uri=uri, inputs=QUESTION)
+        again = await editor.execute("merrow.runFrom", uri=uri, run=first["run"], outputs={"A": "ten legs"})
+        assert again["outputs"] == {"RETURN": "ten"}
+        assert {"endpoint": "merrow:person", "model": ""} in again["sources"]
+        assert len(server.requests) == 3
+        assert "ten legs" in server.requests[2].prompt
+        shown = await editor.ask("merrow/show", run=again["run"], node="A")
+        assert (shown["nodes"][0]["answered_by"], shown["parent"]) == ("a person", first["run"])
+        assert shown["nodes"][0]["why_no_call"] == "A person set what it gives."
+        whole = await editor.execute("merrow.run", uri=uri, inputs=QUESTION, outputs={"B": "mine"}, fresh=True)
+        assert (whole["outputs"], len(server.requests)) == ({"RETURN": "mine"}, 4)
+
+
 async def test_two_runs_go_on_at_once(tmp_path: Path) -> None:
     async with OpenAIServer() as server, editor_on(tmp_path, server) as editor:
         server.script(Reply("slow", delay=0.5), Reply("slow", delay=0.5))

@@ -43,6 +43,7 @@ export function registerRunCommands(parts: Parts): vscode.Disposable {
       const target = await targetOf(context, given);
       await runner.runFrom(given, target === undefined ? undefined : finishedRun(parts, target));
     }),
+    command(Command.setNodeOutput, (given) => setOutput(parts, given)),
     command(Command.stopRun, (given) => stop(parts, given)),
     command(Command.resumeRun, (given) => resume(parts, given)),
     command(Command.runMenu, () => menu(parts)),
@@ -73,6 +74,30 @@ function finishedRun({ live, pictures }: Parts, { uri }: Target): string | undef
   const run = pictures.of(uri);
   const progress = run === undefined ? undefined : live.byId(run)?.progress;
   return progress?.isOver === false ? undefined : run;
+}
+
+/** Set an output of a node: of the run that is named, else of the one that the preview shows, else of the newest one. */
+async function setOutput(parts: Parts, given: unknown): Promise<void> {
+  const named = given as { readonly kind?: unknown; readonly run?: unknown; readonly node?: unknown; readonly uri?: unknown } | undefined;
+  let meant = given;
+  let run = typeof named?.run === 'string' ? named.run : undefined;
+  try {
+    const runs = await parts.tree.list();
+    if (run !== undefined) {
+      const summary = runs.find((one) => one.run === run);
+      const target = parts.live.byId(run)?.target;
+      const uri = summary?.uri ?? target?.uri;
+      if (uri) meant = { uri, diagram: summary?.diagram ?? target?.diagram, node: named?.node };
+    } else {
+      const target = await targetOf(parts.context, given);
+      const own = runs.filter(({ uri, diagram, here, status }) => uri !== null && vscode.Uri.parse(uri).toString() === target?.uri && diagram === target.diagram && !(here && status === 'running'));
+      run = (target && finishedRun(parts, target)) ?? own[0]?.run;
+    }
+  } catch (problem) {
+    void say.error(sentence(problem));
+    return;
+  }
+  await parts.runner.setOutput(meant, run);
 }
 
 async function stop({ live, runner, context }: Parts, given: unknown): Promise<void> {

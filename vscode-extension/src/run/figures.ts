@@ -1,5 +1,5 @@
 /** Time, tokens and money in words. Pure. */
-import type { Bounds, NodeReport, Usage } from './protocol';
+import type { Bounds, NodeReport, Source, Usage } from './protocol';
 
 export const offline = 'merrow:offline';
 export const offlineName = 'embedded model (offline)';
@@ -9,10 +9,19 @@ export function endpointName(origin: string): string {
   return origin === offline ? offlineName : origin;
 }
 
-/** The models that answered a node, or the embedded one in their place. */
+/** Stands for the endpoint where a person set an output. */
+const person = 'merrow:person';
+
+/** Whether a person set an output of what these answered. */
+export function isSetByPerson(sources: readonly Source[] = []): boolean {
+  return sources.some(({ endpoint }) => endpoint === person);
+}
+
+/** The models that answered a node, or the embedded one, or a person in their place. */
 export function modelName({ model, sources = [] }: Pick<NodeReport, 'model' | 'sources'>): string | undefined {
-  if (!sources.some(({ endpoint }) => endpoint === offline)) return model ?? undefined;
-  return [...new Set(sources.map((source) => (source.endpoint === offline ? offlineName : source.model)))].join(', ');
+  const names: Readonly<Record<string, string>> = { [offline]: offlineName, [person]: 'a person' };
+  if (!sources.some(({ endpoint }) => endpoint in names)) return model ?? undefined;
+  return [...new Set(sources.map((source) => names[source.endpoint] ?? source.model))].join(', ');
 }
 
 /** Money; a price that is not known is said to be unknown, and an estimate to be one. */

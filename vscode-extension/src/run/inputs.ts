@@ -52,7 +52,7 @@ interface GraphNode {
   readonly id: string;
   readonly label?: string | null;
   readonly parameters?: Readonly<Record<string, unknown>>;
-  readonly outputs?: readonly { readonly type?: string }[];
+  readonly outputs?: readonly { readonly type?: string | null }[];
 }
 
 /** The inputs of a typed graph, as `merrow.graph` has it. */

@@ -29,7 +29,7 @@ export function nodeHtml(run: string, name: string, report: RunReport | undefine
   // A node's id means its last turn or item, which the report names.
   const node = report?.nodes.find((one) => one.node === name || one.id === name);
   const about = [node?.operator, node && modelName(node), state, figures(node?.usage, node?.seconds)].filter((part) => part).map((part) => escape(String(part)));
-  const parts = [`<header><h1>${escape(node?.id ?? name)}</h1><p class="about">${about.join(' · ')} · run ${escape(run)}</p></header>`];
+  const parts = [`<header><h1>${escape(node?.id ?? name)}</h1><p class="about">${about.join(' · ')} · run ${escape(run)}</p>${canBeSet(node) ? '<button data-act="set">Set Output…</button>' : ''}</header>`];
   if (report?.visits !== undefined) parts.push(visitsHtml(report.visits, node?.node ?? name));
   if (node?.error) parts.push(`<p class="failure">${escape(node.error)}</p>`);
   if (typeof node?.case === 'number') parts.push(`<p>Case ${node.case + 1} was chosen.</p>`);
@@ -45,6 +45,11 @@ export function nodeHtml(run: string, name: string, report: RunReport | undefine
   }
   if (node === undefined && text === '') parts.push(`<p class="about">${waitingWords(state)}</p>`);
   return parts.join('\n');
+}
+
+/** Whether a node has ended that gives something of its own, which a person may set. */
+function canBeSet(node: NodeReport | undefined): boolean {
+  return node !== undefined && node.status !== 'unfinished' && (typeof node.operator === 'string' || typeof node.case === 'number') && !node.path.split('/').some((part) => part !== '' && !part.endsWith(']'));
 }
 
 /** A picker of the turns and items that a node ran in. */

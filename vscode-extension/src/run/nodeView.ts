@@ -1,4 +1,5 @@
 import * as vscode from 'vscode';
+import { Command } from '../contributed';
 import type { MerrowContext } from '../context';
 import type { PreviewManager } from '../preview/manager';
 import { page, webviewRoot } from '../preview/page';
@@ -18,8 +19,8 @@ export const NODE_VIEW = 'merrow.runNode';
 /** Milliseconds between two pictures of a node that is answering. */
 const PAUSE = 250;
 
-/** What the page says: it is there, or somebody wants to see the newest run, or the node in another turn or item. */
-type Said = 'ready' | 'newest' | { readonly visit: string };
+/** What the page says: it is there, or somebody wants to see the newest run, to set an output of the node, or to see the node in another turn or item. */
+type Said = 'ready' | 'newest' | 'set' | { readonly visit: string };
 
 /**
  * The panel that shows what a node of a run was given, asked, remembered and answered; while it runs, the answer as it comes. It
@@ -85,6 +86,10 @@ export class NodeView implements vscode.WebviewViewProvider, vscode.Disposable {
       const { shown } = this.following;
       if (typeof message === 'object' && shown !== undefined) {
         void this.show(shown.run, message.visit);
+        return;
+      }
+      if (message === 'set') {
+        if (shown?.node !== undefined) void vscode.commands.executeCommand(Command.setNodeOutput, { run: shown.run, node: shown.node });
         return;
       }
       if (message === 'newest' && this.following.follow()) this.forget();

@@ -1,6 +1,6 @@
 /** What the events of one run amount to. Pure. */
 import type { BoxRun, NodeRun, RunPicture } from '../preview/protocol';
-import { figures, nothing, secondsText, sum } from './figures';
+import { figures, isSetByPerson, nothing, secondsText, sum } from './figures';
 import type { RunEvent, RunStatus, Usage, Values } from './protocol';
 
 interface NodeProgress {
@@ -165,7 +165,7 @@ export class Progress {
       }
       case 'node_finished':
         this.add(event);
-        return { state: 'finished', detail: figures(event.usage, event.seconds), case: event.case };
+        return { state: 'finished', detail: [isSetByPerson(event.sources) ? 'set by a person' : '', figures(event.usage, event.seconds)].filter((part) => part !== '').join(' · '), case: event.case };
       case 'node_reused':
         return { state: 'finished', detail: 'taken over', case: event.case };
       case 'node_skipped':

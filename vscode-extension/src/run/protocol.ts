@@ -49,6 +49,8 @@ export interface RunEvent {
   readonly of?: number;
   /** The case that a Decision chose. */
   readonly case?: string;
+  /** Who answered. */
+  readonly sources?: readonly Source[];
 }
 
 /** The notification `merrow/runEvent`. */

@@ -1,6 +1,6 @@
 /** A run of the journal as a preview shows it. Pure. */
 import type { BoxRun, NodeRun, RunPicture } from '../preview/protocol';
-import { figures } from './figures';
+import { figures, isSetByPerson } from './figures';
 import type { NodeReport, RunReport } from './protocol';
 
 const STATES: Readonly<Record<string, NodeRun['state']>> = { finished: 'finished', reused: 'finished', failed: 'failed', skipped: 'skipped' };
@@ -23,5 +23,6 @@ export function reportPicture(report: RunReport): RunPicture {
 
 function detailOf(node: NodeReport): string {
   if (node.error !== null) return node.error;
-  return node.status === 'reused' ? 'taken over' : figures(node.usage, node.seconds);
+  if (node.status === 'reused') return 'taken over';
+  return [isSetByPerson(node.sources) ? 'set by a person' : '', figures(node.usage, node.seconds)].filter((part) => part !== '').join(' · ');
 }

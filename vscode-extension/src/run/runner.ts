@@ -10,6 +10,7 @@ import { SCHEME, type RunDocuments } from './documents';
 import type { RunEnd, Target } from './protocol';
 import { isAnswer, remedyOf, sentence, wasLeft } from './rejection';
 import type { Asked, RunServer } from './server';
+import { askForOutput } from './settingOutputs';
 import { Starting, nameOf } from './starting';
 import { NO_WORKFLOW, nodeOf, targetOf } from './targets';
 import { say } from '../say';
@@ -56,6 +57,31 @@ export class Runner {
       this.live.expect(target, graph.order);
       if (!(await this.starting.agreed(target, {}))) return;
       await this.follow(target, { ...target, node, ...(run === undefined ? {} : { run }) });
+    });
+  }
+
+  /**
+   * Set an output of a node and run on from there: what the run gave that does not depend on it is kept. Without an earlier run all of
+   * the workflow runs.
+   */
+  async setOutput(given: unknown, run: string | undefined): Promise<void> {
+    await this.about(given, async (target) => {
+      const visit = await nodeOf(this.context, given);
+      const graph = await this.server.graph(target);
+      const id = visit?.slice(visit.lastIndexOf('/') + 1);
+      const node = graph.nodes.find((one) => one.id === visit) ?? graph.nodes.find((one) => one.id === id);
+      if (visit === undefined || node === undefined || !['operator', 'decision'].includes(node.kind)) {
+        void say.info('Choose a node that asks, computes or decides: put the cursor into it, or choose it in the preview.');
+        return;
+      }
+      const before = run === undefined ? undefined : (await this.server.show(run, visit).catch(() => undefined))?.nodes[0];
+      const output = await askForOutput(node, visit, before);
+      if (output === undefined) return;
+      const outputs = { [output.name]: output.value };
+      this.live.expect(target, graph.order);
+      const inputs = run !== undefined || graph.errors > 0 ? {} : await this.starting.values(target, graph, false);
+      if (inputs === undefined || !(await this.starting.agreed(target, inputs))) return;
+      await this.follow(target, { ...target, outputs, ...(run === undefined ? { inputs } : { run }) });
     });
   }
 

@@ -5,6 +5,8 @@ export interface Asked extends Partial<Target> {
   readonly inputs?: Readonly<Record<string, string>>;
   readonly node?: string;
   readonly run?: string;
+  /** Outputs that a person sets, by node or `NODE.PORT`. */
+  readonly outputs?: Readonly<Record<string, string>>;
 }
 
 let tokens = 0;
@@ -14,7 +16,7 @@ export class RunServer {
   constructor(private readonly context: MerrowContext) {}
 
   run(asked: Asked): Promise<RunEnd> {
-    return this.execute(asked.node === undefined ? 'merrow.run' : 'merrow.runFrom', asked);
+    return this.execute(asked.node === undefined && asked.run === undefined ? 'merrow.run' : 'merrow.runFrom', asked);
   }
 
   resume(run: string): Promise<RunEnd> {
@@ -70,9 +72,18 @@ export class RunServer {
   }
 }
 
+export interface GraphNode {
+  readonly id: string;
+  readonly kind: string;
+  readonly label: string | null;
+  readonly outputs?: readonly { readonly name: string; readonly type?: string | null }[];
+  /** The labels of a Decision's cases. */
+  readonly cases?: readonly string[];
+}
+
 export interface TypedGraph {
   readonly errors: number;
   readonly inputs: readonly string[];
   readonly order: readonly string[];
-  readonly nodes: readonly { readonly id: string; readonly kind: string; readonly label: string | null }[];
+  readonly nodes: readonly GraphNode[];
 }

@@ -1,7 +1,7 @@
 /** The panel of a run's node: takes the HTML that the extension made, and keeps what the reader opened and where the reader is. */
 import './style.css';
 
-declare function acquireVsCodeApi(): { postMessage(message: 'ready' | 'newest' | { readonly visit: string }): void };
+declare function acquireVsCodeApi(): { postMessage(message: 'ready' | 'newest' | 'set' | { readonly visit: string }): void };
 
 interface Message {
   /** What is shown; the same again keeps its place. */
@@ -27,6 +27,7 @@ addEventListener('message', ({ data }: MessageEvent<Message>) => {
 const editor = acquireVsCodeApi();
 root.addEventListener('click', ({ target }) => {
   if (target instanceof Element && target.closest('[data-act="newest"]') !== null) editor.postMessage('newest');
+  if (target instanceof Element && target.closest('[data-act="set"]') !== null) editor.postMessage('set');
 });
 root.addEventListener('change', ({ target }) => {
   if (target instanceof HTMLSelectElement && target.dataset['act'] === 'visit') editor.postMessage({ visit: target.value });

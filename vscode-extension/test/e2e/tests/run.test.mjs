@@ -60,6 +60,16 @@ describe('Run', (workbench) => {
     await panel.locator('summary', { hasText: 'from SOLVE' }).waitFor();
     await w.shot('run-node');
 
+    // A person sets what a node gave: only what follows runs again, and the node says whose its output is.
+    await panel.locator('button', { hasText: 'Set Output' }).click();
+    await page.locator('.quick-input-widget', { hasText: 'Set the Output of VOTE' }).waitFor();
+    await w.shot('run-set-output');
+    await w.answer('Forty-two, says the teacher.');
+    await preview.node('VOTE').locator('.marks', { hasText: 'set by a person' }).waitFor();
+    await w.until(async () => /a person/.test(await about.innerText()), 'the panel does not say who set the output');
+    await panel.locator('details pre', { hasText: 'says the teacher' }).first().waitFor();
+    await w.shot('run-set-by-person');
+
     // The panel follows: the same node of the next run, and another file's run in its place.
     const first = /run (\S+)/.exec(await about.innerText())[1];
     await page.keyboard.press('Control+1');

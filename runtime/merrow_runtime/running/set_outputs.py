@@ -1,0 +1,127 @@
+"""Outputs that a person sets: nodes give them in place of what they would be answered, in that run and those made from it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+
+from merrow_analysis.definitions.types import ANY
+from merrow_analysis.graph.nodes import TypedGraph, TypedNode
+from merrow_analysis.suggest import closest
+from merrow_runtime.errors import UsageFailure
+from merrow_runtime.operators.ask_decision import case_words
+from merrow_runtime.operators.shapes import is_of, shape_of
+from merrow_runtime.program.definitions import meanings_of
+from merrow_runtime.program.inputs import typed_value
+from merrow_runtime.running.single import visit_named
+from merrow_runtime.values import Outputs, Value
+from merrow_runtime.visit import Visit
+
+
+class SetOutputs:
+    """What a person set, by visit. A node of a Loop or a Map that is named without a turn or an item has it in all of them."""
+
+    def __init__(self, graph: TypedGraph, said: Mapping[str, Value]) -> None:
+        """``said`` has values by ``NODE`` or ``NODE.PORT``, of which the later ones count where several name an output. ``NODE``
+        alone takes a mapping of outputs to values, or a value of the node's default output; of a Decision, the case to take.
+        Raises `UsageFailure`.
+        """
+        self._outputs: dict[Visit, Outputs] = {}
+        self._cases: dict[Visit, int] = {}
+        for name, value in said.items():
+            visit, port = _named(graph, name)
+            node = graph.by_id[visit.node]
+            if node.kind == "decision":
+                self._cases[visit] = _case(node, name, port, value)
+            else:
+                self._outputs.setdefault(visit, {}).update(_values(graph, node, port, value))
+
+    def __bool__(self) -> bool:
+        return bool(self._outputs or self._cases)
+
+    def of(self, visit: Visit) -> Outputs:
+        """The outputs that are set of a visit, by port; empty where none is. Not for nodes of called files."""
+        return {**self._outputs.get(Visit(visit.node), {}), **self._outputs.get(visit, {})}
+
+    def case(self, visit: Visit) -> int | None:
+        """The number of the case that a Decision is to take."""
+        return self._cases.get(visit, self._cases.get(Visit(visit.node)))
+
+
+def inherited(
+    graph: TypedGraph, before: Mapping[str, Value], said: Iterable[str], from_node: str | None
+) -> tuple[dict[str, Value], list[str]]:
+    """What a person set in an earlier run and still holds in one that is made from it, and a sentence about each value that does
+    not fit the workflow any more. ``said`` are the nodes that are set now; what was set of them counts beside that. The node
+    that is to run again (``from_node``) has nothing left.
+    """
+    again = None if from_node is None else visit_named(graph, from_node).node
+    now = {_named(graph, name) for name in said}
+    kept: dict[str, Value] = {}
+    problems: list[str] = []
+    for name, value in before.items():
+        try:
+            visit, port = _named(graph, name)
+            SetOutputs(graph, {name: value})
+        except UsageFailure as problem:
+            problems.append(f"What was set for {name} in the earlier run is left out. {problem}")
+            continue
+        if visit.node != again and (visit, port) not in now:
+            kept[name] = value
+    return kept, problems
+
+
+def _named(graph: TypedGraph, name: str) -> tuple[Visit, str | None]:
+    """The visit and the port of ``NODE`` or ``NODE.PORT``; an id may hold dots itself."""
+    owner, dot, port = name.rpartition(".")
+    if name in graph.by_id or not dot or "/" in port:
+        return visit_named(graph, name), None
+    return visit_named(graph, owner), port
+
+
+def _case(node: TypedNode, name: str, port: str | None, value: Value) -> int:
+    assert node.cases is not None  # noqa: S101 (a Decision has cases)
+    if port is not None:
+        raise UsageFailure(f"{name} can't be set: Decision {node.id} has cases; write {node.id}=CASE.", node=node.id)
+    text = value if isinstance(value, str) else json.dumps(value)
+    words = [case_words(node), node.cases.labels, node.cases.keys]
+    for known in words:
+        folded = [str(word).casefold() for word in known]
+        if text.strip().casefold() in folded:
+            return folded.index(text.strip().casefold())
+    cases = ", ".join(f"`{label}`" for label in node.cases.labels)
+    raise UsageFailure(f"Decision {node.id} has no case `{text}`; its cases are {cases}.", node=node.id)
+
+
+def _values(graph: TypedGraph, node: TypedNode, port: str | None, value: Value) -> Outputs:
+    types = dict(node.own_outputs)
+    if node.kind == "input":
+        raise UsageFailure(f"{node.id} is an input; set its value with: --input {node.id.lower()}=...", node=node.id)
+    if not types or node.kind == "output":
+        raise UsageFailure(f"{node.id} has no output of its own; set one of the node before it.", node=node.id)
+    if port is not None and port not in types:
+        near = closest(port, types)
+        hint = f"Did you mean {near}?" if near else f"Its outputs are: {', '.join(types)}."
+        raise UsageFailure(f"Node {node.id} has no output {port}. {hint}", node=node.id)
+    given = {port: value} if port is not None else _by_output(graph, node, value)
+    return {
+        one: typed_value(each, types[one] or ANY, graph.types, f"The output {node.id}.{one}")
+        for one, each in given.items()
+    }
+
+
+def _by_output(graph: TypedGraph, node: TypedNode, value: Value) -> dict[str, Value]:
+    """What a value for a whole node means: several outputs by name, else its default output."""
+    types = dict(node.own_outputs)
+    first = next(iter(types))
+    read: object = value
+    if isinstance(value, str) and value.lstrip().startswith("{"):
+        try:
+            read = json.loads(value)
+        except ValueError:
+            read = value
+    type_ = types[first]
+    whole = type_ is not None and is_of(read, shape_of(type_, *meanings_of([type_], graph.types)))  # type: ignore[arg-type]
+    if isinstance(read, dict) and read and read.keys() <= types.keys() and (isinstance(value, str) or not whole):
+        return read
+    return {first: value}
