@@ -73,9 +73,13 @@ def _arrived(graph: TypedGraph, choices: list[int], alone: int) -> list[tuple[st
 @given(
     st.lists(st.sampled_from([("a", "b"), ("b", "a"), ("a", "a")]), min_size=1, max_size=7),
     st.lists(st.integers(0, 2), min_size=1, max_size=12),
+    st.sampled_from(["[Write it]", "([Stop])"]),
 )
-def test_what_is_passed_on_as_one_means_what_it_means_alone(cases: list[tuple[str, str]], choices: list[int]) -> None:
-    text = _drawing(cases)
+def test_what_is_passed_on_as_one_means_what_it_means_alone(
+    cases: list[tuple[str, str]], choices: list[int], end: str
+) -> None:
+    """An end takes one value, so that values which arrive there at once are an error; a step takes all."""
+    text = _drawing(cases).replace("[Write it]", end)
     alone, as_one = _analysed(text, 10**6), _analysed(text, 1)
     assert [(one.code, one.range) for one in as_one.diagnostics] == [(one.code, one.range) for one in alone.diagnostics]
     assert alone.typed is not None
