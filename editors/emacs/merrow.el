@@ -1,0 +1,91 @@
+;;; merrow.el --- Workflows written as Mermaid flowcharts  -*- lexical-binding: t -*-
+
+;; Package-Requires: ((emacs "27.1") (eglot "1.8"))
+
+;;; Commentary:
+
+;; A mode with colours for *.mmd and *.mermaid, the language server by Eglot, and two commands:
+;;   M-x merrow-run     run the workflow of this file, ask for its inputs, and show what it gives
+;;   M-x merrow-stop    stop the runs of this file
+
+;;; Code:
+
+(require 'eglot)
+
+(defvar merrow-font-lock-keywords
+  `(("^[ \t]*%%.*$" 0 font-lock-comment-face t)
+    (,(regexp-opt '("flowchart" "graph" "subgraph" "end" "direction" "class" "classDef" "style" "linkStyle" "click") 'symbols)
+     . font-lock-keyword-face)
+    (,(regexp-opt '("TD" "TB" "BT" "LR" "RL") 'symbols) . font-lock-constant-face)
+    (,(regexp-opt '("PROBLEM" "RETURN" "ENTRY_POINT" "Interface") 'symbols) . font-lock-builtin-face)
+    ("|\\([^|\n]*\\)|" 1 font-lock-variable-name-face t)
+    (":::\\([[:alnum:]_]+\\)" 1 font-lock-type-face)
+    ("[\"\\[(]\\(Custom\\|AnswerGenerate\\|CustomCodeGenerate\\|Programmer\\|ScEnsemble\\|MdEnsemble\\|Test\\|Review\\|Revise\\|Format\\|Call\\|Pass\\|Select\\|Loop\\|Map\\)\\>"
+     1 font-lock-function-name-face t))
+  "Colours of workflows.")
+
+;;;###autoload
+(define-derived-mode merrow-mode prog-mode "Merrow"
+  "Major mode for workflows written as Mermaid flowcharts."
+  (setq-local comment-start "%% ")
+  (setq-local comment-end "")
+  (setq-local font-lock-defaults '(merrow-font-lock-keywords)))
+
+;;;###autoload
+(add-to-list 'auto-mode-alist '("\\.\\(?:mmd\\|mermaid\\)\\'" . merrow-mode))
+(add-hook 'merrow-mode-hook #'eglot-ensure)
+
+(defclass merrow-server (eglot-lsp-server) ()
+  :documentation "Merrow's language server, which may ask for the inputs of a run.")
+(add-to-list 'eglot-server-programs '(merrow-mode . (merrow-server "merrow" "serve")))
+
+(cl-defmethod eglot-client-capabilities ((_server merrow-server))
+  (plist-put (copy-sequence (cl-call-next-method)) :experimental '(:merrowInput t)))
+
+(cl-defmethod eglot-handle-request
+  ((_server merrow-server) (_method (eql merrow/input)) &key name title type last &allow-other-keys)
+  "Ask for the value of an input; quitting answers that there is none."
+  (condition-case nil
+      (read-string (format "%s (%s): " (or title name) (or type "Text")) last)
+    (quit nil)))
+
+(defun merrow--execute (command arguments done)
+  "Have the server carry out COMMAND with ARGUMENTS about this file, and call DONE with its answer."
+  (let ((server (eglot-current-server)))
+    (unless server (user-error "Merrow's language server does not run here; M-x eglot starts it"))
+    (jsonrpc-async-request
+     server :workspace/executeCommand
+     (list :command command
+           :arguments (vector (append (list :uri (plist-get (eglot--TextDocumentIdentifier) :uri)) arguments)))
+     :timeout 86400
+     :success-fn done
+     :error-fn (lambda (problem) (message "Merrow: %s" (plist-get problem :message))))))
+
+(defun merrow--show (result)
+  "Show the RESULT of a run."
+  (with-current-buffer (get-buffer-create "*merrow*")
+    (let ((inhibit-read-only t))
+      (erase-buffer)
+      (insert (format "Run %s %s\n" (plist-get result :run) (plist-get result :status)))
+      (let ((problem (plist-get result :error)))
+        (when (stringp problem) (insert "\n" problem "\n")))
+      (cl-loop for (name value) on (plist-get result :outputs) by #'cddr
+               do (insert (format "\n%s\n%s\n" (substring (symbol-name name) 1)
+                                  (if (stringp value) value (json-encode value))))))
+    (goto-char (point-min))
+    (special-mode)
+    (display-buffer (current-buffer))))
+
+;;;###autoload
+(defun merrow-run ()
+  "Run the workflow of this file, ask for its inputs, and show what it gives."
+  (interactive)
+  (merrow--execute "merrow.run" '(:ask t) #'merrow--show))
+
+(defun merrow-stop ()
+  "Stop the runs of this file."
+  (interactive)
+  (merrow--execute "merrow.cancel" nil (lambda (_result) (message "Merrow: stopped"))))
+
+(provide 'merrow)
+;;; merrow.el ends here

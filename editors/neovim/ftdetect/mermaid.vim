@@ -1,0 +1,1 @@
+autocmd BufRead,BufNewFile *.mmd,*.mermaid setfiletype mermaid

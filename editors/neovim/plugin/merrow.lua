@@ -1,0 +1,89 @@
+-- Merrow in Neovim, from 0.7 on: starts the language server, runs workflows and asks for their inputs.
+--   :MerrowRun [N]    run the workflow, or the Nth diagram of a Markdown file, and show what it gives
+--   :MerrowStop       stop the runs of this file
+local LONGEST_WAIT = 24 * 60 * 60 * 1000 -- milliseconds that a prompt may stay open
+
+local function ask(_, input)
+  local answered, value = false, nil
+  local prompt = ('%s (%s): '):format(input.title or input.name, input.type or 'Text')
+  vim.ui.input({ prompt = prompt, default = input.last or '' }, function(text)
+    answered, value = true, text
+  end)
+  vim.wait(LONGEST_WAIT, function() return answered end, 50)
+  return value == nil and vim.NIL or value
+end
+
+local function start(args)
+  local capabilities = vim.lsp.protocol.make_client_capabilities()
+  capabilities.experimental = { merrowInput = true }
+  local config = {
+    name = 'merrow',
+    cmd = { 'merrow', 'serve' },
+    root_dir = vim.fn.fnamemodify(vim.api.nvim_buf_get_name(args.buf), ':p:h'),
+    capabilities = capabilities,
+    handlers = { ['merrow/input'] = ask },
+  }
+  if vim.lsp.start then
+    vim.lsp.start(config, { bufnr = args.buf })
+  else -- before 0.8
+    vim.lsp.buf_attach_client(args.buf, vim.lsp.start_client(config))
+  end
+end
+
+local function client_of(buffer)
+  for _, client in pairs((vim.lsp.get_clients or vim.lsp.get_active_clients)()) do
+    if client.name == 'merrow' and vim.lsp.buf_is_attached(buffer, client.id) then
+      return client
+    end
+  end
+end
+
+local function execute(command, argument, done)
+  local buffer = vim.api.nvim_get_current_buf()
+  local client = client_of(buffer)
+  if client == nil then
+    vim.notify('Merrow does not look after this file. Open a *.mmd, *.mermaid or *.md file.', vim.log.levels.ERROR)
+    return
+  end
+  argument.uri = vim.uri_from_bufnr(buffer)
+  local request = { command = command, arguments = { argument } }
+  client.request('workspace/executeCommand', request, function(problem, result)
+    if problem then
+      vim.notify('Merrow: ' .. problem.message, vim.log.levels.ERROR)
+    elseif result then
+      done(result)
+    end
+  end, buffer)
+end
+
+local function show(result)
+  local lines = { ('# Run %s %s'):format(result.run or '', result.status or ''), '' }
+  local function add(text)
+    vim.list_extend(lines, vim.split(text, '\n', { plain = true }))
+    table.insert(lines, '')
+  end
+  if type(result.error) == 'string' then
+    add(result.error)
+  end
+  for name, value in pairs(type(result.outputs) == 'table' and result.outputs or {}) do
+    add('## ' .. name)
+    add(type(value) == 'string' and value or vim.fn.json_encode(value))
+  end
+  vim.cmd('botright new')
+  vim.bo.buftype, vim.bo.bufhidden, vim.bo.swapfile, vim.bo.filetype = 'nofile', 'wipe', false, 'markdown'
+  vim.api.nvim_buf_set_lines(0, 0, -1, false, lines)
+  vim.bo.modifiable = false
+end
+
+vim.api.nvim_create_autocmd({ 'BufReadPost', 'BufNewFile' }, {
+  pattern = { '*.mmd', '*.mermaid', '*.md' },
+  callback = start,
+})
+vim.api.nvim_create_user_command('MerrowRun', function(command)
+  execute('merrow.run', { ask = true, diagram = tonumber(command.args) }, show)
+end, { nargs = '?', desc = 'Run the workflow of this file' })
+vim.api.nvim_create_user_command('MerrowStop', function()
+  execute('merrow.cancel', {}, function(result)
+    vim.notify(('Merrow: %d stopped'):format(#(result.cancelled or {})))
+  end)
+end, { desc = 'Stop the runs of this file' })
