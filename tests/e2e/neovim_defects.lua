@@ -21,8 +21,15 @@ vim.ui.select = function(items, _, on_choice)
   on_choice(items[best], best)
 end
 
+local folder
 for _, defect in ipairs(defects) do
-  vim.cmd('edit ' .. vim.fn.fnameescape(defect.file))
+  -- Before 0.8 each buffer has a server of its own, which takes its time to start: texts of one folder have their turn in one buffer.
+  if folder == vim.fn.fnamemodify(defect.file, ':h') then
+    vim.api.nvim_buf_set_lines(0, 0, -1, false, vim.fn.readfile(defect.file))
+  else
+    vim.cmd('edit! ' .. vim.fn.fnameescape(defect.file))
+    folder = vim.fn.fnamemodify(defect.file, ':h')
+  end
   local buffer = vim.api.nvim_get_current_buf()
   local function found(code)
     for _, diagnostic in ipairs(vim.diagnostic.get(buffer)) do
@@ -36,7 +43,7 @@ for _, defect in ipairs(defects) do
   vim.lsp.buf.code_action()
   wait(defect.code .. ' stayed in ' .. defect.file, function() return chosen ~= nil and not found(defect.code) end)
   say('DONE ' .. chosen)
-  vim.cmd('silent write')
+  vim.cmd('silent write! ' .. vim.fn.fnameescape(defect.file))
 end
 local get_clients = vim.lsp.get_clients or vim.lsp.get_active_clients
 for _, client in ipairs(get_clients()) do

@@ -99,10 +99,11 @@ def check_defects(program: list[str], folder: Path, snippet_of: str, suffix: str
     defects = json.loads((ROOT / "tests" / "e2e" / "seeded_defects.json").read_text("utf-8"))
     placed = []
     for defect in defects:
-        file = folder / defect["file"][:3] / defect["file"]
-        file.parent.mkdir()
-        shutil.copy(corpus / defect["file"], file)
-        if defect["file"].startswith("d18"):  # only where some prompts are given is one missing
+        apart = defect["code"] == "MW301"
+        file = folder / ("with_prompts" if apart else "defects") / defect["file"]
+        file.parent.mkdir(exist_ok=True)
+        shutil.copyfile(corpus / defect["file"], file)
+        if apart:  # only where some prompts are given is one missing
             (file.parent / "prompt.py").write_text('WITH_PROMPT = "Work step by step."\n', "utf-8")
         placed.append(defect | {"file": str(file)})
     listed, setup = folder / "defects.json", folder / f"setup{suffix}"
