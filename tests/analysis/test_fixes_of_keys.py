@@ -118,6 +118,21 @@ def test_front_matter(code: str, front: str, offered: list[tuple[str, str]]) -> 
 
 
 @pytest.mark.parametrize(
+    ("before", "title"),
+    [
+        ("B[x] -->", "Lead it to RETURN"),
+        ("A --> B -->", "Lead it to RETURN"),
+        ("A --> RETURN -->", None),
+        ("-->", None),
+    ],
+)
+def test_an_arrow_at_the_end_of_the_text_may_lead_to_the_result(before: str, title: str | None) -> None:
+    text = f"flowchart TD\n  RETURN([x])\n  {before}"
+    assert [after for said, _, after in fixes(text, "MW001") if said == title] == ([f"{text} RETURN"] if title else [])
+    assert title or not any(said.startswith("Lead") for said, _, _ in fixes(text, "MW001"))
+
+
+@pytest.mark.parametrize(
     ("code", "text", "offered"),
     [
         ("MW001", "  A --> B\n  B -->\n", [("Remove the unfinished arrow", "  A --> B\n  B\n")]),

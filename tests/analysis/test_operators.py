@@ -116,3 +116,22 @@ def test_wrong_declarations_are_told_in_the_front_matter(body: str, word: str) -
     assert len(found) == 1
     assert word in found[0].message
     assert found[0].range.start.line == 3
+
+
+def test_a_box_with_nothing_in_it_is_told_from_one_with_an_unknown_operator() -> None:
+    for box in ('A[" "]', "A"):
+        [found] = [one for one in diagnose(workflow(box, *ENDS)) if one.code == "MW104"]
+        assert "has no text" in found.message
+
+
+def test_an_end_that_is_declared_twice_is_an_end_all_the_same() -> None:
+    once = workflow("A[Custom]:::CustomOp", *ENDS)
+    twice = once + "    PROBLEM([Another title])\n    RETURN([One more])\n"
+    codes = [one.code for one in diagnose(twice)]
+    assert codes.count("MW109") == 2
+    assert [code for code in codes if code != "MW109"] == [one.code for one in diagnose(once)]
+    graph = typed(twice)
+    assert [(node.id, node.kind) for node in (*graph.inputs, *graph.outputs)] == [
+        ("PROBLEM", "input"),
+        ("RETURN", "output"),
+    ]

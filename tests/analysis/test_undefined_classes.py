@@ -37,3 +37,11 @@ def test_another_spelling_is_proposed_where_it_suits(used: str, defined: tuple[s
     for fix in found.fixes:
         after = apply_edits(text, fix.edits)
         assert not [one for one in diagnose(after) if "is used but not defined" in one.message], after
+
+
+@pytest.mark.parametrize(("given", "unused"), [("    class NOBODY look\n", False), ("", True)])
+def test_a_class_given_to_a_node_that_is_not_there_has_one_finding(given: str, unused: bool) -> None:
+    text = workflow("CustomOp", "CustomOp") + "    classDef look fill:#eee\n" + given
+    found = [one for one in diagnose(text) if "look" in one.message or "NOBODY" in one.message]
+    assert len(found) == 1
+    assert ("nothing has it" in found[0].message) == unused

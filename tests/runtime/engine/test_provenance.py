@@ -187,6 +187,15 @@ async def test_a_node_that_runs_alone_says_that_its_inputs_are_anothers(store: M
     assert notices == ["The inputs of C come from B, answered by the embedded offline model."]
 
 
+async def test_a_node_that_runs_alone_on_inputs_of_its_own_endpoint_says_nothing_of_them(store: MemoryStore) -> None:
+    first = await merrow_runtime.run(workflow(*CHAIN), {"problem": "x"}, endpoint=real(), store=store)
+    options = RunOptions(from_run=first.run, only="C")
+    run = merrow_runtime.start(workflow(*CHAIN), endpoint=real(), store=store, options=options)
+    assert (await run.result()).status == "finished"
+    [begun] = [event async for event in run.events() if event.event == "run_started"]
+    assert not begun.data.get("notices")
+
+
 async def test_an_answer_from_the_cache_is_of_who_gave_it(store: MemoryStore) -> None:
     for _ in range(2):
         result = await merrow_runtime.run(workflow(*CHAIN), {"problem": "x"}, endpoint=real(), store=store)

@@ -418,3 +418,18 @@ def test_results_are_the_same_each_time(default_means: str) -> None:
     solution = "def f(x):\n    return {'a', 'b', 'c', x}, object"
 
     assert judge(solution, "assert f('d') == 1") == judge(solution, "assert f('d') == 1")
+
+
+@pytest.mark.usefixtures("default_means")
+def test_an_object_of_the_solution_is_as_true_as_it_says() -> None:
+    solution = """
+    class Box:
+        def __init__(self, truth):
+            self.truth = truth
+        def __bool__(self):
+            return self.truth
+    def f(truth):
+        return Box(truth)
+    """
+    result = judge(solution, "assert f(True)", "assert not f(False)", "assert [1 for _ in 'ab' if f(True)] == [1, 1]")
+    assert result.passed, result.failures

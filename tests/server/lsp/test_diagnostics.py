@@ -374,3 +374,12 @@ def test_formatting(editor: Editor) -> None:
     notes = editor.open("# A\n\n> ```mermaid\n> flowchart TD\n> A-->B\n> ```\n", "a.md")
     edits = editor.request("textDocument/formatting", {"textDocument": {"uri": notes}, "options": options})
     assert "> flowchart TD\n>     A --> B\n" in editor.edited(notes, edits)
+    two = "```mermaid\nflowchart TD\nA-->B\n```\n\n```mermaid\nflowchart TD\nA-->B\n```\n"
+    notes = editor.open(two, "two.md")
+    for line, first, second in ((2, "    A --> B", "A-->B"), (7, "A-->B", "    A --> B"), (4, "A-->B", "A-->B")):
+        place = {"start": {"line": line, "character": 0}, "end": {"line": line, "character": 0}}
+        edits = editor.request(
+            "textDocument/rangeFormatting", {"textDocument": {"uri": notes}, "range": place, "options": options}
+        )
+        lines = editor.edited(notes, edits or []).splitlines()
+        assert (lines[2], lines[7]) == (first, second)

@@ -51,6 +51,16 @@ def test_a_called_file(files: Files, move: tuple[str, str], said: tuple[str, str
     assert not any("MW227" in codes for codes in files.findings().values())
 
 
+def test_of_a_folder_and_a_file_in_it_that_move_together_each_goes_its_own_way(files: Files) -> None:
+    files.write(
+        {"main.mmd": CALLER, "sub/f.mmd": CALLED, "two.mmd": CALLER.replace("f.mmd", "g.mmd"), "sub/g.mmd": CALLED}
+    )
+    files.move(("sub/f.mmd", "alone.mmd"), ("sub", "new"))
+    assert 'workflow: "./alone.mmd"' in files.texts["main.mmd"]
+    assert 'workflow: "./new/g.mmd"' in files.texts["two.mmd"]
+    assert not any("MW227" in codes for codes in files.findings().values())
+
+
 @pytest.mark.parametrize(("move", "path"), [("deep/er/main.mmd", "../../sub/f.mmd"), ("sub/main.mmd", "./f.mmd")])
 def test_a_caller_takes_its_paths_along(files: Files, move: str, path: str) -> None:
     prompts = "---\nworkflow:\n  prompts: prompts.yaml\n---\n"
