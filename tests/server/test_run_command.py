@@ -102,8 +102,10 @@ def test_the_events_are_printed_a_line_each(server: OpenAIServer, capsys: Captur
 def test_the_embedded_model_answers_where_nothing_is_set_and_says_that_it_is_none(capsys: Capture) -> None:
     write("flow.mmd", CHAIN)
     outcome = in_process(capsys, "run", "flow.mmd", "--input", "problem=What is 6 times 7?")
-    assert outcome.code == 0
-    assert "not a real model" in outcome.out
+    assert (outcome.out, outcome.code) == ("42\n", 0)
+    assert "Note: The embedded offline model answers, which is not a real model" in outcome.err
+    shown = in_process(capsys, "show", RUN_ID.findall(outcome.err)[0])
+    assert "not a real model" in shown.out
 
 
 @pytest.mark.parametrize("package", ["openai", "aiohttp"])

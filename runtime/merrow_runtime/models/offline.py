@@ -1,4 +1,4 @@
-"""The embedded offline model: answers by rule, costs nothing, needs no network, and says in every answer what it is."""
+"""The embedded offline model: answers by rule, costs nothing, needs no network. The run says who answered."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ import asyncio
 import re
 
 from merrow_runtime.models.endpoint import OnText
-from merrow_runtime.models.offline_answers import NOTICE, answer_to
+from merrow_runtime.models.offline_answers import answer_to
 from merrow_runtime.models.prices import FREE, Price
 from merrow_runtime.models.tokens import estimate_tokens, prompt_tokens
 from merrow_runtime.provenance import OFFLINE_ORIGIN
 from merrow_runtime.requests import ModelReply, ModelRequest
 from merrow_runtime.usage import Usage
 
+NOTICE = "The embedded offline model answers, which is not a real model: its answers are made by rule."
+"""What every run says that it answers."""
 OFFLINE_MODEL = "merrow-offline (not a real model)"
 _PIECES = re.compile(r"\S+\s*|\s+")
 
@@ -37,7 +39,7 @@ class OfflineEndpoint:
                 on_text(piece)
                 await asyncio.sleep(0)
         usage = Usage(prompt_tokens(request), estimate_tokens(text), 1, 0.0)
-        return ModelReply(text, "stop", usage, OFFLINE_MODEL, 0.0, NOTICE)
+        return ModelReply(text, "stop", usage, OFFLINE_MODEL, 0.0)
 
     async def close(self) -> None:
         """Nothing is open."""

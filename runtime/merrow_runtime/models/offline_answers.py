@@ -1,5 +1,5 @@
-"""What the embedded offline model says: valid JSON where a schema asks for it, code that runs where code is asked for,
-otherwise a plain statement that it is no real model.
+"""What the embedded offline model says: valid JSON where a schema asks for it, code that runs where code is asked for, the
+result of a calculation, otherwise a placeholder. That it is not a real model is said by who answered, not in the answers.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from merrow_runtime.models.offline_code import program, wanted_function
+from merrow_runtime.models.offline_sums import calculation, result
 from merrow_runtime.requests import ModelRequest
 
-NOTICE = "This answer comes from Merrow's embedded offline model, which is not a real model: it was made by rule."
+PLACEHOLDER = "Placeholder for an answer"
+"""What every text begins with that is no result of a calculation."""
 _ASKS_CODE = re.compile(
     r"(?i)\bpython\b[\w ]*\b(block|code|function|program|script|solution)\b|\bwrite\b.{0,60}\bfunction\b"
 )
 _ASKS_WORKFLOW = re.compile(r"(?i)\banswer with\b.{0,60}```mermaid")
-_WORKFLOW = f"""\
-{NOTICE}
-
+_WORKFLOW = """\
 ```mermaid
 flowchart TD
     PROBLEM([Problem]) --> ANSWER["Answer the problem."] --> RETURN([Result])
@@ -27,6 +27,11 @@ flowchart TD
 _ASKS_JSON = re.compile(r"(?i)\banswer with\b[\w ]*\bjson\b")
 _SCHEMA_TOLD = re.compile(r"JSON Schema:\s*(\{.*\}|\[.*\])", re.DOTALL)
 _LONGEST_ECHO = 160
+_BLOCK = re.compile(r"(?ms)^(`{3,})\w*\n(.*?)\n\1$")
+_RESULT = re.compile(r"-?\d{1,40}(\.\d{1,40})?")
+_WORD = re.compile(r"\w+")
+_SUMS = re.compile(r"\bmath\w*|\bcalculat\w*|\barithmetic\b|\bnumbers?\b|\bsums?\b")
+_REST = re.compile(r"other\w*|else|none|unknown|general|any")
 
 
 def answer_to(request: ModelRequest) -> str:
@@ -40,18 +45,59 @@ def answer_to(request: ModelRequest) -> str:
         return _WORKFLOW
     if _ASKS_JSON.search(instructions):
         told = _told_schema(instructions)
-        value = {"notice": NOTICE} if told is None else _instance(told, told, "", texts)
+        value = {"answer": _words(texts)} if told is None else _instance(told, told, "", texts)
         return json.dumps(value, ensure_ascii=False)
     if _ASKS_CODE.search(instructions):
-        return f"{NOTICE}\n\n```python\n{_program(texts)}\n```"
-    question = " ".join(texts[-1].split()) if texts else ""
+        return f"```python\n{_program(texts)}\n```"
+    return _words(texts)
+
+
+def _data(texts: Sequence[str]) -> str:
+    """What a question is about: the fenced blocks of its last message, else all of that."""
+    last = texts[-1] if texts else ""
+    return "\n".join(block for _, block in _BLOCK.findall(last)) or last
+
+
+def _words(texts: Sequence[str]) -> str:
+    """The result of the calculation that is asked for, or that another node has found; else a placeholder that names the
+    question.
+    """
+    data = _data(texts)
+    if _RESULT.fullmatch(data.strip()):
+        return data.strip()
+    expression = calculation(data)
+    if expression is not None:
+        return result(expression)
+    question = " ".join(data.split())
     if len(question) > _LONGEST_ECHO:
         question = question[:_LONGEST_ECHO].rstrip() + "..."
-    return f"{NOTICE} It was asked: {question}"
+    return f"{PLACEHOLDER} to: {question}" if question else f"{PLACEHOLDER}."
+
+
+def _choice(options: Sequence[Any], texts: Sequence[str]) -> Any:
+    """The option whose words the data has first; one about calculations where there is one to do; else the one for everything
+    else; else the first.
+    """
+    data = _data(texts).casefold()
+    places: list[tuple[int, int]] = []
+    for number, option in enumerate(options):
+        words = _WORD.findall(option.casefold()) if isinstance(option, str) else []
+        found = [re.search(rf"\b{re.escape(word)}\b", data) for word in words if len(word) > 1]
+        at = [one.start() for one in found if one is not None]
+        if at:
+            places.append((min(at), number))
+    if places:
+        return options[min(places)[1]]
+    folded = [str(option).casefold() for option in options]
+    if calculation(data) is not None:
+        wanted = next((number for number, one in enumerate(folded) if _SUMS.search(one)), None)
+    else:
+        wanted = next((number for number, one in enumerate(folded) if _REST.fullmatch(one)), None)
+    return options[wanted or 0]
 
 
 def _program(texts: Sequence[str]) -> str:
-    return program(wanted_function(texts), texts[-1] if texts else "", NOTICE)
+    return program(wanted_function(texts), texts[-1] if texts else "")
 
 
 def _told_schema(text: str) -> Mapping[str, Any] | None:
@@ -69,13 +115,13 @@ def _told_schema(text: str) -> Mapping[str, Any] | None:
 def _instance(schema: object, root: Mapping[str, Any], name: str, texts: Sequence[str], depth: int = 0) -> Any:
     """A value that is valid for a schema of the kinds that answers have. ``name`` is the field it is for."""
     if not isinstance(schema, Mapping) or depth > 20:
-        return NOTICE
+        return _words(texts)
     if "$ref" in schema:
         return _instance(_resolved(str(schema["$ref"]), root), root, name, texts, depth + 1)
     if "const" in schema:
         return schema["const"]
     if schema.get("enum"):
-        return schema["enum"][0]
+        return _choice(schema["enum"], texts)
     for key in ("anyOf", "oneOf", "allOf"):
         if schema.get(key):
             return _instance({**schema[key][0]}, root, name, texts, depth + 1)
@@ -100,7 +146,7 @@ def _text(schema: Mapping[str, Any], name: str, texts: Sequence[str]) -> str:
     is_code = re.search(r"(?i)\b(code|program)\b", about) or any(
         f"{json.dumps(name)}: Python code" in text for text in texts
     )
-    text = _program(texts) if is_code else NOTICE
+    text = _program(texts) if is_code else _words(texts)
     text = text.ljust(int(schema.get("minLength", 0)), ".")
     return text[: int(schema["maxLength"])] if "maxLength" in schema else text
 

@@ -15,11 +15,12 @@ from merrow_runtime.calls.gate import gate_of
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.frontier import OneNode, behind
 from merrow_runtime.models.budget import Budget, unpriced_failure
+from merrow_runtime.models.offline import NOTICE
 from merrow_runtime.models.prices import price_at
 from merrow_runtime.options import RunOptions
 from merrow_runtime.program.definitions import definitions_of, make_steps
 from merrow_runtime.program.inputs import read_inputs
-from merrow_runtime.provenance import REPLAY_ORIGIN, ForeignResults, listed, named
+from merrow_runtime.provenance import OFFLINE_ORIGIN, REPLAY_ORIGIN, ForeignResults, listed, named
 from merrow_runtime.running.engine import Engine
 from merrow_runtime.running.executions import Executions
 from merrow_runtime.running.resources import Resources
@@ -194,6 +195,8 @@ class Job:
         """What the first event tells."""
         told: dict[str, Any] = {"workflow": self.workflow.name, "endpoint": self.endpoint, "nodes": nodes}
         notices = [*self.chosen.notices, *self.notices]
+        if self.endpoint == OFFLINE_ORIGIN:
+            notices.insert(0, NOTICE)
         if self.replay is not None and "note" in self.replay.header:
             notices.append(f"The recording says: {self.replay.header['note']}")
         if notices:

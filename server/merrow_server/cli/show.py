@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from merrow_analysis.suggest import closest
-from merrow_runtime.provenance import answered_by
+from merrow_runtime.provenance import OFFLINE_ORIGIN, answered_by
 from merrow_runtime.values import as_text
 from merrow_server.cli import Command
 from merrow_server.cli.given import words
@@ -79,6 +79,8 @@ def _whole(report: dict[str, Any]) -> Iterator[str]:
     calls = "1 call" if usage["calls"] == 1 else f"{usage['calls']} calls"
     by = f", answered by {visible(report['answered_by'])}" if report["answered_by"] else ""
     yield f"{calls}, {tokens} tokens, {cost_text(usage)}{took}{by}"
+    if any(source["endpoint"] == OFFLINE_ORIGIN for source in report["sources"]):
+        yield style("The embedded model is not a real model: its answers are made by rule.", fg="yellow")
     if report["parent"]:
         yield f"took results from {report['parent']}"
     if report["error"]:

@@ -1,4 +1,4 @@
-"""The embedded model answers everything, always the same, and always says that it is no real model."""
+"""The embedded model answers everything, always the same; who answered says that it is not a real model, values don't."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.runtime.models.making import asking
 
 from merrow_runtime.models.offline import OfflineEndpoint
-from merrow_runtime.models.offline_answers import NOTICE
+from merrow_runtime.models.offline_answers import PLACEHOLDER
 from merrow_runtime.provenance import OFFLINE_ORIGIN
 from merrow_runtime.requests import AnswerSchema
 
@@ -31,11 +31,12 @@ def run(answer: str, function: str, *arguments: object) -> object:
 
 
 @given(st.text(max_size=200), st.text(max_size=200))
-async def test_whatever_it_is_asked_it_says_what_it_is_and_costs_nothing(prompt: str, system: str) -> None:
+async def test_whatever_it_is_asked_its_name_says_what_it_is_and_it_costs_nothing(prompt: str, system: str) -> None:
     endpoint = OfflineEndpoint()
     pieces: list[str] = []
     reply = await endpoint.complete(asking(prompt, system=system), pieces.append)
-    assert "not a real model" in reply.text
+    assert reply.text
+    assert "not a real model" not in reply.text.replace(prompt, "").replace(system, "")
     assert "not a real model" in reply.model
     assert "".join(pieces) == reply.text
     assert reply == await endpoint.complete(asking(prompt, system=system, temperature=1.0, seed=1))
@@ -49,13 +50,17 @@ async def test_whatever_it_is_asked_it_says_what_it_is_and_costs_nothing(prompt:
     [
         ("What is 12 * (3 + 4)?", "84"),
         ("A shop sells 3 boxes for 2.5 + 4 each", "6.5"),
-        ("Is 1 / 0 more than 8 / 2", "4.0"),
+        ("Is 1 / 0 more than 8 / 2", "4"),
+        ("What is 6 times 7?", "42"),
+        ("Take 20 minus 8, then rest", "12"),
+        ("What is 9 divided by 2?", "4.5"),
+        ("3×4", "12"),
     ],
 )
 async def test_its_program_works_out_a_calculation_of_the_problem(problem: str, result: str) -> None:
     answer = await said(problem, system=f"Write a function `solve` without parameters. {PYTHON}")
-    returned = str(run(answer, "solve"))
-    assert f"gives {result}. {NOTICE}" in returned
+    assert str(run(answer, "solve")) == result
+    assert await said(problem) == result  # so that voters agree with the program
 
 
 @pytest.mark.parametrize(
@@ -80,7 +85,6 @@ ENTRY_POINT = "## Problem\n```\nAdd two numbers.\n```\n\n## Entry point\n```\nad
 async def test_its_program_has_the_function_that_was_asked_for(system: str, problem: str) -> None:
     answer = await said(problem, system=system)
     assert run(answer, "add_two", 1, 2) is None
-    assert NOTICE in answer
 
 
 async def test_a_voter_picks_a_letter_and_a_router_a_word() -> None:
@@ -94,7 +98,26 @@ async def test_a_voter_picks_a_letter_and_a_router_a_word() -> None:
         "required": ["thought", "choice", "route"],
     }
     answer = json.loads(await said(schema=AnswerSchema("vote", schema)))
-    assert answer == {"thought": NOTICE, "choice": "A", "route": "math"}
+    assert answer == {"thought": "42", "choice": "A", "route": "math"}
+
+
+@pytest.mark.parametrize(
+    ("options", "data", "choice"),
+    [
+        (["refund", "complaint", "praise"], "I want to make a Complaint about my refund.", "complaint"),
+        (["math", "other"], "What is 6 times 7?", "math"),
+        (["math", "other"], "Why is the sky blue?", "other"),
+        (["short text", "long poem"], "Write a poem.", "long poem"),
+        (["yes", "no"], "Is it late?", "yes"),
+        ([1, 2], "2", 1),
+    ],
+)
+async def test_it_chooses_by_the_words_of_its_data(options: list[object], data: str, choice: object) -> None:
+    schema = AnswerSchema("route", {"properties": {"route": {"enum": options}}})
+    instructions = f"Choose one of {options}."
+    framed = f"## Input\n```\n{data}\n```"
+    for prompt in (data, framed):
+        assert json.loads(await said(prompt, system=instructions, schema=schema)) == {"route": choice}
 
 
 async def test_a_field_for_code_holds_code_that_runs() -> None:
@@ -102,11 +125,11 @@ async def test_a_field_for_code_holds_code_that_runs() -> None:
     told = '- "response": Python code as text'
     answer = json.loads(await said("2 + 3", system=told, schema=AnswerSchema("program", schema)))
     for name in ("code", "response"):
-        assert "gives 5" in str(run(f"```python\n{answer[name]}```", "solve"))
+        assert run(f"```python\n{answer[name]}```", "solve") == 5
 
 
 async def test_json_is_given_where_it_is_asked_for_in_words() -> None:
-    assert json.loads(await said(system="Answer with valid JSON and nothing else.")) == {"notice": NOTICE}
+    assert json.loads(await said(system="Answer with valid JSON and nothing else.")) == {"answer": "42"}
     schema = '{"type": "array", "items": {"type": "number", "minimum": 3}}'
     told = f"Answer with valid JSON and nothing else. It must be valid by this JSON Schema:\n{schema}"
     assert json.loads(await said(system=told)) == [3]
@@ -200,11 +223,11 @@ async def test_its_json_is_valid_for_the_schema(fields: dict[str, Any]) -> None:
         ({"type": "number", "exclusiveMinimum": 2}, 2.5),
         ({"type": "number", "exclusiveMaximum": 0}, -0.5),
         ({"type": "integer", "minimum": -3, "maximum": 4}, 0),
-        ({"type": "string"}, NOTICE),
-        ({"type": "string", "maxLength": 4}, NOTICE[:4]),
-        ({"type": "string", "minLength": len(NOTICE) + 2}, NOTICE + ".."),
-        ({}, NOTICE),
+        ({"type": "string"}, f"{PLACEHOLDER} to: Hello."),
+        ({"type": "string", "maxLength": 4}, PLACEHOLDER[:4]),
+        ({"type": "string", "minLength": len(PLACEHOLDER) + 13}, f"{PLACEHOLDER} to: Hello..."),
+        ({}, f"{PLACEHOLDER} to: Hello."),
     ],
 )
 async def test_each_form_of_a_schema_has_its_answer(schema: dict[str, Any], answer: object) -> None:
-    assert json.loads(await said(schema=AnswerSchema("one", {"properties": {"f": schema}}))) == {"f": answer}
+    assert json.loads(await said("Hello.", schema=AnswerSchema("one", {"properties": {"f": schema}}))) == {"f": answer}

@@ -49,9 +49,10 @@ async def test_the_embedded_model_answers_where_no_endpoint_is_named(tmp_path: P
     async with editor_on(tmp_path, capabilities=MINIMAL) as editor:
         result = await editor.execute("merrow.run", uri=editor.open(CHAIN), inputs=QUESTION)
         assert result["status"] == "finished"
-        assert "not a real model" in result["outputs"]["RETURN"]
+        assert result["outputs"]["RETURN"].startswith("Placeholder for an answer to: ")
+        assert "not a real model" in editor.named("run_started")[0]["notices"][0]
         (message,) = editor.client.messages
-        assert "not a real model" in message.message
+        assert "answered by embedded model" in message.message
 
 
 async def test_a_dry_run_says_what_would_be_asked_and_asks_nothing(tmp_path: Path) -> None:
