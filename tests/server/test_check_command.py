@@ -283,7 +283,7 @@ def test_no_traceback_reaches_a_user_unless_asked_for(
     def fail(*_: object, **__: object) -> None:
         raise RuntimeError("out of cheese")
 
-    monkeypatch.setattr("merrow_server.checking.analyse", fail)
+    monkeypatch.setattr("merrow_server.checking.Checker.analyse", fail)
     outcome = in_process(capsys, "check", "good.mmd")
     assert outcome.code == 2
     assert outcome.err == "merrow: Merrow failed: RuntimeError: out of cheese. Run it with --debug to see where.\n"
