@@ -30,18 +30,24 @@ from merrow_analysis.ide.actions.workflow import read_as_workflow
 from merrow_analysis.text import Range
 
 
+_MOST_FINDINGS = 50
+"""Findings of one menu whose fixes are made: each may read all of its line, and nobody reads a longer menu."""
+
+
 def quick_fixes(request: Request) -> Iterator[Action]:
     """The fixes of the findings; the first one of each is the best, and so the preferred one."""
-    for diagnostic in request.diagnostics:
+    for diagnostic in request.diagnostics[:_MOST_FINDINGS]:
         for number, fix in enumerate(diagnostic.fixes):
             yield Action(fix.title, QUICK_FIX, now(*fix.edits), diagnostic, preferred=number == 0)
 
 
 def fix_all(request: Request) -> Iterator[Action]:
     """The fixes of all findings of a rule at once, where the file has several."""
-    for diagnostic in {one.code: one for one in reversed(request.diagnostics) if one.fixes}.values():
-        others = (one for one in request.analysis.diagnostics if one.code == diagnostic.code and one.fixes)
-        if len(list(islice(others, 2))) == 2:
+    first = request.diagnostics[:_MOST_FINDINGS]
+    for diagnostic in {one.code: one for one in reversed(first) if one.fixes}.values():
+        alike = (one for one in request.analysis.diagnostics if one.code == diagnostic.code)
+        repairable = (one for one in islice(alike, _MOST_FINDINGS) if one.fixes)
+        if len(list(islice(repairable, 2))) == 2:
             title = f"Fix all: {diagnostic.code} {diagnostic.name} in this file"
             yield Action(title, QUICK_FIX, now(), diagnostic, everywhere=True)
 
