@@ -10,6 +10,7 @@ not at each move of the cursor.
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -39,6 +40,7 @@ MUTATION = "refactor.rewrite.merrow"
 """The kind of safe mutations; an operator's name follows."""
 MORE = f"{MUTATION}.more"
 MORE_COMMAND = "merrow.moreMutations"
+_MOST_LOOKED_AT = 50
 REPAIR = f"{QUICK_FIX}.merrow.repair"
 REPAIR_COMMAND = "merrow.repair"
 REPAIR_TITLE = "Repair this workflow"
@@ -428,11 +430,15 @@ def _edits_of(diagram: OpenDiagram, action: Action) -> list[types.TextEdit] | No
 
 
 def _is_repairable(diagram: OpenDiagram) -> bool:
-    return any(
-        fix.applicability >= Applicability.SAFE
-        for diagnostic in diagram.analysis.diagnostics
-        for fix in diagnostic.fixes
-    )
+    """Whether anything can be repaired safely, as far as the first findings of each rule tell: a menu must not make all fixes."""
+    looked: Counter[str] = Counter()
+    for diagnostic in diagram.analysis.diagnostics:
+        looked[diagnostic.code] += 1
+        if looked[diagnostic.code] > _MOST_LOOKED_AT:
+            continue
+        if any(fix.applicability >= Applicability.SAFE for fix in diagnostic.fixes):
+            return True
+    return False
 
 
 def _repaired(document: OpenDocument, least: Applicability, code: str | None = None) -> list[types.TextEdit] | None:

@@ -29,7 +29,6 @@ from merrow_analysis.ide.actions.suppress import ignore_here, ignore_in_file
 from merrow_analysis.ide.actions.workflow import read_as_workflow
 from merrow_analysis.text import Range
 
-
 _MOST_FINDINGS = 50
 """Findings of one menu whose fixes are made: each may read all of its line, and nobody reads a longer menu."""
 
