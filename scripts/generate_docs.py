@@ -49,7 +49,8 @@ person who approves, and retrieve-answer-check.
 def rules() -> str:
     """All rules by group, each with a link to its page."""
     text = "# Rules\n\n" + NOTICE
-    text += "`merrow explain CODE` shows a rule's page. *Fix*: whether `--fix` or an editor can repair it.\n"
+    text += "`merrow explain CODE` shows a rule's page. *Fix*: whether `--fix` or an editor can repair it;\n"
+    text += "where neither can, the page says why.\n"
     for digit, subject in GROUPS.items():
         group = [rule for rule in all_rules() if rule.code[2] == digit]
         if not group:

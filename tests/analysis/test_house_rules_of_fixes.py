@@ -6,21 +6,28 @@ That the best fix is preferred, and suppressions come last, is asserted of the e
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from random import Random
 
 import pytest
 from tests.analysis.rule_page import SETTINGS_FILE, GivenFiles, read_page
+from tests.boxes.defects import DEFECTS
 from tests.breakage import broken
 
 from merrow_analysis.check import analyse
 from merrow_analysis.definitions.configuration import parse_configuration
-from merrow_analysis.diagnostics import Diagnostic, Severity
+from merrow_analysis.diagnostics import NO_FIXES, Applicability, Diagnostic, Fix, Fixes, Severity
 from merrow_analysis.rules.configuration_rules import check_configuration
 from merrow_analysis.rules.pages import page_codes, page_text
 from merrow_analysis.rules.registry import all_rules
+from merrow_analysis.text import TextEdit
 
-SAID = re.compile(r"(?:did you mean|\b[Ww]rite|\bdraw) (?:`([^`]+)`|“([^”]+)”|(RETURN|PROBLEM|end)\b)")
+SAID = re.compile(
+    r"(?:did you mean|\b[Ww]rite|\bdraw|\badd) (?:`([^`]+)`|“([^”]+)”|(RETURN|PROBLEM|end)\b)(?: or `([^`]+)`)?"
+)
+TO_REMOVE = re.compile(r"\bremove (?:it|this edge|the edges|one of (?:them|these)|`\w+`|the box)\b")
+REMOVING = re.compile(r"^(?:Remove|Keep|Make \w+ a plain group|Lead|Draw)")
 FORMS = (
     "key: value",
     "%% merrow: ignore[MW402] reason",
@@ -40,6 +47,8 @@ def examples() -> Iterator[tuple[str, str, dict[str, str]]]:
     for code in page_codes():
         for example in read_page(page_text(code) or "").examples:
             yield f"{code}-{example.number}", example.text, example.files
+    for defect in DEFECTS:
+        yield f"composite: {defect.name}", defect.text, {}
 
 
 def found(text: str, files: dict[str, str]) -> list[Diagnostic]:
@@ -49,7 +58,7 @@ def found(text: str, files: dict[str, str]) -> list[Diagnostic]:
 
 def promised(one: Diagnostic) -> list[str]:
     """What a message says to write."""
-    said = [next(filter(None, match.groups())) for match in SAID.finditer(one.message)]
+    said = [words for match in SAID.finditer(one.message) for words in match.groups() if words]
     return [words for words in said if not words.startswith(FORMS)]
 
 
@@ -71,6 +80,24 @@ def keeps_its_word(one: Diagnostic) -> bool:
 def test_what_a_message_says_to_write_is_offered(text: str, files: dict[str, str]) -> None:
     for one in found(text, files):
         assert keeps_its_word(one), f"{one.code}: {one.message}\n{[fix.title for fix in one.fixes]}\n{text}"
+
+
+def test_what_a_message_says_to_remove_can_be_removed() -> None:
+    asked = Counter[str]()
+    for name, text, files in examples():
+        for one in found(text, files):
+            if TO_REMOVE.search(one.message) and name.startswith(one.code):
+                asked[one.code] += 1
+                assert any(REMOVING.match(fix.title) for fix in one.fixes), f"{one.message} {one.fixes}"
+    assert len(asked) > 10, asked
+
+
+def test_without_its_fixes_a_message_would_break_its_word() -> None:
+    promising = [(name, one) for name, text, files in examples() for one in found(text, files) if promised(one)]
+    assert len({one.code for _, one in promising}) > 20
+    assert not any(keeps_its_word(one._replace(fixes=NO_FIXES)) for _, one in promising)
+    other = Fix("Do something else", (TextEdit(promising[0][1].range, "?"),), Applicability.UNSAFE)
+    assert not any(keeps_its_word(one._replace(fixes=Fixes([other]))) for _, one in promising)
 
 
 def test_a_near_name_is_offered_in_broken_files() -> None:
@@ -96,6 +123,11 @@ def test_the_registry_says_which_rules_have_fixes() -> None:
             assert rule.code not in without, rule.code
         else:
             assert rule.code in with_fixes, f"no example of a page has a fix of {rule.code}"
+
+
+def test_a_page_says_why_its_rule_has_no_fix() -> None:
+    for rule in all_rules():
+        assert ("There is no fix" in (page_text(rule.code) or "")) == (rule.fix == "none"), rule.code
 
 
 def test_no_two_fixes_of_a_finding_have_one_title() -> None:

@@ -24,6 +24,8 @@ from merrow_analysis.syntax.tree import Chain
 from merrow_analysis.text import TextEdit
 
 _TAG = re.compile(r"<[^<>]*>")
+_MOST_DECLARED = 10
+"""Declarations of one node of which one is kept."""
 _MOST_NODES = 20
 """Nodes with an unknown class that one fix gives an operator."""
 
@@ -124,7 +126,7 @@ def keep_one(context: GraphContext, rule: Rule, node: TypedNode, declarations: S
     """Keep one of a node's declarations and only name the node where the others are: first those that bring nothing else, the one
     that counts before others.
     """
-    made = list(_kept_alone(context, node, declarations))
+    made = list(_kept_alone(context, node, declarations)) if len(declarations) <= _MOST_DECLARED else []
     best = list(asked(context).sound(rule, made))
     yield from best
     yield from asked(context).sound(rule, (fix for fix in made if fix not in best), what_edges_bring)
