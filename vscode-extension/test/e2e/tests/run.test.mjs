@@ -41,7 +41,8 @@ describe('Run', (workbench) => {
       await page.locator('.quick-input-widget', { hasText: 'PROBLEM (Problem): Problem' }).waitFor({ timeout: 20_000 });
     }, 'the code lens asks for no input');
     await w.shot('run-input');
-    await w.answer('What is 6 times 7?');
+    // No calculation, so that the two answers differ and there is something to vote on.
+    await w.answer('Why is the sky blue?');
     const preview = new Preview(w, await w.frame('body[data-engine] .viewport'));
     await preview.shows(...NODES);
     for (const node of NODES) await preview.node(node).locator('.marks > .state.finished').waitFor();
