@@ -149,6 +149,11 @@ CASES: dict[str, list[Case]] = {
         case("fmt", TEXT),
     ],
     "graph": [case("graph", NAME + ".mmd", shows=False), case("graph", "broken.mmd", shows=False), case("graph", TEXT)],
+    "import": [
+        case("import", "broken.mmd", shows=False),
+        case("import", NAME + ".mmd", shows=False),
+        case("import", TEXT),
+    ],
     "metrics": [case("metrics", "chain.mmd", shows=False), case("metrics", TEXT)],
     "mutate": [
         case("mutate", "chain.mmd", "--list", shows=False),
@@ -158,6 +163,7 @@ CASES: dict[str, list[Case]] = {
     ],
     "new": [case("new", NAME), case("new", "--template", TEXT, "flow"), case("new", "--list", shows=False)],
     "parse": [case("parse", "--jsonl", stdin=f'{TEXT}\n{{"id": {PROMPT}, "text": {PROMPT}}}\n', shows=False)],
+    "repair": [case("repair", "repairable.mmd"), case("repair", "broken.mmd", shows=False), case("repair", TEXT)],
     "resume": [case("resume", TEXT), case("resume", "RUN", "--verbose")],
     "rules": [case("rules", shows=False), case("rules", TEXT)],
     "run": [

@@ -13,6 +13,7 @@ from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
 
+from merrow_runtime.events import LAST
 from merrow_runtime.provenance import PERSON_ORIGIN
 from merrow_runtime.usage import NOTHING, Usage
 from merrow_server.cli.runs import duration
@@ -92,6 +93,12 @@ class _Writing:
             await asyncio.sleep(_WAIT)
         self._check()
 
+    async def drained(self) -> None:
+        """Wait until all is written. Unlike `end`, this lets signals end the process while nobody reads."""
+        self._pieces.put(None)
+        while self._thread.is_alive():
+            await asyncio.sleep(_WAIT)
+
     def put(self, piece: Callable[[], None]) -> None:
         """``piece`` writes something when it is called."""
         self._pieces.put(piece)
@@ -124,6 +131,8 @@ class JsonLines:
     async def show(self, event: Event) -> None:
         await self._writing.room()
         self._writing.put(partial(emit, json.dumps(event.to_json())))
+        if event.event in LAST:
+            await self._writing.drained()
 
 
 class Lines:
@@ -155,6 +164,8 @@ class Lines:
         if line is not None:
             self._end_of_text()
             self._put(line)
+        if event.event in LAST:
+            await self._writing.drained()
 
     def _text(self, node: str, text: str) -> None:
         if self._open != node:

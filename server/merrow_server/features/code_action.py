@@ -22,7 +22,6 @@ from lsprotocol import types
 from merrow_analysis.diagnostics import Applicability, Diagnostic
 from merrow_analysis.edits.difference import line_edits
 from merrow_analysis.ide.actions import code_actions as ide_actions
-from merrow_analysis.ide.actions.actions import QUICK_FIX
 from merrow_analysis.text import Range, TextEdit, line_ending, with_line_ending
 from merrow_server.lsp.diagnostics import SOURCE
 from merrow_server.lsp.documents import OpenDiagram, OpenDocument
@@ -41,6 +40,7 @@ MUTATION = "refactor.rewrite.merrow"
 MORE = f"{MUTATION}.more"
 MORE_COMMAND = "merrow.moreMutations"
 _MOST_LOOKED_AT = 50
+QUICK_FIX = types.CodeActionKind.QuickFix.value
 REPAIR = f"{QUICK_FIX}.merrow.repair"
 REPAIR_COMMAND = "merrow.repair"
 REPAIR_TITLE = "Repair this workflow"
