@@ -129,7 +129,7 @@ class FixContext:
         if value is not None:
             said[key] = value
         new = NewNode(node.id, node.spec, node.id, parameters=tuple(said.items()))
-        if self.improves(rule, GraphChange(substituted={node.id: new})):
+        if self.improves(rule, GraphChange(substituted={node.id: new})) and self._holds(rule, edits, nothing):
             yield Fix(title, edits, Applicability.UNSAFE)
 
     def written(self, change: GraphChange) -> tuple[TextEdit, ...] | None:
