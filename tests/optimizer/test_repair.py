@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from collections import Counter
 from itertools import count
 from random import Random
 
@@ -239,6 +240,25 @@ def test_remedies_take_their_finding_away_and_bring_nothing() -> None:
         assert "MW102" not in {one.code for one in analyse(after).diagnostics}
         assert not worse(text, after)
     assert len({meaning_of(analyse(apply_edits(text, one.edits))) for one in found}) == len(found)
+
+
+def serious(text: str) -> Counter[str]:
+    return Counter(one.code for one in analyse(text).diagnostics if one.severity is not Severity.HINT)
+
+
+def test_no_remedy_of_any_defect_brings_another_finding() -> None:
+    random, offered = Random(5), 0
+    for kind in KINDS:
+        for text in (VOTE, PLAN):
+            defective = seeded(text, kind, random)
+            if defective is None:
+                continue
+            for finding in analyse(defective).errors:
+                for remedy in remedies(defective, finding._replace(fixes=NO_FIXES), 9, clock=lambda: 0.0):
+                    after = apply_edits(defective, remedy.edits)
+                    assert not serious(after) - serious(defective), (kind, remedy.title)
+                    offered += 1
+    assert offered >= 20
 
 
 def test_no_remedies_where_a_fix_is_enough_or_time_is_short() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from merrow_analysis.graph.composites import LoopSettings, MapSettings
@@ -22,7 +23,7 @@ def compose(around: Frame, box: Box) -> Running:
     return LoopRun(around, box) if box.composite.kind == "loop" else MapRun(around, box)
 
 
-class _Composed:
+class _Composed(ABC):
     """What Loops and Maps have in common: how a frame of theirs is made."""
 
     def __init__(self, around: Frame, box: Box) -> None:
@@ -30,12 +31,12 @@ class _Composed:
         self.frames: list[Frame] = []
 
     @property
-    def most(self) -> int:
-        raise NotImplementedError
+    @abstractmethod
+    def most(self) -> int: ...
 
     @property
-    def goes_on(self) -> bool:
-        raise NotImplementedError
+    @abstractmethod
+    def goes_on(self) -> bool: ...
 
     def _begin_frame(
         self,
@@ -66,14 +67,14 @@ class _Composed:
         self.frames.append(frame)
         return frame
 
-    def ended(self, frame: Frame, consequences: list[Consequence]) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def ended(self, frame: Frame, consequences: list[Consequence]) -> None: ...
 
-    def begin(self, consequences: list[Consequence]) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def begin(self, consequences: list[Consequence]) -> None: ...
 
-    def counted(self) -> Iterable[Frame]:
-        raise NotImplementedError
+    @abstractmethod
+    def counted(self) -> Iterable[Frame]: ...
 
     def _carried(self, frame: Frame) -> dict[tuple[int, str], Sequence[Back[Frame]]]:
         """What `again` edges bring to the turn, or the item, after a frame."""
