@@ -1,4 +1,4 @@
-"""Edits of single entries of the front matter: a value written anew, an entry taken out; everything else as it was."""
+"""Edits of single entries of the front matter: a value is replaced or an entry removed, and nothing else changes."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""How drawings without operators are read, and node by node written anew."""
+"""Reading drawings without operators, and updating what was read after an edit."""
