@@ -234,7 +234,7 @@ PLANNED_CALL = replace(
     inputs=(InputPort("problem", TEXT), InputPort("workflow", WORKFLOW)),
     outputs=(OutputPort("result", TEXT), OutputPort("state", JSON), OutputPort("done", BOOL)),
     parameters=frozenset({"workflow", "stop_after"}),
-    note="Runs the workflow that its port `workflow` brings. With `stop_after:` it stops after so many nodes, and `state` "
+    note="Runs the workflow that its port `workflow` brings. With `stop_after:` it stops after that many nodes, and `state` "
     "says how each of them stands. In later turns of a Loop it takes over what is finished.",
 )
 """A Call without `workflow:`; with it, it is a Call of a file."""
