@@ -171,6 +171,18 @@ class MerrowProtocol(LanguageServerProtocol):
         """Notify the client with parameters that are JSON already."""
         self._send_data({"jsonrpc": self.VERSION, "method": method, "params": params})
 
+    @lsp_method(types.SHUTDOWN)
+    def lsp_shutdown(self, *args: Any) -> Generator[Any, Any, None]:
+        """End what is still asked of the server and of the client; pygls' own handler fails where an answer comes meanwhile."""
+        handler = self.fm.features.get(types.SHUTDOWN)
+        if handler is not None:
+            yield handler, args, None
+        # A future that is cancelled takes itself out of the dictionary.
+        for identifier, future in list(self._request_futures.items()):
+            if identifier != self.msg_id and not future.done():
+                future.cancel()
+        self._shutdown = True
+
     @lsp_method(types.EXIT)
     def lsp_exit(self, *_: Any) -> Generator[Any, Any, None]:
         """End the process: well if the client asked for ``shutdown`` before."""

@@ -1,0 +1,31 @@
+"""An item of a data set: what a workflow is given, and what its answer is compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a record stands: its file, and its first line, from 1."""
+
+    file: Path
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One record of a data set as an evaluation knows it.
+
+    ``inputs`` has a value for each input that the record gives, by its name; ``gold`` is what a right answer is, in the form that
+    the metric of the data set reads; ``extra`` is what else the metric needs (tests of a program, its entry point).
+    """
+
+    id: str
+    inputs: Mapping[str, Any]
+    gold: Any
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    place: Place | None = None

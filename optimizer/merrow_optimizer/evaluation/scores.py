@@ -1,0 +1,58 @@
+"""What an item comes to: one of five statuses, which never mix, and the score of an answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Protocol
+
+from merrow_optimizer.evaluation.items import Item
+
+
+class Status(StrEnum):
+    """How an item ended.
+
+    ``failed`` is the workflow's fault and counts as 0. ``unanswered`` (endpoint, budget) is asked again by `resume`; it and
+    ``invalid`` (the metric or the data) are left out of scores and comparisons, and counted in the headline.
+    """
+
+    RIGHT = "right"
+    WRONG = "wrong"
+    FAILED = "failed"
+    UNANSWERED = "unanswered"
+    INVALID = "invalid"
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """What a metric says of one answer: a value from 0 to 1, what it read as the answer, and why it is worth that."""
+
+    value: float
+    read: str
+    reason: str
+
+
+class InvalidItem(Exception):
+    """A metric can't score this item; the sentence says why."""
+
+
+class Metric(Protocol):
+    """Scores answers. ``version`` changes whenever some answer's score may."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def version(self) -> int: ...
+
+    async def score(self, item: Item, output: Any) -> Score:
+        """The score of ``output``, the value of the workflow's result.
+
+        Raises:
+            InvalidItem: the item's data can't be scored, or the metric failed on it.
+        """
+        ...
+
+    async def close(self) -> None:
+        """End the processes that the metric started."""
+        ...
