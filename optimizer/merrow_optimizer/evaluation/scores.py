@@ -32,7 +32,7 @@ class Score:
     reason: str
 
 
-class InvalidItem(Exception):
+class InvalidItemError(Exception):
     """A metric can't score this item; the sentence says why."""
 
 
@@ -49,7 +49,7 @@ class Metric(Protocol):
         """The score of ``output``, the value of the workflow's result.
 
         Raises:
-            InvalidItem: the item's data can't be scored, or the metric failed on it.
+            InvalidItemError: the item's data can't be scored, or the metric failed on it.
         """
         ...
 
