@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lsprotocol import types
 from tests.examples import examples
+from tests.runtime.workflows import CHAIN
 from tests.server.lsp.editor import Editor, ServerError
 from tests.server.lsp.test_sync import BROKEN
 from tests.server.lsp.wire import WAIT, Wire, frame, message
@@ -63,6 +64,26 @@ def test_what_is_no_message_is_answered_and_passed_over(piece: bytes, code: int)
         refused = wire.answer(3 if b'"id": 3' in piece else None)
         assert refused["error"]["code"] == code
         assert wire.answer(5)["error"]["code"] == -32601
+
+
+def test_shutdown_while_commands_wait_for_answers_of_the_client(tmp_path: Path) -> None:
+    uri = (tmp_path / "flow.mmd").as_uri()
+    with Wire() as wire:
+        capabilities = {"experimental": {"merrowInput": True}}
+        wire.send(message("initialize", {"processId": None, "rootUri": None, "capabilities": capabilities}, 0))
+        wire.answer(0)
+        document = {"uri": uri, "languageId": "merrow", "version": 1, "text": CHAIN}
+        wire.send(message("initialized", {}), message("textDocument/didOpen", {"textDocument": document}))
+        for number in (1, 2):
+            asked = {"command": "merrow.run", "arguments": [{"uri": uri, "ask": True}]}
+            wire.send(message("workspace/executeCommand", asked, number))
+            assert wire.notification("merrow/input")["uri"] == uri
+        wire.send(message("shutdown", None, 9))
+        for number in (1, 2):
+            assert wire.answer(number)["error"]["code"] == -32800
+        assert wire.answer(9)["result"] is None
+        wire.send(message("exit"))
+        assert wire.exit_code() == 0
 
 
 def test_exit_without_shutdown_is_an_error() -> None:

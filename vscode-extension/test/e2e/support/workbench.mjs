@@ -258,10 +258,16 @@ export class Workbench {
     return lens;
   }
 
-  /** Until the file has this text, or what `right` says of it holds. */
-  async saved(name, right) {
+  /** Save the text on the left until the file has this text, or what `right` says of it holds: a key that comes while the focus moves is lost. */
+  async save(name, right) {
+    const { keyboard } = this.page;
     const holds = typeof right === 'string' ? (text) => text === right : right;
-    await this.until(() => existsSync(this.file(name)) && holds(this.read(name)), `${name} is not saved as expected`);
+    await this.until(async () => {
+      await keyboard.press('Control+1');
+      await keyboard.press('Control+S');
+      await this.page.waitForTimeout(200);
+      return existsSync(this.file(name)) && holds(this.read(name));
+    }, `${name} is not saved as expected`);
   }
 
   /** Until `holds` does; fails with the sentence. Polls: for what no element tells of. */

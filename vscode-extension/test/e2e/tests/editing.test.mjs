@@ -71,8 +71,7 @@ describe('Editing', (workbench) => {
     await w.shot('quick-fix');
     await action.click();
     await page.locator('.view-line', { hasText: '-->|problem| CALC' }).first().waitFor();
-    await page.keyboard.press('Control+S');
-    await w.saved('broken.mmd', (text) => text === BROKEN.replace('problm', 'problem'));
+    await w.save('broken.mmd', (text) => text === BROKEN.replace('problm', 'problem'));
     await w.until(async () => (await page.locator('.monaco-editor .squiggly-error').count()) === 0, 'the squiggle stays');
   });
 
@@ -96,8 +95,7 @@ describe('Editing', (workbench) => {
     await page.keyboard.press('Enter');
     await page.locator('.view-line', { hasText: 'ScEnsemble' }).first().waitFor();
     await page.keyboard.press('Escape');
-    await page.keyboard.press('Control+S');
-    await w.saved('completion.mmd', (now) => /B\["ScEnsemble/.test(now));
+    await w.save('completion.mmd', (now) => /B\["ScEnsemble/.test(now));
   });
 
   it('Ctrl+. Enter repairs each of the twenty kinds of defects', { skip: existsSync(CORPUS) ? false : 'The corpus is not beside the repository.' }, async () => {
@@ -125,8 +123,7 @@ describe('Editing', (workbench) => {
       await page.keyboard.press('Enter');
       await w.until(async () => (await marks.count()) === 0, `${file}: the finding stays`);
       if (SHOTS.has(file)) await w.shot(`repaired-${file.slice(0, 3)}`);
-      await page.keyboard.press('Control+S');
-      await w.saved(name, (text) => text !== before);
+      await w.save(name, (text) => text !== before);
     }
     w.remove('defects');
   });
@@ -143,11 +140,9 @@ describe('Editing', (workbench) => {
     assert.equal(w.read('repair.mmd'), THREE_DEFECTS);
     await frame.getByRole('button', { name: 'Apply' }).click();
     await page.locator('.tab', { hasText: '↔' }).waitFor({ state: 'detached' });
-    await page.keyboard.press('Control+S');
-    await w.saved('repair.mmd', (text) => ['|analysis| PY', 'class PY ProgrammerOp', 'PY --> RETURN'].every((words) => text.includes(words)));
+    await w.save('repair.mmd', (text) => ['|analysis| PY', 'class PY ProgrammerOp', 'PY --> RETURN'].every((words) => text.includes(words)));
     await page.keyboard.press('Control+Z');
-    await page.keyboard.press('Control+S');
-    await w.saved('repair.mmd', THREE_DEFECTS);
+    await w.save('repair.mmd', THREE_DEFECTS);
     w.remove('repair.mmd');
   });
 

@@ -52,11 +52,9 @@ describe('Safe mutations', (workbench) => {
     await frame.locator('h1', { hasText: title }).waitFor();
     await frame.getByRole('button', { name: 'Apply' }).click();
     await page.locator('.tab', { hasText: '↔' }).waitFor({ state: 'detached' });
-    await page.keyboard.press('Control+S');
-    await w.saved('mutate.mmd', (text) => text !== FLOW && text.length > FLOW.length);
+    await w.save('mutate.mmd', (text) => text !== FLOW && text.length > FLOW.length);
     await page.keyboard.press('Control+Z');
-    await page.keyboard.press('Control+S');
-    await w.saved('mutate.mmd', FLOW);
+    await w.save('mutate.mmd', FLOW);
   });
 
   it('are behind the code action too, for what is selected', async () => {
