@@ -237,10 +237,11 @@ export class Workbench {
 
   /** The line and column of the text's cursor, and what is selected, as the status bar says it. */
   async cursor() {
-    await this.page.keyboard.press('Control+1');
     const said = this.page.locator('.statusbar-item', { hasText: /^Ln \d+/ });
-    await said.waitFor();
-    return said.innerText();
+    return this.again(async () => {
+      await this.page.keyboard.press('Control+1');
+      return said.innerText({ timeout: SOON });
+    }, 'the status bar does not say where the cursor is');
   }
 
   /**
