@@ -6,7 +6,7 @@ import asyncio
 import json
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from merrow_runtime.calls.gate import Stops
@@ -17,7 +17,8 @@ from merrow_runtime.models.prices import Price, price_at
 from merrow_runtime.models.retry import RetryPolicy
 from merrow_runtime.models.tokens import estimate_call, estimate_tokens, prompt_tokens
 from merrow_runtime.requests import ModelReply, ModelRequest
-from merrow_runtime.usage import Usage
+from merrow_runtime.spending.meter import Meter
+from merrow_runtime.usage import NOTHING, Usage
 
 
 class Listener(Protocol):
@@ -37,7 +38,7 @@ class Listener(Protocol):
 
 
 class Calling:
-    """Makes calls for one run. ``budget`` is None where nothing bounds it."""
+    """Makes calls for one run. ``budget`` is None where nothing bounds it, ``meter`` where nothing is paid."""
 
     def __init__(
         self,
@@ -45,12 +46,14 @@ class Calling:
         semaphore: asyncio.Semaphore,
         budget: Budget | None = None,
         policy: RetryPolicy | None = None,
+        meter: Meter | None = None,
     ) -> None:
         self.endpoint = endpoint
         self.origin = endpoint.origin
         self._open: Callable[[], Awaitable[None]] | None = getattr(endpoint, "open", None)
         self._semaphore = semaphore
         self._budget = budget
+        self._meter = meter
         self._policy = RetryPolicy() if policy is None else policy
         self._stops = Stops()
         self._reached = False
@@ -72,6 +75,11 @@ class Calling:
             json.loads(text)
         except (ValueError, RecursionError):
             learn(model)
+
+    def close(self) -> None:
+        """The run is over: what it paid is written down."""
+        if self._meter is not None:
+            self._meter.close()
 
     async def call(
         self,
@@ -129,6 +137,18 @@ class Calling:
         self, request: ModelRequest, listener: Listener, stream: bool, reservation: Reservation | None
     ) -> ModelReply:
         self._stops.check(request.model)
+        if self._meter is None:
+            return await self._sent(request, _Toll(listener, reservation), stream)
+        place = await self._meter.admit(estimate_call(request, None).tokens)
+        toll = _Toll(listener, reservation, self._meter, place, request.model)
+        try:
+            reply = await self._sent(request, toll, stream)
+            toll.count(reply.usage)
+            return reply
+        finally:
+            toll.close()
+
+    async def _sent(self, request: ModelRequest, toll: _Toll, stream: bool) -> ModelReply:
         await self._semaphore.acquire()  # `async with` takes three coroutines where this takes one
         try:
             self._stops.check(request.model)
@@ -143,22 +163,22 @@ class Calling:
                 if not stream and request.timeout is None:
                     reply = await self.endpoint.complete(request)
                 else:
-                    reply = await self._ask(request, shown, listener if stream else None)
+                    reply = await self._ask(request, shown, toll.listener if stream else None)
             except asyncio.CancelledError:
                 if not task.cancelling():
                     # Nobody ended the call: it was the endpoint that did.
                     self._stops.leave(task)
-                    await _lost(listener, reservation, self._estimated(request, shown), "failed")
+                    await toll.lost(self._estimated(request, shown), "failed")
                     raise EndpointFailure(f"{self.origin} cancelled the call.", transient=True) from None
                 stopped = self._stops.of(request.model) if self._stops.leave(task) else None
                 if stopped is None or stopped.sent or self._reached:
                     why = "stopped" if stopped else "cancelled"
-                    await _kept(_lost(listener, reservation, self._estimated(request, shown), why))
+                    await _kept(toll.lost(self._estimated(request, shown), why))
                 if stopped is None:
                     raise
             except TimeoutError:
                 self._stops.leave(task)  # the call is over: what stops others must not end the keeping of its usage
-                await _lost(listener, reservation, self._estimated(request, shown), "timeout")
+                await toll.lost(self._estimated(request, shown), "timeout")
                 # Without a limit of the request it was the endpoint that gave up.
                 within = "" if request.timeout is None else f" within {request.timeout:g} seconds"
                 raise EndpointFailure(
@@ -168,7 +188,7 @@ class Calling:
                 self._stops.leave(task)
                 self._reached = self._reached or failure.sent
                 if failure.usage is not None or failure.paid:
-                    await _lost(listener, reservation, failure.usage or self._estimated(request, shown), "failed")
+                    await toll.lost(failure.usage or self._estimated(request, shown), "failed")
                 raise
             finally:
                 self._stops.leave(task)
@@ -212,10 +232,34 @@ class Calling:
         return usage if price is None else replace(usage, cost_usd=price.cost(usage))
 
 
-async def _lost(listener: Listener, reservation: Reservation | None, usage: Usage, why: str) -> None:
-    if reservation is not None:
-        reservation.settle(usage)
-    await listener.lost(usage, why)
+@dataclass(slots=True)
+class _Toll:
+    """What one try costs, and who must know of it."""
+
+    listener: Listener
+    reservation: Reservation | None
+    meter: Meter | None = None
+    place: int = 0
+    model: str = ""
+    _counted: bool = False
+
+    def count(self, usage: Usage) -> None:
+        """Count what was paid, over all runs."""
+        if self.meter is not None:
+            self._counted = True
+            self.meter.count(self.place, self.model, usage)
+
+    async def lost(self, usage: Usage, why: str) -> None:
+        """Count what was paid for nothing."""
+        self.count(usage)
+        if self.reservation is not None:
+            self.reservation.settle(usage)
+        await self.listener.lost(usage, why)
+
+    def close(self) -> None:
+        """Give back the tokens of a try that used none."""
+        if not self._counted and self.place:
+            self.count(NOTHING)
 
 
 async def _kept(work: Awaitable[None]) -> None:

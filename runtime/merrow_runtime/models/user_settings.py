@@ -14,6 +14,7 @@ import platformdirs
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.models.origins import origin_of
 from merrow_runtime.models.prices import PriceTable, read_price
+from merrow_runtime.models.spending_limits import SpendingLimits, read_limits
 
 FILE_NAME = "config.toml"
 FOLDER_VARIABLE = "MERROW_CONFIG_DIR"
@@ -43,6 +44,7 @@ class UserSettings:
     api_key_env: Mapping[str, str] = field(default_factory=dict)
     trusted_origins: frozenset[str] = frozenset()
     journal: JournalLimits = field(default_factory=JournalLimits)
+    limits: SpendingLimits = field(default_factory=SpendingLimits)
     prices: PriceTable = field(default_factory=PriceTable)
     path: Path | None = None
 
@@ -178,5 +180,6 @@ _READERS: Mapping[str, Callable[[object, str], Any]] = {
     "api_key_env": _key_variables,
     "trusted_origins": _origins,
     "journal": _journal,
+    "limits": read_limits,
     "prices": _prices,
 }

@@ -113,8 +113,9 @@ def start(
             snapshot=snapshot,
             parent=None if earlier is None else earlier.id,
         )
+        meter = resources.meter(record.workflow)
         resources.tidy()
-        return job.begin(record, resources.store.begin(record))
+        return job.begin(record, resources.store.begin(record), meter)
 
 
 def resume(
@@ -162,8 +163,9 @@ def resume(
             job.options = replace(merged, reuse=kept.reuse)
         others = resources.store.answered_by_others(record.id, job.endpoint)
         job.check_reuse(record.id, [*others, *job.answered_by_others()])
+        meter = resources.meter(record.workflow)
         record, journal = resources.store.take(record.id)
-        return job.begin(record, journal, elapsed)
+        return job.begin(record, journal, meter, elapsed)
 
 
 _KEPT = (

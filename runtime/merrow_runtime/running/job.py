@@ -29,6 +29,7 @@ from merrow_runtime.running.scheduler import Scheduler
 from merrow_runtime.running.set_outputs import SetOutputs
 from merrow_runtime.running.single import Anew, single_inputs, visit_named
 from merrow_runtime.running.watch import NodeRecords, Watch
+from merrow_runtime.spending.meter import Meter
 from merrow_runtime.store.contract import NodeRecord, RunJournal, RunRecord
 from merrow_runtime.store.recording import Recorder, Replay
 from merrow_runtime.store.rows import text_of
@@ -137,14 +138,17 @@ class Job:
         by = " and ".join(dict.fromkeys(map(named, others.values())))
         return [f"The inputs of {self.only.node.id} come from {listed(list(others))}, answered by {by}."]
 
-    def begin(self, record: RunRecord, journal: RunJournal, elapsed: float = 0.0) -> Run:
-        """Begin the run that ``journal`` holds the lease of, after ``elapsed`` seconds of work in an earlier process."""
+    def begin(self, record: RunRecord, journal: RunJournal, meter: Meter | None, elapsed: float = 0.0) -> Run:
+        """Begin the run that ``journal`` holds the lease of, after ``elapsed`` seconds of work in an earlier process.
+
+        ``meter`` counts its calls; None where nothing is paid.
+        """
         if self.resources.recorder is not None:
             self.resources.recorder.begin()
         budget = self._budget(journal, elapsed)
         telling = Telling(record.id, journal.pages)
         run = Run(record.id, self.workflow.name, telling)
-        effects = self._effects(record, journal, budget, telling)
+        effects = self._effects(record, journal, budget, telling, meter)
         watch = Watch(telling, NodeRecords(telling, journal, run.nodes), effects.account, self.steps)
         engine = Engine(
             self.workflow,
@@ -174,7 +178,9 @@ class Job:
             return None
         return Budget(limits.usd, limits.tokens, limits.seconds, journal.spent(), elapsed)
 
-    def _effects(self, record: RunRecord, journal: RunJournal, budget: Budget | None, telling: Telling) -> Effects:
+    def _effects(
+        self, record: RunRecord, journal: RunJournal, budget: Budget | None, telling: Telling, meter: Meter | None
+    ) -> Effects:
         options, resources, endpoint = self.options, self.resources, self.chosen.endpoint
         gate = gate_of(endpoint)
         reuses_any = options.reuse == "any"
@@ -182,7 +188,7 @@ class Job:
         return Effects(
             options,
             journal,
-            Calling(endpoint, gate.semaphore(self.chosen.concurrency), budget, options.retry),
+            Calling(endpoint, gate.semaphore(self.chosen.concurrency), budget, options.retry, meter),
             gate,
             telling,
             Account(journal.spent(), before, meters=frozenset(map(segment, self.loop_budgets))),
@@ -195,6 +201,11 @@ class Job:
         """What the first event tells."""
         told: dict[str, Any] = {"workflow": self.workflow.name, "endpoint": self.endpoint, "nodes": nodes}
         notices = [*self.chosen.notices, *self.notices]
+        minute = self.chosen.limits.endpoints.get(self.endpoint)
+        if minute is not None:
+            notices.append(
+                f"Calls to {self.endpoint} wait where they would be more than {minute}, as your settings have it."
+            )
         if self.endpoint == OFFLINE_ORIGIN:
             notices.insert(0, NOTICE)
         if self.replay is not None and "note" in self.replay.header:

@@ -6,18 +6,21 @@ import contextlib
 import os
 import weakref
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from urllib.parse import urlsplit, urlunsplit
 
 from merrow_runtime.errors import EndpointFailure, StoreFailure
 from merrow_runtime.models.dialects import DialectStore
 from merrow_runtime.models.endpoint import Endpoint, OnText
 from merrow_runtime.models.selection import DEFAULT_CONCURRENCY, ModelOptions, decide
+from merrow_runtime.models.spending_limits import SpendingLimits
 from merrow_runtime.models.trust import WorkspaceValue
 from merrow_runtime.models.user_settings import read_user_settings
 from merrow_runtime.options import RunOptions
-from merrow_runtime.provenance import REPLAY_ORIGIN
+from merrow_runtime.provenance import OFFLINE_ORIGIN, REPLAY_ORIGIN
 from merrow_runtime.requests import ModelReply, ModelRequest
+from merrow_runtime.spending.ledger import ledger
+from merrow_runtime.spending.meter import Meter
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.memory import MemoryStore
 from merrow_runtime.store.recording import Recorder
@@ -51,6 +54,7 @@ class Chosen:
     model: str | None = None
     concurrency: int = DEFAULT_CONCURRENCY
     notices: tuple[str, ...] = ()
+    limits: SpendingLimits = field(default_factory=SpendingLimits)
 
 
 def choose(
@@ -69,7 +73,7 @@ def choose(
         return Chosen(NoEndpoint(), settings.model, concurrency)
     asked = ModelOptions(base_url=base_url, model=options.model, concurrency=concurrency)
     choice = decide(asked, os.environ, settings, machine)
-    return Chosen(choice.open(dialects), settings.model, concurrency, choice.notices)
+    return Chosen(choice.open(dialects), settings.model, concurrency, choice.notices, settings.limits)
 
 
 class Resources:
@@ -77,7 +81,10 @@ class Resources:
 
     def __init__(self, options: RunOptions, endpoint: Endpoint | None, store: Store | None) -> None:
         self._options = options
-        self._chosen = None if endpoint is None else Chosen(endpoint, None, options.concurrency or DEFAULT_CONCURRENCY)
+        self._chosen: Chosen | None = None
+        if endpoint is not None:
+            concurrency = options.concurrency or DEFAULT_CONCURRENCY
+            self._chosen = Chosen(endpoint, None, concurrency, limits=read_user_settings().limits)
         self._own_endpoint = endpoint is None
         self._own_store = store is None
         self._base_url = options.base_url
@@ -105,6 +112,24 @@ class Resources:
         if self._chosen is None:
             self._chosen = choose(self._options, self._base_url, machine, self.store.dialects)
         return self._chosen
+
+    def meter(self, workflow: str) -> Meter | None:
+        """What counts the calls of a run of ``workflow``, and keeps them within the user's limits; None where nothing is paid.
+
+        `chosen` has been asked before. Raises `BudgetFailure` where this month's money is spent; `StoreFailure` where there are
+        limits, and what was spent can't be read.
+        """
+        chosen = self._chosen
+        if chosen is None or chosen.endpoint.origin in (OFFLINE_ORIGIN, REPLAY_ORIGIN):
+            return None
+        try:
+            meter = Meter(ledger(), chosen.limits, "" if self._options.no_store else workflow, chosen.endpoint.origin)
+        except StoreFailure:
+            if chosen.limits == SpendingLimits():
+                return None
+            raise
+        meter.check()
+        return meter
 
     def tidy(self) -> None:
         """Delete from the user's own journal what it is not to keep any longer. Raises `UsageFailure`."""

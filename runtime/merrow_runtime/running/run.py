@@ -162,6 +162,7 @@ class Execution:
             self.telling.end(LAST_OF[result.status], result.to_json())
             return result
         finally:
+            self.effects.calling.close()
             await self.resources.close(self.telling, whole=self.telling.is_whole)
 
     async def _ended(self) -> tuple[RunStatus, RunFailure | None]:

@@ -35,6 +35,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "show": "Show one run of the journal: nodes, prompts, answers, costs.",
         "resume": "Go on with a run that ended early.",
         "cancel": "End a run that another process works on.",
+        "costs": "Say what calls to models cost, by day, workflow or model.",
     },
     "Improve": {
         "mutate": "Change a workflow so that it stays valid: safe mutations, listed, applied or random.",

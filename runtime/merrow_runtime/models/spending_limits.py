@@ -1,0 +1,64 @@
+"""What the user's own settings allow all runs together: calls and tokens a minute at an endpoint, money a month."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from merrow_runtime.models.origins import origin_of
+
+_A_MINUTE = ("requests_per_minute", "tokens_per_minute")
+
+
+@dataclass(frozen=True, slots=True)
+class MinuteLimits:
+    """How many requests and tokens (of prompts and answers) an endpoint gets within any 60 seconds; None is without a limit."""
+
+    requests: int | None = None
+    tokens: int | None = None
+
+    def __str__(self) -> str:
+        parts = [f"{self.requests} requests"] if self.requests is not None else []
+        parts += [f"{self.tokens} tokens"] if self.tokens is not None else []
+        return f"{' and '.join(parts)} a minute"
+
+
+@dataclass(frozen=True, slots=True)
+class SpendingLimits:
+    """``month_usd`` is what all runs of a calendar month (UTC) may cost in US dollars; ``endpoints`` are limits by origin."""
+
+    month_usd: float | None = None
+    endpoints: Mapping[str, MinuteLimits] = field(default_factory=dict)
+
+
+def read_limits(value: object, name: str) -> SpendingLimits:
+    """The table ``[limits]`` of the user's settings. Raises `ValueError` with what is wrong in it."""
+    if not isinstance(value, dict):
+        raise ValueError(f"`[{name}]` is a table with `month_usd`, and tables by origin")
+    month: float | None = None
+    endpoints: dict[str, MinuteLimits] = {}
+    for key, said in value.items():
+        if key == "month_usd":
+            if isinstance(said, bool) or not isinstance(said, (int, float)) or not 0 <= said < float("inf"):
+                raise ValueError(f"`{name}.month_usd` is not a number of US dollars, 0 or more")
+            month = float(said)
+        elif isinstance(said, dict):
+            endpoints[origin_of(key, f"origin in `{name}`")] = _of_minute(said, f'{name}."{key}"')
+        else:
+            raise ValueError(
+                f'`{name}` has no `{key}`; it has `month_usd` and tables such as `[{name}."https://host"]`'
+            )
+    return SpendingLimits(month, endpoints)
+
+
+def _of_minute(table: Mapping[str, object], name: str) -> MinuteLimits:
+    for key, said in table.items():
+        if key not in _A_MINUTE:
+            raise ValueError(f"`[{name}]` has no `{key}`; it has {' and '.join(f'`{known}`' for known in _A_MINUTE)}")
+        if isinstance(said, bool) or not isinstance(said, int) or said < 1:
+            raise ValueError(f"`{name}.{key}` is not a whole number, 1 or more")
+    requests, tokens = (table.get(key) for key in _A_MINUTE)
+    return MinuteLimits(
+        requests if isinstance(requests, int) else None,
+        tokens if isinstance(tokens, int) else None,
+    )

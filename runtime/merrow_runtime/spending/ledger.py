@@ -1,0 +1,212 @@
+"""A small database beside the journal: what was spent by day, workflow and model, and the calls of the last minute.
+
+It counts every paid call of this user on this machine: runs that were deleted since, runs that keep no journal, and those of
+evaluations, which have journals of their own. A process that is killed loses the last second of it; the journals have all.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from weakref import WeakValueDictionary
+
+from merrow_runtime.errors import StoreFailure
+from merrow_runtime.models.spending_limits import MinuteLimits
+from merrow_runtime.store.location import private_file, state_folder
+from merrow_runtime.usage import Usage
+
+FILE = "spending.sqlite"
+MINUTE = 60.0
+_FLUSH_EVERY = 1.0
+"""Seconds between two writes of what was counted."""
+_TABLES = """
+CREATE TABLE IF NOT EXISTS spent (
+    day TEXT NOT NULL, workflow TEXT NOT NULL, origin TEXT NOT NULL, model TEXT NOT NULL,
+    calls INTEGER NOT NULL, prompt_tokens INTEGER NOT NULL, completion_tokens INTEGER NOT NULL,
+    usd REAL NOT NULL, unpriced INTEGER NOT NULL, PRIMARY KEY (day, workflow, origin, model)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS paced (number INTEGER PRIMARY KEY, origin TEXT NOT NULL, at REAL NOT NULL, tokens INTEGER NOT NULL);
+CREATE INDEX IF NOT EXISTS paced_by_origin ON paced (origin, at);
+"""
+_ADD = """
+INSERT INTO spent VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
+    calls = calls + excluded.calls, prompt_tokens = prompt_tokens + excluded.prompt_tokens,
+    completion_tokens = completion_tokens + excluded.completion_tokens, usd = usd + excluded.usd,
+    unpriced = unpriced + excluded.unpriced
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What calls to one model cost: ``usd`` of those with a known price, ``unpriced`` calls without one.
+
+    ``day`` is a date in UTC, ``workflow`` a path ("" for runs that keep nothing).
+    """
+
+    day: str
+    workflow: str
+    origin: str
+    model: str
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    usd: float
+    unpriced: int
+
+
+def day_of(moment: float) -> str:
+    """The date of a moment (seconds since 1970) in UTC."""
+    return datetime.fromtimestamp(moment, UTC).date().isoformat()
+
+
+class Ledger:
+    """The database of one file, shared by all runs of a process. Its methods may be called from any thread.
+
+    ``clock`` gives seconds since 1970. All raise `StoreFailure` where the file can't be read or written.
+    """
+
+    def __init__(self, path: Path, clock: Callable[[], float] = time.time) -> None:
+        self._path = path
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._pending: dict[tuple[str, str, str, str], list[float]] = {}
+        self._flushed = time.monotonic()
+        self._month: tuple[str, float] = ("", 0.0)
+        private_file(path)
+        try:
+            self._database = sqlite3.connect(path, timeout=10, isolation_level=None, check_same_thread=False)
+            # A crash of the machine may lose the last writes, never the file.
+            self._database.executescript("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;" + _TABLES)
+        except sqlite3.Error as problem:
+            raise self._failure(problem) from problem
+
+    def count(self, workflow: str, origin: str, model: str, usage: Usage) -> None:
+        """Count what calls used; it is written a second later at most, while calls come, or by `flush`."""
+        key = day_of(self._clock()), workflow, origin, model
+        with self._lock:
+            sums = self._pending.setdefault(key, [0, 0, 0, 0.0, 0])
+            unpriced = usage.calls if usage.cost_usd is None else 0
+            for place, value in enumerate(
+                (usage.calls, usage.prompt_tokens, usage.completion_tokens, usage.cost_usd or 0.0, unpriced)
+            ):
+                sums[place] += value
+        if time.monotonic() - self._flushed >= _FLUSH_EVERY:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what was counted."""
+        with self._lock:
+            self._flushed = time.monotonic()
+            if not self._pending:
+                return
+            with self._transaction() as database:
+                database.executemany(_ADD, [(*key, *sums) for key, sums in self._pending.items()])
+            self._pending.clear()
+            self._month = ("", 0.0)
+
+    def spent(self, since: str = "", until: str = "9999-12-31") -> list[Spent]:
+        """What was spent from one day to another, both included, in order."""
+        self.flush()
+        query = "SELECT * FROM spent WHERE day BETWEEN ? AND ? ORDER BY day, workflow, origin, model"
+        with self._lock:
+            try:
+                return [Spent(*row) for row in self._database.execute(query, (since, until))]
+            except sqlite3.Error as problem:
+                raise self._failure(problem) from problem
+
+    def of_month(self) -> float:
+        """US dollars that calls of this calendar month (UTC) cost, as far as their prices are known.
+
+        What other processes spend is seen a second or two later.
+        """
+        month = day_of(self._clock())[:7]
+        if time.monotonic() - self._flushed >= _FLUSH_EVERY:
+            self.flush()
+            self._month = ("", 0.0)
+        with self._lock:
+            if self._month[0] != month:
+                try:
+                    found = self._database.execute("SELECT total(usd) FROM spent WHERE day GLOB ?", (f"{month}-*",))
+                    self._month = month, float(found.fetchone()[0])
+                except sqlite3.Error as problem:
+                    raise self._failure(problem) from problem
+            pending = sum(sums[3] for key, sums in self._pending.items() if key[0].startswith(month))
+            return self._month[1] + pending
+
+    def admit(self, origin: str, limits: MinuteLimits, tokens: int) -> tuple[int, float]:
+        """Take a place among the calls of the last minute to ``origin`` for a call of some ``tokens``.
+
+        Its number, for `settle`, and 0; or 0 and the seconds until there may be room. A call that is larger than all tokens of
+        a minute goes alone.
+        """
+        now = self._clock()
+        with self._lock, self._transaction() as database:
+            # Places of the future are of a clock that was set back since.
+            database.execute("DELETE FROM paced WHERE at <= ? OR at > ?", (now - MINUTE, now + 1.0))
+            rows = database.execute("SELECT at, tokens FROM paced WHERE origin = ? ORDER BY at", (origin,)).fetchall()
+            wait = _wait(rows, limits, tokens, now)
+            if wait > 0:
+                return 0, wait
+            cursor = database.execute("INSERT INTO paced (origin, at, tokens) VALUES (?, ?, ?)", (origin, now, tokens))
+            return cursor.lastrowid or 0, 0.0
+
+    def settle(self, number: int, tokens: int) -> None:
+        """Say how many tokens the call with this number really used."""
+        with self._lock, self._transaction() as database:
+            database.execute("UPDATE paced SET tokens = ? WHERE number = ?", (tokens, number))
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        try:
+            self._database.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._database
+            except BaseException:
+                self._database.execute("ROLLBACK")
+                raise
+            self._database.execute("COMMIT")
+        except sqlite3.Error as problem:
+            raise self._failure(problem) from problem
+
+    def _failure(self, problem: sqlite3.Error) -> StoreFailure:
+        return StoreFailure(f"What calls cost can't be kept in {self._path}: {problem}.")
+
+    def __del__(self) -> None:
+        database = getattr(self, "_database", None)
+        if database is not None:
+            database.close()
+
+
+def _wait(rows: list[tuple[float, int]], limits: MinuteLimits, tokens: int, now: float) -> float:
+    """The seconds until a call of some ``tokens`` may follow ``rows``: moments and tokens of the last minute, in order."""
+    last = -1  # the newest row that must have left
+    if limits.requests is not None:
+        last = len(rows) - limits.requests
+    if limits.tokens is not None:
+        held = sum(row[1] for row in rows)
+        for place, row in enumerate(rows):
+            if held + tokens <= limits.tokens:
+                break
+            held -= row[1]
+            last = max(last, place)
+    return max(0.0, rows[last][0] + MINUTE - now) + 0.001 if last >= 0 else 0.0
+
+
+_OPEN: WeakValueDictionary[Path, Ledger] = WeakValueDictionary()
+_OPENING = threading.Lock()
+
+
+def ledger() -> Ledger:
+    """The user's ledger. Raises `StoreFailure`."""
+    path = state_folder() / FILE
+    with _OPENING:
+        found = _OPEN.get(path)
+        if found is None:
+            found = _OPEN[path] = Ledger(path)
+        return found

@@ -1,0 +1,75 @@
+"""What stands between a run and its endpoint for all runs of a user: limits a minute, and the cap of the month."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import weakref
+from datetime import UTC, datetime
+
+from merrow_runtime.errors import BudgetFailure, StoreFailure
+from merrow_runtime.models.spending_limits import MinuteLimits, SpendingLimits
+from merrow_runtime.spending.ledger import Ledger
+from merrow_runtime.usage import Usage
+
+_LONGEST_SLEEP = 5.0
+"""Seconds: a place may come free sooner than was seen, since calls settle with fewer tokens than they reserved."""
+
+_QUEUES: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, asyncio.Lock]] = weakref.WeakKeyDictionary()
+
+
+class Meter:
+    """Of one run: ``workflow`` is what its costs are booked under ("" for a run that keeps nothing)."""
+
+    def __init__(self, ledger: Ledger, limits: SpendingLimits, workflow: str, origin: str) -> None:
+        self._ledger = ledger
+        self._workflow = workflow
+        self._origin = origin
+        self._month_usd = limits.month_usd
+        self.minute = limits.endpoints.get(origin)
+
+    def check(self) -> None:
+        """Raise `BudgetFailure` where this month's calls have cost all that they may."""
+        if self._month_usd is None:
+            return
+        spent = self._ledger.of_month()
+        if spent >= self._month_usd:
+            month = f"{datetime.now(UTC):%B}"
+            raise BudgetFailure(
+                f"Your settings allow {self._month_usd:g} US dollars a month, and {spent:.4f} are spent in {month}: raise"
+                " `month_usd` under `[limits]` in your own settings to go on now. `merrow costs` shows what was spent."
+            )
+
+    async def admit(self, tokens: int) -> int:
+        """Wait until a call of some ``tokens`` may be made; the number to settle it by, 0 without limits a minute.
+
+        Raises `BudgetFailure`, `StoreFailure`.
+        """
+        self.check()
+        if self.minute is None:
+            return 0
+        # Those of one process wait in line, so that large calls are not passed by for ever.
+        queues = _QUEUES.setdefault(asyncio.get_running_loop(), {})
+        async with queues.setdefault(self._origin, asyncio.Lock()):
+            return await self._place(self.minute, tokens)
+
+    async def _place(self, minute: MinuteLimits, tokens: int) -> int:
+        while True:
+            number, wait = self._ledger.admit(self._origin, minute, tokens)
+            if number:
+                return number
+            await asyncio.sleep(min(wait, _LONGEST_SLEEP))
+            self.check()
+
+    def count(self, number: int, model: str, usage: Usage) -> None:
+        """Count what a call used, whatever came of it. What can't be written down any more stops no run."""
+        with contextlib.suppress(StoreFailure):
+            if usage.calls:
+                self._ledger.count(self._workflow, self._origin, model, usage)
+            if number:
+                self._ledger.settle(number, usage.tokens)
+
+    def close(self) -> None:
+        """Write what was counted."""
+        with contextlib.suppress(StoreFailure):
+            self._ledger.flush()

@@ -1,0 +1,152 @@
+"""The ledger: never more within a minute than allowed, whoever asks; and sums that are those of the calls."""
+
+from __future__ import annotations
+
+import multiprocessing
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from merrow_runtime.errors import StoreFailure
+from merrow_runtime.models.spending_limits import MinuteLimits
+from merrow_runtime.spending.ledger import MINUTE, Ledger
+from merrow_runtime.usage import Usage
+
+HERE, THERE = "https://here.example", "https://there.example"
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1_700_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+CALLS = st.lists(
+    st.tuples(
+        st.floats(0, 40),
+        st.sampled_from([HERE, THERE]),
+        st.integers(0, 130),
+        st.one_of(st.none(), st.integers(0, 130)),
+    ),
+    min_size=5,
+    max_size=40,
+)
+
+
+@given(CALLS, st.one_of(st.none(), st.integers(1, 6)), st.one_of(st.none(), st.integers(1, 100)))
+def test_no_minute_has_more_than_is_allowed_and_nobody_waits_for_nothing(
+    calls: list[tuple[float, str, int, int | None]], requests: int | None, tokens: int | None
+) -> None:
+    limits = MinuteLimits(requests, tokens)
+    clock = Clock()
+    with tempfile.TemporaryDirectory() as folder:
+        # Two processes have two of them on one file.
+        ledgers = [Ledger(Path(folder) / "l.sqlite", clock) for _ in range(2)]
+        made: dict[str, list[list[float]]] = {HERE: [], THERE: []}
+        for place, (later, origin, asked, used) in enumerate(calls):
+            clock.now += later
+            ledger = ledgers[place % 2]
+            number, wait = ledger.admit(origin, limits, asked)
+            recent = [call for call in made[origin] if call[0] > clock.now - MINUTE]
+            if not number:
+                full = requests is not None and len(recent) >= requests
+                assert full or (tokens is not None and recent and sum(call[1] for call in recent) + asked > tokens)
+                assert 0 < wait <= MINUTE + 0.01
+                clock.now += wait
+                number, again = ledger.admit(origin, limits, asked)
+                assert (number > 0, again) == (True, 0.0)
+                recent = [call for call in made[origin] if call[0] > clock.now - MINUTE]
+            made[origin].append([clock.now, asked])
+            recent.append(made[origin][-1])
+            assert requests is None or len(recent) <= requests
+            assert tokens is None or len(recent) == 1 or sum(call[1] for call in recent) <= tokens
+            if used is not None and used <= asked:
+                ledgers[(place + 1) % 2].settle(number, used)
+                made[origin][-1][1] = used
+
+
+def test_a_clock_that_was_set_back_holds_nobody_up(tmp_path: Path) -> None:
+    clock = Clock()
+    ledger = Ledger(tmp_path / "l.sqlite", clock)
+    assert ledger.admit(HERE, MinuteLimits(1), 1)[0]
+    clock.now -= 86_400
+    assert ledger.admit(HERE, MinuteLimits(1), 1)[0]
+    assert not ledger.admit(HERE, MinuteLimits(1), 1)[0]
+
+
+USAGES = st.builds(
+    Usage,
+    st.integers(0, 9),
+    st.integers(0, 9),
+    st.integers(1, 3),
+    st.one_of(st.none(), st.sampled_from([0.0, 0.25, 2.0])),
+)
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 45), st.sampled_from(["a", "b"]), st.sampled_from(["m", "n"]), USAGES), max_size=30
+    )
+)
+def test_sums_are_those_of_the_calls(counted: list[tuple[int, str, str, Usage]]) -> None:
+    clock = Clock()
+    month = 0.0
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "l.sqlite"
+        ledgers = [Ledger(path, clock), Ledger(path, clock)]
+        now = ""
+        for place, (days, workflow, model, usage) in enumerate(counted):
+            before, clock.now = clock.now, clock.now + days * 86_400
+            month = month if _month(before) == _month(clock.now) else 0.0
+            month += usage.cost_usd or 0.0
+            ledger = ledgers[place % 2]
+            ledger.count(workflow, HERE, model, usage)
+            now = _month(clock.now)
+            ledger.flush()
+        found = Ledger(path, clock).spent()
+        assert sum(one.usd for one in found) == sum(usage.cost_usd or 0.0 for *_, usage in counted)
+        assert sum(one.calls for one in found) == sum(usage.calls for *_, usage in counted)
+        assert sum(one.unpriced for one in found) == sum(usage.calls for *_, usage in counted if usage.cost_usd is None)
+        tokens = sum(usage.tokens for *_, usage in counted)
+        assert sum(one.prompt_tokens + one.completion_tokens for one in found) == tokens
+        keys = [(one.day, one.workflow, one.origin, one.model) for one in found]
+        assert keys == sorted(set(keys))
+        assert Ledger(path, clock).of_month() == month
+        if now:
+            assert sum(one.usd for one in Ledger(path, clock).spent(f"{now}-01", f"{now}-31")) == month
+
+
+def _month(moment: float) -> str:
+    from datetime import UTC, datetime
+
+    return f"{datetime.fromtimestamp(moment, UTC):%Y-%m}"
+
+
+def _count(path: Path) -> None:
+    ledger = Ledger(path)
+    for _ in range(50):
+        ledger.count("w", HERE, "m", Usage(1, 2, 1, 0.5))
+        ledger.flush()
+
+
+def test_processes_count_into_one_file(tmp_path: Path) -> None:
+    path = tmp_path / "l.sqlite"
+    context = multiprocessing.get_context("spawn")
+    processes = [context.Process(target=_count, args=(path,)) for _ in range(3)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join(60)
+    (sums,) = Ledger(path).spent()
+    assert (sums.calls, sums.prompt_tokens, sums.completion_tokens, sums.usd) == (150, 150, 300, 75.0)
+
+
+def test_a_file_that_is_no_database_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "l.sqlite").write_bytes(b"x" * 5000)
+    with pytest.raises(StoreFailure, match=r"What calls cost can't be kept in .*l\.sqlite"):
+        Ledger(tmp_path / "l.sqlite")

@@ -1,0 +1,174 @@
+"""What calls cost over all runs: added up, capped by the month, and no more a minute than the user's settings allow."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from tests.runtime.openai_server import Hang, Received, Reply, Status, Step, serving
+from tests.runtime.workflows import CHAIN
+from tests.server.program import in_process, write
+
+Capture = pytest.CaptureFixture[str]
+COUNTED = {"prompt_tokens": 100, "completion_tokens": 10}
+NOW = f"{datetime.now(UTC):%Y-%m}"
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("MERROW_STATE_DIR", str(tmp_path / "state"))
+    monkeypatch.setenv("MERROW_CONFIG_DIR", str(tmp_path / "config"))
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "MERROW_MODEL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(tmp_path)
+    write("flow.mmd", CHAIN)
+    return tmp_path / "state"
+
+
+def settings(origin: str, limits: str, price: float | None = 1000.0) -> None:
+    """The user's settings, with a price of dollars a million tokens."""
+    priced = "" if price is None else f'[prices."{origin}"."*"]\ninput = {price}\noutput = {price}\n'
+    write("config/config.toml", f"{limits.replace('ORIGIN', origin)}\n{priced}")
+
+
+def answers(_: Received) -> Step:
+    return Reply("forty-two", usage=COUNTED)
+
+
+def run(capsys: Capture, url: str, *more: str) -> tuple[int, str]:
+    done = in_process(capsys, "run", "flow.mmd", "--base-url", url, "--input", "problem=x", *more)
+    return done.code, done.err
+
+
+def test_costs_by_day_workflow_and_model(capsys: Capture) -> None:
+    with serving(answers) as server:
+        settings(server.origin, "")
+        assert run(capsys, server.base_url)[0] == 0
+        assert run(capsys, server.base_url, "--model", "other", "--no-store", "--fresh")[0] == 0
+        in_process(capsys, "runs", "--prune", "0")
+    by_model = in_process(capsys, "costs", "--by", "model", "--format", "json").json
+    (row,) = [row for row in by_model["rows"] if row["model"] == "test-model"]
+    assert (row["calls"], row["prompt_tokens"], row["completion_tokens"]) == (2, 200, 20)
+    assert row["usd"] == pytest.approx(0.22)
+    assert len(server.requests) == 4
+    assert row["endpoint"] == server.origin
+    by_workflow = in_process(capsys, "costs", "--by", "workflow", "--format", "json").json["rows"]
+    assert {Path(row["workflow"]).name: row["calls"] for row in by_workflow} == {"flow.mmd": 2, "": 2}
+    (day,) = in_process(capsys, "costs", "--format", "json").json["rows"]
+    assert day["day"].startswith(NOW)
+    assert in_process(capsys, "costs", "--all", "--format", "json").json["rows"] == [day]
+    shown = in_process(capsys, "costs", "--by", "workflow").out
+    assert "flow.mmd" in shown
+    assert "(runs that keep nothing)" in shown
+    assert shown.splitlines()[-1].split() == ["in", "all", "4", "440", "0.4400"]
+
+
+def test_nothing_was_spent_in_another_month_and_the_embedded_model_costs_nothing(capsys: Capture) -> None:
+    assert in_process(capsys, "run", "flow.mmd", "--base-url", "offline", "--input", "problem=x").code == 0
+    assert "Nothing was spent" in in_process(capsys, "costs").err
+    assert "Nothing was spent in 2020-02." in in_process(capsys, "costs", "--month", "2020-02").err
+    for wrong in (("--month", "february"), ("--month", "2020-02", "--all")):
+        assert in_process(capsys, "costs", *wrong).code == 2
+
+
+def test_calls_without_a_price_are_counted_beside(capsys: Capture) -> None:
+    with serving(answers) as server:
+        settings(server.origin, "", price=None)
+        assert run(capsys, server.base_url)[0] == 0
+    shown = in_process(capsys, "costs").out
+    assert "0.0000+" in shown
+    assert "2 calls have no known price" in shown
+
+
+def test_a_failed_try_that_was_paid_is_counted(capsys: Capture) -> None:
+    with serving(lambda _: Reply("cut", finish="length", usage=COUNTED)) as server:
+        settings(server.origin, "")
+        assert run(capsys, server.base_url)[0] == 1
+    (day,) = in_process(capsys, "costs", "--format", "json").json["rows"]
+    assert day["calls"] == len(server.requests)
+
+
+def test_the_months_cap_refuses_before_the_first_call(capsys: Capture) -> None:
+    with serving(answers) as server:
+        settings(server.origin, "[limits]\nmonth_usd = 0.2")
+        assert run(capsys, server.base_url)[0] == 0
+        made = len(server.requests)
+        code, error = run(capsys, server.base_url, "--fresh")
+        assert code != 0
+        assert "Your settings allow 0.2 US dollars a month, and 0.2200 are spent" in error
+        assert "Traceback" not in error
+        assert len(server.requests) == made
+        assert in_process(capsys, "runs", "--format", "json").json[0]["status"] == "finished"
+        assert "allow 0.2 US dollars a month; 0.0000 are left" in in_process(capsys, "costs").out
+        settings(server.origin, "[limits]\nmonth_usd = 1")
+        assert run(capsys, server.base_url, "--fresh")[0] == 0
+
+
+def test_the_months_cap_stops_a_run_between_two_calls_and_resume_goes_on(capsys: Capture) -> None:
+    with serving(answers) as server:
+        settings(server.origin, "[limits]\nmonth_usd = 0.1")
+        code, error = run(capsys, server.base_url)
+        assert code == 1
+        assert "raise `month_usd` under `[limits]`" in error
+        assert len(server.requests) == 1
+        settings(server.origin, "[limits]\nmonth_usd = 1")
+        assert in_process(capsys, "resume").code == 0
+        assert len(server.requests) == 2
+
+
+@pytest.mark.parametrize("limit", ["requests_per_minute = 3", "tokens_per_minute = 3_400"])
+def test_two_processes_share_what_a_minute_allows(limit: str) -> None:
+    # An answer is expected to have some thousand tokens.
+    with serving(lambda _: Reply("forty-two", usage={"prompt_tokens": 100, "completion_tokens": 1000})) as server:
+        settings(server.origin, f'[limits."ORIGIN"]\n{limit}')
+        command = [sys.executable, "-m", "merrow_server", "run", "flow.mmd", "--base-url", server.base_url, "--fresh"]
+        more = ["--input", "problem=x", "--budget-seconds", "8"]
+        both = [subprocess.Popen([*command, *more], stderr=subprocess.PIPE, stdout=subprocess.PIPE) for _ in range(2)]
+        ends = [process.communicate(timeout=120) for process in both]
+        assert sorted(process.returncode for process in both) == [0, 1]
+        assert len(server.requests) == 3
+        assert any(b"time that the budget allows is over" in err for _, err in ends)
+        assert all(b"Calls to " in err for _, err in ends)
+
+
+def test_a_try_that_failed_gives_its_tokens_back(capsys: Capture) -> None:
+    steps = iter([Status(500), Status(500)])
+    with serving(lambda _: next(steps, Reply("forty-two", usage=COUNTED))) as server:
+        settings(server.origin, '[limits."ORIGIN"]\ntokens_per_minute = 2_000')
+        assert run(capsys, server.base_url, "--budget-seconds", "30")[0] == 0
+        assert len(server.requests) == 4
+
+
+def test_a_call_that_is_given_up_while_it_waits_was_never_made(capsys: Capture) -> None:
+    with serving(lambda _: Hang()) as server:
+        settings(server.origin, '[limits."ORIGIN"]\nrequests_per_minute = 1')
+        assert run(capsys, server.base_url, "--budget-seconds", "1")[0] == 1
+        assert run(capsys, server.base_url, "--budget-seconds", "1")[0] == 1
+        assert len(server.requests) == 1
+    (day,) = in_process(capsys, "costs", "--format", "json").json["rows"]
+    assert day["calls"] == 1
+
+
+@pytest.mark.parametrize(
+    ("limits", "says"),
+    [
+        ("[limits]\nmonth_usd = -1", "`limits.month_usd` is not a number of US dollars"),
+        ("[limits]\nmonth_usd = true", "`limits.month_usd` is not a number of US dollars"),
+        ("[limits]\nmonth_eur = 1", "`limits` has no `month_eur`"),
+        ('[limits."ORIGIN"]\nrequests = 1', "has no `requests`"),
+        ('[limits."ORIGIN"]\nrequests_per_minute = 0', "requests_per_minute` is not a whole number, 1 or more"),
+        ('[limits."ORIGIN"]\ntokens_per_minute = 1.5', "tokens_per_minute` is not a whole number, 1 or more"),
+        ("limits = 3", "`[limits]` is a table"),
+        ('[limits."nowhere"]\nrequests_per_minute = 1', "origin in `limits`"),
+    ],
+)
+def test_limits_that_are_none_are_refused_with_their_place(capsys: Capture, limits: str, says: str) -> None:
+    with serving(answers) as server:
+        settings(server.origin, limits)
+        code, error = run(capsys, server.base_url)
+        assert code == 2
+        assert says in error
+        assert server.requests == []
