@@ -122,12 +122,15 @@ class Resources:
         chosen = self._chosen
         if chosen is None or chosen.endpoint.origin in (OFFLINE_ORIGIN, REPLAY_ORIGIN):
             return None
+        limited = chosen.limits != SpendingLimits()
+        if self._options.no_store and not limited:
+            return None  # nothing is to be written
         try:
             meter = Meter(ledger(), chosen.limits, "" if self._options.no_store else workflow, chosen.endpoint.origin)
         except StoreFailure:
-            if chosen.limits == SpendingLimits():
-                return None
-            raise
+            if limited:
+                raise
+            return None
         meter.check()
         return meter
 

@@ -19,6 +19,7 @@ from weakref import WeakValueDictionary
 from merrow_runtime.errors import StoreFailure
 from merrow_runtime.models.spending_limits import MinuteLimits
 from merrow_runtime.store.location import private_file, state_folder
+from merrow_runtime.store.rows import storable
 from merrow_runtime.usage import Usage
 
 FILE = "spending.sqlite"
@@ -75,7 +76,7 @@ class Ledger:
         self._path = path
         self._clock = clock
         self._lock = threading.Lock()
-        self._pending: dict[tuple[str, str, str, str], list[float]] = {}
+        self._pending: dict[tuple[str | None, ...], list[float]] = {}
         self._flushed = time.monotonic()
         self._month: tuple[str, float] = ("", 0.0)
         private_file(path)
@@ -88,7 +89,8 @@ class Ledger:
 
     def count(self, workflow: str, origin: str, model: str, usage: Usage) -> None:
         """Count what calls used; it is written a second later at most, while calls come, or by `flush`."""
-        key = day_of(self._clock()), workflow, origin, model
+        day = day_of(self._clock())
+        key = day, storable(workflow), storable(origin), storable(model)
         with self._lock:
             sums = self._pending.setdefault(key, [0, 0, 0, 0.0, 0])
             unpriced = usage.calls if usage.cost_usd is None else 0
@@ -136,7 +138,7 @@ class Ledger:
                     self._month = month, float(found.fetchone()[0])
                 except sqlite3.Error as problem:
                     raise self._failure(problem) from problem
-            pending = sum(sums[3] for key, sums in self._pending.items() if key[0].startswith(month))
+            pending = sum(sums[3] for key, sums in self._pending.items() if str(key[0]).startswith(month))
             return self._month[1] + pending
 
     def admit(self, origin: str, limits: MinuteLimits, tokens: int) -> tuple[int, float]:
