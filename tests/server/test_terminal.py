@@ -135,6 +135,11 @@ CASES: dict[str, list[Case]] = {
         case("check", "many"),
     ],
     "completion": [case("completion", TEXT), case("completion", "fish", shows=False)],
+    "costs": [
+        case("costs", "--by", "workflow", shows=False),
+        case("costs", "--by", "model", shows=False),
+        case("costs", "--month", TEXT),
+    ],
     "crossover": [
         case("crossover", "chain.mmd", "chain2.mmd", "--all", shows=False),
         case("crossover", TEXT, "chain.mmd"),
