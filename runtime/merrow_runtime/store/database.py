@@ -17,6 +17,7 @@ from merrow_runtime.store import lease, rows
 from merrow_runtime.store.cache import Cache
 from merrow_runtime.store.contract import CallRecord, NodeRecord, RunFailed, RunRecord, Told
 from merrow_runtime.store.dialects import Dialects
+from merrow_runtime.store.evaluations import Evaluations
 from merrow_runtime.store.journal import SqliteJournal, sharing
 from merrow_runtime.store.location import FILE, private_file, state_folder
 from merrow_runtime.store.opening import connect
@@ -78,15 +79,19 @@ class Store:
         self._writer = Writer(database, ballast)
         self._opening: lease.Holder | None = None
         self.cache: Cache = Cache(self._writer) if answers is None else answers.cache
+        self.evaluations = Evaluations(self._writer)
         self.dialects: Dialects = Dialects(self._writer) if answers is None else answers.dialects
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str] | None = None, *, answers: Store | None = None) -> Store:
+    def open(
+        cls, path: str | os.PathLike[str] | None = None, *, answers: Store | None = None, alone: bool = False
+    ) -> Store:
         """Open the journal at ``path`` (None: `FILE` in the state folder), made when it isn't there, for the user alone.
 
         ``answers`` is the store that has its answers and what is learned of endpoints, the user's own for a journal of an
         evaluation or a search; it stays the caller's to close, later than this one. No run is pruned while a journal is open
-        so. None: they are in the same file. Raises `StoreFailure`.
+        so. None: they are in the same file. ``alone`` with ``answers`` refuses a journal that another process has open so.
+        Raises `StoreFailure`.
         """
         path = state_folder() / FILE if path is None else Path(path)
         private_file(path)
@@ -95,9 +100,22 @@ class Store:
         _set_aside(ballast)
         store = cls(database, path, ballast, answers)
         if answers is not None:
-            store._opening = lease.Holder.here()
-            store._writer.now(partial(lease.note_opening, holder=store._opening))
+            opening = lease.Holder.here()
+            try:
+                store._writer.now(partial(lease.note_opening, holder=opening, alone=alone))
+            except StoreFailure:
+                store.close()
+                raise
+            store._opening = opening
         return store
+
+    @property
+    def is_open_elsewhere(self) -> bool:
+        """Whether a living process has the journal open as one of its own. Raises `StoreFailure`."""
+        try:
+            return lease.opened_by(self._database) is not None
+        except sqlite3.Error as problem:
+            raise explained(problem) from problem
 
     def begin(self, run: RunRecord) -> SqliteJournal:
         """Put a new run into the journal and take it. Raises `StoreFailure`, `UsageFailure` where its id is taken."""

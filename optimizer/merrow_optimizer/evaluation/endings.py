@@ -1,0 +1,68 @@
+"""How a run of an item ended: with an answer, by the workflow's fault, or without an answer that is anybody's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from merrow_optimizer.evaluation.scores import Status
+from merrow_optimizer.evaluation.spending import OverallBudget
+from merrow_runtime.errors import BudgetFailure, EndpointFailure, ReplayMiss, RunFailure, StoreFailure
+from merrow_runtime.running.run import RunResult
+from merrow_runtime.running.scheduler import InternalFailure
+
+RETURN = "RETURN"
+
+
+class Ending(NamedTuple):
+    """``status`` is None where there is an ``output`` to be scored. ``fatal`` says that no other item can be answered now."""
+
+    status: Status | None
+    output: Any = None
+    reason: str = ""
+    fatal: bool = False
+
+
+def ending_of(result: RunResult, outputs: Sequence[str]) -> Ending:
+    """How a run ended that was not cancelled; ``outputs`` are the ids of the workflow's output nodes.
+
+    Raises `StoreFailure` where the journal could not be written.
+    """
+    failure = result.failure
+    if isinstance(failure, StoreFailure):
+        raise failure
+    if failure is not None:
+        return _failed(failure)
+    unanswered = _unanswered_node(result)
+    if unanswered:
+        return Ending(Status.UNANSWERED, reason=unanswered)
+    if len(outputs) == 1 or RETURN in result.outputs:
+        name = outputs[0] if len(outputs) == 1 else RETURN
+        if name not in result.outputs:
+            return Ending(Status.FAILED, reason=f"No value reached {name}.")
+        return Ending(None, result.outputs[name])
+    if not result.outputs:
+        return Ending(Status.FAILED, reason="No value reached an output.")
+    return Ending(None, dict(result.outputs))
+
+
+def _failed(failure: RunFailure) -> Ending:
+    if isinstance(failure, EndpointFailure):
+        return Ending(Status.UNANSWERED, reason=failure.sentence, fatal=failure.fatal)
+    if isinstance(failure, OverallBudget):
+        return Ending(Status.UNANSWERED, reason=str(failure), fatal=True)
+    if isinstance(failure, ReplayMiss | InternalFailure):
+        return Ending(Status.UNANSWERED, reason=failure.sentence)
+    reason = failure.sentence
+    if isinstance(failure, BudgetFailure):
+        reason = f"The workflow's own budget: {reason}"
+    return Ending(Status.FAILED, reason=reason)
+
+
+def _unanswered_node(result: RunResult) -> str:
+    """Why an answer is not the workflow's, although the run went on (``on_error``): an endpoint failed a node."""
+    records: Mapping[str, Any] = result.nodes
+    for record in records.values():
+        if record.failed is not None and record.failed.code == EndpointFailure.code:
+            return f"Node {record.visit.name} got no answer: {record.failed.reason}"
+    return ""
