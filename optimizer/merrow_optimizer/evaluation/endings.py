@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from enum import Enum
 from typing import Any, NamedTuple
 
 from merrow_optimizer.evaluation.scores import Status
@@ -14,13 +15,35 @@ from merrow_runtime.running.scheduler import InternalFailure
 RETURN = "RETURN"
 
 
+class Fatal(Enum):
+    """Why no other item can be answered now."""
+
+    ENDPOINT = "endpoint"
+    BUDGET = "budget"
+
+
+class Outcome(NamedTuple):
+    """What an item came to; ``value`` is None where it doesn't count, ``read`` what was taken for the answer."""
+
+    status: Status
+    value: float | None
+    read: str
+    reason: str
+
+
 class Ending(NamedTuple):
-    """``status`` is None where there is an ``output`` to be scored. ``fatal`` says that no other item can be answered now."""
+    """How a run ended; ``status`` is None where there is an ``output`` to be scored."""
 
     status: Status | None
     output: Any = None
     reason: str = ""
-    fatal: bool = False
+    fatal: Fatal | None = None
+
+    @property
+    def scored(self) -> Outcome:
+        """What an item without an answer came to."""
+        assert self.status is not None  # noqa: S101 (an answer is scored by a metric)
+        return Outcome(self.status, 0.0 if self.status is Status.FAILED else None, "", self.reason)
 
 
 def ending_of(result: RunResult, outputs: Sequence[str]) -> Ending:
@@ -48,9 +71,9 @@ def ending_of(result: RunResult, outputs: Sequence[str]) -> Ending:
 
 def _failed(failure: RunFailure) -> Ending:
     if isinstance(failure, EndpointFailure):
-        return Ending(Status.UNANSWERED, reason=failure.sentence, fatal=failure.fatal)
+        return Ending(Status.UNANSWERED, reason=failure.sentence, fatal=Fatal.ENDPOINT if failure.fatal else None)
     if isinstance(failure, OverallBudget):
-        return Ending(Status.UNANSWERED, reason=str(failure), fatal=True)
+        return Ending(Status.UNANSWERED, reason=str(failure), fatal=Fatal.BUDGET)
     if isinstance(failure, ReplayMiss | InternalFailure):
         return Ending(Status.UNANSWERED, reason=failure.sentence)
     reason = failure.sentence

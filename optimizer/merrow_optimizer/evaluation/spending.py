@@ -7,7 +7,7 @@ from typing import Any
 from merrow_runtime.errors import BudgetFailure, EndpointFailure
 from merrow_runtime.models.budget import Budget
 from merrow_runtime.models.endpoint import Endpoint, OnText
-from merrow_runtime.models.prices import price_at
+from merrow_runtime.models.prices import Price, price_at
 from merrow_runtime.models.tokens import estimate_call
 from merrow_runtime.requests import ModelReply, ModelRequest
 
@@ -31,10 +31,13 @@ class BudgetedEndpoint:
         """See `Endpoint`."""
         return self._endpoint.origin
 
+    def price(self, model: str) -> Price | None:
+        """The price of a model at the endpoint."""
+        return price_at(self._endpoint, model)
+
     async def complete(self, request: ModelRequest, on_text: OnText | None = None) -> ModelReply:
         """Answer, within the budget. Raises `OverallBudget`, `EndpointFailure`."""
-        price = price_at(self._endpoint, request.model)
-        reservation = self._budget.reserve(estimate_call(request, price))
+        reservation = self._budget.reserve(estimate_call(request, self.price(request.model)))
         try:
             await reservation.__aenter__()
         except BudgetFailure as failure:

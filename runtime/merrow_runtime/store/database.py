@@ -15,7 +15,7 @@ from merrow_runtime.errors import StoreFailure, UsageFailure
 from merrow_runtime.provenance import Source
 from merrow_runtime.store import lease, rows
 from merrow_runtime.store.cache import Cache
-from merrow_runtime.store.contract import CallRecord, NodeRecord, RunFailed, RunRecord, Told
+from merrow_runtime.store.contract import CallRecord, NodeRecord, RunFailed, RunRecord, RunStatus, Told
 from merrow_runtime.store.dialects import Dialects
 from merrow_runtime.store.evaluations import Evaluations
 from merrow_runtime.store.journal import SqliteJournal, sharing
@@ -181,6 +181,16 @@ class Store:
             return self._shown(rows.run_of(row), row)
         except rows.Damaged:
             raise StoreFailure(damaged_run(identity)) from None
+
+    @property
+    def has_runs(self) -> bool:
+        """Whether there is any run."""
+        return bool(self._rows("SELECT 1 FROM runs LIMIT 1", ()))
+
+    def status(self, run: str) -> RunStatus | None:
+        """How the run with this very id ended as far as it is written down; None where there is none. Raises `StoreFailure`."""
+        found = self._rows("SELECT status FROM runs WHERE id = ?", (run,))
+        return found[0][0] if found else None
 
     def runs(self, limit: int = 50, workflow: str | None = None, report: Report = _ignore) -> list[RunRecord]:
         """The newest runs, newest first, of one workflow where given. A damaged record is left out, and ``report`` called

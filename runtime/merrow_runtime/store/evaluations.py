@@ -12,7 +12,7 @@ from merrow_runtime.errors import StoreFailure, UsageFailure
 from merrow_runtime.records import record
 from merrow_runtime.store import rows
 from merrow_runtime.store.writer import Statement, Writer, explained
-from merrow_runtime.usage import NOTHING, Usage
+from merrow_runtime.usage import Usage
 
 EvaluationStatus = Literal["running", "finished", "stopped", "cancelled"]
 
@@ -199,8 +199,8 @@ def _evaluation(row: Sequence[Any]) -> EvaluationRecord:
 
 
 def _score(row: Sequence[Any]) -> ScoreRecord:
-    usage = NOTHING if row[6] is None else rows.usage_or_unknown(row[6])
-    return ScoreRecord(*row[:6], usage, *row[7:])
+    given = dict(zip((*_SCORE_COLUMNS.split(", "), "output"), row, strict=False))
+    return ScoreRecord(**{**given, "usage": rows.usage_or_unknown(given["usage"])})
 
 
 def _column(value: Any) -> Any:

@@ -83,4 +83,4 @@ def fair_tail(n: int, least: int) -> float:
     """The probability that of ``n`` tosses of a fair coin at least ``least`` show heads, exactly."""
     if least <= 0:
         return 1.0
-    return sum(math.comb(n, k) for k in range(least, n + 1)) / 2**n
+    return float(sum(math.comb(n, k) for k in range(least, n + 1)) / 2**n)
