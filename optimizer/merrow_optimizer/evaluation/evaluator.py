@@ -16,6 +16,7 @@ from merrow_optimizer.evaluation.plan import Plan
 from merrow_optimizer.evaluation.scores import InvalidItemError, Status
 from merrow_optimizer.evaluation.spending import BudgetedEndpoint
 from merrow_optimizer.evaluation.stopping import Stopping
+from merrow_runtime.errors import BudgetFailure, EndpointFailure
 from merrow_runtime.models.budget import Budget
 from merrow_runtime.models.endpoint import Endpoint
 from merrow_runtime.running.api import finish, resume, start
@@ -186,6 +187,8 @@ class Evaluator:
                 score = await metric.score(item, output)
         except InvalidItemError as problem:
             return Outcome(Status.INVALID, None, "", str(problem))
+        except (EndpointFailure, BudgetFailure) as failure:  # of a metric that asks a model
+            return Outcome(Status.UNANSWERED, None, "", failure.sentence)
         except TimeoutError:
             return Outcome(Status.INVALID, None, "", f"The metric {metric.name} took more than {METRIC_SECONDS:g} s.")
         except Exception as problem:  # noqa: BLE001 (a metric may be a user's own)

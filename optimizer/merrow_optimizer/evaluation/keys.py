@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
-from merrow_optimizer.evaluation.items import Item
+from merrow_optimizer.evaluation.items import Item, hash_of
 from merrow_optimizer.evaluation.scores import Metric
 from merrow_runtime.program.definitions import Steps
 from merrow_runtime.values import canonical
@@ -77,20 +77,11 @@ def work_key(semantic: str, origin: str, seed: int, repeat: int, inputs: Mapping
 
 def score_key(work: bytes, item: Item, metric: Metric) -> bytes:
     """The key of a score: the answer, what the metric compares it with, and the metric."""
-    return _digest([_FORMAT, work.hex(), item.inputs, item.gold, item.extra, metric.name, metric.version])
+    return _digest([_FORMAT, work.hex(), hash_of(item), metric.identity])
 
 
-def _digest(said: Any) -> bytes:
-    return hashlib.sha256(canonical(_plain(said)).encode("utf-8", "surrogatepass")).digest()[:_KEY_BYTES]
-
-
-def _plain(value: Any) -> Any:
-    """A value with mappings and sequences of any kind as those of JSON."""
-    if isinstance(value, Mapping):
-        return {str(name): _plain(one) for name, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
-    return value
+def _digest(said: list[Any]) -> bytes:
+    return hashlib.sha256(canonical(said).encode("utf-8", "surrogatepass")).digest()[:_KEY_BYTES]
 
 
 def _hash(*parts: str) -> str:

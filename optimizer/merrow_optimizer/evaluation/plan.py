@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+from merrow_optimizer.evaluation.data import DataSet, fitted
 from merrow_optimizer.evaluation.items import Item
 from merrow_optimizer.evaluation.keys import semantic_hash
 from merrow_optimizer.evaluation.scores import Metric
@@ -15,10 +16,8 @@ from merrow_runtime.models.budget import unpriced_failure
 from merrow_runtime.models.prices import price_at
 from merrow_runtime.options import RunOptions
 from merrow_runtime.program.definitions import Steps, make_steps
-from merrow_runtime.program.inputs import MissingInputs, read_inputs
 from merrow_runtime.running.forecast import Bounds, dry_run
 from merrow_runtime.running.resources import Chosen
-from merrow_runtime.values import Value
 from merrow_runtime.workflow import Workflow
 
 
@@ -70,7 +69,7 @@ class Plan:
     options: RunOptions
     repeats: int
     limits: Limits
-    inputs: Mapping[str, Mapping[str, Value]] = field(repr=False)
+    inputs: Mapping[str, Mapping[str, Any]] = field(repr=False)
 
     @cached_property
     def steps(self) -> Steps:
@@ -106,7 +105,7 @@ class Plan:
 
 def make_plan(
     workflow: Workflow,
-    items: Sequence[Item],
+    data: DataSet,
     metric: Metric,
     chosen: Chosen,
     options: RunOptions,
@@ -114,42 +113,19 @@ def make_plan(
     repeats: int = 1,
     limits: Limits | None = None,
 ) -> Plan:
-    """A plan, with everything checked that can be wrong with it. Raises `UsageFailure`, with the place of an item's record."""
-    if not items:
-        raise UsageFailure("There is no item to evaluate.")
+    """A plan, with everything checked that can be wrong with it before the first call.
+
+    Raises `UsageFailure`; `DataError` where the data does not fit the inputs of the workflow.
+    """
     if not workflow.graph.outputs:
         raise UsageFailure(f"{workflow.name} has no output node, so there is no answer to score.")
-    inputs = _inputs(workflow, items)
+    given = fitted(data, workflow.graph)
+    inputs = {item.id: values for item, values in zip(data.items, given, strict=True)}
     if options.default_model is None:
-        options = RunOptions(**{**_fields(options), "default_model": chosen.model})
-    plan = Plan(workflow, items, metric, chosen, options, repeats, limits or Limits(), inputs)
+        options = replace(options, default_model=chosen.model)
+    plan = Plan(workflow, data.items, metric, chosen, options, repeats, limits or Limits(), inputs)
     _check_budget(plan)
     return plan
-
-
-def _fields(options: RunOptions) -> dict[str, Any]:
-    return {name: getattr(options, name) for name in RunOptions.__dataclass_fields__}
-
-
-def _inputs(workflow: Workflow, items: Sequence[Item]) -> dict[str, Mapping[str, Value]]:
-    """What each item gives to the inputs of the workflow; fields that no input has the name of are left out."""
-    names = {node.id.casefold(): node.id for node in workflow.graph.inputs}
-    found: dict[str, Mapping[str, Value]] = {}
-    for item in items:
-        given = {names[name.casefold()]: value for name, value in item.inputs.items() if name.casefold() in names}
-        at = "" if item.place is None else f"{item.place.file}:{item.place.line}: "
-        try:
-            found[item.id] = read_inputs(workflow.graph, given)
-        except MissingInputs as problem:
-            first = problem.missing[0].id
-            fields = ", ".join(item.inputs) or "no field"
-            raise UsageFailure(
-                f"{at}no field of the data feeds the input {first} of {workflow.name}; the data has {fields}. Name one with:"
-                f" --map {first.lower()}=FIELD"
-            ) from None
-        except UsageFailure as problem:
-            raise UsageFailure(f"{at}item {item.id}: {problem}") from None
-    return found
 
 
 def _check_budget(plan: Plan) -> None:
