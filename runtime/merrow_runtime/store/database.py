@@ -154,6 +154,10 @@ class Store:
 
         return record, self._journal(record.id, self._writer.now(work), holder)
 
+    def has_run_like(self, run: str) -> bool:
+        """Whether there is a run whose id is this or begins with it. Raises `StoreFailure`."""
+        return bool(run and self._rows("SELECT 1 FROM runs WHERE substr(id, 1, ?) = ? LIMIT 1", (len(run), run)))
+
     def identity(self, run: str) -> str:
         """The id of the run with this id, else of the only one whose id begins with it. Raises `UsageFailure`, `StoreFailure`."""
         if self._rows("SELECT 1 FROM runs WHERE id = ?", (run,)):
