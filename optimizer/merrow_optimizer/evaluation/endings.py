@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from enum import Enum
 from typing import Any, NamedTuple
 
@@ -56,9 +56,9 @@ def ending_of(result: RunResult, outputs: Sequence[str]) -> Ending:
         raise failure
     if failure is not None:
         return _failed(failure)
-    unanswered = _unanswered_node(result)
-    if unanswered:
-        return Ending(Status.UNANSWERED, reason=unanswered)
+    if result.unanswered is not None:
+        # The run went on without it, but what came out of that is not the workflow's fault.
+        return Ending(Status.UNANSWERED, reason=result.unanswered)
     if len(outputs) == 1 or RETURN in result.outputs:
         name = outputs[0] if len(outputs) == 1 else RETURN
         if name not in result.outputs:
@@ -80,12 +80,3 @@ def _failed(failure: RunFailure) -> Ending:
     if isinstance(failure, BudgetFailure):
         reason = f"The workflow's own budget: {reason}"
     return Ending(Status.FAILED, reason=reason)
-
-
-def _unanswered_node(result: RunResult) -> str:
-    """Why an answer is not the workflow's, although the run went on (``on_error``): an endpoint failed a node."""
-    records: Mapping[str, Any] = result.nodes
-    for record in records.values():
-        if record.failed is not None and record.failed.code == EndpointFailure.code:
-            return f"Node {record.visit.name} got no answer: {record.failed.reason}"
-    return ""
