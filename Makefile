@@ -157,7 +157,7 @@ dist: $(DEV) vsix
 	@$(BIN)/python scripts/generate_docs.py --check
 	@$(BIN)/python scripts/dist.py
 
-COMPILE = uv pip compile --quiet --no-config --generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate \
+COMPILE = uv pip compile --quiet --no-config --fork-strategy fewest --generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate \
   --custom-compile-command 'make lock' $(UPGRADE) pyproject.toml
 
 # New versions of everything; `make lock UPGRADE=` adds what pyproject.toml newly asks for and keeps the rest.

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from merrow_runtime.values import canonical
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,3 +32,9 @@ class Item:
     gold: Any
     extra: Mapping[str, Any] = field(default_factory=dict)
     place: Place | None = None
+
+
+def hash_of(item: Item) -> str:
+    """What a score depends on beside the answer: SHA-256 of inputs, gold and extra, in hexadecimal; neither id nor place."""
+    content = {"inputs": dict(item.inputs), "gold": item.gold, "extra": dict(item.extra)}
+    return hashlib.sha256(canonical(content).encode()).hexdigest()

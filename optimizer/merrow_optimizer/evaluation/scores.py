@@ -45,6 +45,11 @@ class Metric(Protocol):
     @property
     def version(self) -> int: ...
 
+    @property
+    def identity(self) -> str:
+        """What a stored score is found by, beside the item and the answer: name, version and all that the metric is made with."""
+        ...
+
     async def score(self, item: Item, output: Any) -> Score:
         """The score of ``output``, the value of the workflow's result.
 

@@ -44,6 +44,7 @@ class Account:
     """The account of one run. ``spent`` is what it has used, with what it had used before it was resumed; ``before`` who
     answered it until then, as far as this part of it uses their answers. ``meters`` are the Loops with a budget of their own, as
     paths name them, and ``metered`` is what was used in the frames of each, by the path of its turns without their number.
+    ``unanswered`` says which question an endpoint has not answered at last, the first where there are several.
     """
 
     spent: Usage = NOTHING
@@ -51,6 +52,7 @@ class Account:
     nodes: dict[Visit, NodeAccount] = field(default_factory=dict)
     meters: frozenset[str] = frozenset()
     metered: dict[str, Usage] = field(default_factory=dict)
+    unanswered: str | None = None
 
     def of(self, visit: Visit) -> NodeAccount:
         """The account of a visit, opened where there is none."""

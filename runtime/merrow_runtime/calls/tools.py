@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from merrow_runtime.calls.account import NodeAccount
 from merrow_runtime.calls.effects import Effects, Question, reply_of
-from merrow_runtime.errors import AnswerFailure, NodeFailure, ReplayMiss
+from merrow_runtime.errors import AnswerFailure, EndpointFailure, NodeFailure, ReplayMiss
 from merrow_runtime.program.definitions import Step
 from merrow_runtime.provenance import OFFLINE_ORIGIN, REPLAY_ORIGIN, named
 from merrow_runtime.requests import AnswerSchema, CallKey, Message, ModelReply, ModelRequest
@@ -179,7 +179,12 @@ class NodeTools:
             effects, account, key, request, digest, self._step.retries, self._told_sample, self._past_cache
         )
         cache_key = question.cache_key
-        reply, origin = await effects.call(question, cache_key)
+        try:
+            reply, origin = await effects.call(question, cache_key)
+        except EndpointFailure as lost:
+            if account.run.unanswered is None:
+                account.run.unanswered = lost.at(key.node, key.path).sentence
+            raise
         called = origin == "endpoint"
         try:
             value, failure = _judged(reply, read)

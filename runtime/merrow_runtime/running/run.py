@@ -34,7 +34,8 @@ class RunResult:
     ``usage`` counts all that the run ever used, before it was resumed too; ``seconds`` are those of this part of it.
     ``failure`` is the cause where it failed, with its ``code``, ``node``, ``path`` and ``remedy``, and ``error`` its sentence.
     ``sources`` are who answered it. ``finished_before`` says that it was finished when it was resumed: everything is as the
-    journal has it, and nothing was called.
+    journal has it, and nothing was called. ``unanswered`` says what an endpoint has not answered in this part of the run, which
+    may have gone on without it (``on_error``).
     """
 
     run: str
@@ -47,6 +48,7 @@ class RunResult:
     failure: RunFailure | None = None
     sources: Sequence[Source] = ()
     finished_before: bool = False
+    unanswered: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """What the last event of the run tells, and an editor is answered."""
@@ -223,7 +225,18 @@ class Execution:
         seconds = time.monotonic() - started
         spent = effects.account.spent
         nodes = with_members(self.run.nodes)
-        return RunResult(self.run.id, status, outputs, spent, seconds, error, nodes, failure, sources)
+        return RunResult(
+            self.run.id,
+            status,
+            outputs,
+            spent,
+            seconds,
+            error,
+            nodes,
+            failure,
+            sources,
+            unanswered=effects.account.unanswered,
+        )
 
 
 def _time_is_over() -> BudgetFailure:

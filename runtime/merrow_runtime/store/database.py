@@ -15,8 +15,9 @@ from merrow_runtime.errors import StoreFailure, UsageFailure
 from merrow_runtime.provenance import Source
 from merrow_runtime.store import lease, rows
 from merrow_runtime.store.cache import Cache
-from merrow_runtime.store.contract import CallRecord, NodeRecord, RunFailed, RunRecord, Told
+from merrow_runtime.store.contract import CallRecord, NodeRecord, RunFailed, RunRecord, RunStatus, Told
 from merrow_runtime.store.dialects import Dialects
+from merrow_runtime.store.evaluations import Evaluations
 from merrow_runtime.store.journal import SqliteJournal, sharing
 from merrow_runtime.store.location import FILE, private_file, state_folder
 from merrow_runtime.store.opening import connect
@@ -78,15 +79,19 @@ class Store:
         self._writer = Writer(database, ballast)
         self._opening: lease.Holder | None = None
         self.cache: Cache = Cache(self._writer) if answers is None else answers.cache
+        self.evaluations = Evaluations(self._writer)
         self.dialects: Dialects = Dialects(self._writer) if answers is None else answers.dialects
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str] | None = None, *, answers: Store | None = None) -> Store:
+    def open(
+        cls, path: str | os.PathLike[str] | None = None, *, answers: Store | None = None, alone: bool = False
+    ) -> Store:
         """Open the journal at ``path`` (None: `FILE` in the state folder), made when it isn't there, for the user alone.
 
         ``answers`` is the store that has its answers and what is learned of endpoints, the user's own for a journal of an
         evaluation or a search; it stays the caller's to close, later than this one. No run is pruned while a journal is open
-        so. None: they are in the same file. Raises `StoreFailure`.
+        so. None: they are in the same file. ``alone`` with ``answers`` refuses a journal that another process has open so.
+        Raises `StoreFailure`.
         """
         path = state_folder() / FILE if path is None else Path(path)
         private_file(path)
@@ -95,9 +100,22 @@ class Store:
         _set_aside(ballast)
         store = cls(database, path, ballast, answers)
         if answers is not None:
-            store._opening = lease.Holder.here()
-            store._writer.now(partial(lease.note_opening, holder=store._opening))
+            opening = lease.Holder.here()
+            try:
+                store._writer.now(partial(lease.note_opening, holder=opening, alone=alone))
+            except StoreFailure:
+                store.close()
+                raise
+            store._opening = opening
         return store
+
+    @property
+    def is_open_elsewhere(self) -> bool:
+        """Whether a living process has the journal open as one of its own. Raises `StoreFailure`."""
+        try:
+            return lease.opened_by(self._database) is not None
+        except sqlite3.Error as problem:
+            raise explained(problem) from problem
 
     def begin(self, run: RunRecord) -> SqliteJournal:
         """Put a new run into the journal and take it. Raises `StoreFailure`, `UsageFailure` where its id is taken."""
@@ -136,6 +154,10 @@ class Store:
 
         return record, self._journal(record.id, self._writer.now(work), holder)
 
+    def has_run_like(self, run: str) -> bool:
+        """Whether there is a run whose id is this or begins with it. Raises `StoreFailure`."""
+        return bool(run and self._rows("SELECT 1 FROM runs WHERE substr(id, 1, ?) = ? LIMIT 1", (len(run), run)))
+
     def identity(self, run: str) -> str:
         """The id of the run with this id, else of the only one whose id begins with it. Raises `UsageFailure`, `StoreFailure`."""
         if self._rows("SELECT 1 FROM runs WHERE id = ?", (run,)):
@@ -163,6 +185,16 @@ class Store:
             return self._shown(rows.run_of(row), row)
         except rows.Damaged:
             raise StoreFailure(damaged_run(identity)) from None
+
+    @property
+    def has_runs(self) -> bool:
+        """Whether there is any run."""
+        return bool(self._rows("SELECT 1 FROM runs LIMIT 1", ()))
+
+    def status(self, run: str) -> RunStatus | None:
+        """How the run with this very id ended as far as it is written down; None where there is none. Raises `StoreFailure`."""
+        found = self._rows("SELECT status FROM runs WHERE id = ?", (run,))
+        return found[0][0] if found else None
 
     def runs(self, limit: int = 50, workflow: str | None = None, report: Report = _ignore) -> list[RunRecord]:
         """The newest runs, newest first, of one workflow where given. A damaged record is left out, and ``report`` called

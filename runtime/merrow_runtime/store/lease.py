@@ -60,8 +60,15 @@ def is_held(database: sqlite3.Connection, run: str) -> bool:
     return row is not None and row[0] is not None and _alive(*row[1:])
 
 
-def note_opening(database: sqlite3.Connection, holder: Holder) -> None:
-    """Record that a process has the journal open as one of its own; entries of dead processes are deleted."""
+def note_opening(database: sqlite3.Connection, holder: Holder, *, alone: bool = False) -> None:
+    """Record that a process has the journal open as one of its own; entries of dead processes are deleted. Raises `StoreFailure`
+    where it is to be ``alone`` and another one has.
+    """
+    if alone and (other := opened_by(database)) is not None:
+        host, pid = other
+        raise StoreFailure(
+            f"It is being worked on by process {pid} on {host}; wait for it, or end it with Ctrl-C there."
+        )
     found = database.execute("SELECT token, host, pid, born, at FROM openings").fetchall()
     gone = [(token,) for token, *process in found if not _is_there(*process)]
     database.executemany("DELETE FROM openings WHERE token = ?", gone)

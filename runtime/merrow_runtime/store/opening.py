@@ -7,7 +7,7 @@ import time
 
 from merrow_runtime.errors import StoreFailure
 from merrow_runtime.store import lease
-from merrow_runtime.store.schema import OLDEST, STEPS, TABLES, VERSION, statements
+from merrow_runtime.store.schema import HOLDERS, OLDEST, STEPS, TABLES, VERSION, statements
 from merrow_runtime.store.writer import BUSY, PATIENCE, explained, in_transaction
 
 _LOOK = 0.1
@@ -65,7 +65,7 @@ def _change(database: sqlite3.Connection) -> tuple[str, str, int] | None:
         )
     if version == VERSION:
         return None
-    if version and (worker := lease.older_worker(database)) is not None:
+    if 0 < version < HOLDERS and (worker := lease.older_worker(database)) is not None:
         return worker
     for script in (STEPS[number] for number in range(version, VERSION)) if version else (TABLES,):
         for statement in statements(script):

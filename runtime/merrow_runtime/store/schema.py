@@ -11,11 +11,14 @@ from collections.abc import Iterator
 
 from merrow_runtime.provenance import UNKNOWN_ORIGIN
 
-VERSION = 4
+VERSION = 5
 """Written in the file; a file with a greater one comes from a newer Merrow."""
 
 OLDEST = 2
 """The oldest version that can be migrated: the first one that was released."""
+
+HOLDERS = 4
+"""The version since which processes that work on runs are in ``holders``."""
 
 _SINCE_4 = """
 CREATE TABLE openings (
@@ -35,6 +38,22 @@ END;
 CREATE TRIGGER use_changes AFTER UPDATE OF body ON uses WHEN old.body <> new.body BEGIN
     DELETE FROM bodies WHERE number = old.body AND NOT EXISTS (SELECT 1 FROM uses WHERE body = old.body);
 END;
+"""
+
+_SINCE_5 = """
+CREATE TABLE evaluations (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE, workflow TEXT NOT NULL, status TEXT NOT NULL, started REAL NOT NULL, ended REAL,
+    seconds REAL NOT NULL, error TEXT, dataset TEXT NOT NULL, part TEXT NOT NULL, metric TEXT NOT NULL,
+    model TEXT NOT NULL, seed INTEGER NOT NULL, repeats INTEGER NOT NULL, plan TEXT NOT NULL
+);
+CREATE TABLE scores (
+    number INTEGER PRIMARY KEY, evaluation INTEGER NOT NULL REFERENCES evaluations ON DELETE CASCADE,
+    item TEXT NOT NULL, repeat INTEGER NOT NULL, status TEXT NOT NULL, value REAL, usage TEXT NOT NULL, seconds REAL NOT NULL,
+    run TEXT NOT NULL, work BLOB NOT NULL, scored BLOB NOT NULL, read TEXT NOT NULL, reason TEXT NOT NULL, output TEXT,
+    UNIQUE (evaluation, item, repeat)
+);
+CREATE INDEX scores_of_work ON scores (work);
 """
 
 TABLES = f"""
@@ -76,15 +95,16 @@ CREATE TABLE answers (
 CREATE TABLE dialects (
     origin TEXT NOT NULL, model TEXT NOT NULL, learned TEXT NOT NULL, PRIMARY KEY (origin, model)
 ) WITHOUT ROWID;
-{_SINCE_4}"""
+{_SINCE_4}{_SINCE_5}"""
 """The number of a deleted run is never used again. ``nodes.several`` holds nodes, turns and items that were written together.
 ``answers`` are in the order of their last use. Long columns come last: what is before them is read without them.
 
 ``bodies`` has texts that runs share, by the hash of each, once: ``uses`` says which part of a run each one is
 (`WORKFLOW`, `DEFINITIONS`), and a text that no run uses any more goes with its last use. Runs of journals before version 4
 have the workflow in their ``snapshot`` and their nodes' definitions in ``definitions``. ``seconds`` and ``sources`` are
-NULL where an older version did not record them. ``openings`` has the processes that have the journal open as one of their
-own, see `Store.open`.
+NULL where an older version did not record them. ``scores`` has the answers of evaluations and what they are worth, by keys of
+what decides an answer (``work``) and its score (``scored``). ``openings`` has the processes that have the journal open as one
+of their own, see `Store.open`.
 """
 
 WORKFLOW, DEFINITIONS = "workflow", "definitions"
@@ -107,11 +127,12 @@ ALTER TABLE calls ADD COLUMN redo INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE lost ADD COLUMN path TEXT NOT NULL DEFAULT '';
 ALTER TABLE lost ADD COLUMN redo INTEGER NOT NULL DEFAULT 0;
 {_SINCE_4}""",
+    4: _SINCE_5,
 }
 """What turns a journal of each older version into one of the next: columns and tables are added, and no row is rewritten.
 
 ``leases`` has another name since version 4: an older Merrow that has the file open takes no run any more, and so pays for no
-call that it could not write down.
+call that it could not write down. One that has a journal of version 4 open goes on: nothing that it uses changes.
 """
 
 

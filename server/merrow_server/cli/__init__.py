@@ -32,8 +32,8 @@ GROUPS: dict[str, dict[str, str]] = {
     "Run": {
         "run": "Run a workflow.",
         "runs": "List the runs in the journal.",
-        "show": "Show one run of the journal: nodes, prompts, answers, costs.",
-        "resume": "Go on with a run that ended early.",
+        "show": "Show one run of the journal, or one evaluation: nodes, prompts, answers, costs.",
+        "resume": "Go on with a run, or an evaluation, that ended early.",
         "cancel": "End a run that another process works on.",
         "costs": "Say what calls to models cost, by day, workflow or model.",
     },
@@ -41,6 +41,10 @@ GROUPS: dict[str, dict[str, str]] = {
         "mutate": "Change a workflow so that it stays valid: safe mutations, listed, applied or random.",
         "crossover": "Make safe children of two workflows.",
         "repair": "Find the smallest edits that make a workflow valid, and show or apply them.",
+    },
+    "Evaluate": {
+        "evaluate": "Score a workflow on a data set, with its uncertainty.",
+        "evaluations": "List the evaluations in the journal.",
     },
     "Look inside": {
         "graph": "Print the typed graph of a workflow.",

@@ -19,7 +19,7 @@ def forecast_lines(forecast: Forecast) -> Iterator[str]:
     yield ""
     yield f"endpoint: {forecast.endpoint}"
     cost = _cost(forecast.cost_usd, is_open=any(node.why_open is not None for node in forecast.nodes))
-    yield f"calls: {_range(forecast.calls)}; tokens: {_range(forecast.tokens, about=True)}; cost: {cost}"
+    yield f"calls: {bounds_text(forecast.calls)}; tokens: {bounds_text(forecast.tokens, about=True)}; cost: {cost}"
     if any(node.times is not None for node in forecast.nodes):
         yield "Of each Loop the first turn is shown, of each Map one item; later turns also have what `again` edges bring."
     yield "No call was made. A question whose answer can't be used is asked up to twice more."
@@ -29,7 +29,7 @@ def _node(number: int, node: PlannedNode) -> Iterator[str]:
     model = f", {node.model}" if node.model and node.questions else ""
     times = f", {node.samples} samples" if node.samples > 1 else ""
     if node.times is not None:
-        times += f", {_range(node.times)} times"
+        times += f", {bounds_text(node.times)} times"
     choice = "" if node.runs else ", only if a Decision leads here"
     yield f"{number}. {style(node.node, bold=True)} ({node.operator}{model}{times}{choice})"
     if node.why_open is not None:
@@ -47,7 +47,8 @@ def _node(number: int, node: PlannedNode) -> Iterator[str]:
                 yield f"     | {visible(line)}"
 
 
-def _range(bounds: Bounds, *, about: bool = False) -> str:
+def bounds_text(bounds: Bounds, *, about: bool = False) -> str:
+    """The least and the most; one number where they are equal."""
     least, most = f"{bounds.least:,.0f}", "unknown" if bounds.most is None else f"{bounds.most:,.0f}"
     return ("about " if about else "") + (least if least == most else f"{least} to {most}")
 

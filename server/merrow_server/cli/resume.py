@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -10,13 +11,14 @@ import click
 
 from merrow_server.cli import Command
 from merrow_server.cli.given import words
-from merrow_server.cli.given.run_names import run_meant
+from merrow_server.cli.given.run_names import evaluation_meant, run_meant
 from merrow_server.cli.options import with_options
 from merrow_server.cli.run_options import RUN_OPTIONS, process_options
+from merrow_server.errors import InputError
 from merrow_server.rendering.terminal import echo
 
 if TYPE_CHECKING:
-    from merrow_runtime import Run
+    from merrow_runtime import Run, Store
     from merrow_runtime.provenance import Reuse
 
 
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     merrow resume flow.mmd                    the latest run of a workflow
     merrow resume 4f2a                        a run by the beginning of its id
     merrow resume 4f2a --budget-usd 0.50      with more money, where it had run out
+    merrow resume 9c1d                        an evaluation: the items that are left
     """,
 )
 @click.argument("run", required=False, shell_complete=words.unfinished_runs)
@@ -39,7 +42,7 @@ def command(ctx: click.Context, /, run: str | None, **given: Any) -> None:
     latest of all.
 
     It runs what the journal has (text, prompts, settings, inputs), whatever the files say now. No call that finished is
-    made again, and what was spent counts. A run that finished is only shown again.
+    made again, and what was spent counts. A run that finished is only shown again. RUN may also be an evaluation.
     """
     from merrow_runtime import RunOptions, Store, resume
     from merrow_server.cli.run_session import watch
@@ -47,6 +50,9 @@ def command(ctx: click.Context, /, run: str | None, **given: Any) -> None:
     options = RunOptions(stream=given["verbose"] or given["as_json"], **process_options(given))
 
     with closing(Store.open()) as store:
+        evaluation = evaluation_meant(store, run)
+        if evaluation is not None:
+            ctx.exit(_resume_evaluation(store, evaluation, given))
         identity = run_meant(store, run)
     if identity != run and not given["as_json"]:
         echo(f"Run {identity}:", err=True)
@@ -55,3 +61,31 @@ def command(ctx: click.Context, /, run: str | None, **given: Any) -> None:
         return resume(identity, options=replace(options, reuse=reuse or options.reuse))
 
     ctx.exit(watch(begin, as_json=given["as_json"], verbose=given["verbose"]))
+
+
+_OF_RUNS = ("verbose", "record", "replay", "reuse", "sandbox", "allow_unsafe_code", "as_json")
+
+
+def _resume_evaluation(user: Store, evaluation: str, given: dict[str, Any]) -> int:
+    """Go on with an evaluation; the exit code."""
+    from merrow_optimizer.evaluation.gates import Gates
+    from merrow_optimizer.evaluation.plan import Limits
+    from merrow_server.cli.evaluation_session import report, watch
+    from merrow_server.evaluations.preparing import prepare_again
+
+    for name in _OF_RUNS:
+        if given[name]:
+            option = "json" if name == "as_json" else name.replace("_", "-")
+            raise InputError(f"--{option} goes with a run; {evaluation} is an evaluation.")
+    record = user.evaluations.get(evaluation)
+    limits = Limits(given["budget_usd"], given["budget_tokens"], given["budget_seconds"])
+
+    async def work() -> int:
+        prepared = await prepare_again(
+            record, user, limits=limits, base_url=given["base_url"], concurrency=given["concurrency"]
+        )
+        return await watch(user, record, prepared)
+
+    code = asyncio.run(work())
+    report(user, record, Gates(), None, "text")
+    return code

@@ -36,6 +36,8 @@ _MOST_NAMED = 4
     merrow show 4f2a                  a run by the beginning of its id
     merrow show 4f2a --node SOLVE     its inputs, memory, every prompt and answer
     merrow show 4f2a --format json
+    merrow show 9c1d                  an evaluation: all its items, failures first
+    merrow show 9c1d --item 17        an item of it: what was read, gold, reason, the answer and its run
     """,
 )
 @click.argument("run", required=False, shell_complete=words.runs)
@@ -45,14 +47,24 @@ _MOST_NAMED = 4
     shell_complete=words.nodes_of_run,
     help="Everything about one node: prompts, memory, answers, attempts.",
 )
+@click.option("--item", metavar="ID", help="Of an evaluation, everything about one item.")
 @click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", help="How to print.")
-def command(run: str | None, node: str | None, output: str) -> None:
+def command(run: str | None, node: str | None, item: str | None, output: str) -> None:
     """Show the run RUN of the journal: an id, its beginning, or a workflow file for its latest run. Without RUN it is the
-    latest of all.
+    latest of all. RUN may also be an evaluation, or a run of one.
     """
     from merrow_runtime.store.database import Store
+    from merrow_server.cli.given.run_names import evaluation_meant, journal_with
 
-    with closing(Store.open()) as store:
+    with closing(Store.open()) as user, journal_with(user, run) as store:
+        evaluation = evaluation_meant(user, run)
+        if evaluation is not None:
+            from merrow_server.cli.show_evaluation import show_evaluation
+
+            show_evaluation(user, evaluation, item, output)
+            return
+        if item is not None:
+            raise InputError("--item goes with an evaluation; list them with: merrow evaluations")
         identity = run_meant(store, run)
         report = run_report(store, identity, node)
         if node is not None and not report["nodes"]:

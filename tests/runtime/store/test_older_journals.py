@@ -1,8 +1,8 @@
 """Journals of older versions are carried over: every run is there, can be shown, resumed and run on from.
 
-``fixtures/format2.sql`` and ``format3.sql`` were dumped from journals that Merrow with those formats wrote: of one workflow
-a finished run, a failed one, one whose process was killed while node C was asked, a cancelled one, and one ``--from`` the
-first with another C.
+``fixtures/format2.sql``, ``format3.sql`` and ``format4.sql`` were dumped from journals that Merrow with those formats wrote: of
+one workflow a finished run, a failed one, one whose process was killed while node C was asked, a cancelled one, and one
+``--from`` the first with another C.
 """
 
 from __future__ import annotations
@@ -32,12 +32,14 @@ from merrow_runtime.provenance import UNKNOWN_ORIGIN, ForeignResults, Source
 from merrow_runtime.store import opening
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.lease import Holder
-from merrow_runtime.store.schema import STEPS, VERSION, statements
+from merrow_runtime.store.schema import HOLDERS, STEPS, VERSION, statements
 from merrow_runtime.workflow import restore
 
 FIXTURES = Path(__file__).parent / "fixtures"
 ORIGIN = "http://models.test"
 FORMATS = sorted(STEPS)
+with_leases = pytest.mark.parametrize("path", [number for number in FORMATS if number < HOLDERS], indirect=True)
+"""Journals of which an older process that works on a run keeps them as they are."""
 STATUSES = {"answer": "finished", "fail": "failed", "kill": "failed", "cancel": "cancelled"}
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="processes are forked here")
@@ -67,7 +69,7 @@ def of(store: Store, what: str) -> str:
 def rows(path: Path) -> dict[str, list[Any]]:
     """All that the tables of an older journal had."""
     with closing(sqlite3.connect(path)) as database:
-        renamed = {"leases": "holders"} if database.execute("PRAGMA user_version").fetchone()[0] == VERSION else {}
+        renamed = {"leases": "holders"} if database.execute("PRAGMA user_version").fetchone()[0] >= HOLDERS else {}
     old = sqlite3.connect(":memory:")
     old.executescript((FIXTURES / "format2.sql").read_text(encoding="utf-8"))
     tables = [row[0] for row in old.execute("SELECT name FROM sqlite_schema WHERE sql LIKE 'CREATE TABLE%'")]
@@ -299,6 +301,7 @@ def held(path: Path) -> None:
         database.commit()
 
 
+@with_leases
 def test_while_an_older_process_works_on_a_run_it_is_left_alone(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before, old = rows(path), version(path)
     held(path)
@@ -313,6 +316,7 @@ def test_while_an_older_process_works_on_a_run_it_is_left_alone(path: Path, monk
     assert {**rows(path), "leases": []} == {**before, "leases": []}
 
 
+@with_leases
 def test_when_the_older_process_has_ended_it_is_carried_over(path: Path) -> None:
     held(path)
 
@@ -330,6 +334,7 @@ def test_when_the_older_process_has_ended_it_is_carried_over(path: Path) -> None
     assert version(path) == VERSION
 
 
+@with_leases
 def test_an_older_process_that_has_it_open_takes_no_run_any_more(path: Path) -> None:
     """It fails before it asks anything, since it could not write down the answer."""
     with closing(sqlite3.connect(path)) as older:

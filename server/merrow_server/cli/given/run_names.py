@@ -1,8 +1,10 @@
-"""Which run is meant: by its id, by the file that it ran, or the latest where nothing is said."""
+"""Which run or evaluation is meant: by its id, by the file that it ran, or the latest where nothing is said."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,3 +39,32 @@ def latest_of(store: Store, file: str) -> str:
     if not newest:
         raise UsageFailure(f"The journal has no run of {file}; make one with: merrow run {file}")
     return newest[0].id
+
+
+def evaluation_meant(user: Store, said: str | None) -> str | None:
+    """The id of the evaluation that ``said`` names: an id, or the beginning of one that is not that of a run; else None.
+    Raises `UsageFailure` where it is the beginning of several.
+    """
+    if said is None:
+        return None
+    try:
+        found = user.evaluations.identity(said)
+    except UsageFailure:
+        if user.has_run_like(said):
+            return None
+        raise
+    return found if found == said or not user.has_run_like(said) else None
+
+
+@contextmanager
+def journal_with(user: Store, run: str | None) -> Iterator[Store]:
+    """The journal that has a run: that of the evaluation before its first ``/``, else the user's own."""
+    evaluation = None if run is None or "/" not in run else user.evaluations.identity(run.partition("/")[0])
+    if evaluation is None:
+        yield user
+        return
+    from merrow_optimizer.evaluation.sessions import journal_of
+    from merrow_runtime.store.database import Store
+
+    with closing(Store.open(journal_of(user, evaluation))) as own:
+        yield own

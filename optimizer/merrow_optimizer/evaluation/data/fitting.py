@@ -1,0 +1,62 @@
+"""Items as the inputs of one workflow."""
+
+from __future__ import annotations
+
+from merrow_analysis.graph.nodes import TypedGraph
+from merrow_analysis.suggest import closest
+from merrow_optimizer.evaluation.data.problems import DataError, DataProblem, listed
+from merrow_optimizer.evaluation.data.reading import DataSet
+from merrow_optimizer.evaluation.items import Item
+from merrow_runtime.errors import UsageFailure
+from merrow_runtime.program.inputs import MissingInputs, read_inputs
+
+
+def fitted(data: DataSet, graph: TypedGraph) -> list[dict[str, object]]:
+    """What the workflow is given for each item, in their order: a value of the right type for each of its inputs, by id.
+
+    An input is fed by the field (or the mapping) of its name, in any case, else by its default.
+
+    Raises:
+        DataError: inputs that no field feeds, and values that an input's type doesn't take, all of them.
+    """
+    problems: list[DataProblem] = []
+    fields = {name: None for item in data.items for name in item.inputs}
+    folded = {name.casefold(): name for name in reversed(fields)}
+    sources: dict[str, str] = {}
+    for node in graph.inputs:
+        source = node.id if node.id in fields else folded.get(node.id.casefold())
+        default = node.resolution.parameters.get("default")
+        if source is not None:
+            sources[node.id] = source
+        elif default is None or default.value is None:
+            near = closest(node.id, fields)
+            hint = f"for example --map {node.id.lower()}={near or next(iter(fields), 'FIELD')}"
+            problems.append(
+                DataProblem(
+                    f"No field feeds the input {node.id}; map one, {hint}. The fields are {listed(list(fields))}.",
+                    data.file,
+                )
+            )
+    if problems:
+        raise DataError(problems)
+    found: list[dict[str, object]] = []
+    for item in data.items:
+        values = {node: item.inputs[name] for node, name in sources.items() if item.inputs.get(name) is not None}
+        try:
+            found.append(dict(read_inputs(graph, values)))
+        except MissingInputs as missing:
+            for each in missing.missing:
+                fed = sources[each.id]
+                said = "is null" if fed in item.inputs else "is missing"
+                problems.append(_problem(item, data, fed, f"The value {said}; the input {each.id} needs one."))
+        except UsageFailure as failure:
+            name = next((name for node, name in sources.items() if f"input {node} " in str(failure)), None)
+            problems.append(_problem(item, data, name, str(failure)))
+    if problems:
+        raise DataError(sorted(problems, key=lambda problem: problem.line or 0))
+    return found
+
+
+def _problem(item: Item, data: DataSet, field: str | None, sentence: str) -> DataProblem:
+    place = item.place
+    return DataProblem(sentence, place.file if place else data.file, place.line if place else None, field)

@@ -1,0 +1,276 @@
+"""A data set read from its file: items with ids, in one part, in an order that the file's order has no influence on."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from merrow_analysis.suggest import closest
+from merrow_optimizer.evaluation.data.code_tasks import join_visible_tests
+from merrow_optimizer.evaluation.data.drafts import Draft
+from merrow_optimizer.evaluation.data.formats import Record, kind_of, read_records
+from merrow_optimizer.evaluation.data.parts import PARTS, SEED, in_order, part_in_name, split
+from merrow_optimizer.evaluation.data.problems import Collector, DataError, DataProblem, listed
+from merrow_optimizer.evaluation.data.readers import OWN, READERS, Reader, own_data, reader_in_name
+from merrow_optimizer.evaluation.data.settings import DataSettings, settings_beside
+from merrow_optimizer.evaluation.items import Item, Place, hash_of
+from merrow_runtime.values import canonical
+
+_ID_DIGITS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class DataSet:
+    """Items of a file.
+
+    Attributes:
+        file: where they are from.
+        items: those of the part, in the seed's order; after a limit or a choice of ids only these.
+        part: ``validate``, ``test`` or ``all``.
+        hash: SHA-256 of all items of the file, whatever the part, the limit and their order, in hexadecimal.
+        held_out: whether the part is ``test``, which is for final figures only.
+        reader: its name, ``own`` for data that is read by mapping.
+        metric_name: the metric that the data asks for.
+        metric_options: what that metric is made with.
+        total: how many items the part has, before a limit or a choice.
+    """
+
+    file: Path
+    items: tuple[Item, ...]
+    part: str
+    hash: str
+    held_out: bool
+    reader: str
+    metric_name: str
+    metric_options: Mapping[str, Any]
+    total: int
+
+
+def read_items(
+    file: Path,
+    *,
+    reader: str | None = None,
+    mapping: Mapping[str, str] | None = None,
+    gold: str | None = None,
+    id_field: str | None = None,
+    part: str | None = None,
+    limit: int | None = None,
+    items: Sequence[str] = (),
+    seed: int = SEED,
+) -> DataSet:
+    """Read a data set.
+
+    What isn't given here is taken from the TOML file beside the data, else from the file's name.
+
+    Args:
+        file: ``.jsonl``, ``.json`` or ``.csv``.
+        reader: name of one of `READERS`; None with ``gold``, or for a file that isn't named like a published data set: own data.
+        mapping: workflow inputs, each with the name of the field that it gets.
+        gold: the field with the right answer, for own data.
+        id_field: the field with an id, for own data; None: ``id`` where a record has it.
+        part: ``validate``, ``test`` or ``all``; None: the part that the file's name says, else ``validate`` for a published data
+            set and ``all`` for own data.
+        limit: how many items to keep at most, the first in the seed's order.
+        items: ids to keep; ``@file`` stands for the ids in that file, one a line.
+        seed: of the order.
+
+    Raises:
+        DataError: with everything that is wrong, and where.
+    """
+    settings = settings_beside(file)
+    chosen = _reader(file, reader, gold, id_field, settings)
+    problems = Collector(file)
+    if limit is not None and limit < 1:
+        problems.add("The limit must be at least 1.", field="limit")
+    if part is not None and part not in PARTS:
+        near = closest(part, PARTS)
+        problems.add(
+            f"There is no part `{part}`; {f'did you mean {near}' if near else 'choose validate, test or all'}."
+        )
+    problems.raise_all()
+    everything = _items(chosen, {**settings.mapping, **(mapping or {})}, settings.tests, problems)
+    problems.raise_all()
+    parts, name = _parts(file, everything, part, chosen)
+    kept = in_order(parts[name], seed)
+    total = len(kept)
+    if items:
+        kept = _selected(kept, _ids(items), file, everything, name)
+    digests = sorted(f"{item.id}:{hash_of(item)}" for item in everything)
+    return DataSet(
+        file,
+        tuple(kept[:limit]),
+        name,
+        hashlib.sha256("\n".join(digests).encode()).hexdigest(),
+        name == "test",
+        chosen.name,
+        chosen.metric,
+        chosen.options,
+        total,
+    )
+
+
+def _reader(file: Path, reader: str | None, gold: str | None, id_field: str | None, settings: DataSettings) -> Reader:
+    """The reader with the metric that the settings choose, if any. Own data is compared exactly where nothing else is said."""
+    name = reader or (None if gold else settings.reader)
+    if name is None and not (gold or settings.gold):
+        name = reader_in_name(file)
+    if name is not None and name != OWN and name not in READERS:
+        near = closest(name, READERS)
+        hint = f"did you mean `{near}`?" if near else f"the readers are {listed(list(READERS))}."
+        raise DataError.of(f"There is no reader `{name}`; {hint}", file)
+    if name is None or name == OWN:
+        chosen = own_data(gold or settings.gold, id_field or settings.id_field, settings.metric or "exact")
+        return Reader(chosen.name, chosen.metric, chosen.fields, chosen.make, settings.metric_options)
+    known = READERS[name]
+    given = [word for word, value in (("gold", gold or settings.gold), ("id", id_field or settings.id_field)) if value]
+    if given:
+        raise DataError.of(
+            f"The reader {name} knows its fields; leave out `{given[0]}`, or choose the reader `{OWN}`.", file
+        )
+    if settings.metric is None:
+        return known
+    return Reader(known.name, settings.metric, known.fields, known.make, settings.metric_options, known.public_tests)
+
+
+def _items(reader: Reader, mapping: Mapping[str, str], tests: Path | None, problems: Collector) -> list[Item]:
+    records = read_records(problems)
+    missing = _fields_of_no_record(reader, records, problems)
+    if missing:
+        return []
+    read = [(record, draft) for record in records if (draft := reader.draft(record, problems)) is not None]
+    drafts = [draft for _, draft in read]
+    if reader.public_tests is not None:
+        drafts = _with_visible_tests(reader, drafts, tests, problems)
+    placed = [(record, draft) for (record, _), draft in zip(read, drafts, strict=True)]
+    drafts = _mapped(placed, mapping, problems)
+    found: dict[str, Item] = {}
+    for (record, _), draft in zip(placed, drafts, strict=True):
+        own = _id(record, draft, problems)
+        if own is None:
+            continue
+        if own in found:
+            other = found[own].place
+            twin = "" if draft.id is not None else " (it has none of its own, and the records are equal)"
+            problems.add(
+                f"The record has the same id `{own}` as the one in line {other.line if other else '?'}{twin}; "
+                "ids must be unique.",
+                record.line,
+            )
+            continue
+        found[own] = Item(own, draft.inputs, draft.gold, draft.extra, Place(problems.file, record.line))
+    return list(found.values())
+
+
+def _fields_of_no_record(reader: Reader, records: Sequence[Record], problems: Collector) -> bool:
+    """A needed field that no record has is one mistake, not one for each record."""
+    known = {name: None for record in records for name in record.fields}
+    missing = [name for name in reader.fields if name not in known] if records else []
+    for name in missing:
+        near = closest(name, known)
+        hint = f"did you mean `{near}`?" if near else f"the fields are {listed(list(known))}."
+        problems.add(f"No record has this field; {hint}", field=name)
+    return bool(missing)
+
+
+def _with_visible_tests(reader: Reader, drafts: list[Draft], tests: Path | None, problems: Collector) -> list[Draft]:
+    file = tests or problems.file.with_name(f"{reader.name}_public_test.jsonl")
+    records: list[Record] = []
+    of_tests = Collector(file)
+    if tests is not None or file.is_file():
+        records = read_records(of_tests)
+    found = join_visible_tests(drafts, records, reader.public_tests or "", of_tests)
+    problems.found += of_tests.found
+    return found
+
+
+def _mapped(placed: Sequence[tuple[Record, Draft]], mapping: Mapping[str, str], problems: Collector) -> list[Draft]:
+    known = {name: None for _, draft in placed for name in draft.inputs}
+    usable: dict[str, str] = {}
+    for name, field in mapping.items():
+        if field in known or not placed:
+            usable[name] = field
+            continue
+        near = closest(field, known)
+        hint = f"did you mean `{near}`?" if near else f"the fields are {listed(list(known))}."
+        problems.add(f"No record has this field, which the input {name} is mapped to; {hint}", field=field)
+    found: list[Draft] = []
+    for record, draft in placed:
+        for name, field in usable.items():
+            if field not in draft.inputs:
+                problems.add(f"The record has no field `{field}`, which the input {name} is mapped to.", record.line)
+        inputs = {name: draft.inputs.get(field) for name, field in usable.items()}
+        found.append(Draft(draft.id, {**draft.inputs, **inputs}, draft.gold, draft.extra))
+    return found
+
+
+def _id(record: Record, draft: Draft, problems: Collector) -> str | None:
+    """The record's own id, else a hash of all that it has."""
+    own = draft.id
+    if own is None or (record.is_csv and own == ""):
+        return hashlib.sha256(canonical(record.fields).encode()).hexdigest()[:_ID_DIGITS]
+    if type(own) not in (str, int) or own == "":
+        problems.add(
+            f"An id must be a text or a whole number, not {kind_of(own) if own != '' else 'empty'}.", record.line
+        )
+        return None
+    return str(own)
+
+
+def _parts(file: Path, everything: list[Item], part: str | None, reader: Reader) -> tuple[dict[str, list[Item]], str]:
+    """The items of each part that can be had, and the part that is meant."""
+    named = part_in_name(file)
+    if named is not None:
+        if part not in (None, named, "all"):
+            raise DataError.of(
+                f"The file is the part `{named}` by its name; read the part `{part}` from the file that is named so.",
+                file,
+            )
+        return {named: everything}, named
+    name = part or ("all" if reader.name == OWN else "validate")
+    found = {**split(everything), "all": everything}
+    if not found[name]:
+        raise DataError.of(
+            f"The part `{name}` has no items: the file has only {len(everything)}; use the part all.", file
+        )
+    return found, name
+
+
+def _ids(given: Iterable[str]) -> list[str]:
+    found: list[str] = []
+    for text in given:
+        if not text.startswith("@"):
+            found.append(text)
+            continue
+        file = Path(text[1:])
+        try:
+            lines = file.read_text("utf-8-sig").splitlines()
+        except OSError as error:
+            raise DataError.of(f"The file of ids can't be read: {error.strerror or error}.", file) from None
+        except UnicodeDecodeError:
+            raise DataError.of("The file of ids isn't UTF-8 text; save it as UTF-8.", file) from None
+        found += [line.strip() for line in lines if line.strip()]
+    return found
+
+
+def _selected(kept: list[Item], ids: list[str], file: Path, everything: list[Item], part: str) -> list[Item]:
+    there = {item.id for item in kept}
+    anywhere = {item.id for item in everything}
+    problems: list[DataProblem] = []
+    for own in dict.fromkeys(ids):
+        if own in there:
+            continue
+        if own in anywhere:
+            problems.append(DataProblem(f"The item `{own}` is not in the part `{part}`; read the part all.", file))
+            continue
+        near = closest(own, there)
+        hint = f"; did you mean `{near}`?" if near else "."
+        problems.append(DataProblem(f"There is no item `{own}`{hint}", file))
+    if problems:
+        raise DataError(problems)
+    if not ids:
+        raise DataError.of("The choice of items is empty; name at least one id.", file)
+    wanted = set(ids)
+    return [item for item in kept if item.id in wanted]

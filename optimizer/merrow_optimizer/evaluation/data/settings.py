@@ -1,0 +1,85 @@
+"""How data is read, as the TOML file beside it says: ``questions.toml`` beside ``questions.jsonl``, its table ``[dataset]``."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from merrow_analysis.suggest import closest
+from merrow_optimizer.evaluation.data.problems import Collector, listed
+
+_KEYS = ("reader", "map", "gold", "id", "metric", "tests")
+
+
+@dataclass(frozen=True, slots=True)
+class DataSettings:
+    """What ``[dataset]`` says; None and empty where it doesn't."""
+
+    reader: str | None = None
+    mapping: Mapping[str, str] = field(default_factory=dict)
+    gold: str | None = None
+    id_field: str | None = None
+    metric: str | None = None
+    metric_options: Mapping[str, Any] = field(default_factory=dict)
+    tests: Path | None = None
+
+
+def settings_beside(file: Path) -> DataSettings:
+    """The settings in the TOML file beside a data file; the defaults where there is none.
+
+    Raises `DataError`.
+    """
+    beside = file.with_suffix(".toml")
+    problems = Collector(beside)
+    if not beside.is_file():
+        return DataSettings()
+    found = _read(beside, problems)
+    problems.raise_all()
+    return found
+
+
+def _read(file: Path, problems: Collector) -> DataSettings:
+    try:
+        table = tomllib.loads(file.read_bytes().decode("utf-8-sig")).get("dataset")
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+        problems.add(f"The file can't be read as TOML: {str(error).rstrip('.')}.")
+        return DataSettings()
+    if table is None:
+        return DataSettings()
+    if not isinstance(table, dict):
+        problems.add("The value must be a table.", field="dataset")
+        return DataSettings()
+    for key in table:
+        if key not in _KEYS:
+            near = closest(key, _KEYS)
+            hint = f"did you mean `{near}`?" if near else f"the keys are {listed(_KEYS)}."
+            problems.add(f"The key isn't known; {hint}", field=f"dataset.{key}")
+    texts: dict[str, str | None] = {}
+    for key in ("reader", "gold", "id", "tests"):
+        value = table.get(key)
+        if value is not None and not isinstance(value, str):
+            problems.add("The value must be a text.", field=f"dataset.{key}")
+            value = None
+        texts[key] = value
+    mapping = table.get("map", {})
+    if not isinstance(mapping, dict) or not all(isinstance(value, str) for value in mapping.values()):
+        problems.add('The value must be a table of texts: `map = {problem = "question"}`.', field="dataset.map")
+        mapping = {}
+    metric, options = table.get("metric"), {}
+    if isinstance(metric, dict):
+        options = {key: value for key, value in metric.items() if key != "name"}
+        metric = metric.get("name")
+        for key in ("file", "schema"):
+            if isinstance(options.get(key), str):
+                options[key] = str(file.parent / options[key])
+    if (metric is not None or options) and not isinstance(metric, str):
+        problems.add(
+            'The value must be a name, or a table with a name: `{name = "numeric", tolerance = 0.01}`.',
+            field="dataset.metric",
+        )
+        metric = None
+    tests = None if texts["tests"] is None else file.parent / texts["tests"]
+    return DataSettings(texts["reader"], mapping, texts["gold"], texts["id"], metric, options, tests)

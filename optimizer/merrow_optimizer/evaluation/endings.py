@@ -1,0 +1,82 @@
+"""How a run of an item ended: with an answer, by the workflow's fault, or without an answer that is anybody's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import Enum
+from typing import Any, NamedTuple
+
+from merrow_optimizer.evaluation.scores import Status
+from merrow_optimizer.evaluation.spending import OverallBudget
+from merrow_runtime.errors import BudgetFailure, EndpointFailure, ReplayMiss, RunFailure, StoreFailure
+from merrow_runtime.running.run import RunResult
+from merrow_runtime.running.scheduler import InternalFailure
+
+RETURN = "RETURN"
+
+
+class Fatal(Enum):
+    """Why no other item can be answered now."""
+
+    ENDPOINT = "endpoint"
+    BUDGET = "budget"
+
+
+class Outcome(NamedTuple):
+    """What an item came to; ``value`` is None where it doesn't count, ``read`` what was taken for the answer."""
+
+    status: Status
+    value: float | None
+    read: str
+    reason: str
+
+
+class Ending(NamedTuple):
+    """How a run ended; ``status`` is None where there is an ``output`` to be scored."""
+
+    status: Status | None
+    output: Any = None
+    reason: str = ""
+    fatal: Fatal | None = None
+
+    @property
+    def scored(self) -> Outcome:
+        """What an item without an answer came to."""
+        assert self.status is not None  # noqa: S101 (an answer is scored by a metric)
+        return Outcome(self.status, 0.0 if self.status is Status.FAILED else None, "", self.reason)
+
+
+def ending_of(result: RunResult, outputs: Sequence[str]) -> Ending:
+    """How a run ended that was not cancelled; ``outputs`` are the ids of the workflow's output nodes.
+
+    Raises `StoreFailure` where the journal could not be written.
+    """
+    failure = result.failure
+    if isinstance(failure, StoreFailure):
+        raise failure
+    if failure is not None:
+        return _failed(failure)
+    if result.unanswered is not None:
+        # The run went on without it, but what came out of that is not the workflow's fault.
+        return Ending(Status.UNANSWERED, reason=result.unanswered)
+    if len(outputs) == 1 or RETURN in result.outputs:
+        name = outputs[0] if len(outputs) == 1 else RETURN
+        if name not in result.outputs:
+            return Ending(Status.FAILED, reason=f"No value reached {name}.")
+        return Ending(None, result.outputs[name])
+    if not result.outputs:
+        return Ending(Status.FAILED, reason="No value reached an output.")
+    return Ending(None, dict(result.outputs))
+
+
+def _failed(failure: RunFailure) -> Ending:
+    if isinstance(failure, EndpointFailure):
+        return Ending(Status.UNANSWERED, reason=failure.sentence, fatal=Fatal.ENDPOINT if failure.fatal else None)
+    if isinstance(failure, OverallBudget):
+        return Ending(Status.UNANSWERED, reason=str(failure), fatal=Fatal.BUDGET)
+    if isinstance(failure, ReplayMiss | InternalFailure):
+        return Ending(Status.UNANSWERED, reason=failure.sentence)
+    reason = failure.sentence
+    if isinstance(failure, BudgetFailure):
+        reason = f"The workflow's own budget: {reason}"
+    return Ending(Status.FAILED, reason=reason)

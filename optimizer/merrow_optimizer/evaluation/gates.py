@@ -1,0 +1,58 @@
+"""Gates: what an evaluation must reach, so that a pipeline fails where it does not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from merrow_optimizer.evaluation.summary import Comparison, Summary
+
+LEVEL = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Gates:
+    """What is asked of the score, of the lower end of its interval, and of the difference to a baseline; None asks nothing.
+
+    More than ``allow_errors`` answers that are unanswered or invalid (0 where None) fail every gate.
+    """
+
+    fail_under: float | None = None
+    fail_under_lower: float | None = None
+    max_drop: float | None = None
+    fail_if_worse: bool = False
+    allow_errors: int | None = None
+
+    @property
+    def any(self) -> bool:
+        """Whether anything is asked."""
+        asked = (self.fail_under, self.fail_under_lower, self.max_drop, self.allow_errors)
+        return self.fail_if_worse or any(one is not None for one in asked)
+
+    def failed(self, summary: Summary, comparison: Comparison | None) -> Iterator[str]:
+        """A sentence for each gate that is not passed. ``comparison`` is that with the baseline."""
+        if not self.any:
+            return
+        if summary.left_out > (self.allow_errors or 0):
+            count = summary.left_out
+            answers = "1 answer is" if count == 1 else f"{count} answers are"
+            yield f"{answers} unanswered or invalid; --allow-errors allows {self.allow_errors or 0}."
+        if summary.score is None or summary.interval is None:
+            yield "No item has a score."
+            return
+        if self.fail_under is not None and summary.score < self.fail_under:
+            yield f"The score {summary.score:.3f} is under {self.fail_under:g}."
+        if self.fail_under_lower is not None and summary.interval.lower < self.fail_under_lower:
+            yield f"The lower end of the interval, {summary.interval.lower:.3f}, is under {self.fail_under_lower:g}."
+        if self.max_drop is not None or self.fail_if_worse:
+            yield from self._compared(comparison)
+
+    def _compared(self, comparison: Comparison | None) -> Iterator[str]:
+        found = None if comparison is None else comparison.difference
+        if found is None:
+            yield "The baseline has no item in common with this evaluation."
+            return
+        if self.max_drop is not None and -found.difference > self.max_drop:
+            yield f"The score dropped by {-found.difference:.3f}, more than {self.max_drop:g}."
+        if self.fail_if_worse and found.difference < 0 and found.p_worse < LEVEL:
+            yield f"It is worse than the baseline by {-found.difference:.3f} (one-sided p = {found.p_worse:.3f})."

@@ -1,0 +1,92 @@
+"""Metrics: what an answer is worth, what was read as the answer, and why."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from merrow_analysis.suggest import closest
+from merrow_optimizer.evaluation.data.problems import DataError, DataProblem, listed
+
+if TYPE_CHECKING:
+    from merrow_optimizer.evaluation.data.reading import DataSet
+    from merrow_optimizer.evaluation.metrics.base import BaseMetric
+
+_CLASSES: Mapping[str, tuple[str, str]] = {
+    "gsm8k": ("figures", "Gsm8k"),
+    "math": ("solutions", "Math"),
+    "math-published": ("solutions", "MathPublished"),
+    "f1": ("words", "F1"),
+    "pass@1": ("programs", "PassAt1"),
+    "exact": ("words", "Exact"),
+    "contains": ("words", "Contains"),
+    "numeric": ("figures", "Numeric"),
+    "regex": ("forms", "Pattern"),
+    "json-schema": ("forms", "Schema"),
+    "choice": ("choice", "Choice"),
+    "python": ("programs", "PythonFile"),
+    "judge": ("judge", "Judge"),
+}
+"""The module and the class of each metric: a metric is imported only when it is used."""
+
+METRICS: tuple[str, ...] = tuple(_CLASSES)
+
+
+def metric(name: str, **options: Any) -> BaseMetric:
+    """The metric of a name.
+
+    Args:
+        name: one of `METRICS`.
+        options: ``separator`` (f1), ``tolerance`` (numeric), ``pattern`` (regex), ``schema`` (json-schema: an object or a file),
+            ``letters`` (choice), ``file`` (python, needed), ``rubric`` (judge, needed), ``ask`` and ``model`` (judge),
+            ``sandbox`` (pass@1, python).
+
+    Raises:
+        DataError: the name isn't known, or an option is missing, unknown or wrong.
+    """
+    if name not in _CLASSES:
+        near = closest(name, METRICS)
+        hint = f"did you mean `{near}`?" if near else f"the metrics are {', '.join(METRICS)}."
+        raise DataError.of(f"There is no metric `{name}`; {hint}", field="metric")
+    module, class_name = _CLASSES[name]
+    made: type[BaseMetric] = getattr(importlib.import_module(f"{__name__}.{module}"), class_name)
+    known, needed = _parameters(made)
+    for option in options:
+        if option not in known:
+            hint = f"its options are {listed(known)}." if known else "it has none."
+            raise DataError.of(f"The metric {name} has no option `{option}`; {hint}", field=option)
+    missing = [option for option in needed if option not in options]
+    if missing:
+        raise DataError.of(f"The metric {name} needs the option `{missing[0]}`.", field=missing[0])
+    return made(**options)
+
+
+async def check_scoring(data: DataSet, scored_by: BaseMetric) -> None:
+    """Make sure, before the first call, that the metric can score every item.
+
+    Raises:
+        DataError: with each item that it can't score, or with what the metric itself lacks.
+    """
+    problems: list[DataProblem] = []
+    for item in data.items:
+        why = "there is no gold answer" if scored_by.needs_gold and item.gold is None else scored_by.fault(item)
+        if why:
+            place = item.place
+            sentence = f"{why[0].upper()}{why[1:]} (metric {scored_by.name})."
+            problems.append(DataProblem(sentence, place.file if place else data.file, place.line if place else None))
+    if problems and len(problems) == len(data.items) and scored_by.needs_gold and data.items[0].gold is None:
+        raise DataError.of(
+            f"The metric {scored_by.name} compares with a gold answer; name its field: --gold FIELD.", data.file
+        )
+    if problems:
+        raise DataError(sorted(problems, key=lambda problem: problem.line or 0))
+    await scored_by.prepare()
+
+
+def _parameters(made: type[BaseMetric]) -> tuple[list[str], list[str]]:
+    """The options of a metric's class, and those that it needs."""
+    import inspect
+
+    found = [each for each in inspect.signature(made).parameters.values() if each.name != "options"]
+    return [each.name for each in found], [each.name for each in found if each.default is each.empty]

@@ -1,0 +1,123 @@
+"""Multiple choice: the letter that an output chooses."""
+
+from __future__ import annotations
+
+import re
+import string
+from typing import Any
+
+from merrow_optimizer.evaluation.data.problems import DataError
+from merrow_optimizer.evaluation.items import Item
+from merrow_optimizer.evaluation.metrics.base import BaseMetric, golds_of, right, text_of, wrong
+from merrow_optimizer.evaluation.metrics.boxes import last_box
+from merrow_optimizer.evaluation.scores import Score
+
+_OPTION_FIELDS = ("choices", "options")
+_AROUND = " \t\n.:,;!*_`'\"()[]{}$"
+_BARE = r"[*_`\s\"'(\[{$]*(?:\\text(?:bf)?\{)?[(]?([A-Za-z])(?![\w'’])"
+_SAID = re.compile(
+    rf"(?:answer|choice|option)(?:\s+(?:is|would be|should be))?(?:\s+(?:option|choice))?\s*[:=]?\s*{_BARE}",
+    re.IGNORECASE,
+)
+_AHEAD = re.compile(r"[*_`\s(\[]*([A-Z])[*_`]*[).:\]](?!\w)")
+_IN_PARENTHESES = re.compile(r"\(([A-Z])\)")
+
+
+class Choice(BaseMetric):
+    """The output chooses the gold option. ``letters`` is how many options there are where an item doesn't list them."""
+
+    name = "choice"
+
+    def __init__(self, letters: int = 10) -> None:
+        super().__init__({} if letters == 10 else {"letters": letters})
+        if isinstance(letters, bool) or not isinstance(letters, int) or not 2 <= letters <= 26:
+            raise DataError.of("The number of letters must be between 2 and 26.", field="letters")
+        self._letters = letters
+
+    def fault(self, item: Item) -> str | None:
+        options = _options(item)
+        if options is not None and not 2 <= len(options) <= 26:
+            return f"there must be 2 to 26 options, not {len(options)}"
+        for gold in golds_of(item.gold) or [None]:
+            if self._gold(gold, options) is None:
+                last = self._known(options)[-1]
+                return f"the gold answer {gold!r} is neither a letter from A to {last}, nor an option, nor its number from 0"
+        return None
+
+    async def score(self, item: Item, output: Any) -> Score:
+        options = _options(item)
+        wanted = {self._gold(gold, options) for gold in golds_of(item.gold)}
+        read = _chosen(text_of(output), self._known(options), options)
+        if read is None:
+            return wrong("", "the output chooses no option")
+        names = " or ".join(sorted(letter for letter in wanted if letter))
+        return right(read, f"{read} is right") if read in wanted else wrong(read, f"not {names}")
+
+    def _known(self, options: list[str] | None) -> str:
+        return string.ascii_uppercase[: len(options) if options else self._letters]
+
+    def _gold(self, gold: Any, options: list[str] | None) -> str | None:
+        """The letter of a gold answer: a letter, the text of an option, or the place of an option from 0."""
+        known = self._known(options)
+        if isinstance(gold, int) and not isinstance(gold, bool):
+            return known[gold] if 0 <= gold < len(known) else None
+        if not isinstance(gold, str):
+            return None
+        letter = gold.strip(_AROUND).upper()
+        if len(letter) == 1 and letter in known:
+            return letter
+        return _of_text(gold, known, options)
+
+
+def _options(item: Item) -> list[str] | None:
+    for name in _OPTION_FIELDS:
+        found = item.inputs.get(name)
+        if isinstance(found, list) and all(isinstance(option, str) for option in found):
+            return found
+    return None
+
+
+def _of_text(text: str, known: str, options: list[str] | None) -> str | None:
+    plain = text.strip(_AROUND).casefold()
+    found = [
+        letter
+        for letter, option in zip(known, options or (), strict=False)
+        if option.strip(_AROUND).casefold() == plain
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def _chosen(text: str, known: str, options: list[str] | None) -> str | None:
+    """The letter that an output chooses, by the surest sign that it has: the whole text, a box, "the answer is B", the last or
+    the first line, the only letter in parentheses.
+    """
+    whole = _letter(text, known) or _of_text(text, known, options)
+    if whole:
+        return whole
+    box = last_box(text)
+    if box is not None:
+        inner = re.sub(r"\\(?:text|mathrm|textbf|mathbf)\s*\{([^{}]*)\}", r"\1", box)
+        found = _letter(inner, known) or _of_text(inner, known, options)
+        if found:
+            return found
+    said = [match[1] for match in _SAID.finditer(text) if _is_meant(match[1], known)]
+    if said:
+        return str(said[-1]).upper()
+    lines = [line for line in text.split("\n") if line.strip()]
+    for line in (lines[-1:] + lines[:1]) if lines else []:
+        found = _letter(line, known) or _of_text(line, known, options)
+        ahead = _AHEAD.match(line)
+        if found or (ahead and ahead[1] in known):
+            return found or (ahead[1] if ahead else None)
+    letters = {letter for letter in _IN_PARENTHESES.findall(text) if letter in known}
+    return letters.pop() if len(letters) == 1 else None
+
+
+def _letter(text: str, known: str) -> str | None:
+    letter = text.strip(_AROUND).upper()
+    return letter if len(letter) == 1 and letter in known else None
+
+
+def _is_meant(letter: str, known: str) -> bool:
+    """In "the answer is a bit ..." the letter is a word: only capitals are choices inside sentences."""
+    return letter in known

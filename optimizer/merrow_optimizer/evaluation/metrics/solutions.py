@@ -1,0 +1,126 @@
+r"""The solve rate of MATH: the answer in the last box of the output and the one of the gold solution are equal."""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+import re
+from typing import Any
+
+from merrow_optimizer.evaluation.data.problems import DataError
+from merrow_optimizer.evaluation.items import Item
+from merrow_optimizer.evaluation.metrics.base import BaseMetric, right, text_of, wrong
+from merrow_optimizer.evaluation.metrics.boxes import last_box
+from merrow_optimizer.evaluation.metrics.structure import compare
+from merrow_optimizer.evaluation.metrics.worker import Worker
+from merrow_optimizer.evaluation.scores import InvalidItemError, Score
+
+NEEDS_PACKAGE = "The metric {} needs the package math-verify; install it with: pip install 'merrow[evaluate]'"
+_LONGEST = 2_000
+_MOST_BOXES = 200
+_SENTENCE_END = re.compile(r"(?<![0-9])[.!?]\s+")
+_SAID = re.compile(r"(?:\bis|\bare|\bequals|answer\s*:|=)\s*[:*]*\s*", re.IGNORECASE)
+_FORMULA = re.compile(r"\$\$?([^$]{1,2000})\$\$?|\\\(((?:[^\\]|\\[^)]){1,2000})\\\)")
+_PUBLISHED_BOX = re.compile(r"\\boxed\{((?:[^{}]|\{[^{}]*\})*)\}")
+
+
+class _Boxed(BaseMetric):
+    def __init__(self) -> None:
+        super().__init__()
+        self._worker = Worker("mathematics")
+
+    async def prepare(self) -> None:
+        if importlib.util.find_spec("math_verify") is None:
+            raise DataError.of(NEEDS_PACKAGE.format(self.name))
+        await self._worker.start()
+
+    async def close(self) -> None:
+        await self._worker.close()
+
+    async def _ask(self, gold: str, read: str, published: bool) -> bool:
+        answer = await self._worker.ask({"gold": gold, "answer": read, "published": published})
+        if "failed" in answer:
+            raise InvalidItemError(answer["failed"])
+        return bool(answer["equal"])
+
+
+class Math(_Boxed):
+    """Equal as texts, as numbers (exactly, or to six digits where one is a decimal), as structures, or by algebra."""
+
+    name = "math"
+
+    def fault(self, item: Item) -> str | None:
+        gold = answer_in(text_of(item.gold))
+        if not gold:
+            return "the gold solution has no answer"
+        return "the answer of the gold solution is longer than 2,000 characters" if len(gold) > _LONGEST else None
+
+    async def score(self, item: Item, output: Any) -> Score:
+        gold, read = answer_in(text_of(item.gold)), answer_in(text_of(output))
+        if not read:
+            return wrong("", "the output has no answer")
+        if len(read) > _LONGEST:
+            return wrong(read, "an answer can't be longer than 2,000 characters")
+        decided = compare(gold, read)
+        if decided is None:
+            decided = await self._ask(gold, read, published=False)
+        return right(read, f"equal to {gold}") if decided else wrong(read, f"not {gold}")
+
+
+class MathPublished(_Boxed):
+    """The published rule: one level of braces in the box, numbers equal to 0.001."""
+
+    name = "math-published"
+
+    async def score(self, item: Item, output: Any) -> Score:
+        gold, read = _published_answer(text_of(item.gold)), _published_answer(text_of(output))
+        if gold == read:
+            return right(read, "equal as texts")
+        if len(read) > _LONGEST or len(gold) > _LONGEST:
+            return wrong(read, "an answer can't be longer than 2,000 characters")
+        numbers = _published_number(gold), _published_number(read)
+        if numbers[0] is not None and numbers[1] is not None:
+            if math.isclose(numbers[0], numbers[1], rel_tol=0, abs_tol=1e-3):
+                return right(read, f"equal to {gold} as numbers")
+        elif await self._ask(gold, read, published=True):
+            return right(read, f"equal to {gold}")
+        return wrong(read, f"not {gold}")
+
+
+def answer_in(text: str) -> str:
+    """The answer of a solution: its last box, else what its last sentence says, without words ahead of it."""
+    box = last_box(text)
+    if box is not None:
+        return box.strip()
+    sentence = _last_sentence(text[-2 * _LONGEST :]).strip("*_ \n")
+    formulas = [first or second for first, second in _FORMULA.findall(sentence)]
+    if formulas:
+        return str(formulas[-1]).strip()
+    said = list(_SAID.finditer(sentence))
+    rest: str = sentence[said[-1].end() :] if said else sentence
+    return rest.strip("*_ \n").rstrip(".").strip()
+
+
+def _last_sentence(text: str) -> str:
+    sentences = [part for part in _SENTENCE_END.split(text.strip()) if part.strip()]
+    return sentences[-1].strip() if sentences else ""
+
+
+def _published_answer(text: str) -> str:
+    found = None
+    starts = [match.start() for match in re.finditer(r"\\boxed\{", text)]
+    for start in starts[-_MOST_BOXES:]:
+        found = _PUBLISHED_BOX.match(text, start, start + 4 * _LONGEST) or found
+    return found[1].strip() if found else _last_sentence(text[-2 * _LONGEST :])
+
+
+def _published_number(text: str) -> float | None:
+    text = text.replace(",", "").strip()
+    share = text.endswith("%")
+    if share:
+        text = text[:-1].rstrip("\\").strip()
+    try:
+        number = float(text) / (100 if share else 1)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None

@@ -1,0 +1,178 @@
+"""What an evaluation is to do, checked before the first call: a workflow, items, a metric, and how."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+from merrow_optimizer.evaluation.data import DataSet, fitted
+from merrow_optimizer.evaluation.items import Item
+from merrow_optimizer.evaluation.keys import semantic_hash
+from merrow_optimizer.evaluation.scores import Metric
+from merrow_runtime.errors import UsageFailure
+from merrow_runtime.models.budget import unpriced_failure
+from merrow_runtime.models.prices import price_at
+from merrow_runtime.options import RunOptions
+from merrow_runtime.program.definitions import Steps, make_steps
+from merrow_runtime.running.forecast import Bounds, dry_run
+from merrow_runtime.running.resources import Chosen
+from merrow_runtime.workflow import Workflow
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What an evaluation may use over all of its runs; None is without a limit."""
+
+    usd: float | None = None
+    tokens: int | None = None
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """What an evaluation may do: for how many items, how often, and bounds of calls, tokens and US dollars over all of them.
+
+    The cost's most is None where a price is not known, that of calls where a workflow is not planned yet.
+    """
+
+    items: int
+    repeats: int
+    calls: Bounds
+    tokens: Bounds
+    cost_usd: Bounds
+
+    def to_json(self) -> dict[str, Any]:
+        """As ``--dry-run --format json`` prints it."""
+        return {
+            "items": self.items,
+            "repeats": self.repeats,
+            "calls": self.calls.to_json(),
+            "tokens": self.tokens.to_json(),
+            "cost_usd": self.cost_usd.to_json(),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """An evaluation made ready.
+
+    ``options`` are those of all runs (their budgets are not used: ``limits`` hold for all runs together); ``chosen`` is the
+    endpoint that answers. ``inputs`` has for each item what is given to the workflow. Make it with `make_plan`.
+    """
+
+    workflow: Workflow
+    items: Sequence[Item]
+    metric: Metric
+    chosen: Chosen
+    options: RunOptions
+    repeats: int
+    limits: Limits
+    inputs: Mapping[str, Mapping[str, Any]] = field(repr=False)
+
+    @cached_property
+    def steps(self) -> Steps:
+        """The nodes of the workflow as they run."""
+        return make_steps(self.workflow, self.options)
+
+    @cached_property
+    def semantic(self) -> str:
+        """What the workflow does, as a hash."""
+        return semantic_hash(self.workflow, self.steps)
+
+    @cached_property
+    def model(self) -> str:
+        """The models that are asked, by their names."""
+        named = {step.definition.model for one in self.workflow.reached() for step in self._steps_of(one).values()}
+        return ", ".join(sorted(named))
+
+    @cached_property
+    def varies(self) -> bool:
+        """Whether some node has a temperature above 0, so that a repeat may be answered otherwise."""
+        return any(
+            step.definition.temperature > 0 for one in self.workflow.reached() for step in self._steps_of(one).values()
+        )
+
+    @property
+    def concurrency(self) -> int:
+        """How many items are worked on at the same time."""
+        return self.chosen.concurrency
+
+    def _steps_of(self, workflow: Workflow) -> Steps:
+        return make_steps(workflow, self.options)
+
+
+def make_plan(
+    workflow: Workflow,
+    data: DataSet,
+    metric: Metric,
+    chosen: Chosen,
+    options: RunOptions,
+    *,
+    repeats: int = 1,
+    limits: Limits | None = None,
+) -> Plan:
+    """A plan, with everything checked that can be wrong with it before the first call.
+
+    Raises `UsageFailure`; `DataError` where the data does not fit the inputs of the workflow.
+    """
+    if not workflow.graph.outputs:
+        raise UsageFailure(f"{workflow.name} has no output node, so there is no answer to score.")
+    given = fitted(data, workflow.graph)
+    inputs = {item.id: values for item, values in zip(data.items, given, strict=True)}
+    if options.default_model is None:
+        options = replace(options, default_model=chosen.model)
+    plan = Plan(workflow, data.items, metric, chosen, options, repeats, limits or Limits(), inputs)
+    _check_budget(plan)
+    return plan
+
+
+def _check_budget(plan: Plan) -> None:
+    """Raise `UsageFailure` where the budget can't be kept, or is not enough for one item."""
+    limits = plan.limits
+    if limits.usd is not None:
+        for one in plan.workflow.reached():
+            for step in make_steps(one, plan.options).values():
+                if step.called is None and price_at(plan.chosen.endpoint, step.definition.model) is None:
+                    raise UsageFailure(str(unpriced_failure(step.definition.model, plan.chosen.endpoint.origin)))
+    if limits.seconds is not None and limits.seconds <= 0:
+        raise UsageFailure("A budget of 0 seconds is not enough for one item.")
+    if limits.usd is None and limits.tokens is None:
+        return
+    first = forecast_item(plan, plan.items[0])
+    for limit, bounds, unit in ((limits.usd, first.cost_usd, "US dollars"), (limits.tokens, first.tokens, "tokens")):
+        if limit is not None and (limit < bounds.least or limit == 0):
+            raise UsageFailure(
+                f"The budget of {limit:g} {unit} is not enough for one item, which uses about {bounds.least:.4g} at least."
+            )
+
+
+def forecast_item(plan: Plan, item: Item) -> Forecast:
+    """What one answer to an item may use."""
+    found = dry_run(plan.workflow, plan.inputs[item.id], options=plan.options, endpoint=plan.chosen.endpoint)
+    return Forecast(1, 1, found.calls, found.tokens, found.cost_usd)
+
+
+_SAMPLE = 20
+"""Items that are unfolded for a forecast; the others are taken to be like these."""
+
+
+def forecast(plan: Plan) -> Forecast:
+    """What the evaluation may use, if nothing of it is known yet. Tokens and cost are estimates."""
+    step = max(1, len(plan.items) // _SAMPLE)
+    some = [forecast_item(plan, item) for item in plan.items[::step]]
+    times = len(plan.items) * plan.repeats / len(some)
+
+    def total(bounds: Sequence[Bounds]) -> Bounds:
+        mosts = [one.most for one in bounds]
+        most = None if None in mosts else sum(one for one in mosts if one is not None) * times
+        return Bounds(sum(one.least for one in bounds) * times, most)
+
+    return Forecast(
+        len(plan.items),
+        plan.repeats,
+        total([one.calls for one in some]),
+        total([one.tokens for one in some]),
+        total([one.cost_usd for one in some]),
+    )

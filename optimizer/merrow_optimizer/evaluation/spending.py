@@ -1,0 +1,62 @@
+"""The money, tokens and time that an evaluation may use, over all of its runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from merrow_runtime.errors import BudgetFailure, EndpointFailure
+from merrow_runtime.models.budget import Budget
+from merrow_runtime.models.endpoint import Endpoint, OnText
+from merrow_runtime.models.prices import Price, price_at
+from merrow_runtime.models.tokens import estimate_call
+from merrow_runtime.requests import ModelReply, ModelRequest
+
+
+class OverallBudget(BudgetFailure):
+    """The budget of the evaluation, not that of one run, is used up."""
+
+
+class BudgetedEndpoint:
+    """An endpoint whose calls share one budget, whatever run they belong to. All else is that of the endpoint itself."""
+
+    def __init__(self, endpoint: Endpoint, budget: Budget) -> None:
+        self._endpoint = endpoint
+        self._budget = budget
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._endpoint, name)
+
+    @property
+    def origin(self) -> str:
+        """See `Endpoint`."""
+        return self._endpoint.origin
+
+    def price(self, model: str) -> Price | None:
+        """The price of a model at the endpoint."""
+        return price_at(self._endpoint, model)
+
+    async def complete(self, request: ModelRequest, on_text: OnText | None = None) -> ModelReply:
+        """Answer, within the budget. Raises `OverallBudget`, `EndpointFailure`."""
+        reservation = self._budget.reserve(estimate_call(request, self.price(request.model)))
+        try:
+            await reservation.__aenter__()
+        except BudgetFailure as failure:
+            raise OverallBudget(str(failure).replace("resume the run", "resume it")) from None
+        try:
+            reply = await self._endpoint.complete(request, on_text)
+            reservation.settle(reply.usage)
+        except EndpointFailure as failure:
+            if failure.usage is not None or failure.paid:
+                reservation.settle(failure.usage or reservation.estimate)
+            await reservation.__aexit__(type(failure), failure, None)
+            raise
+        except BaseException as failure:
+            await reservation.__aexit__(type(failure), failure, None)
+            raise
+        else:
+            await reservation.__aexit__(None, None, None)
+            return reply
+
+    async def close(self) -> None:
+        """See `Endpoint`."""
+        await self._endpoint.close()

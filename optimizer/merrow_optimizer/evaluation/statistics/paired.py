@@ -1,0 +1,92 @@
+"""Whether two evaluations of the same items differ: exact tests on pairs, the interval of the difference, several at once."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from merrow_optimizer.evaluation.statistics.distributions import fair_tail
+from merrow_optimizer.evaluation.statistics.intervals import Interval, student
+from merrow_optimizer.evaluation.statistics.power import smallest_difference
+
+FLIPS = 2_000
+SEED = 42
+_EQUAL = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """How much better the second of two evaluations is, on the items that both scored.
+
+    ``p`` is two-sided, ``p_worse`` says how likely such a drop, or a larger one, is by chance alone. ``test`` is ``McNemar`` or
+    ``sign-flip``. ``showable`` is the smallest true difference that so many items would show with probability .8.
+    """
+
+    items: int
+    difference: float
+    interval: Interval
+    better: int
+    worse: int
+    test: str
+    p: float
+    p_worse: float
+    showable: float
+
+
+def compare(before: Sequence[float], after: Sequence[float], *, repeats: int = 1, seed: int = SEED) -> Difference:
+    """Compare the items' means of two evaluations, in the same order of items. Raises ``ValueError`` where there are none."""
+    differences = [second - first for first, second in zip(before, after, strict=True)]
+    if not differences:
+        raise ValueError("there is nothing to compare")
+    better, worse = sum(d > _EQUAL for d in differences), sum(d < -_EQUAL for d in differences)
+    if repeats == 1 and all(value in (0, 1) for value in (*before, *after)):
+        test, p, p_worse = "McNemar", mcnemar(better, worse), fair_tail(better + worse, worse)
+    else:
+        test, (p, p_worse) = "sign-flip", sign_flip(differences, seed)
+    mean = math.fsum(differences) / len(differences)
+    return Difference(
+        len(differences),
+        mean,
+        student(differences, (-1.0, 1.0)),
+        better,
+        worse,
+        test,
+        p,
+        p_worse,
+        smallest_difference(differences, exact=test == "McNemar"),
+    )
+
+
+def mcnemar(better: int, worse: int) -> float:
+    """The exact two-sided p of McNemar's test: of the items that turned, as many either way as by a fair coin."""
+    return min(1.0, 2 * fair_tail(better + worse, max(better, worse)))
+
+
+def sign_flip(differences: Sequence[float], seed: int = SEED) -> tuple[float, float]:
+    """The p of a mean difference, and of a drop alone, by `FLIPS` draws of signs: (draws as extreme + 1) / (draws + 1)."""
+    changed = [d for d in differences if abs(d) > _EQUAL]
+    seen = math.fsum(changed)
+    total = math.fsum(map(abs, changed))
+    slack = _EQUAL * max(1.0, total)
+    extreme = lower = 0
+    chance = random.Random(seed)  # noqa: S311 (no secret)
+    for _ in range(FLIPS):
+        bits = chance.getrandbits(len(changed)) if changed else 0
+        # The sum is that of all, less twice those whose sign is flipped.
+        drawn = total - 2 * math.fsum(abs(d) for place, d in enumerate(changed) if bits >> place & 1)
+        extreme += abs(drawn) >= abs(seen) - slack
+        lower += drawn <= seen + slack
+    return (extreme + 1) / (FLIPS + 1), (lower + 1) / (FLIPS + 1)
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """The p of several tests made together, in the same order, corrected by Holm's method."""
+    order = sorted(range(len(p_values)), key=lambda place: p_values[place])
+    corrected = [0.0] * len(p_values)
+    highest = 0.0
+    for rank, place in enumerate(order):
+        highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[place]))
+        corrected[place] = highest
+    return corrected

@@ -1,0 +1,146 @@
+"""What an evaluation comes to: the score with its interval, what was left out, repeats; two of them compared."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from merrow_optimizer.evaluation.scores import Status
+from merrow_optimizer.evaluation.statistics.intervals import Interval, interval_of
+from merrow_optimizer.evaluation.statistics.paired import Difference, compare
+from merrow_optimizer.evaluation.statistics.repeats import is_flaky, pass_hat
+from merrow_runtime.store.evaluations import ScoreRecord
+from merrow_runtime.usage import NOTHING, Usage
+
+COUNTED = (Status.RIGHT, Status.WRONG, Status.FAILED)
+"""What counts in a score; the others are left out of it."""
+
+_EQUAL = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """``items`` are those of the evaluation, ``counted`` those with a score, ``answers`` how many answers have which status.
+
+    ``score`` is the mean over items of their mean over repeats; None where nothing is counted. ``pass_hat`` has pass^k for
+    k = 1 to the number of repeats; ``flaky`` the ids of items that were right only sometimes.
+    """
+
+    items: int
+    repeats: int
+    counted: int
+    answers: Mapping[Status, int]
+    score: float | None
+    interval: Interval | None
+    pass_hat: Sequence[float | None]
+    flaky: Sequence[str]
+    usage: Usage
+
+    @property
+    def left_out(self) -> int:
+        """How many answers are unanswered or invalid."""
+        return self.answers.get(Status.UNANSWERED, 0) + self.answers.get(Status.INVALID, 0)
+
+    @property
+    def missing(self) -> int:
+        """How many answers were not asked for yet."""
+        return self.items * self.repeats - sum(self.answers.values())
+
+    def to_json(self) -> dict[str, Any]:
+        """As reports show it."""
+        shown: dict[str, Any] = {
+            "items": self.items,
+            "repeats": self.repeats,
+            "counted": self.counted,
+            "answers": {status.value: self.answers.get(status, 0) for status in Status},
+            "missing": self.missing,
+            "score": self.score,
+            "interval": None if self.interval is None else list(self.interval),
+            "usage": self.usage.to_json(),
+        }
+        if self.repeats > 1:
+            shown |= {"pass_hat": list(self.pass_hat), "flaky": list(self.flaky)}
+        return shown
+
+
+def item_means(scores: Iterable[ScoreRecord]) -> dict[str, float]:
+    """The mean of each item over the answers that count, by its id."""
+    values: dict[str, list[float]] = {}
+    for one in scores:
+        if one.status in COUNTED:
+            values.setdefault(one.item, []).append(one.value or 0.0)
+    return {item: math.fsum(several) / len(several) for item, several in values.items()}
+
+
+def summary_of(scores: Sequence[ScoreRecord], items: int, repeats: int) -> Summary:
+    """The summary of an evaluation of so many items and repeats, with the scores that there are."""
+    means = item_means(scores)
+    counts: dict[str, list[int]] = {}
+    for one in scores:
+        if one.status in COUNTED:
+            count = counts.setdefault(one.item, [0, 0])
+            count[0] += one.status == Status.RIGHT
+            count[1] += 1
+    pairs = [(right, several) for right, several in counts.values()]
+    return Summary(
+        items,
+        repeats,
+        len(means),
+        Counter(Status(one.status) for one in scores),
+        math.fsum(means.values()) / len(means) if means else None,
+        interval_of(list(means.values()), repeats=repeats) if means else None,
+        [pass_hat(pairs, k) for k in range(1, repeats + 1)],
+        sorted(item for item, (right, several) in counts.items() if is_flaky(right, several)),
+        sum((one.usage for one in scores), NOTHING),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two evaluations on the items that both scored. ``better`` and ``worse`` are the ids of items that turned; ``left_out`` is
+    how many items only one of them has a score for. ``difference`` is None where they share no item.
+    """
+
+    difference: Difference | None
+    better: Sequence[str]
+    worse: Sequence[str]
+    left_out: int
+
+    def to_json(self) -> dict[str, Any]:
+        """As reports show it."""
+        found = self.difference
+        shown: dict[str, Any] = {
+            "better": list(self.better),
+            "worse": list(self.worse),
+            "left_out": self.left_out,
+            "items": 0,
+        }
+        if found is not None:
+            shown |= {
+                "items": found.items,
+                "difference": found.difference,
+                "interval": list(found.interval),
+                "test": found.test,
+                "p": found.p,
+                "p_worse": found.p_worse,
+                "showable": found.showable,
+            }
+        return shown
+
+
+def compared(before: Iterable[ScoreRecord], after: Iterable[ScoreRecord], *, repeats: int) -> Comparison:
+    """Compare two evaluations item by item; ``repeats`` is the greater number of theirs."""
+    first, second = item_means(before), item_means(after)
+    common = sorted(first.keys() & second.keys())
+    difference = None
+    if common:
+        difference = compare([first[item] for item in common], [second[item] for item in common], repeats=repeats)
+    return Comparison(
+        difference,
+        [item for item in common if second[item] > first[item] + _EQUAL],
+        [item for item in common if second[item] < first[item] - _EQUAL],
+        len(first.keys() ^ second.keys()),
+    )

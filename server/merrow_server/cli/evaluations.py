@@ -1,0 +1,70 @@
+"""``merrow evaluations``: the evaluations in the journal."""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import closing
+from typing import Any
+
+import click
+
+from merrow_server.cli import Command
+from merrow_server.cli.given import words
+from merrow_server.cli.runs import COLOURS, ago
+from merrow_server.rendering.snippet import cells, visible
+from merrow_server.rendering.terminal import echo, emit, style
+from merrow_server.run_report import cost_text, workflow_text
+
+
+@click.command(
+    "evaluations",
+    cls=Command,
+    epilog="""
+    merrow evaluations                         the newest evaluations
+    merrow evaluations --workflow flow.mmd     those of one workflow
+    """,
+)
+@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="How many to list.")
+@click.option("--workflow", metavar="FILE", shell_complete=words.files, help="Only evaluations of this workflow.")
+@click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", help="How to print.")
+def command(limit: int, workflow: str | None, output: str) -> None:
+    """List the evaluations in the journal, newest first: id, status, when, score, metric, cost, data, workflow."""
+    from merrow_runtime.store.database import Store
+    from merrow_server.evaluations.report import evaluation_object
+
+    with closing(Store.open()) as user:
+        name = None if workflow is None else os.path.abspath(workflow)  # noqa: PTH100 (#2 may follow)
+        found = [
+            evaluation_object(user, record, user.evaluations.scores(record.id))
+            for record in user.evaluations.newest(limit, name)
+        ]
+    if output == "json":
+        emit(json.dumps(found, indent=2))
+    elif not found:
+        echo("No evaluations yet; make one with: merrow evaluate FILE --dataset F", err=True)
+    else:
+        _print(found)
+
+
+def _print(found: list[dict[str, Any]]) -> None:
+    from merrow_server.cli.evaluation_text import score_text
+
+    rows = [
+        (
+            one["evaluation"],
+            one["status"],
+            ago(one["started"]),
+            score_text(one),
+            one["metric"],
+            cost_text(one["usage"]),
+            visible(workflow_text(one["dataset"])) + f" ({one['part']})",
+            visible(workflow_text(one["workflow"])),
+        )
+        for one in found
+    ]
+    widths = [max(cells(row[column]) for row in rows) for column in range(len(rows[0]))]
+    for row in rows:
+        padded = [value + " " * (width - cells(value)) for value, width in zip(row, widths, strict=True)]
+        padded[1] = style(padded[1], fg=COLOURS.get(row[1], "yellow"))
+        echo("  ".join(padded).rstrip())

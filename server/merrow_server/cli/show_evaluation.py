@@ -1,0 +1,68 @@
+"""``merrow show EVAL``: an evaluation with all its items, or one of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from merrow_analysis.suggest import closest
+from merrow_runtime.values import as_text
+from merrow_server.cli.evaluation_text import report_lines
+from merrow_server.cli.runs import ago, duration
+from merrow_server.errors import InputError
+from merrow_server.evaluations.report import evaluation_report, item_object
+from merrow_server.rendering.snippet import visible
+from merrow_server.rendering.terminal import echo, emit, plain, style
+from merrow_server.run_report import cost_text, workflow_text
+
+if TYPE_CHECKING:
+    from merrow_runtime.store.database import Store
+
+
+def show_evaluation(user: Store, evaluation: str, item: str | None, output: str) -> None:
+    """Print an evaluation, or one item of it. Raises `InputError` where it has no such item."""
+    record = user.evaluations.get(evaluation)
+    if item is None:
+        report = evaluation_report(user, record)
+        if output == "json":
+            emit(json.dumps(report, indent=2))
+            return
+        echo(
+            f"{record.id}  {report['status']}  {ago(record.started)}  {visible(workflow_text(record.workflow))}"
+            f" on {visible(workflow_text(report['dataset']))} (part {record.part})"
+        )
+        if record.error:
+            echo(style(plain(record.error), fg="red"))
+        for line in report_lines(report, whole=True):
+            echo(line)
+        return
+    golds = record.plan["golds"]
+    if item not in golds:
+        near = closest(item, golds)
+        hint = f" Did you mean {near}?" if near else ""
+        raise InputError(f"Evaluation {record.id} has no item {item}.{hint}")
+    found = [user.evaluations.score(record.id, item, repeat) for repeat in range(record.repeats)]
+    objects = [item_object(one, golds[item]) for one in found if one is not None]
+    if output == "json":
+        emit(json.dumps(objects, indent=2))
+        return
+    if not objects:
+        echo(f"Item {visible(item)} was not asked yet; go on with: merrow resume {record.id}")
+    for one in objects:
+        for line in _lines(one, several=record.repeats > 1):
+            echo(line)
+
+
+def _lines(one: Mapping[str, Any], *, several: bool) -> Iterator[str]:
+    which = f", answer {one['repeat'] + 1}" if several else ""
+    value = "" if one["value"] is None else f" {one['value']:g}"
+    yield f"{style(visible(one['item']), bold=True)}{which}: {one['status']}{value}"
+    yield f"{cost_text(one['usage'])}, {duration(one['seconds'])}" + (f", run {one['run']}" if one["run"] else "")
+    for heading, text in (("read", one["read"]), ("gold", one["gold"]), ("reason", one["reason"])):
+        if text:
+            yield f"\n{style(heading, fg='cyan')}\n{plain(text)}"
+    if "output" in one:
+        yield f"\n{style('answer', fg='cyan')}\n{plain(as_text(one['output']))}"
+    if one["run"]:
+        yield f"\nSee its nodes with: merrow show {one['run']}"

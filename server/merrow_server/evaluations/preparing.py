@@ -1,0 +1,155 @@
+"""An evaluation made ready, from what people ask for or from what the journal has of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from merrow_optimizer.evaluation.data import DataError, DataSet, read_items
+from merrow_optimizer.evaluation.metrics import check_scoring, metric
+from merrow_optimizer.evaluation.metrics.base import BaseMetric
+from merrow_optimizer.evaluation.plan import Limits, Plan, make_plan
+from merrow_runtime.options import RunOptions
+from merrow_runtime.provenance import OFFLINE_ORIGIN, named
+from merrow_runtime.running.resources import choose, without_user
+from merrow_runtime.store.database import Store
+from merrow_runtime.store.evaluations import EvaluationRecord
+from merrow_runtime.values import as_text
+from merrow_runtime.workflow import Workflow, restore
+from merrow_server.errors import InputError
+
+SEED = 42
+_GOLD = 200
+"""Characters of a gold answer that are kept to be shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a person says about an evaluation, beside its workflow. ``dataset`` is a path; None: as `read_items` has it."""
+
+    dataset: str
+    reader: str | None = None
+    mapping: Mapping[str, str] = field(default_factory=dict)
+    gold: str | None = None
+    part: str | None = None
+    limit: int | None = None
+    items: tuple[str, ...] = ()
+    metric: str | None = None
+    metric_options: Mapping[str, Any] = field(default_factory=dict)
+    repeats: int = 1
+    seed: int = SEED
+    model: str | None = None
+    base_url: str | None = None
+    concurrency: int | None = None
+    fresh: bool = False
+    limits: Limits = field(default_factory=Limits)
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """An evaluation that can begin: its plan, its data, and what a resume needs."""
+
+    plan: Plan
+    data: DataSet
+    metric: BaseMetric
+    again: dict[str, Any]
+
+    async def close(self) -> None:
+        """End what was opened for it."""
+        await self.metric.close()
+        await self.plan.chosen.endpoint.close()
+
+
+async def prepare(workflow: Workflow, asked: Asked, user: Store) -> Prepared:
+    """Check everything that can be wrong, and make the evaluation ready. ``user`` is the user's store.
+
+    Raises `RunFailure`, with every mistake in the data and its place.
+    """
+    try:
+        return await _prepared(workflow, asked, user)
+    except DataError as problem:
+        raise InputError(str(problem)) from None
+
+
+async def _prepared(workflow: Workflow, asked: Asked, user: Store) -> Prepared:
+    data = read_items(
+        Path(asked.dataset),
+        reader=asked.reader,
+        mapping=asked.mapping,
+        gold=asked.gold,
+        part=asked.part,
+        limit=asked.limit,
+        items=asked.items,
+        seed=asked.seed,
+    )
+    name = asked.metric or data.metric_name
+    own = data.metric_options if name == data.metric_name else {}
+    scored_by = metric(name, **{**own, **asked.metric_options})
+    options = RunOptions(
+        model=asked.model, base_url=asked.base_url, concurrency=asked.concurrency, seed=asked.seed, fresh=asked.fresh
+    )
+    chosen = choose(options, asked.base_url, workflow.machine, user.dialects)
+    try:
+        plan = make_plan(workflow, data, scored_by, chosen, options, repeats=asked.repeats, limits=asked.limits)
+        await check_scoring(data, scored_by)
+    except BaseException:
+        await scored_by.close()
+        await chosen.endpoint.close()
+        raise
+    return Prepared(plan, data, scored_by, _again(workflow, asked, data))
+
+
+def _again(workflow: Workflow, asked: Asked, data: DataSet) -> dict[str, Any]:
+    """What a resume needs, as plain data."""
+    said = asdict(asked)
+    said["dataset"] = os.path.abspath(asked.dataset)  # noqa: PTH100 (as text)
+    said["base_url"] = None if asked.base_url is None else without_user(asked.base_url)
+    return {
+        "snapshot": workflow.snapshot(),
+        "asked": said,
+        "part": data.part,
+        "reader": data.reader,
+        "held_out": data.held_out,
+        "golds": {item.id: "" if item.gold is None else as_text(item.gold)[:_GOLD] for item in data.items},
+    }
+
+
+async def prepare_again(
+    record: EvaluationRecord, user: Store, *, limits: Limits, base_url: str | None, concurrency: int | None
+) -> Prepared:
+    """An evaluation of the journal made ready to go on: the workflow, options and metric that it has, with the data of its file.
+
+    What is given here replaces what it was begun with. Raises `RunFailure`, also where the data are not the same any more or
+    another endpoint would answer.
+    """
+    said = dict(record.plan["asked"])
+    before = Limits(**said.pop("limits"))
+    said["items"] = tuple(said["items"])
+    said["base_url"] = base_url or said["base_url"]
+    said["concurrency"] = concurrency or said["concurrency"]
+    now = Limits(
+        before.usd if limits.usd is None else limits.usd,
+        before.tokens if limits.tokens is None else limits.tokens,
+        before.seconds if limits.seconds is None else limits.seconds,
+    )
+    prepared = await prepare(restore(record.plan["snapshot"]), Asked(**said, limits=now), user)
+    why = None
+    origin = prepared.plan.chosen.endpoint.origin
+    if prepared.data.hash != record.dataset or list(record.plan["golds"]) != [one.id for one in prepared.data.items]:
+        why = (
+            f"The data of evaluation {record.id}, {said['dataset']}, are not the same any more; evaluate again, and items that"
+            " did not change cost nothing."
+        )
+    elif origin != record.plan["origin"]:
+        again = "use --base-url offline" if record.plan["origin"] == OFFLINE_ORIGIN else "set the environment as it was"
+        why = (
+            f"Evaluation {record.id} was answered by {named(record.plan['origin'])}, but {named(origin)} would answer now. To"
+            f" go on, {again}, or name the endpoint with --base-url."
+        )
+    if why is not None:
+        await prepared.close()
+        raise InputError(why)
+    return prepared

@@ -1,0 +1,82 @@
+"""Evaluations as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from merrow_optimizer.evaluation.scores import Status
+from merrow_optimizer.evaluation.sessions import state_of
+from merrow_optimizer.evaluation.summary import Comparison, Summary, compared, summary_of
+from merrow_runtime.store.database import Store
+from merrow_runtime.store.evaluations import EvaluationRecord, ScoreRecord, output_of
+
+_ORDER = (Status.FAILED, Status.WRONG, Status.INVALID, Status.UNANSWERED, Status.RIGHT)
+"""In which order items are listed: failures first."""
+
+
+def summary(record: EvaluationRecord, scores: Sequence[ScoreRecord]) -> Summary:
+    """The summary of an evaluation with the scores that it has."""
+    return summary_of(scores, int(record.plan.get("items", 0)), record.repeats)
+
+
+def evaluation_object(user: Store, record: EvaluationRecord, scores: Sequence[ScoreRecord]) -> dict[str, Any]:
+    """An evaluation in a list: what it was of, how it ended, its score."""
+    return {
+        "evaluation": record.id,
+        "workflow": record.workflow,
+        "status": state_of(user, record),
+        "started": record.started,
+        "seconds": record.seconds,
+        "error": record.error,
+        "dataset": record.plan["asked"]["dataset"],
+        "dataset_hash": record.dataset,
+        "part": record.part,
+        "held_out": record.plan["held_out"],
+        "metric": record.metric,
+        "model": record.model,
+        "endpoint": record.plan["origin"],
+        "seed": record.seed,
+        "repeats": record.repeats,
+        **summary(record, scores).to_json(),
+    }
+
+
+def evaluation_report(user: Store, record: EvaluationRecord) -> dict[str, Any]:
+    """An evaluation with all of its items, failures first, in the order of the data."""
+    scores = user.evaluations.scores(record.id)
+    golds = record.plan["golds"]
+    places = {item: place for place, item in enumerate(golds)}
+    ordered = sorted(scores, key=lambda one: (_ORDER.index(Status(one.status)), places.get(one.item, 0), one.repeat))
+    return {
+        **evaluation_object(user, record, scores),
+        "rows": [item_object(one, golds.get(one.item, "")) for one in ordered],
+    }
+
+
+def item_object(score: ScoreRecord, gold: str) -> dict[str, Any]:
+    """What one answer came to."""
+    shown: dict[str, Any] = {
+        "item": score.item,
+        "repeat": score.repeat,
+        "status": score.status,
+        "value": score.value,
+        "read": score.read,
+        "gold": gold,
+        "reason": score.reason,
+        "usage": score.usage.to_json(),
+        "seconds": score.seconds,
+        "run": score.run,
+    }
+    if score.output is not None:
+        shown["output"] = output_of(score.output)
+    return shown
+
+
+def comparison(user: Store, before: EvaluationRecord, after: EvaluationRecord) -> Comparison:
+    """Two evaluations compared on the items that both scored."""
+    return compared(
+        user.evaluations.scores(before.id),
+        user.evaluations.scores(after.id),
+        repeats=max(before.repeats, after.repeats),
+    )
