@@ -120,10 +120,10 @@ def is_voice(edge: TypedEdge) -> bool:
 
 def upstream(subject: Subject, node: TypedNode) -> list[TypedNode]:
     """A node and all that lead to it, the nearest last in topological order; and the inputs."""
-    shape = subject.typed.shape
-    marks = reach(shape.before, [node.index])
+    typed = subject.typed
+    marks = reach(typed.shape.before, [node.index])
     return [
-        subject.typed.node(index) for index in shape.order if marks[index] or subject.typed.node(index).kind == "input"
+        typed.node(index) for index in typed.shape.order if marks[index] or typed.resolutions[index].kind == "input"
     ]
 
 
