@@ -162,7 +162,9 @@ def write_removed(manuscript: Manuscript, change: GraphChange) -> list[Replaceme
         _refuse_links(manuscript, node)
     if not change.removed:
         return found
-    chains = {chain.start: chain for name in sorted(change.removed) for chain in manuscript.edgeless_chains.get(name, ())}
+    chains = {
+        chain.start: chain for name in sorted(change.removed) for chain in manuscript.edgeless_chains.get(name, ())
+    }
     for chain in chains.values():
         found += _without_vertices(manuscript, chain, change.removed)
     for written in manuscript.class_assignments:

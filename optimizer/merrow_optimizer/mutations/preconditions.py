@@ -103,7 +103,7 @@ def _ports(change: Mutation) -> str | None:
 
 
 def _capacity(change: Mutation) -> str | None:
-    if change.growth > 0 and len(change.subject.flow.edges) + change.growth > MOST_EDGES:
+    if change.has_too_many_edges:
         return f"The flowchart would have more than {MOST_EDGES} edges, which Mermaid does not draw."
     handled = Flags.PORTS | Flags.PATHS
     return _first(sorted((code, node) for code, node in change.new_troubles if not flags_of(code) & handled))
