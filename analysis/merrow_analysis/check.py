@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 from bisect import insort
 from collections.abc import Callable, Collection, Iterable
+from copy import copy
 from dataclasses import dataclass, field
 
 from merrow_analysis.asked_fixes import AskedFixes, without_fixes
@@ -141,6 +142,13 @@ class Analyser:
         """Replace a range of the text."""
         self.document.edit(edit)
 
+    def fork(self) -> Analyser:
+        """Another analyser of the same text that begins with what this one knows; each is edited by itself."""
+        other = copy(self)
+        other.document = self.document.fork()
+        other._kept = self._kept.copy()
+        return other
+
     def analysis(self) -> Analysis:
         """The analysis of the text as it is now."""
         if self._flow is None:
@@ -270,6 +278,12 @@ class _Kept:
         self.findings: dict[Scope, list[Diagnostic]] = {}
         self.stand_ins: frozenset[str] = frozenset()
         self.book: PromptBook | None = None
+
+    def copy(self) -> _Kept:
+        """The same findings, to be renewed by themselves."""
+        other = copy(self)
+        other.findings = dict(self.findings)
+        return other
 
     def renewed(self, context: GraphContext, holds: frozenset[Scope]) -> list[Diagnostic]:
         """All findings, with those that do not hold any more found again."""

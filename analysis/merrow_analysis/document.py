@@ -9,6 +9,7 @@ Every edit makes another `Diagram`; the earlier ones stay as they were.
 from __future__ import annotations
 
 from bisect import bisect_right
+from copy import copy
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -37,6 +38,13 @@ class Document:
     @property
     def text(self) -> str:
         return "".join(self.lines)
+
+    def fork(self) -> Document:
+        """Another document of the same text, which shares its blocks; each is edited by itself."""
+        other = copy(self)
+        other.lines = self.lines.copy()
+        other.changes = None if self.changes is None else self.changes.copy()
+        return other
 
     def edit(self, edit: TextEdit) -> None:
         """Replace a range by new text. Positions beyond the end of a line or of the text mean that end."""

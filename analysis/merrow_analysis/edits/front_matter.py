@@ -22,6 +22,10 @@ from merrow_analysis.text import (
     with_line_ending,
 )
 
+Prompts = Iterable[tuple[str, str]]
+Gained = Sequence[tuple[str, str]]
+"""Prompts by their names."""
+
 _TOP = Range(Position(0, 0), Position(0, 0))
 _STEP = "  "
 _BODY = "flowchart TD\n"
@@ -30,15 +34,22 @@ _BODY = "flowchart TD\n"
 
 def add_prompt(diagram: Diagram, name: str, text: str) -> TextEdit | None:
     """The edit that gives the workflow a prompt; None where the front matter has no place for it."""
-    front = diagram.front_matter
+    return _added(diagram, [(name, text)])
+
+
+def _added(diagram: Diagram, prompts: Gained) -> TextEdit | None:
+    """The edit that gives the workflow prompts before those that it has, in this order; None where there is no place for them."""
+    front, gained = diagram.front_matter, dict(prompts)
+    if len(gained) < len(prompts):
+        return None
     if front is None:
-        return next((edit for edit in _new_front_matter(name, text) if _gives(edit, "", name, text)), None)
+        return next((edit for edit in _new_front_matter(prompts) if _gives(edit, "", gained)), None)
     matter, block = front
     before = read_settings(matter.body, matter.indent)
-    if before.document.error is not None or name in before.prompts:
+    if before.document.error is not None or not gained.keys().isdisjoint(before.prompts):
         return None
-    wanted = {**before.prompts, name: text}
-    for edit in _additions(matter, block, before.document, name, text):
+    wanted = {**before.prompts, **gained}
+    for edit in _additions(matter, block, before.document, prompts):
         if _reads_as(edit, block, before, wanted):
             return edit
     return None
@@ -62,10 +73,6 @@ def remove_prompt(diagram: Diagram, name: str) -> TextEdit | None:
     return None
 
 
-Prompts = Iterable[tuple[str, str]]
-"""Prompts by their names."""
-
-
 def gain_prompt(diagram: Diagram, name: str, text: str) -> TextEdit:
     """As `add_prompt`. Raises `CannotWriteError` where there is no place for the prompt."""
     edit = add_prompt(diagram, name, text)
@@ -85,8 +92,13 @@ def lose_prompt(diagram: Diagram, name: str) -> TextEdit:
 def exchange_prompts(front: str, gained: Prompts, lost: Iterable[str], eol: str = "\n") -> str:
     """The text of a front matter, fences and all, with more prompts and without others. Raises `CannotWriteError`."""
     # What comes goes first: a front matter without any prompt would lose the place for them.
-    for name, text in gained:
-        edit = gain_prompt(parse_diagram(front + _BODY), name, text)
+    # Each one becomes the first.
+    prompts = list(gained)[::-1]
+    if prompts:
+        edit = _added(parse_diagram(front + _BODY), prompts)
+        if edit is None:
+            names = ", ".join(name for name, _ in prompts)
+            raise CannotWriteError(f"The front matter has no place for {names}.")
         front = apply_edits(front, [with_line_ending(edit, eol)])
     for name in lost:
         front = apply_edits(front, [lose_prompt(parse_diagram(front + _BODY), name)])
@@ -99,7 +111,6 @@ def add_prompts(front: tuple[FrontMatter, Block] | None, prompts: Sequence[tuple
     old = split_lines(before)
     eol = line_ending(old)
     try:
-        # Each one becomes the first.
         new = split_lines(exchange_prompts(before, reversed(prompts), (), eol))
     except CannotWriteError:
         return None
@@ -123,23 +134,34 @@ def _key(name: str) -> str:
     return written if written is not None else quoted(name)
 
 
-def _entry(name: str, text: str, indent: str) -> Iterator[str]:
-    for value in _texts(text, indent + _STEP):
-        yield f"{indent}{_key(name)}: {value}\n"
+def _entries(prompts: Gained, indent: str) -> Iterator[str]:
+    """Ways to write the lines of prompts."""
+    for values in _ways(prompts, indent + _STEP):
+        yield "".join(f"{indent}{entry}\n" for entry in values)
 
 
-def _new_front_matter(name: str, text: str) -> Iterator[TextEdit]:
-    for entry in _entry(name, text, _STEP * 2):
+def _ways(prompts: Gained, indent: str, *, in_line: bool = False) -> Iterator[list[str]]:
+    """Ways to write prompts behind their keys, the likeliest of each first."""
+    found = [
+        (_key(name), [text for text in _texts(prompt, indent) if not (in_line and "\n" in text)])
+        for name, prompt in prompts
+    ]
+    for number in range(max(len(texts) for _, texts in found) if all(texts for _, texts in found) else 0):
+        yield [f"{key}: {texts[min(number, len(texts) - 1)]}" for key, texts in found]
+
+
+def _new_front_matter(prompts: Gained) -> Iterator[TextEdit]:
+    for entry in _entries(prompts, _STEP * 2):
         yield TextEdit(_TOP, f"---\nworkflow:\n{_STEP}prompts:\n{entry}---\n")
 
 
-def _gives(edit: TextEdit, rest: str, name: str, text: str) -> bool:
+def _gives(edit: TextEdit, rest: str, prompts: dict[str, str]) -> bool:
     front = parse_diagram(f"{edit.new_text}flowchart TD\n{rest}").front_matter
-    return front is not None and read_settings(front[0].body, front[0].indent).prompts == {name: text}
+    return front is not None and read_settings(front[0].body, front[0].indent).prompts == prompts
 
 
-def _additions(matter: FrontMatter, block: Block, document: FrontMatterDoc, name: str, text: str) -> Iterator[TextEdit]:
-    """Edits that may add a prompt: as the first entry of the innermost mapping that there is already."""
+def _additions(matter: FrontMatter, block: Block, document: FrontMatterDoc, prompts: Gained) -> Iterator[TextEdit]:
+    """Edits that may add prompts: as the first entries of the innermost mapping that there is already."""
     source, start = block.text, matter.body_span[0]
     keys = ("workflow", "prompts")
     value: object = document.values
@@ -160,23 +182,22 @@ def _additions(matter: FrontMatter, block: Block, document: FrontMatterDoc, name
         at += 1
     if source[at : at + 1] == "{":
         comma = ", " if value else ""
-        for written in _texts(text, ""):
-            if "\n" not in written:
-                inner = f"{_key(name)}: {written}"
-                for key in reversed(missing):
-                    inner = f"{key}: {{{inner}}}"
-                place = block.position(at + 1)
-                yield TextEdit(Range(place, place), inner + comma)
+        for written in _ways(prompts, "", in_line=True):
+            inner = ", ".join(written)
+            for key in reversed(missing):
+                inner = f"{key}: {{{inner}}}"
+            place = block.position(at + 1)
+            yield TextEdit(Range(place, place), inner + comma)
         return
     empty = next((key for key in missing if key in value), None)
     if empty is not None:
         # The key is there without a value: its own line goes on below it.
-        yield from _below(block, document, start, (*keys[:depth], empty), missing[1:], name, text)
+        yield from _below(block, document, start, (*keys[:depth], empty), missing[1:], prompts)
         return
     first = next(iter(value), None)
     if first is None:
         place = block.position(start)
-        for entry in _nested(missing, name, text, matter.indent):
+        for entry in _nested(missing, prompts, matter.indent):
             yield TextEdit(Range(place, place), entry)
         return
     places = document.places(*keys[:depth], first)
@@ -188,14 +209,14 @@ def _additions(matter: FrontMatter, block: Block, document: FrontMatterDoc, name
     if indent.strip():
         return
     place = block.position(line_start)
-    for entry in _nested(missing, name, text, indent):
+    for entry in _nested(missing, prompts, indent):
         yield TextEdit(Range(place, place), entry)
 
 
-def _nested(missing: tuple[str, ...], name: str, text: str, indent: str) -> Iterator[str]:
-    """The lines of a prompt below the keys that are missing."""
+def _nested(missing: tuple[str, ...], prompts: Gained, indent: str) -> Iterator[str]:
+    """The lines of prompts below the keys that are missing."""
     head = "".join(f"{indent}{_STEP * number}{key}:\n" for number, key in enumerate(missing))
-    for entry in _entry(name, text, indent + _STEP * len(missing)):
+    for entry in _entries(prompts, indent + _STEP * len(missing)):
         yield head + entry
 
 
@@ -205,8 +226,7 @@ def _below(
     start: int,
     path: tuple[str, ...],
     missing: tuple[str, ...],
-    name: str,
-    text: str,
+    prompts: Gained,
 ) -> Iterator[TextEdit]:
     places = document.places(*path)
     if places is None:
@@ -218,7 +238,7 @@ def _below(
     if indent.strip() or line_end == -1:
         return
     place = block.position(line_end + 1)
-    for entry in _nested(missing, name, text, indent + _STEP):
+    for entry in _nested(missing, prompts, indent + _STEP):
         yield TextEdit(Range(place, place), entry)
 
 

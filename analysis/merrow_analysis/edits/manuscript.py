@@ -98,9 +98,14 @@ class Manuscript:
         return self.statements(Chain)
 
     @cached_property
-    def edgeless_chains(self) -> list[Written]:
-        """The chains that only name nodes."""
-        return [chain for chain in self.chains if not chain.statement.arrows]
+    def edgeless_chains(self) -> dict[str, list[Written]]:
+        """The chains that only name nodes, by the ids in them."""
+        found: dict[str, list[Written]] = {}
+        for chain in self.chains:
+            if not chain.statement.arrows:
+                for vertex in chain.statement.groups[0]:
+                    found.setdefault(vertex.name.text, []).append(chain)
+        return found
 
     @cached_property
     def chain_of_edge(self) -> dict[int, int]:

@@ -162,7 +162,10 @@ def write_removed(manuscript: Manuscript, change: GraphChange) -> list[Replaceme
         _refuse_links(manuscript, node)
     if not change.removed:
         return found
-    for chain in manuscript.edgeless_chains:
+    chains = {
+        chain.start: chain for name in sorted(change.removed) for chain in manuscript.edgeless_chains.get(name, ())
+    }
+    for chain in chains.values():
         found += _without_vertices(manuscript, chain, change.removed)
     for written in manuscript.class_assignments:
         found += without_names(manuscript, written, written.statement.ids, change.removed)
@@ -181,10 +184,7 @@ def _refuse_links(manuscript: Manuscript, node: FlowNode) -> None:
 def _without_vertices(manuscript: Manuscript, place: Written, gone: frozenset[str]) -> list[Replacement]:
     statement: Chain = place.statement
     group = statement.groups[0]
-    stay = [vertex for vertex in group if vertex.name.text not in gone]
-    if len(stay) == len(group):
-        return []
-    if not stay:
+    if all(vertex.name.text in gone for vertex in group):
         return [manuscript.without(place)]
     manuscript.refuse_suppressed(place)
     return _cut(

@@ -42,6 +42,23 @@ class Places:
         return Range(self.position(start), self.position(end))
 
 
+def edits_of(places: Places, replacements: Sequence[Replacement]) -> tuple[TextEdit, ...]:
+    """Replacements as edits, in the order of the text. Raises `ValueError` where they overlap."""
+    ordered = _in_order(replacements)
+    return tuple(TextEdit(places.span(replacement.start, replacement.end), replacement.new) for replacement in ordered)
+
+
+def _in_order(replacements: Sequence[Replacement]) -> list[Replacement]:
+    """Replacements in the order of the text; of several at one place the order stays. Raises `ValueError` where they overlap."""
+    ordered = sorted(replacements, key=lambda replacement: (replacement.start, replacement.end))
+    done = 0
+    for start, end, _ in ordered:
+        if start < done:
+            raise ValueError("replacements overlap")
+        done = end
+    return ordered
+
+
 def edits_both_ways(
     places: Places, replacements: Sequence[Replacement]
 ) -> tuple[str, tuple[TextEdit, ...], tuple[TextEdit, ...]]:
@@ -51,14 +68,12 @@ def edits_both_ways(
     `ValueError` where they overlap.
     """
     text = places.text
-    ordered = sorted(replacements, key=lambda replacement: (replacement.start, replacement.end))
+    ordered = _in_order(replacements)
     pieces: list[str] = []
     done = 0
     grown = 0
     back: list[Replacement] = []
     for start, end, new in ordered:
-        if start < done:
-            raise ValueError("replacements overlap")
         pieces += (text[done:start], new)
         back.append(Replacement(start + grown, start + grown + len(new), text[start:end]))
         grown += len(new) - (end - start)

@@ -37,7 +37,7 @@ def read_knot(graph: Graph, component: Sequence[int], marked: Collection[EdgeRec
             return None
         back = [edge for edge in edges if handles[edge.target] == entries[0]]
     gone = set(back)
-    following: list[list[int]] = [[] for _ in graph.records]
+    following: dict[int, list[int]] = {node: [] for node in component}
     for edge in edges:
         if edge not in gone:
             following[handles[edge.source]].append(handles[edge.target])

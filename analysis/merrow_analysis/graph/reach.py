@@ -4,7 +4,7 @@ recursion.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 
 Neighbours = Sequence[Sequence[int]]
@@ -31,7 +31,7 @@ def topological_order(successors: Neighbours) -> list[int]:
     return order
 
 
-def components(successors: Neighbours, nodes: Iterable[int]) -> Iterator[list[int]]:
+def components(successors: Neighbours | Mapping[int, Sequence[int]], nodes: Iterable[int]) -> Iterator[list[int]]:
     """Strongly connected components among ``nodes``, successors first (Tarjan 1972, with a stack of its own)."""
     nodes = list(nodes)
     inside = set(nodes)

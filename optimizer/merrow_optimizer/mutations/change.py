@@ -18,6 +18,7 @@ from merrow_analysis.edits.change import GraphChange, Link, label_of
 from merrow_analysis.edits.delta import graph_after
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.rules.registry import Flags
+from merrow_analysis.rules.syntax_rules import MOST_EDGES
 from merrow_analysis.text import Range
 from merrow_optimizer.mutations.base import Difference, difference, terms_of_nodes
 from merrow_optimizer.mutations.harm import brings_harm
@@ -56,6 +57,11 @@ class Mutation(GraphChange):
         """How many edges more there will be."""
         return sum(len(put) - 1 for put in self.edges.values())
 
+    @property
+    def has_too_many_edges(self) -> bool:
+        """Whether it adds edges to a flowchart that Mermaid would not draw with them."""
+        return self.growth > 0 and len(self.subject.flow.chart.edges) + self.growth > MOST_EDGES
+
     @cached_property
     def after(self) -> TypedGraph:
         """The typed graph that follows."""
@@ -69,7 +75,7 @@ class Mutation(GraphChange):
     @property
     def is_hopeless(self) -> bool:
         """Whether a precondition fails, as far as that shows without a look at the whole graph."""
-        return bool(self.doubts) or self.does_harm is True
+        return bool(self.doubts) or self.has_too_many_edges or self.does_harm is True
 
     def incoming(self, name: str) -> Sequence[TypedEdge]:
         """The typed edges into a node as they will be."""

@@ -12,8 +12,6 @@ from merrow_analysis.check import Analysis
 from merrow_analysis.diagnostics import Severity
 from merrow_analysis.edits.replacements import CannotWriteError, edits_both_ways
 from merrow_analysis.edits.write import write
-from merrow_analysis.suppressions import has_suppression
-from merrow_analysis.syntax.tree import Broken
 from merrow_optimizer.mutations import addition, deletion, rewiring, subgraph, substitution
 from merrow_optimizer.mutations.base import Move, Refused, move_id
 from merrow_optimizer.mutations.boxes import is_torn
@@ -63,8 +61,8 @@ def written(change: Mutation, files: Files = NOWHERE) -> Move | Refused:
         return Refused(_WRITING, str(problem), change.title)
     except ValueError:
         return Refused(_WRITING, "The places to edit lie inside each other.", change.title)
-    if bool(change.wrapped) or subject.remembered(_needs_a_look):
-        after = files.open(mutant).analysis()
+    if bool(change.wrapped) or subject.needs_reading:
+        after = files.analyse_after(subject.analysis, edits, mutant)
         if (subject.typed.composites or change.wrapped) and is_torn(change, after):
             return Refused(
                 BOXES.name, "A Loop or Map would hold other nodes, or other edges would cross it.", change.title
@@ -79,18 +77,6 @@ def written(change: Mutation, files: Files = NOWHERE) -> Move | Refused:
 def identity(change: Mutation) -> str:
     """The id of the move that makes a change."""
     return move_id(change.operator, *change.content)
-
-
-def _needs_a_look(subject: Subject) -> bool:
-    """Whether a text has comments that silence rules, statements that can't be read, or Loops and Maps.
-
-    Only a whole analysis tells what such a comment silences, which findings follow from a broken statement, and which subgraph
-    claims a node that a line in it names; so only such files pay for one.
-    """
-    return bool(subject.typed.composites) or any(
-        has_suppression(block) or any(type(statement) is Broken for statement in block.statements)
-        for block in subject.analysis.diagram.blocks
-    )
 
 
 def _unsettled(subject: Subject, mutant: Analysis) -> bool:

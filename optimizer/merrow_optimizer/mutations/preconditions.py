@@ -103,7 +103,7 @@ def _ports(change: Mutation) -> str | None:
 
 
 def _capacity(change: Mutation) -> str | None:
-    if change.growth > 0 and len(change.subject.flow.edges) + change.growth > MOST_EDGES:
+    if change.has_too_many_edges:
         return f"The flowchart would have more than {MOST_EDGES} edges, which Mermaid does not draw."
     handled = Flags.PORTS | Flags.PATHS
     return _first(sorted((code, node) for code, node in change.new_troubles if not flags_of(code) & handled))
@@ -170,27 +170,26 @@ def _promises(change: Mutation) -> str | None:
 
 def _order(change: Mutation) -> str | None:
     """The edges that stay into a node keep their order, and what replaces an edge keeps its place."""
-    flow = change.subject.flow
-    touched = {flow.edges[index].target.id: flow.edges[index].target for index in change.edges}
-    for node in touched.values():
-        if node.id in change.removed or node.id in change.substituted:
+    chart, later = change.subject.flow.chart, change.after.flow.chart
+    for name in dict.fromkeys(chart.edges[index].target for index in change.edges):
+        if name in change.removed or name in change.substituted:
             continue
-        before = [edge.source.id for edge in node.incoming]
-        after = [edge.source.id for edge in change.after.flow.nodes[node.id].incoming]
+        before = [edge.source for edge in chart.incoming[name]]
+        after = [edge.source for edge in later.incoming.get(name, ())]
         if len(before) == len(after) and sum(a != b for a, b in zip(before, after, strict=True)) > _replaced(
-            change, node.id
+            change, name
         ):
-            return f"The inputs of {node.id} would come in another order, which changes its prompt."
+            return f"The inputs of {name} would come in another order, which changes its prompt."
     return None
 
 
 def _replaced(change: Mutation, target: str) -> int:
+    edges = change.subject.flow.chart.edges
     return sum(
         1
-        for edge in change.subject.flow.edges
-        if edge.target.id == target
-        and (put := change.edges.get(edge.index)) is not None
-        and not any(link.source == edge.source.id and link.target == target for link in put)
+        for index, put in change.edges.items()
+        if edges[index].target == target
+        and not any(link.source == edges[index].source and link.target == target for link in put)
     )
 
 

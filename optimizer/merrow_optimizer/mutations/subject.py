@@ -17,6 +17,8 @@ from merrow_analysis.graph.reach import reach
 from merrow_analysis.rules.context import GraphContext, check_graph
 from merrow_analysis.rules.plain_rules import PLAIN_STEPS
 from merrow_analysis.rules.registry import Flags, Scope, flags_of
+from merrow_analysis.suppressions import has_suppression
+from merrow_analysis.syntax.tree import Broken
 from merrow_analysis.text import Range
 
 _Made = TypeVar("_Made")
@@ -77,6 +79,23 @@ class Subject:
         """
         shape = self.typed.shape
         return bool(shape.inputs and shape.outputs) and all(Flags.PORTS in flags_of(code) for code, _ in self.troubles)
+
+    @cached_property
+    def needs_reading(self) -> bool:
+        """Whether the text has comments that silence rules, statements that can't be read, or Loops and Maps.
+
+        Only a whole analysis tells what such a comment silences, which findings follow from a broken statement, and which
+        subgraph claims a node that a line in it names; so only mutants of such files are read before they are offered.
+        """
+        return bool(self.typed.composites) or any(
+            has_suppression(block) or any(type(statement) is Broken for statement in block.statements)
+            for block in self.analysis.diagram.blocks
+        )
+
+    @property
+    def is_read_whole(self) -> bool:
+        """Whether a look at one mutant takes time linear in the workflow's size: it can't stay at what the change touches."""
+        return not self.is_sound or self.needs_reading
 
     @cached_property
     def names_bulk(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from merrow_analysis.definitions.operators import InputPort, OperatorSpec
@@ -14,6 +14,11 @@ from merrow_analysis.graph.reach import reach
 from merrow_optimizer.mutations.subject import Subject
 
 _OWN_KIND = {"problem": PROBLEM, "entry_point": ENTRY_POINT}
+_GIVES_NOTHING = ("decision", "output", "unknown")
+"""Kinds of nodes that no new edge may read."""
+
+Outputs = Sequence[tuple[str, Type | None]]
+"""What a node gives, by name, the default first; None is a type that isn't known."""
 
 
 class Source(NamedTuple):
@@ -118,50 +123,43 @@ def is_voice(edge: TypedEdge) -> bool:
     return spec is not None and spec.is_ensemble and edge.port == spec.inputs[0].name
 
 
-def upstream(subject: Subject, node: TypedNode) -> list[TypedNode]:
-    """A node and all that lead to it, the nearest last in topological order; and the inputs."""
-    shape = subject.typed.shape
-    marks = reach(shape.before, [node.index])
-    return [
-        subject.typed.node(index) for index in shape.order if marks[index] or subject.typed.node(index).kind == "input"
-    ]
+def _upstream(subject: Subject, node: TypedNode) -> Iterator[tuple[int, Outputs]]:
+    """A node and all that lead to it, and the inputs, by handle with what they give: the nearest first, in topological
+    order; without those that give nothing that can be read.
+    """
+    typed = subject.typed
+    marks = reach(typed.shape.before, [node.index])
+    resolutions, placements = typed.resolutions, typed.placements
+    for handle in reversed(typed.shape.order):
+        kind = resolutions[handle].kind
+        if (marks[handle] or kind == "input") and kind not in _GIVES_NOTHING:
+            yield handle, placements[handle].signature.outputs
 
 
 def feeders(subject: Subject, node: TypedNode, port: InputPort) -> Iterator[Source]:
     """What may feed a side port of a new node that follows ``node``, the best first: sources of the port's name and
     type, then of its very type; the nearest first.
     """
-    before = upstream(subject, node)
-    before.reverse()
-    wanted = _OWN_KIND.get(port.name)
+    typed, wanted = subject.typed, _OWN_KIND.get(port.name)
     if wanted is not None:
-        for source in before:
-            for name, type_ in _outputs(source):
+        for handle, given in _upstream(subject, node):
+            for number, (name, type_) in enumerate(given):
                 if type_ == wanted:
-                    yield Source(source, name, type_)
+                    yield Source(typed.node(handle), name if number else None, type_)
         return
+    before = list(_upstream(subject, node))
     for named in (True, False):
-        for source in before:
-            for number, (name, type_) in enumerate(_outputs(source)):
-                own_name = name if name is not None else _default(source)
-                if type_ is None or source.kind == "decision":
+        for handle, given in before:
+            for number, (name, type_) in enumerate(given):
+                if type_ is None:
                     continue
-                same = own_name == port.name and fits(subject, type_, port) if named else type_ == port.item
+                same = name == port.name and fits(subject, type_, port) if named else type_ == port.item
                 if same:
-                    yield Source(source, None if number == 0 else name, type_)
-
-
-def _default(node: TypedNode) -> str | None:
-    return next(iter(node.outputs), None)
-
-
-def _outputs(node: TypedNode) -> list[tuple[str | None, Type | None]]:
-    """The outputs of a node, the default one under None."""
-    if node.kind in ("decision", "output", "unknown"):
-        return []
-    return [(None if number == 0 else name, type_) for number, (name, type_) in enumerate(node.outputs.items())]
+                    yield Source(typed.node(handle), name if number else None, type_)
 
 
 def outputs(node: TypedNode) -> list[Source]:
     """What a node gives, the default output first."""
-    return [Source(node, name, type_) for name, type_ in _outputs(node)]
+    if node.kind in _GIVES_NOTHING:
+        return []
+    return [Source(node, name if number else None, type_) for number, (name, type_) in enumerate(node.outputs.items())]

@@ -18,6 +18,7 @@ from merrow_analysis.definitions.configuration import Config
 from merrow_analysis.definitions.operators import OperatorSpec
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_analysis.ide.cursor.selection import Selection, selection
+from merrow_analysis.rules.syntax_rules import MOST_EDGES
 from merrow_analysis.text import Range
 from merrow_optimizer.mutations import (
     addition,
@@ -50,7 +51,7 @@ MOST_OFFERED = 3
 """Moves of one operator in a menu."""
 
 _WORK = 1500
-"""Nodes typed anew for one operator in one menu, where something is wrong with the workflow: each check types all of it then."""
+"""Nodes looked at for one operator in one menu, where a check looks at the whole workflow (`Subject.is_read_whole`)."""
 _MOST_CHECKED = 40
 _SEEN_FOR_EACH_CHECK = 10
 """Proposals made for each that may be checked: most are seen to be wrong while they are made."""
@@ -67,7 +68,9 @@ def offered(diagram: OpenDiagram, place: Range, wanted: Callable[[str], bool]) -
         return
     subject = Subject(diagram.analysis)
     choice = choice_of(diagram)
-    checks = _MOST_CHECKED if subject.is_sound else max(1, min(_MOST_CHECKED, _WORK // len(subject.typed.nodes)))
+    checks = _MOST_CHECKED
+    if subject.is_read_whole:
+        checks = max(1, min(checks, _WORK // len(subject.typed.nodes)))
     for operator in OPERATORS:
         if wanted(operator):
             yield from _first_safe(proposals_of(diagram, operator, subject, selected), choice, checks)
@@ -79,7 +82,7 @@ def _first_safe(proposals: Iterable[Proposal], choice: Choice, checks: int) -> I
         if not checks or seen == checks * _SEEN_FOR_EACH_CHECK:
             return
         change = proposal()
-        if not change.doubts:
+        if not (change.doubts or change.has_too_many_edges):
             checks -= 1
             move = choice.make_if_safe(change)
             if move is not None:
@@ -121,7 +124,7 @@ def random_move(diagram: OpenDiagram, seed: int, operator: str | None = None) ->
     if operator is not None:
         operators = {operator: operators[operator]}
     subject = Subject(diagram.analysis)
-    tries = _MOST_TRIED if subject.is_sound else max(1, _DRAWN // max(1, len(subject.typed.nodes)))
+    tries = _MOST_TRIED if not subject.is_read_whole else max(1, _DRAWN // max(1, len(subject.typed.nodes)))
     bounded = {name: partial(_sample, proposals, random, tries) for name, proposals in operators.items()}
     return draw_from(subject, random, choice_of(diagram, bounded, MAX_NODES))
 
@@ -178,7 +181,7 @@ def choice_of(
 
 def _files(diagram: OpenDiagram) -> Files:
     context = diagram.document.context
-    return Files(context.path, context.provider, context.config or Config())
+    return Files(context.path, context.provider, context.config or Config(), diagram.analyser)
 
 
 def _operators(diagram: OpenDiagram) -> dict[str, Proposals]:
@@ -228,7 +231,9 @@ def _substitutions(subject: Subject, selected: Selection) -> Iterator[Proposal]:
 
 
 def _additions(subject: Subject, selected: Selection) -> Iterator[Proposal]:
-    """New nodes on the selected edges, and behind the selected nodes."""
+    """New nodes on the selected edges, and behind the selected nodes; each brings an edge more."""
+    if len(subject.flow.chart.edges) >= MOST_EDGES:
+        return
     specs = sorted((spec for spec in _specs(subject) if not spec.is_ensemble), key=_required)
     for edge in _edges(selected, [edge for node in selected.nodes for edge in node.outgoing]):
         if edge.source.kind == "unknown":

@@ -14,7 +14,7 @@ from merrow_analysis.text import Range
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The nodes and edges of a workflow that a selection touches, each once, in the order of the graph."""
+    """The nodes and edges of a workflow that a selection touches, each once, in the order of the text."""
 
     nodes: tuple[TypedNode, ...] = ()
     edges: tuple[TypedEdge, ...] = ()
@@ -40,16 +40,34 @@ def selection(analysis: Analysis, place: Range) -> Selection:
     if typed is None or any(isinstance(statement, Broken) for block in blocks for statement in block.statements):
         return Selection()
     names: set[str] = set()
+    sources: set[str] = set()
     arrows: set[tuple[int, int]] = set()
     for block in blocks:
         vertices, links = _at(block, place)
         names.update(vertex.name.text for vertex in vertices)
+        if links:
+            sources.update(_named(block))
         # Equal lines share their statements, so an arrow is known by its block, too.
         arrows.update((id(block), id(arrow)) for arrow in links)
+    nodes = [typed.by_id[name] for name in names if name in typed.by_id]
+    found = [
+        edge
+        for name in sources
+        if name in typed.by_id
+        for edge in typed.by_id[name].outgoing
+        if (id(edge.flow.block), id(edge.flow.arrow)) in arrows
+    ]
+    ranks = typed.shape.ranks
     return Selection(
-        tuple(node for node in typed.nodes if node.id in names),
-        tuple(edge for edge in typed.edges if arrows and (id(edge.flow.block), id(edge.flow.arrow)) in arrows),
+        tuple(sorted(nodes, key=lambda node: ranks[node.index])), tuple(sorted(found, key=lambda edge: edge.flow.index))
     )
+
+
+def _named(block: Block) -> Iterator[str]:
+    """The ids in the chains of a block."""
+    for chain in block.statements:
+        if isinstance(chain, Chain):
+            yield from (vertex.name.text for group in chain.groups for vertex in group)
 
 
 def _blocks(analysis: Analysis, place: Range) -> Iterator[Block]:

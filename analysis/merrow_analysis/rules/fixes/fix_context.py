@@ -14,7 +14,7 @@ from merrow_analysis.edits.delta import graph_after
 from merrow_analysis.edits.lines import insert_lines_after
 from merrow_analysis.edits.manuscript import Manuscript
 from merrow_analysis.edits.parameters import Moved, rewrite
-from merrow_analysis.edits.replacements import edits_both_ways
+from merrow_analysis.edits.replacements import edits_of
 from merrow_analysis.edits.write import write
 from merrow_analysis.edits.yaml_write import word
 from merrow_analysis.graph.flow import FlowEdge
@@ -137,8 +137,7 @@ class FixContext:
         if any(index >= len(self.graph.flow.chart.edges) for index in change.edges):
             return None
         try:
-            replacements = write(self.manuscript, change)
-            return edits_both_ways(self.manuscript.places, replacements)[1]
+            return edits_of(self.manuscript.places, write(self.manuscript, change))
         except ValueError:  # `CannotWriteError`, or places inside each other
             return None
 

@@ -80,7 +80,7 @@ def _box(graph: TypedGraph, knot: Knot) -> TextEdit | None:
     if not claimed.isdisjoint(knot.nodes):
         return None
     name = next(
-        name for number in range(1, 1000) if (name := f"LOOP{number if number > 1 else ''}") not in _taken(graph)
+        name for number in range(1, 1000) if not _is_taken(name := f"LOOP{number if number > 1 else ''}", graph)
     )
     first = flow.nodes[knot.nodes[0]].mentions[0].block
     indent = indentation(first)
@@ -88,5 +88,6 @@ def _box(graph: TypedGraph, knot: Knot) -> TextEdit | None:
     return insert_lines_after(flow.last_block, [indent + line for line in lines])
 
 
-def _taken(graph: TypedGraph) -> set[str]:
-    return {*graph.flow.chart.nodes, *graph.flow.groups, *graph.flow.scenery.edge_ids}
+def _is_taken(name: str, graph: TypedGraph) -> bool:
+    flow = graph.flow
+    return any(name in names for names in (flow.chart.nodes, flow.groups, flow.scenery.edge_ids))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from merrow_analysis.called_files import Beside
 from merrow_analysis.check import Analyser, Analysis
 from merrow_analysis.definitions.configuration import Config
 from merrow_analysis.definitions.provider import Provider, ResourceError
+from merrow_analysis.text import TextEdit
 
 _STRANGE = re.compile(r"[^\w-]+")
 
@@ -45,17 +46,28 @@ def with_files(provider: Provider | None, more: Mapping[str, str]) -> Provider |
 class Files:
     """How a workflow is opened: its ``path`` from the folder of its settings, what gives the files beside it, its settings.
 
-    ``provider`` is None for a text that is no file; then no other file can be named in it.
+    ``provider`` is None for a text that is no file; then no other file can be named in it. ``reading`` is an analyser of the
+    workflow's text, where somebody has one: what is tried begins with what that knows.
     """
 
     path: str | None = None
     provider: Provider | None = None
     config: Config = field(default_factory=Config)
+    reading: Analyser | None = None
 
     def open(self, text: str, more: Mapping[str, str] | None = None) -> Analyser:
         """The text as if it were the file's, with ``more`` files beside it."""
         provider = with_files(self.provider, more or {})
         return Analyser(text, path=self.path, provider=provider, config=self.config)
+
+    def analyse_after(self, before: Analysis, edits: Sequence[TextEdit], mutant: str) -> Analysis:
+        """The text ``mutant``, which ``edits`` make of an analysed one; they are in the order of the text."""
+        if self.reading is None or self.reading.document.diagram is not before.diagram:
+            return self.open(mutant).analysis()
+        trial = self.reading.fork()
+        for edit in reversed(edits):
+            trial.edit(edit)
+        return trial.analysis()
 
     def analyse_beside(self, name: str, text: str) -> Analysis:
         """A text as if it were the file ``name`` in the same folder."""
