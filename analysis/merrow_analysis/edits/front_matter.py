@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import fields
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields
 
 from merrow_analysis.definitions.front_matter import FrontMatterDoc
 from merrow_analysis.definitions.settings import WorkflowSettings, read_settings
@@ -32,13 +32,13 @@ def add_prompt(diagram: Diagram, name: str, text: str) -> TextEdit | None:
     """The edit that gives the workflow a prompt; None where the front matter has no place for it."""
     front = diagram.front_matter
     if front is None:
-        return next((edit for edit in _new_front_matter(name, text) if _gives(edit, "", name, text)), None)
+        return next((edit for edit in new_front_matter(_prompt(name, text)) if _gives(edit, "", name, text)), None)
     matter, block = front
     before = read_settings(matter.body, matter.indent)
     if before.document.error is not None or name in before.prompts:
         return None
     wanted = {**before.prompts, name: text}
-    for edit in _additions(matter, block, before.document, name, text):
+    for edit in entry_additions(matter, block, before.document, _prompt(name, text)):
         if _reads_as(edit, block, before, wanted):
             return edit
     return None
@@ -110,7 +110,7 @@ def add_prompts(front: tuple[FrontMatter, Block] | None, prompts: Sequence[tuple
 
 
 def _texts(text: str, indent: str) -> Iterator[str]:
-    """Ways to write a prompt after its key."""
+    """Ways to write a prompt after its key; the lines of a longer one are indented by ``indent``."""
     block = block_text(text, indent)
     if block is not None:
         yield block
@@ -118,19 +118,45 @@ def _texts(text: str, indent: str) -> Iterator[str]:
     yield quoted(text, in_statement=True)
 
 
+@dataclass(frozen=True)
+class Entry:
+    """An entry to write below ``keys``. ``texts`` gives ways to write its value, whose further lines have an indentation."""
+
+    keys: tuple[str, ...]
+    name: str
+    texts: Callable[[str], Iterator[str]]
+
+    def lines(self, depth: int, indent: str) -> Iterator[str]:
+        """The lines of the entry below the first ``depth`` keys, which are there already."""
+        missing = self.keys[depth:]
+        head = "".join(f"{indent}{_STEP * number}{key}:\n" for number, key in enumerate(missing))
+        inner = indent + _STEP * len(missing)
+        for value in self.texts(inner + _STEP):
+            yield f"{head}{inner}{_key(self.name)}: {value}\n"
+
+    def inline(self, depth: int) -> Iterator[str]:
+        """The entry on one line, as `lines`."""
+        for value in self.texts(""):
+            if "\n" not in value:
+                inner = f"{_key(self.name)}: {value}"
+                for key in reversed(self.keys[depth:]):
+                    inner = f"{key}: {{{inner}}}"
+                yield inner
+
+
+def _prompt(name: str, text: str) -> Entry:
+    return Entry(("workflow", "prompts"), name, lambda indent: _texts(text, indent))
+
+
 def _key(name: str) -> str:
     written = word(name)
     return written if written is not None else quoted(name)
 
 
-def _entry(name: str, text: str, indent: str) -> Iterator[str]:
-    for value in _texts(text, indent + _STEP):
-        yield f"{indent}{_key(name)}: {value}\n"
-
-
-def _new_front_matter(name: str, text: str) -> Iterator[TextEdit]:
-    for entry in _entry(name, text, _STEP * 2):
-        yield TextEdit(_TOP, f"---\nworkflow:\n{_STEP}prompts:\n{entry}---\n")
+def new_front_matter(entry: Entry) -> Iterator[TextEdit]:
+    """Edits that may write a front matter with one entry above a text without one."""
+    for lines in entry.lines(0, ""):
+        yield TextEdit(_TOP, f"---\n{lines}---\n")
 
 
 def _gives(edit: TextEdit, rest: str, name: str, text: str) -> bool:
@@ -138,10 +164,10 @@ def _gives(edit: TextEdit, rest: str, name: str, text: str) -> bool:
     return front is not None and read_settings(front[0].body, front[0].indent).prompts == {name: text}
 
 
-def _additions(matter: FrontMatter, block: Block, document: FrontMatterDoc, name: str, text: str) -> Iterator[TextEdit]:
-    """Edits that may add a prompt: as the first entry of the innermost mapping that there is already."""
+def entry_additions(matter: FrontMatter, block: Block, document: FrontMatterDoc, entry: Entry) -> Iterator[TextEdit]:
+    """Edits that may add an entry: as the first one of the innermost mapping that there is already."""
     source, start = block.text, matter.body_span[0]
-    keys = ("workflow", "prompts")
+    keys = entry.keys
     value: object = document.values
     depth = 0
     while depth < len(keys) and isinstance(value, dict) and value.get(keys[depth]) is not None:
@@ -160,24 +186,20 @@ def _additions(matter: FrontMatter, block: Block, document: FrontMatterDoc, name
         at += 1
     if source[at : at + 1] == "{":
         comma = ", " if value else ""
-        for written in _texts(text, ""):
-            if "\n" not in written:
-                inner = f"{_key(name)}: {written}"
-                for key in reversed(missing):
-                    inner = f"{key}: {{{inner}}}"
-                place = block.position(at + 1)
-                yield TextEdit(Range(place, place), inner + comma)
+        for inner in entry.inline(depth):
+            place = block.position(at + 1)
+            yield TextEdit(Range(place, place), inner + comma)
         return
     empty = next((key for key in missing if key in value), None)
     if empty is not None:
         # The key is there without a value: its own line goes on below it.
-        yield from _below(block, document, start, (*keys[:depth], empty), missing[1:], name, text)
+        yield from _below(block, document, start, (*keys[:depth], empty), entry)
         return
     first = next(iter(value), None)
     if first is None:
         place = block.position(start)
-        for entry in _nested(missing, name, text, matter.indent):
-            yield TextEdit(Range(place, place), entry)
+        for lines in entry.lines(depth, matter.indent):
+            yield TextEdit(Range(place, place), lines)
         return
     places = document.places(*keys[:depth], first)
     if places is None:
@@ -188,25 +210,12 @@ def _additions(matter: FrontMatter, block: Block, document: FrontMatterDoc, name
     if indent.strip():
         return
     place = block.position(line_start)
-    for entry in _nested(missing, name, text, indent):
-        yield TextEdit(Range(place, place), entry)
-
-
-def _nested(missing: tuple[str, ...], name: str, text: str, indent: str) -> Iterator[str]:
-    """The lines of a prompt below the keys that are missing."""
-    head = "".join(f"{indent}{_STEP * number}{key}:\n" for number, key in enumerate(missing))
-    for entry in _entry(name, text, indent + _STEP * len(missing)):
-        yield head + entry
+    for lines in entry.lines(depth, indent):
+        yield TextEdit(Range(place, place), lines)
 
 
 def _below(
-    block: Block,
-    document: FrontMatterDoc,
-    start: int,
-    path: tuple[str, ...],
-    missing: tuple[str, ...],
-    name: str,
-    text: str,
+    block: Block, document: FrontMatterDoc, start: int, path: tuple[str, ...], entry: Entry
 ) -> Iterator[TextEdit]:
     places = document.places(*path)
     if places is None:
@@ -218,8 +227,8 @@ def _below(
     if indent.strip() or line_end == -1:
         return
     place = block.position(line_end + 1)
-    for entry in _nested(missing, name, text, indent + _STEP):
-        yield TextEdit(Range(place, place), entry)
+    for lines in entry.lines(len(path), indent + _STEP):
+        yield TextEdit(Range(place, place), lines)
 
 
 def _removals(matter: FrontMatter, block: Block, document: FrontMatterDoc, path: tuple[str, ...]) -> Iterator[TextEdit]:

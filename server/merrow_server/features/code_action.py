@@ -203,8 +203,9 @@ def _edit_for(server: MerrowServer, given: Any) -> types.WorkspaceEdit | None:
     kind, title, place = str(data.get("kind", "")), str(data.get("title", "")), types.Range(start, end)
     if is_move:
         return _edit_for_move(server, document, place, kind, str(data["move"]))
+    others = (one for one in _others(server, document, place, []) if one.command is None and one.change is None)
     offers = _offers(document, place, [], kind.__eq__)
-    for offer in chain(offers, _searched(document, place, [], kind.__eq__)):
+    for offer in chain(others, offers, _searched(document, place, [], kind.__eq__)):
         if (offer.kind, offer.title) == (kind, title):
             edits = offer.edits()
             return None if edits is None else server.edit(document, edits)
@@ -285,7 +286,7 @@ def _offer_of(diagram: OpenDiagram, move: Move) -> _Offer:
 def _others(
     server: MerrowServer, document: OpenDocument, place: types.Range, sent: Iterable[types.Diagnostic]
 ) -> Iterator[_Offer]:
-    """What can be done about a finding without an edit of the document: the best is the first at each."""
+    """What can be done about a finding besides its fixes: the best is the first at each."""
     from merrow_server.lsp.other_actions import other_actions
 
     ours = {(one.code, *_corners(one.range)): one for one in sent if one.source == SOURCE}
@@ -302,7 +303,8 @@ def _others(
             yield _Offer(
                 action.title,
                 QUICK_FIX,
-                lambda: None,
+                partial(diagram.edits_to_lsp, action.edits or ()),
+                ready=True,
                 sent=meant,
                 preferred=first,
                 command=action.command,

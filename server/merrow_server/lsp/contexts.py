@@ -71,6 +71,10 @@ class Resources:
         """Where the file at ``path`` lies. Raises ValueError where that is no path at all."""
         return absolute_path(self._files.folder / path)
 
+    def is_inside(self, path: str) -> bool:
+        """Whether a file at ``path`` would lie inside the workspace. Raises ValueError where that is no path at all."""
+        return self.location(path).is_relative_to(self._root)
+
     def _buffer(self, path: str) -> str | None:
         try:
             absolute = self.location(path)

@@ -46,6 +46,8 @@ class Locator(Protocol):
 
     def location(self, path: str) -> Path: ...
 
+    def is_inside(self, path: str) -> bool: ...
+
 
 Kind = Literal["diagram", "markdown", "other", "too large"]
 DIAGRAM_LANGUAGES = frozenset({"mermaid", "mmd", "merrow"})
