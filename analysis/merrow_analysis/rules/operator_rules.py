@@ -209,21 +209,34 @@ def _spelling(
         return
     name = _name(claim)
     message = f"`{claim.word}` at {node.id} is an unusual spelling of operator {name}; write `{name}`."
-    edit = _operator_word_edit(node.flow, claim, name)
-    fixes = [fix(f"Write {name}", [edit])] if edit is not None else []
+    edits = _operator_word_edits(node.flow, claim, name)
+    fixes = [fix(f"Write {name}", edits)] if edits else []
     yield report(OPERATOR_SPELLING, claim_range(node.flow, claim), message, fixes=fixes)
 
 
-def _operator_word_edit(node: FlowNode, claim: Claim, name: str) -> TextEdit | None:
+def _operator_word_edits(node: FlowNode, claim: Claim, name: str) -> list[TextEdit]:
+    """The edits that write an operator's name where a claim has it: in a label, wherever the node is declared with that label."""
     if claim.place == "op":
         metadata, block = node.metadata[claim.index]
         span = metadata_value_span(metadata, "op")
-        return None if span is None else TextEdit(block.range(span), name)
+        return [] if span is None else [TextEdit(block.range(span), name)]
     if node.label is None or node.label_block is None:
-        return None
+        return []
+    shift = node.label_block.text.find(claim.word, *node.label.span)
     place = claim_range(node, claim)
-    whole = node.label_block.range(node.label.span)
-    return None if place == whole and node.label.text != claim.word else TextEdit(place, name)
+    if shift == -1 or (place == node.label_block.range(node.label.span) and node.label.text != claim.word):
+        return []
+    shift -= node.label.span[0]
+    edits: list[TextEdit] = []
+    for mention in node.mentions:
+        label = mention.vertex.label
+        if label is None or label.text != node.label.text:
+            continue
+        begin = label.span[0] + shift
+        if not mention.block.text.startswith(claim.word, begin):
+            return []
+        edits.append(TextEdit(mention.block.range((begin, begin + len(claim.word))), name))
+    return edits
 
 
 def _class_spelling(word: str, uses: list[tuple[TypedNode, Claim]], graph: TypedGraph) -> Diagnostic:
@@ -287,10 +300,10 @@ def _unknown(
         return
     hint = f"did you mean {problem.near.name}?" if problem.near is not None else f"the operators are {names}."
     message = f"{node.id} names operator `{_shortened(claim.word)}`, which doesn't exist; {hint}"
-    edit = _operator_word_edit(node.flow, claim, problem.near.name) if problem.near is not None else None
+    edits = _operator_word_edits(node.flow, claim, problem.near.name) if problem.near is not None else []
     fixes: Iterable[Fix] = _other_operator(context, claim.word, [node])
-    if edit is not None and problem.near:
-        fixes = [fix(f"Write {problem.near.name}", [edit], safe=False)]
+    if edits and problem.near:
+        fixes = [fix(f"Write {problem.near.name}", edits, safe=False)]
     yield report(UNKNOWN_OPERATOR, claim_range(node.flow, claim), message, fixes=fixes)
 
 

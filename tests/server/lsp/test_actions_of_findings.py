@@ -75,6 +75,38 @@ def test_no_file_is_created_where_the_client_creates_none(open_editor: Callable[
     assert not any(one["title"].startswith("Create") for one in menu(editor, uri, "MW502"))
 
 
+def test_a_mutation_that_is_a_fix_is_listed_once(editor: Editor) -> None:
+    steps = "".join(f'    {name}["Custom<br/>(role: {name})"]:::CustomOp\n' for name in "ABC")
+    text = FLOW.replace('    A["Custom<br/>(role: writer)"]:::CustomOp\n', steps + "    V[ScEnsemble]\n")
+    text = text.replace("A --> RETURN", "A & B --> V --> RETURN\n    C --> V")
+    uri = editor.open(text)
+    diagnostic = next(one for one in editor.published(uri) if one["code"] == "MW102")
+    params = {"textDocument": {"uri": uri}, "range": diagnostic["range"]}
+    context = {"diagnostics": [diagnostic], "triggerKind": 1}
+    titles = [one["title"] for one in editor.request("textDocument/codeAction", {**params, "context": context})]
+    assert titles.count("Remove C") == 1
+    assert len(set(titles)) == len(titles)
+    context["only"] = ["refactor"]
+    refactorings = editor.request("textDocument/codeAction", {**params, "context": context})
+    assert "Remove C" in [one["title"] for one in refactorings]
+
+
+def test_a_misspelled_setting_is_repaired_where_the_file_is_open(
+    open_editor: Callable[..., Editor], tmp_path: Path
+) -> None:
+    for name, head in (("merrow.toml", ""), ("pyproject.toml", "[tool.merrow]\n")):
+        editor = open_editor(MODERN, folder=tmp_path)
+        text = f'{head}ignroe = ["MW302"]\n'
+        uri = editor.open(text, name, language="toml")
+        first, *_ = menu(editor, uri, "MW520")
+        assert (first["title"], first["isPreferred"]) == ("Write ignore", True)
+        assert editor.applied(first["edit"]) == {uri: text.replace("ignroe", "ignore")}
+        editor.change(uri, {"text": text.replace("ignroe", "ignore")})
+        assert editor.published(uri) == []
+    other = editor.open('ignroe = ["MW302"]\n', "other.toml", language="toml")
+    assert editor.published(other) == []
+
+
 CALLS = """flowchart TD
     PROBLEM([Problem]):::Interface
     S["Call<br/>(workflow: ./parts/sovle.mmd)"]:::CallOp

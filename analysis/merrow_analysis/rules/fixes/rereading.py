@@ -12,6 +12,7 @@ from merrow_analysis.graph.drawings.fold import fold
 from merrow_analysis.graph.language import Settings
 from merrow_analysis.graph.typed import build
 from merrow_analysis.rules.context import GRAPH_SCOPES, GraphContext, TextContext, check_graph, check_text
+from merrow_analysis.rules.syntax_rules import is_notable
 from merrow_analysis.syntax.parser import Diagram
 from merrow_analysis.syntax.tree import Block, FrontMatter
 
@@ -28,8 +29,9 @@ def found_in(diagram: Diagram, context: GraphContext) -> tuple[Counter[str], Cou
     flow = fold(diagram.blocks, diagram.moved)
     graph = build(flow, settings, core.language, core.language.callees)
     here = GraphContext(graph, diagram.header, diagram.front_matter, own, context.book, diagram)
-    text = TextContext(diagram, flow, (), own, graph, (), here)
-    found: list[Diagnostic] = check_text(text, reading=False)
+    notable = [block for block in diagram.blocks if is_notable(block)]
+    text = TextContext(diagram, flow, notable, own, graph, (), here)
+    found: list[Diagnostic] = [*check_text(text, reading=True), *check_text(text, reading=False)]
     for scope in GRAPH_SCOPES:
         found += check_graph(here, scope)
     return Counter(one.code for one in unexplained(found)), Counter(one.code for one in found)
