@@ -53,6 +53,8 @@ class _Suppression:
     whole_file: bool
     first: int = 0
     last: int = -1
+    above_front: bool = False
+    """Whether front matter follows, which becomes some once no comment is above it."""
 
     def speaks_of(self, line: int) -> bool:
         return self.whole_file or self.first <= line <= self.last
@@ -180,6 +182,7 @@ def _find(blocks: Sequence[Block]) -> _Found:
         suppression = _read(block, comment, found, lines)
         if suppression is None:
             continue
+        suppression.above_front = following is not None and following[0].text.lstrip().startswith("---")
         found.comments.append(suppression)
         if suppression.whole_file:
             found.whole_file.comments.append(suppression)
@@ -338,6 +341,8 @@ def _in_vain(suppression: _Suppression, index: int, message: str, whole: bool) -
 def _removal(suppression: _Suppression, index: int, whole: bool, applicability: Applicability) -> Fix:
     """Take a code out of its comment, or with ``whole`` the comment."""
     block = suppression.block
+    if whole and suppression.above_front:
+        return Fix("Empty the comment", (TextEdit(block.range(suppression.comment.span), "%%"),), applicability)
     if whole:
         return Fix("Remove the comment", (TextEdit(_whole_line(block, suppression.comment), ""),), applicability)
     edit = TextEdit(_with_comma(block, suppression.codes, index), "")

@@ -39,11 +39,11 @@ CASES = {
     ),
     "MW105": (
         workflow(A, VOTE, "PROBLEM -->|input| A", "A --> VOTE", "VOTE --> RETURN"),
-        ["Sample A 3 times", "Remove VOTE"],
+        ["Sample A 3 times", "Vote over three: A, A2 and A3", "Remove VOTE"],
     ),
     "MW110": (
         workflow(A, B, "PROBLEM -->|input| A & B", "A -->|input| B", "B -->|input| A", "A & B --> RETURN"),
-        ["Draw a Loop around A and B", "Remove the edge B → A", "Remove the edge A → B"],
+        ["Draw a Loop around A and B", "Unroll once: A again as A2", "Remove the edge B → A", "Remove the edge A → B"],
     ),
     "MW112": (
         workflow(A, "A --> PROBLEM", "A --> RETURN"),
@@ -139,15 +139,15 @@ CASES = {
     ),
     "MW109": (
         workflow('A["Custom<br/>(role: one)"]', 'A["Custom<br/>(role: two)"]', "PROBLEM -->|input| A", "A --> RETURN"),
-        ["Keep A as “Custom (role: two)”", "Keep A as “Custom (role: one)”"],
+        ["Rename to A2, the step after A", "Keep A as “Custom (role: two)”", "Keep A as “Custom (role: one)”"],
     ),
     "MW219": (
         workflow("A@{ op: Custom, role: one, returns: Cod }", "PROBLEM -->|input| A", "A --> RETURN"),
-        ["Write Code", "Remove returns at A"],
+        ["Write Code", "Declare type Cod: Text", "Remove returns at A"],
     ),
     "MW104": (
         workflow('A["Xyzzy<br/>(role: one)"]:::XyzzyOp', "PROBLEM -->|input| A", "A --> RETURN"),
-        ["Make A a Custom"],
+        ["Declare operator Xyzzy", "Make A a Custom"],
     ),
     "MW124": (
         workflow(LOOP, A, "end", "PROBLEM -->|input| A", "A --> RETURN"),

@@ -8,4 +8,5 @@ export const selector: DocumentFilter[] = schemes.flatMap((scheme) => [
   { scheme, language: 'mermaid' },
   { scheme, language: 'markdown' },
   { scheme, pattern: '**/*.{mmd,mermaid}' },
+  { scheme, pattern: '**/merrow.toml' },
 ]);

@@ -1,4 +1,4 @@
-"""Edits of single entries of the front matter: a value is replaced or an entry removed, and nothing else changes."""
+"""Edits of single entries of the front matter: one is added, replaced or removed, and nothing else changes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from merrow_analysis.definitions.front_matter import FrontMatterDoc, read_front_matter
 from merrow_analysis.definitions.settings import read_settings
 from merrow_analysis.definitions.validation import Path
-from merrow_analysis.edits.front_matter import entry_removals
+from merrow_analysis.edits.front_matter import Entries, entry_additions, entry_removals, new_front_matter
 from merrow_analysis.edits.yaml_write import flow
 from merrow_analysis.syntax.parser import parse_diagram
 from merrow_analysis.syntax.tree import Block, FrontMatter
@@ -30,6 +30,31 @@ def declare_workflow(front: Front | None) -> TextEdit | None:
         return None
     end = block.position(matter.body_span[1])
     return TextEdit(Range(end, end), added)
+
+
+def add_entry(front: Front | None, section: str, name: str, value: object) -> TextEdit | None:
+    """The edit that adds an entry to ``section`` of ``workflow``; None where the front matter has no place for it."""
+    written = flow(value)
+    if written is None:
+        return None
+    entry = Entries(("workflow", section), [(name, lambda _: iter((written,)))])
+    if front is None:
+        return next(new_front_matter(entry))
+    document = read_front_matter(front[0].body, front[0].indent)
+    if document.error is not None:
+        return None
+    if document.values.get("workflow") is True:
+        return write_value(front, ("workflow",), {section: {name: value}})
+    wanted = deepcopy(document.values)
+    inner: Any = wanted
+    for key in entry.keys:
+        if inner.get(key) is None:
+            inner[key] = {}
+        inner = inner[key]
+        if not isinstance(inner, dict):
+            return None
+    inner[name] = value
+    return next((edit for edit in entry_additions(*front, document, entry) if _says(edit, front, wanted)), None)
 
 
 def remove_entry(front: Front, path: Path) -> TextEdit | None:

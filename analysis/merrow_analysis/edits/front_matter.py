@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import fields
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields
+from functools import partial
 
 from merrow_analysis.definitions.front_matter import FrontMatterDoc
 from merrow_analysis.definitions.settings import WorkflowSettings, read_settings
@@ -25,6 +26,8 @@ from merrow_analysis.text import (
 Prompts = Iterable[tuple[str, str]]
 Gained = Sequence[tuple[str, str]]
 """Prompts by their names."""
+Texts = Callable[[str], Iterator[str]]
+"""Ways to write a value, whose further lines have an indentation."""
 
 _TOP = Range(Position(0, 0), Position(0, 0))
 _STEP = "  "
@@ -42,14 +45,15 @@ def _added(diagram: Diagram, prompts: Gained) -> TextEdit | None:
     front, gained = diagram.front_matter, dict(prompts)
     if len(gained) < len(prompts):
         return None
+    entries = _prompts(prompts)
     if front is None:
-        return next((edit for edit in _new_front_matter(prompts) if _gives(edit, "", gained)), None)
+        return next((edit for edit in new_front_matter(entries) if _gives(edit, "", gained)), None)
     matter, block = front
     before = read_settings(matter.body, matter.indent)
     if before.document.error is not None or not gained.keys().isdisjoint(before.prompts):
         return None
     wanted = {**before.prompts, **gained}
-    for edit in _additions(matter, block, before.document, prompts):
+    for edit in entry_additions(matter, block, before.document, entries):
         if _reads_as(edit, block, before, wanted):
             return edit
     return None
@@ -121,7 +125,7 @@ def add_prompts(front: tuple[FrontMatter, Block] | None, prompts: Sequence[tuple
 
 
 def _texts(text: str, indent: str) -> Iterator[str]:
-    """Ways to write a prompt after its key."""
+    """Ways to write a prompt after its key; the lines of a longer one are indented by ``indent``."""
     block = block_text(text, indent)
     if block is not None:
         yield block
@@ -129,30 +133,51 @@ def _texts(text: str, indent: str) -> Iterator[str]:
     yield quoted(text, in_statement=True)
 
 
+@dataclass(frozen=True)
+class Entries:
+    """Entries to write below ``keys``: their names, and ways to write their values, the likeliest of each first."""
+
+    keys: tuple[str, ...]
+    values: Sequence[tuple[str, Texts]]
+
+    def lines(self, depth: int, indent: str) -> Iterator[str]:
+        """The lines of the entries below the first ``depth`` keys, which are there already."""
+        missing = self.keys[depth:]
+        head = "".join(f"{indent}{_STEP * number}{key}:\n" for number, key in enumerate(missing))
+        inner = indent + _STEP * len(missing)
+        for written in self._ways(inner + _STEP):
+            yield head + "".join(f"{inner}{entry}\n" for entry in written)
+
+    def inline(self, depth: int) -> Iterator[str]:
+        """The entries on one line, as `lines`."""
+        for written in self._ways("", in_line=True):
+            inner = ", ".join(written)
+            for key in reversed(self.keys[depth:]):
+                inner = f"{key}: {{{inner}}}"
+            yield inner
+
+    def _ways(self, indent: str, *, in_line: bool = False) -> Iterator[list[str]]:
+        found = [
+            (_key(name), [text for text in texts(indent) if not (in_line and "\n" in text)])
+            for name, texts in self.values
+        ]
+        for number in range(max(len(texts) for _, texts in found) if all(texts for _, texts in found) else 0):
+            yield [f"{key}: {texts[min(number, len(texts) - 1)]}" for key, texts in found]
+
+
+def _prompts(prompts: Gained) -> Entries:
+    return Entries(("workflow", "prompts"), [(name, partial(_texts, text)) for name, text in prompts])
+
+
 def _key(name: str) -> str:
     written = word(name)
     return written if written is not None else quoted(name)
 
 
-def _entries(prompts: Gained, indent: str) -> Iterator[str]:
-    """Ways to write the lines of prompts."""
-    for values in _ways(prompts, indent + _STEP):
-        yield "".join(f"{indent}{entry}\n" for entry in values)
-
-
-def _ways(prompts: Gained, indent: str, *, in_line: bool = False) -> Iterator[list[str]]:
-    """Ways to write prompts behind their keys, the likeliest of each first."""
-    found = [
-        (_key(name), [text for text in _texts(prompt, indent) if not (in_line and "\n" in text)])
-        for name, prompt in prompts
-    ]
-    for number in range(max(len(texts) for _, texts in found) if all(texts for _, texts in found) else 0):
-        yield [f"{key}: {texts[min(number, len(texts) - 1)]}" for key, texts in found]
-
-
-def _new_front_matter(prompts: Gained) -> Iterator[TextEdit]:
-    for entry in _entries(prompts, _STEP * 2):
-        yield TextEdit(_TOP, f"---\nworkflow:\n{_STEP}prompts:\n{entry}---\n")
+def new_front_matter(entries: Entries) -> Iterator[TextEdit]:
+    """Edits that may write a front matter with some entries above a text without one."""
+    for lines in entries.lines(0, ""):
+        yield TextEdit(_TOP, f"---\n{lines}---\n")
 
 
 def _gives(edit: TextEdit, rest: str, prompts: dict[str, str]) -> bool:
@@ -160,10 +185,12 @@ def _gives(edit: TextEdit, rest: str, prompts: dict[str, str]) -> bool:
     return front is not None and read_settings(front[0].body, front[0].indent).prompts == prompts
 
 
-def _additions(matter: FrontMatter, block: Block, document: FrontMatterDoc, prompts: Gained) -> Iterator[TextEdit]:
-    """Edits that may add prompts: as the first entries of the innermost mapping that there is already."""
+def entry_additions(
+    matter: FrontMatter, block: Block, document: FrontMatterDoc, entries: Entries
+) -> Iterator[TextEdit]:
+    """Edits that may add entries: as the first ones of the innermost mapping that there is already."""
     source, start = block.text, matter.body_span[0]
-    keys = ("workflow", "prompts")
+    keys = entries.keys
     value: object = document.values
     depth = 0
     while depth < len(keys) and isinstance(value, dict) and value.get(keys[depth]) is not None:
@@ -182,23 +209,20 @@ def _additions(matter: FrontMatter, block: Block, document: FrontMatterDoc, prom
         at += 1
     if source[at : at + 1] == "{":
         comma = ", " if value else ""
-        for written in _ways(prompts, "", in_line=True):
-            inner = ", ".join(written)
-            for key in reversed(missing):
-                inner = f"{key}: {{{inner}}}"
+        for inner in entries.inline(depth):
             place = block.position(at + 1)
             yield TextEdit(Range(place, place), inner + comma)
         return
     empty = next((key for key in missing if key in value), None)
     if empty is not None:
         # The key is there without a value: its own line goes on below it.
-        yield from _below(block, document, start, (*keys[:depth], empty), missing[1:], prompts)
+        yield from _below(block, document, start, (*keys[:depth], empty), entries)
         return
     first = next(iter(value), None)
     if first is None:
         place = block.position(start)
-        for entry in _nested(missing, prompts, matter.indent):
-            yield TextEdit(Range(place, place), entry)
+        for lines in entries.lines(depth, matter.indent):
+            yield TextEdit(Range(place, place), lines)
         return
     places = document.places(*keys[:depth], first)
     if places is None:
@@ -209,24 +233,12 @@ def _additions(matter: FrontMatter, block: Block, document: FrontMatterDoc, prom
     if indent.strip():
         return
     place = block.position(line_start)
-    for entry in _nested(missing, prompts, indent):
-        yield TextEdit(Range(place, place), entry)
-
-
-def _nested(missing: tuple[str, ...], prompts: Gained, indent: str) -> Iterator[str]:
-    """The lines of prompts below the keys that are missing."""
-    head = "".join(f"{indent}{_STEP * number}{key}:\n" for number, key in enumerate(missing))
-    for entry in _entries(prompts, indent + _STEP * len(missing)):
-        yield head + entry
+    for lines in entries.lines(depth, indent):
+        yield TextEdit(Range(place, place), lines)
 
 
 def _below(
-    block: Block,
-    document: FrontMatterDoc,
-    start: int,
-    path: tuple[str, ...],
-    missing: tuple[str, ...],
-    prompts: Gained,
+    block: Block, document: FrontMatterDoc, start: int, path: tuple[str, ...], entries: Entries
 ) -> Iterator[TextEdit]:
     places = document.places(*path)
     if places is None:
@@ -238,8 +250,8 @@ def _below(
     if indent.strip() or line_end == -1:
         return
     place = block.position(line_end + 1)
-    for entry in _nested(missing, prompts, indent + _STEP):
-        yield TextEdit(Range(place, place), entry)
+    for lines in entries.lines(len(path), indent + _STEP):
+        yield TextEdit(Range(place, place), lines)
 
 
 def _removals(matter: FrontMatter, block: Block, document: FrontMatterDoc, path: tuple[str, ...]) -> Iterator[TextEdit]:

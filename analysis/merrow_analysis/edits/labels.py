@@ -24,6 +24,13 @@ def _shown(label: str) -> str:
     return label if _PLAIN.fullmatch(label) and label.strip() == label else f'"{label}"'
 
 
+def takes_label(edge: TypedEdge) -> bool:
+    """Whether a label can be written at an edge: Mermaid lets a comment follow an arrow, but not its label."""
+    block, end = edge.flow.block, edge.flow.arrow.span[1]
+    gap = _SPACE.match(block.text, end)
+    return edge.flow.arrow.label is not None or gap is None or not block.text.startswith("%%", gap.end())
+
+
 def write_label(edge: TypedEdge, text: str) -> TextEdit:
     """An edit that gives an edge's arrow this label, in place of the one it has."""
     label = edge.flow.arrow.label
@@ -32,7 +39,7 @@ def write_label(edge: TypedEdge, text: str) -> TextEdit:
     block, end = edge.flow.block, edge.flow.arrow.span[1]
     shown = _shown(text)
     gap = _SPACE.match(block.text, end)
-    if gap is not None and "\n" in gap.group() and not block.text.startswith("%%", gap.end()):
+    if gap is not None and "\n" in gap.group():
         # Mermaid lets a line end after an arrow, but not after its label: the target moves up.
         return TextEdit(block.range((end, gap.end())), f"|{shown}| ")
     return TextEdit(block.range((end, end)), f"|{shown}|")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from merrow_analysis.check import Analysis
-from merrow_analysis.edits.labels import write_label
+from merrow_analysis.edits.labels import takes_label, write_label
 from merrow_analysis.graph.call_bounds import count_of
 from merrow_analysis.graph.flow import Mention
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
@@ -128,7 +128,8 @@ def _label_edit(edges: list[TypedEdge]) -> tuple[TextEdit, ...]:
     ports = {feed.port for edge in edges for feed in edge.feeds}
     unlabelled = all(edge.flow.arrow.label is None and len(edge.feeds) == 1 for edge in edges)
     decides = any(edge.source.kind == "decision" for edge in edges)
-    if len(ports) != 1 or not unlabelled or decides or edges[0].target.kind == "output":
+    readable = not decides and takes_label(edges[0])
+    if len(ports) != 1 or not unlabelled or not readable or edges[0].target.kind == "output":
         return ()
     return (write_label(edges[0], ports.pop()),)
 

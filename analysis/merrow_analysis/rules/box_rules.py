@@ -120,11 +120,11 @@ def _broken(context: GraphContext, box: Composite, groups: dict[str, Subgraph]) 
             f"This {box.operator} has no id, by which its turns are known; write one before its title, such as "
             f'`subgraph STEPS["{group.title}"]`.'
         )
-        yield report(BROKEN_BOX, group.range, message, fixes=name_box(context, group))
+        yield report(BROKEN_BOX, group.range, message, fixes=_sound(context, name_box(context, group)))
     members = graph.composites.members(box.id)
     if not any(name in graph.flow.chart.nodes for name in members):
         message = f"The {box.operator} {box.id} has no nodes, so it does nothing; put nodes into it or remove it."
-        yield report(BROKEN_BOX, group.range, message, fixes=remove_box(context, group))
+        yield report(BROKEN_BOX, group.range, message, fixes=_sound(context, remove_box(context, group)))
     for block in group.repeated:
         start = len(block.text) - len(block.text.lstrip())
         message = (
@@ -133,7 +133,9 @@ def _broken(context: GraphContext, box: Composite, groups: dict[str, Subgraph]) 
         )
         related = [Related(group.range, f"{box.id} begins here")]
         place = block.range((start, len(block.text.rstrip())))
-        yield report(BROKEN_BOX, place, message, related=related, fixes=rename_box(context, group, block))
+        yield report(
+            BROKEN_BOX, place, message, related=related, fixes=_sound(context, rename_box(context, group, block))
+        )
     for name in group.refused:
         owner = next((other for other in groups.values() if name in other.nodes), None)
         if owner is None or _is_around(groups, box.id, owner.id) or graph.by_id.get(name) is None:
@@ -144,7 +146,14 @@ def _broken(context: GraphContext, box: Composite, groups: dict[str, Subgraph]) 
         )
         related = [Related(group.range, f"{box.id} mentions {name} too")]
         node = graph.by_id[name]
-        yield report(BROKEN_BOX, node.flow.range, message, related=related, fixes=leave_box(node, group))
+        yield report(
+            BROKEN_BOX, node.flow.range, message, related=related, fixes=_sound(context, leave_box(node, group))
+        )
+
+
+def _sound(context: GraphContext, fixes: Iterator[Fix]) -> Iterator[Fix]:
+    """Those fixes after which a finding less about broken boxes is there."""
+    yield from asked(context).sound(BROKEN_BOX, fixes, what_edges_bring)
 
 
 def _is_around(groups: dict[str, Subgraph], outer: str, inner: str) -> bool:

@@ -116,14 +116,15 @@ def _undefined(name: str, use: ClassUse, graph: TypedGraph, *, guess: bool) -> D
 
 
 def _suits(near: str, name: str, graph: TypedGraph) -> bool:
-    """Whether the nodes with class ``name`` could have ``near``: an operator's class is for that operator's nodes alone."""
+    """Whether the nodes with class ``name`` could have ``near``: an operator's class is for that operator's nodes alone, and
+    Interface for those at an end.
+    """
     found = graph.operators.by_class(near)
-    if found is None:
-        return True
-    return all(
-        node.kind not in ("input", "output") and node.spec in (None, found.spec)
-        for node in graph.nodes
-        if any(use.name.text == name for use in node.flow.classes)
+    nodes = [node for node in graph.nodes if any(use.name.text == name for use in node.flow.classes)]
+    if near == INTERFACE_CLASS:
+        return not any(node.flow.incoming and node.flow.outgoing for node in nodes)
+    return found is None or all(
+        node.kind not in ("input", "output") and node.spec in (None, found.spec) for node in nodes
     )
 
 

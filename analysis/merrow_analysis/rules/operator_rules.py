@@ -4,7 +4,7 @@ declarations.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 from merrow_analysis.definitions.operators import INTERFACE_CLASS, INTERFACE_STYLE, OperatorSpec
@@ -18,9 +18,10 @@ from merrow_analysis.rules.box_kinds import box_kinds
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.fixes.box_moves import to_inside
 from merrow_analysis.rules.fixes.decision_fixes import rename_in_value
+from merrow_analysis.rules.fixes.declaring import declare_operator, declare_type
 from merrow_analysis.rules.fixes.edge_fixes import remove_node
 from merrow_analysis.rules.fixes.fix_context import asked, what_edges_bring
-from merrow_analysis.rules.fixes.operator_fixes import agree, keep_one, make_custom, make_interface, one_side
+from merrow_analysis.rules.fixes.operator_fixes import agree, make_custom, make_interface, one_side, tell_apart
 from merrow_analysis.rules.registry import Family, Flags, Scope
 from merrow_analysis.rules.reporting import (
     claim_range,
@@ -124,6 +125,9 @@ def _typed(context: GraphContext, node: TypedNode, problem: NodeProblem) -> Iter
     """Write the type that was probably meant, or say no type."""
     if problem.misspelled is not None:
         yield from rename_in_value(node, problem.key, problem.misspelled.word, problem.misspelled.near)
+    written = node.resolution.parameters[problem.key].value
+    if isinstance(written, str):
+        yield from declare_type(context, UNKNOWN_TYPE, node, written)
     title = f"Remove {problem.key} at {node.id}"
     yield from asked(context).with_parameter(UNKNOWN_TYPE, title, node, problem.key, None)
 
@@ -137,7 +141,7 @@ def _conflict(context: GraphContext, node: TypedNode) -> Diagnostic:
         "Give each node an id of its own, or keep one declaration."
     )
     related = [Related(mention.range, f"{node.id} is declared here too") for mention in earlier]
-    fixes = keep_one(context, CONFLICTING_DECLARATION, node, node.conflicting)
+    fixes = tell_apart(context, CONFLICTING_DECLARATION, node, node.conflicting)
     return report(CONFLICTING_DECLARATION, last.range, message, related=related, fixes=fixes)
 
 
@@ -205,21 +209,34 @@ def _spelling(
         return
     name = _name(claim)
     message = f"`{claim.word}` at {node.id} is an unusual spelling of operator {name}; write `{name}`."
-    edit = _operator_word_edit(node.flow, claim, name)
-    fixes = [fix(f"Write {name}", [edit])] if edit is not None else []
+    edits = _operator_word_edits(node.flow, claim, name)
+    fixes = [fix(f"Write {name}", edits)] if edits else []
     yield report(OPERATOR_SPELLING, claim_range(node.flow, claim), message, fixes=fixes)
 
 
-def _operator_word_edit(node: FlowNode, claim: Claim, name: str) -> TextEdit | None:
+def _operator_word_edits(node: FlowNode, claim: Claim, name: str) -> list[TextEdit]:
+    """The edits that write an operator's name where a claim has it: in a label, wherever the node is declared with that label."""
     if claim.place == "op":
         metadata, block = node.metadata[claim.index]
         span = metadata_value_span(metadata, "op")
-        return None if span is None else TextEdit(block.range(span), name)
+        return [] if span is None else [TextEdit(block.range(span), name)]
     if node.label is None or node.label_block is None:
-        return None
+        return []
+    shift = node.label_block.text.find(claim.word, *node.label.span)
     place = claim_range(node, claim)
-    whole = node.label_block.range(node.label.span)
-    return None if place == whole and node.label.text != claim.word else TextEdit(place, name)
+    if shift == -1 or (place == node.label_block.range(node.label.span) and node.label.text != claim.word):
+        return []
+    shift -= node.label.span[0]
+    edits: list[TextEdit] = []
+    for mention in node.mentions:
+        label = mention.vertex.label
+        if label is None or label.text != node.label.text:
+            continue
+        begin = label.span[0] + shift
+        if not mention.block.text.startswith(claim.word, begin):
+            return []
+        edits.append(TextEdit(mention.block.range((begin, begin + len(claim.word))), name))
+    return edits
 
 
 def _class_spelling(word: str, uses: list[tuple[TypedNode, Claim]], graph: TypedGraph) -> Diagnostic:
@@ -283,10 +300,10 @@ def _unknown(
         return
     hint = f"did you mean {problem.near.name}?" if problem.near is not None else f"the operators are {names}."
     message = f"{node.id} names operator `{_shortened(claim.word)}`, which doesn't exist; {hint}"
-    edit = _operator_word_edit(node.flow, claim, problem.near.name) if problem.near is not None else None
-    fixes: Iterable[Fix] = make_custom(context, UNKNOWN_OPERATOR, [node])
-    if edit is not None and problem.near:
-        fixes = [fix(f"Write {problem.near.name}", [edit], safe=False)]
+    edits = _operator_word_edits(node.flow, claim, problem.near.name) if problem.near is not None else []
+    fixes: Iterable[Fix] = _other_operator(context, claim.word, [node])
+    if edits and problem.near:
+        fixes = [fix(f"Write {problem.near.name}", edits, safe=False)]
     yield report(UNKNOWN_OPERATOR, claim_range(node.flow, claim), message, fixes=fixes)
 
 
@@ -314,11 +331,17 @@ def _unknown_class(
     uses = _uses_of(found)
     fixes: Iterable[Fix] = ()
     if near is None and repair:
-        fixes = make_custom(context, UNKNOWN_OPERATOR, [used for used, _ in found])
+        fixes = _other_operator(context, word.removesuffix("Op"), [used for used, _ in found])
     elif near is not None and repair:
         confirmed = all(_confirms(used, near) for used, _ in found)
         fixes = [_renamed(word, class_for(near, graph.flow), graph.flow, safe=confirmed)]
     return report(UNKNOWN_OPERATOR, claim_range(node.flow, claim), message, related=_other_uses(uses), fixes=fixes)
+
+
+def _other_operator(context: GraphContext, name: str, nodes: Sequence[TypedNode]) -> Iterator[Fix]:
+    """Declare an operator of that name, or ask a model."""
+    yield from declare_operator(context, UNKNOWN_OPERATOR, name, nodes)
+    yield from make_custom(context, UNKNOWN_OPERATOR, nodes)
 
 
 def _uses_of(found: list[tuple[TypedNode, NodeProblem]]) -> list[tuple[TypedNode, Claim]]:

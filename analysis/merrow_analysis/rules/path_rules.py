@@ -14,6 +14,7 @@ from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.graph.reach import reach, shortest_cycle
 from merrow_analysis.graph.records import EdgeRecord
 from merrow_analysis.rules.context import GraphContext
+from merrow_analysis.rules.fixes.copies import unroll_once
 from merrow_analysis.rules.fixes.edge_fixes import remove_edge, remove_node, turn_edge
 from merrow_analysis.rules.fixes.fix_context import asked, what_edges_bring
 from merrow_analysis.rules.fixes.loop_fixes import loop_around
@@ -256,6 +257,7 @@ def _untied(context: GraphContext, component: Sequence[int], edges: Sequence[Flo
     """Draw a Loop around a circle, or take one of its edges away: first the one that comes last in the text."""
     made = loop_around(context.graph, component, last=edges[0].record)
     yield from asked(context).sound(CYCLE, made, what_edges_bring)
+    yield from unroll_once(context, CYCLE, {context.graph.node(index).id for index in component}, edges[0])
     for edge in edges[:_MOST_CUT]:
         yield from remove_edge(context, CYCLE, edge, reveals=_off_the_path)
 

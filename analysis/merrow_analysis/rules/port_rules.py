@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from merrow_analysis.definitions.types import CODE, ENTRY_POINT, PROBLEM, TEXT, Type
 from merrow_analysis.diagnostics import Cause, Diagnostic, Fix, Related, Severity
-from merrow_analysis.edits.labels import write_label
+from merrow_analysis.edits.labels import takes_label, write_label
 from merrow_analysis.edits.parameters import Moved, rewrite
 from merrow_analysis.graph.drawings.drawing import ENTRY_POINT_ID, PROBLEM_ID
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
@@ -203,7 +203,7 @@ def _label_fix(graph: TypedGraph, edge: TypedEdge, port: str, *, safe: bool, out
     """
     text = labelled(edge, port, output)
     sharing = edges_of_arrow(edge, graph) if not edge.implied else []
-    if not sharing or len(sharing) > MOST_SHARING:
+    if not sharing or len(sharing) > MOST_SHARING or not takes_label(edge):
         return []
     for other in sharing:
         if other is not edge and (other.port != port or not other.inferred or labelled(other, port, output) != text):
@@ -242,7 +242,7 @@ def _unknown_port(context: GraphContext, node: TypedNode, edge: TypedEdge, findi
 
 def _rewritten(graph: TypedGraph, edge: TypedEdge, text: str, *, safe: bool) -> list[Fix]:
     """A fix that replaces an edge's label, where no other edge shares it."""
-    if edge.implied or len(edges_of_arrow(edge, graph)) > 1:
+    if edge.implied or len(edges_of_arrow(edge, graph)) > 1 or not takes_label(edge):
         return []
     return [fix(f"Write |{text}|", [write_label(edge, text)], safe=safe)]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from merrow_analysis.definitions.operators import INTERFACE_CLASS, INTERFACE_STYLE
 from merrow_analysis.definitions.parameters import parse_label
 from merrow_analysis.definitions.settings import WorkflowSettings, read_settings
-from merrow_analysis.edits.labels import write_label
+from merrow_analysis.edits.labels import takes_label, write_label
 from merrow_analysis.edits.lines import indentation, insert_lines_after
 from merrow_analysis.edits.yaml_write import quoted, word
 from merrow_analysis.graph.composites import Composite
@@ -87,7 +87,7 @@ def _loops(graph: TypedGraph) -> tuple[list[TextEdit], list[str]] | None:
         return [], []
     edits: dict[Range, TextEdit] = {}
     for edge in graph.again:
-        if len(edges_of_arrow(edge, graph)) > 1:
+        if len(edges_of_arrow(edge, graph)) > 1 or not takes_label(edge):
             return None
         edit = write_label(edge, with_word(edge, AGAIN))
         edits[edit.range] = edit

@@ -27,6 +27,7 @@ from merrow_server.lsp.diagnostics import SOURCE
 from merrow_server.lsp.documents import OpenDiagram, OpenDocument
 from merrow_server.lsp.protocol import FeatureError
 from merrow_server.lsp.server import MerrowServer
+from merrow_server.lsp.settings_files import findings_of_settings
 
 if TYPE_CHECKING:
     from merrow_analysis.ide.actions.actions import Action
@@ -92,7 +93,9 @@ def code_action(server: MerrowServer, params: types.CodeActionParams) -> list[ty
         # What repairs comes before what suppresses.
         at = next((number for number, offer in enumerate(offers) if offer.suppresses), len(offers))
         offers[at:at] = repairs
-        offers += _mutations(document, params.range, wanted)
+        # A mutation may be the fix that stands above it already.
+        titles = {offer.title for offer in offers}
+        offers += [offer for offer in _mutations(document, params.range, wanted) if offer.title not in titles]
         offers += _more(server, document, params.range, wanted)
     if not server.supports.code_action_literals:
         offers = [offer for offer in offers if offer.change is None]
@@ -203,8 +206,9 @@ def _edit_for(server: MerrowServer, given: Any) -> types.WorkspaceEdit | None:
     kind, title, place = str(data.get("kind", "")), str(data.get("title", "")), types.Range(start, end)
     if is_move:
         return _edit_for_move(server, document, place, kind, str(data["move"]))
+    others = (one for one in _others(server, document, place, []) if one.command is None and one.change is None)
     offers = _offers(document, place, [], kind.__eq__)
-    for offer in chain(offers, _searched(document, place, [], kind.__eq__)):
+    for offer in chain(others, offers, _searched(document, place, [], kind.__eq__)):
         if (offer.kind, offer.title) == (kind, title):
             edits = offer.edits()
             return None if edits is None else server.edit(document, edits)
@@ -285,7 +289,7 @@ def _offer_of(diagram: OpenDiagram, move: Move) -> _Offer:
 def _others(
     server: MerrowServer, document: OpenDocument, place: types.Range, sent: Iterable[types.Diagnostic]
 ) -> Iterator[_Offer]:
-    """What can be done about a finding without an edit of the document: the best is the first at each."""
+    """What can be done about a finding besides its fixes: the best is the first at each."""
     from merrow_server.lsp.other_actions import other_actions
 
     ours = {(one.code, *_corners(one.range)): one for one in sent if one.source == SOURCE}
@@ -302,7 +306,8 @@ def _others(
             yield _Offer(
                 action.title,
                 QUICK_FIX,
-                lambda: None,
+                partial(diagram.edits_to_lsp, action.edits or ()),
+                ready=True,
                 sent=meant,
                 preferred=first,
                 command=action.command,
@@ -319,12 +324,27 @@ def _offers(
     whole: bool = True,
 ) -> Iterator[_Offer]:
     """What can be done at a range of a document, and with ``whole`` the repair of all of it, which comes last."""
+    if wanted(QUICK_FIX):
+        yield from _of_settings(document, place, list(sent))
     for diagram in document.diagrams:
         within = diagram.range_from_lsp(place)
         if within is not None:
             yield from _in_diagram(document, diagram, within, list(sent), wanted)
     if whole and wanted(FIX_ALL) and any(_is_repairable(diagram) for diagram in document.diagrams):
         yield _Offer("Repair all that can be repaired safely", FIX_ALL, lambda: _repaired(document, Applicability.SAFE))
+
+
+def _of_settings(document: OpenDocument, place: types.Range, sent: list[types.Diagnostic]) -> Iterator[_Offer]:
+    """The fixes of what is wrong at a range of a settings file."""
+    within = document.range_from_lsp(place)
+    for finding in findings_of_settings(document):
+        if finding.range.start > within[1] or within[0] > finding.range.end:
+            continue
+        shown = document.to_lsp(finding.range)
+        meant = next((one for one in sent if one.code == finding.code and one.range == shown), None)
+        for number, fix in enumerate(finding.fixes):
+            edits = [types.TextEdit(document.to_lsp(edit.range), edit.new_text) for edit in fix.edits]
+            yield _Offer(fix.title, QUICK_FIX, partial(list, edits), ready=True, sent=meant, preferred=number == 0)
 
 
 def _in_diagram(

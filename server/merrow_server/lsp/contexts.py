@@ -71,6 +71,10 @@ class Resources:
         """Where the file at ``path`` lies. Raises ValueError where that is no path at all."""
         return absolute_path(self._files.folder / path)
 
+    def is_inside(self, path: str) -> bool:
+        """Whether a file at ``path`` would lie inside the workspace. Raises ValueError where that is no path at all."""
+        return self.location(path).is_relative_to(self._root)
+
     def _buffer(self, path: str) -> str | None:
         try:
             absolute = self.location(path)
@@ -135,7 +139,8 @@ class Contexts:
         from merrow_server.errors import InputError
         from merrow_server.files import read_path
 
-        text = self._buffers(absolute_path(file))
+        opened = self._buffers(absolute_path(file))
+        text = opened
         if text is None:
             try:
                 text = read_path(file, str(file), LARGEST_RESOURCE).text
@@ -143,6 +148,9 @@ class Contexts:
                 self.problems.append(str(problem))
                 return DEFAULT
         config = parse_configuration(text, in_pyproject=file.name == PROJECT_FILE)
+        if opened is not None:
+            # Its problems are shown in the file itself.
+            return config
         self.problems += [f"{file.name}, line {problem.line + 1}: {problem.message}" for problem in config.problems]
         return config
 

@@ -16,6 +16,7 @@ from lsprotocol import types
 from merrow_analysis.diagnostics import Diagnostic, Related, Severity, Tag
 from merrow_analysis.text import LARGEST_TEXT
 from merrow_server.lsp.documents import OpenDiagram, OpenDocument
+from merrow_server.lsp.settings_files import findings_of_settings
 from merrow_server.lsp.supports import Supports
 from merrow_server.lsp.told import PlainDiagnostic
 
@@ -38,6 +39,9 @@ def document_diagnostics(document: OpenDocument, supports: Supports, settings: E
     if document.kind == "too large":
         return [_too_large()]
     most = settings.maximum_problems
+    if document.kind == "settings":
+        found = findings_of_settings(document)[:most]
+        return [_diagnostic(document, document, one, supports, settings) for one in found]
     shown: list[PlainDiagnostic] = []
     hidden: list[tuple[OpenDiagram, Diagnostic]] = []
     for diagram in document.diagrams:
@@ -75,7 +79,7 @@ def _converted(
     diagram: OpenDiagram, found: Sequence[Diagnostic], supports: Supports, settings: EditorSettings
 ) -> list[PlainDiagnostic]:
     def convert(diagnostic: Diagnostic) -> PlainDiagnostic:
-        return _diagnostic(diagram, diagnostic, supports, settings)
+        return _diagnostic(diagram, diagram.document, diagnostic, supports, settings)
 
     if diagram.fence is not None:
         return [convert(diagnostic) for diagnostic in found]
@@ -83,10 +87,15 @@ def _converted(
 
 
 def _diagnostic(
-    diagram: OpenDiagram, diagnostic: Diagnostic, supports: Supports, settings: EditorSettings
+    part: OpenDiagram | OpenDocument,
+    document: OpenDocument,
+    diagnostic: Diagnostic,
+    supports: Supports,
+    settings: EditorSettings,
 ) -> PlainDiagnostic:
+    """A finding whose places are those of ``part``, all of a document or a diagram in it."""
     plain = PlainDiagnostic(
-        range=diagram.to_plain(diagnostic.range),
+        range=part.to_plain(diagnostic.range),
         message=diagnostic.message,
         severity=_SEVERITIES[diagnostic.severity],
         source=SOURCE,
@@ -99,20 +108,20 @@ def _diagnostic(
         if tags:
             plain["tags"] = tags
     if supports.related_information and diagnostic.related:
-        related = [one for part in diagnostic.related if (one := _related(diagram, part)) is not None]
-        if related:
-            plain["relatedInformation"] = related
+        places = [one for related in diagnostic.related if (one := _related(part, document, related)) is not None]
+        if places:
+            plain["relatedInformation"] = places
     if supports.diagnostic_data:
         # A code action needs no more of it: fixes are worked out when they are asked for.
         plain["data"] = {"code": diagnostic.code}
     return plain
 
 
-def _related(diagram: OpenDiagram, related: Related) -> dict[str, Any] | None:
+def _related(part: OpenDiagram | OpenDocument, document: OpenDocument, related: Related) -> dict[str, Any] | None:
     if related.file is None:
-        uri, place = diagram.document.uri, diagram.to_plain(related.range)
+        uri, place = document.uri, part.to_plain(related.range)
     else:
-        resource = diagram.document.resource(related.file)
+        resource = document.resource(related.file)
         if resource is None:
             return None
         uri, place = resource.uri, resource.to_plain(related.range)

@@ -46,8 +46,10 @@ class Locator(Protocol):
 
     def location(self, path: str) -> Path: ...
 
+    def is_inside(self, path: str) -> bool: ...
 
-Kind = Literal["diagram", "markdown", "other", "too large"]
+
+Kind = Literal["diagram", "markdown", "settings", "other", "too large"]
 DIAGRAM_LANGUAGES = frozenset({"mermaid", "mmd", "merrow"})
 MARKDOWN_LANGUAGES = frozenset({"markdown", "gfm", "mdx", "quarto", "rmd"})
 
@@ -380,7 +382,10 @@ def kind_of(uri: str, language_id: str = "") -> Kind:
     if language in MARKDOWN_LANGUAGES:
         return "markdown"
     from merrow_server.files import DIAGRAM_SUFFIXES, MARKDOWN_SUFFIXES
+    from merrow_server.workspace import PROJECT_FILE, SETTINGS_FILE
 
+    if name.rpartition("/")[2] in (SETTINGS_FILE, PROJECT_FILE):
+        return "settings"
     if name.endswith(DIAGRAM_SUFFIXES):
         return "diagram"
     return "markdown" if name.endswith(MARKDOWN_SUFFIXES) else "other"

@@ -1,34 +1,33 @@
-"""Actions at findings that no edit of the text repairs: a run that failed is continued, a file that is missing is created."""
+"""Actions at findings for which the text alone is not enough: a run that failed is continued, a file that is missing is created,
+or another one is named.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from lsprotocol import types
 
-from merrow_analysis.definitions.prompts import words_of_role
-from merrow_analysis.definitions.provider import ResourceError
 from merrow_analysis.diagnostics import Diagnostic
-from merrow_analysis.edits.yaml_write import quoted, word
-from merrow_analysis.graph.instructions import role_of
+from merrow_analysis.rules.call_rules import BAD_CALLEE
 from merrow_analysis.rules.configuration_rules import UNUSABLE_FILE
 from merrow_analysis.rules.run_rules import NODE_FAILED
-from merrow_analysis.text import Range
-from merrow_server.lsp.documents import Locator, OpenDiagram
+from merrow_analysis.text import Range, TextEdit
+from merrow_server.lsp.documents import OpenDiagram
+from merrow_server.lsp.missing_files import new_prompt_file, new_workflow, other_workflow
 from merrow_server.lsp.runs import RESUME, RUN_FROM, Runs
 from merrow_server.lsp.supports import Supports
 
-_CREATE = "create"
-
 
 class OtherAction(NamedTuple):
-    """What can be done about a finding: a command, or a change of other files."""
+    """What can be done about a finding: a command, a change of other files, or edits of the diagram."""
 
     title: str
     finding: Diagnostic
     command: types.Command | None = None
     change: types.WorkspaceEdit | None = None
+    edits: Sequence[TextEdit] | None = None
 
 
 def other_actions(
@@ -37,8 +36,18 @@ def other_actions(
     """The actions at a range of a diagram, which is the ``number``-th of its document."""
     yield from _after_a_run(runs, diagram, number, within)
     for finding in diagram.analysis.diagnostics:
-        if finding.code == UNUSABLE_FILE.code and _touches(finding, within):
-            yield from _new_prompt_file(supports, diagram, finding)
+        if not _touches(finding, within):
+            continue
+        created = None
+        if finding.code == UNUSABLE_FILE.code:
+            created = new_prompt_file(supports, diagram, finding)
+        elif finding.code == BAD_CALLEE.code:
+            for fix in other_workflow(diagram, finding):
+                yield OtherAction(fix.title, finding, edits=fix.edits)
+            created = new_workflow(supports, diagram, finding)
+        if created is not None:
+            path, change = created
+            yield OtherAction(f"Create {path}", finding, change=change)
 
 
 def _touches(finding: Diagnostic, within: Range) -> bool:
@@ -63,42 +72,3 @@ def _after_a_run(runs: Runs, diagram: OpenDiagram, number: int, within: Range) -
         yield OtherAction(
             "Resume the run", finding, types.Command("Resume the run", RESUME, arguments=[{"run": last.run}])
         )
-
-
-def _new_prompt_file(supports: Supports, diagram: OpenDiagram, finding: Diagnostic) -> Iterator[OtherAction]:
-    """Create the file of prompts that the front matter names, with a prompt for each role."""
-    analysis = diagram.analysis
-    path, provider = analysis.settings.prompt_file, diagram.document.context.provider
-    if path is None or not path.endswith((".yaml", ".yml")) or not finding.message.startswith(f"{path} "):
-        return
-    if (
-        not supports.document_changes
-        or _CREATE not in supports.resource_operations
-        or not isinstance(provider, Locator)
-    ):
-        return
-    try:
-        place = provider.location(path)
-    except (ResourceError, ValueError):
-        return
-    if place.exists():
-        return
-    uri = place.as_uri()
-    begin = types.Position(0, 0)
-    text = types.TextEdit(types.Range(begin, begin), _prompts(diagram))
-    change = types.WorkspaceEdit(
-        document_changes=[
-            types.CreateFile(uri=uri, options=types.CreateFileOptions(ignore_if_exists=True)),
-            types.TextDocumentEdit(types.OptionalVersionedTextDocumentIdentifier(uri, None), [text]),
-        ]
-    )
-    yield OtherAction(f"Create {path}", finding, change=change)
-
-
-def _prompts(diagram: OpenDiagram) -> str:
-    typed = diagram.analysis.typed
-    roles = [role[1] for node in (typed.nodes if typed is not None else ()) if (role := role_of(node)) is not None]
-    entries = {
-        role.casefold(): f"{word(role) or quoted(role)}: {quoted(words_of_role(role))}\n" for role in reversed(roles)
-    }
-    return "".join(reversed(entries.values())) or "# role: what the model is told\n"

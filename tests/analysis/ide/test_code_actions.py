@@ -116,7 +116,7 @@ def test_every_suppression_silences_its_rule(text: str) -> None:
             edits = action.edits()
             assert edits is not None
             result = apply_edits(text, edits)
-            if action.title.endswith("in this file"):
+            if action.title.startswith("Ignore") and action.title.endswith("in this file"):
                 assert diagnostic.code not in codes(result)
             elif action.title.startswith("Ignore"):
                 assert codes(result).count(diagnostic.code) < codes(text).count(diagnostic.code), result

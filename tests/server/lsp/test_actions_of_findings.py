@@ -75,6 +75,90 @@ def test_no_file_is_created_where_the_client_creates_none(open_editor: Callable[
     assert not any(one["title"].startswith("Create") for one in menu(editor, uri, "MW502"))
 
 
+def test_a_mutation_that_is_a_fix_is_listed_once(editor: Editor) -> None:
+    steps = "".join(f'    {name}["Custom<br/>(role: {name})"]:::CustomOp\n' for name in "ABC")
+    text = FLOW.replace('    A["Custom<br/>(role: writer)"]:::CustomOp\n', steps + "    V[ScEnsemble]\n")
+    text = text.replace("A --> RETURN", "A & B --> V --> RETURN\n    C --> V")
+    uri = editor.open(text)
+    diagnostic = next(one for one in editor.published(uri) if one["code"] == "MW102")
+    params = {"textDocument": {"uri": uri}, "range": diagnostic["range"]}
+    context = {"diagnostics": [diagnostic], "triggerKind": 1}
+    titles = [one["title"] for one in editor.request("textDocument/codeAction", {**params, "context": context})]
+    assert titles.count("Remove C") == 1
+    assert len(set(titles)) == len(titles)
+    context["only"] = ["refactor"]
+    refactorings = editor.request("textDocument/codeAction", {**params, "context": context})
+    assert "Remove C" in [one["title"] for one in refactorings]
+
+
+def test_a_misspelled_setting_is_repaired_where_the_file_is_open(
+    open_editor: Callable[..., Editor], tmp_path: Path
+) -> None:
+    for name, head in (("merrow.toml", ""), ("pyproject.toml", "[tool.merrow]\n")):
+        editor = open_editor(MODERN, folder=tmp_path)
+        text = f'{head}ignroe = ["MW302"]\n'
+        uri = editor.open(text, name, language="toml")
+        first, *_ = menu(editor, uri, "MW520")
+        assert (first["title"], first["isPreferred"]) == ("Write ignore", True)
+        assert editor.applied(first["edit"]) == {uri: text.replace("ignroe", "ignore")}
+        editor.change(uri, {"text": text.replace("ignroe", "ignore")})
+        assert editor.published(uri) == []
+    other = editor.open('ignroe = ["MW302"]\n', "other.toml", language="toml")
+    assert editor.published(other) == []
+
+
+CALLS = """flowchart TD
+    PROBLEM([Problem]):::Interface
+    S["Call<br/>(workflow: ./parts/sovle.mmd)"]:::CallOp
+    RETURN([Return]):::Interface
+    classDef Interface fill:#eee
+    classDef CallOp fill:#eee
+    PROBLEM -->|task| S -->|plan:| RETURN
+"""
+
+
+def test_a_call_names_a_file_of_nearly_that_name(open_editor: Callable[..., Editor], tmp_path: Path) -> None:
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "solve.mmd").write_text(FLOW)
+    (tmp_path / "parts" / "other.mmd").write_text(FLOW)
+    editor = open_editor(CREATING, folder=tmp_path)
+    for number, written in enumerate((CALLS, CALLS.replace("./parts/sovle.mmd", "'./parts/sovle.mmd'"))):
+        uri = editor.open(written, f"flow{number}.mmd")
+        first, second, *_ = menu(editor, uri, "MW227")
+        assert [first["title"], second["title"]] == ["Write solve.mmd", "Create ./parts/sovle.mmd"]
+        assert first["isPreferred"] is True
+        assert not second.get("isPreferred", False)
+        assert editor.applied(first["edit"]) == {uri: written.replace("sovle", "solve")}
+    (tmp_path / "parts" / "sovle.mmd").write_text("flowchart TD\n    broken")
+    uri = editor.open(CALLS + "    %% again\n", "again.mmd")
+    assert not any(one["title"].startswith(("Write", "Create")) for one in menu(editor, uri, "MW227"))
+
+
+def test_a_called_file_is_created_with_the_ports_that_edges_name(
+    open_editor: Callable[..., Editor], tmp_path: Path
+) -> None:
+    editor = open_editor(CREATING, folder=tmp_path)
+    for name, port, output in (("first", "task", "plan:"), ("other", "STEP", "RETURN:"), ("last", "PROBLEM", "")):
+        text = CALLS.replace("./parts/sovle.mmd", f"./{name}.mmd").replace("task", port).replace("plan:", output)
+        text = text.replace("-->||", "-->")
+        uri = editor.open(text, f"to_{name}.mmd")
+        create = next(one for one in menu(editor, uri, "MW227") if one["title"] == f"Create ./{name}.mmd")
+        assert create["isPreferred"] is True
+        made, filled = create["edit"]["documentChanges"]
+        assert (made["kind"], made["uri"]) == ("create", (tmp_path / f"{name}.mmd").as_uri())
+        [edit] = filled["edits"]
+        (tmp_path / f"{name}.mmd").write_text(edit["newText"])
+        again = editor.open(text + "\n", f"again_{name}.mmd")
+        assert [one["code"] for one in editor.published(again)] == [], edit["newText"]
+
+
+def test_no_called_file_is_created_outside_the_workspace(open_editor: Callable[..., Editor], tmp_path: Path) -> None:
+    editor = open_editor(CREATING, folder=tmp_path)
+    for number, path in enumerate(("../../../elsewhere/new.mmd", "./new.txt")):
+        uri = editor.open(CALLS.replace("./parts/sovle.mmd", path), f"flow{number}.mmd")
+        assert not any(one["title"].startswith("Create") for one in menu(editor, uri, "MW227")), path
+
+
 async def test_a_run_that_failed_is_continued(tmp_path: Path) -> None:
     from tests.analysis.rule_page import read_page
 

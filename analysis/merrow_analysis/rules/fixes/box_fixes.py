@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from merrow_analysis.definitions.types import list_of
 from merrow_analysis.diagnostics import Applicability, Fix
@@ -145,10 +145,10 @@ def leave_box(node: TypedNode, group: Subgraph) -> Iterator[Fix]:
         yield fix(f"Remove {node.id} from {group.id}", edits, safe=False)
 
 
-def free_id(context: GraphContext, wanted: str) -> str:
-    """An id that nothing has, like the one that is wanted."""
+def free_id(context: GraphContext, wanted: str, more: Iterable[str] = ()) -> str:
+    """An id that nothing has, like the one that is wanted, and not among ``more``."""
     flow = context.graph.flow
-    taken = {*flow.chart.nodes, *flow.groups, *flow.scenery.edge_ids}
+    taken = {*flow.chart.nodes, *flow.groups, *flow.scenery.edge_ids, *more}
     name, number = re.sub(r"\W+", "_", wanted).strip("_") or "BOX", 2
     wanted = name
     while name in taken:

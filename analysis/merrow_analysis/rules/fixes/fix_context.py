@@ -11,6 +11,7 @@ from merrow_analysis.consequences import unexplained
 from merrow_analysis.diagnostics import Applicability, Fix, Severity
 from merrow_analysis.edits.change import GraphChange, Link, NewNode, as_it_is
 from merrow_analysis.edits.delta import graph_after
+from merrow_analysis.edits.front_entries import add_entry
 from merrow_analysis.edits.lines import insert_lines_after
 from merrow_analysis.edits.manuscript import Manuscript
 from merrow_analysis.edits.parameters import Moved, rewrite
@@ -112,12 +113,20 @@ class FixContext:
             yield Fix(title, edits, Applicability.UNSAFE)
 
     def sound(self, rule: Rule, fixes: Iterable[Fix], reveals: Reveals = nothing) -> Iterator[Fix]:
-        """Of fixes that leave the front matter alone those after which a finding of ``rule`` less is in the text, and no error or
+        """Of fixes those after which a finding of ``rule`` less is in the text, and no error or
         warning that was not; all of them in a large workflow.
         """
         for fix in fixes:
             if self._holds(rule, fix.edits, reveals):
                 yield fix
+
+    def declared(
+        self, rule: Rule, title: str, section: str, name: str, value: object, reveals: Reveals = nothing
+    ) -> Iterator[Fix]:
+        """The fix that declares something in the front matter; see `changed`."""
+        edit = add_entry(self.context.front, section, name, value)
+        if edit is not None and self._holds(rule, [edit], reveals):
+            yield Fix(title, (edit,), Applicability.UNSAFE)
 
     def with_parameter(self, rule: Rule, title: str, node: TypedNode, key: str, value: object) -> Iterator[Fix]:
         """The fix that writes a parameter of a node with an operator, or takes it away for None."""

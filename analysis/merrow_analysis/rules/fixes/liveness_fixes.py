@@ -11,6 +11,7 @@ from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_analysis.graph.notation import AFTER
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.fixes.box_fixes import free_id
+from merrow_analysis.rules.fixes.copies import vote_over_three
 from merrow_analysis.rules.fixes.edge_fixes import firsts, relabel, remove_edge
 from merrow_analysis.rules.fixes.feeding import feed, feed_value, sources
 from merrow_analysis.rules.fixes.fix_context import asked
@@ -76,6 +77,7 @@ def second_voice(context: GraphContext, rule: Rule, node: TypedNode, port: str) 
     if only is not None and _can_sample(only):
         title = f"Sample {only.id} {_SAMPLES} times"
         yield from asked(context).with_parameter(rule, title, only, "samples", _SAMPLES)
+        yield from vote_over_three(context, rule, node, only)
     yield from firsts(_voices(context, rule, node, port, list(givers.values())), _MOST_OFFERED)
     if only is not None and len(voices) == 1:
         yield from _without(context, rule, node, voices[0])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from merrow_analysis.diagnostics import Fix
-from merrow_analysis.edits.labels import write_label
+from merrow_analysis.edits.labels import takes_label, write_label
 from merrow_analysis.edits.lines import indentation, insert_lines_after
 from merrow_analysis.graph.knots import Knot, read_knot
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph
@@ -67,7 +67,7 @@ def _words(graph: TypedGraph, knot: Knot, marked: Collection[EdgeRecord]) -> lis
         if record in marked:
             continue
         edge = graph.edge(record)
-        if len(edges_of_arrow(edge, graph)) > 1 or edge.implied:
+        if len(edges_of_arrow(edge, graph)) > 1 or edge.implied or not takes_label(edge):
             return None
         edits.append(write_label(edge, with_word(edge, AGAIN)))
     return edits

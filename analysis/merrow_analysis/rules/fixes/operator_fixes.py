@@ -8,7 +8,7 @@ from itertools import chain
 
 from merrow_analysis.definitions.operators import INTERFACE_CLASS, INTERFACE_STYLE, OperatorSpec
 from merrow_analysis.diagnostics import Applicability, Fix
-from merrow_analysis.edits.change import GraphChange, NewNode
+from merrow_analysis.edits.change import GraphChange, Link, NewNode, as_it_is, label_of
 from merrow_analysis.edits.classes import define_class, give_class
 from merrow_analysis.edits.node_writing import class_of
 from merrow_analysis.edits.parameters import Moved, rewrite
@@ -17,9 +17,10 @@ from merrow_analysis.graph.flow import Mention
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_analysis.graph.resolve import Claim
 from merrow_analysis.rules.context import GraphContext
+from merrow_analysis.rules.fixes.box_fixes import free_id
 from merrow_analysis.rules.fixes.edge_fixes import remove_edge
 from merrow_analysis.rules.fixes.fix_context import Reveals, asked, nothing, what_edges_bring
-from merrow_analysis.rules.registry import Rule
+from merrow_analysis.rules.registry import Flags, Rule
 from merrow_analysis.syntax.tree import Chain
 from merrow_analysis.text import TextEdit
 
@@ -130,6 +131,61 @@ def keep_one(context: GraphContext, rule: Rule, node: TypedNode, declarations: S
     best = list(asked(context).sound(rule, made))
     yield from best
     yield from asked(context).sound(rule, (fix for fix in made if fix not in best), what_edges_bring)
+
+
+def tell_apart(context: GraphContext, rule: Rule, node: TypedNode, declarations: Sequence[Mention]) -> Iterator[Fix]:
+    """Make a node of its own of each declaration but the first, with the edges of its own line or as the step after the first
+    one; or keep one declaration. Last come nodes that nothing leads to yet.
+    """
+    fixing = asked(context)
+    names, edits = _renamed(context, node, declarations)
+    renamed = [Fix(f"Rename to {' and '.join(names)}", tuple(edits), Applicability.UNSAFE)] if names else []
+    best = list(fixing.sound(rule, renamed))
+    if not best and len(names) == 1:
+        best = list(fixing.sound(rule, _in_a_row(context, node, names[0], edits)))
+    yield from best
+    yield from keep_one(context, rule, node, declarations)
+    if not best:
+        yield from fixing.sound(rule, renamed, _lonely)
+
+
+def _renamed(
+    context: GraphContext, node: TypedNode, declarations: Sequence[Mention]
+) -> tuple[list[str], list[TextEdit]]:
+    """New ids for declarations with other labels than the first, and the edits that write them."""
+    groups: dict[str, list[Mention]] = {}
+    for mention in declarations:
+        groups.setdefault(mention.vertex.label.text if mention.vertex.label is not None else "", []).append(mention)
+    names: list[str] = []
+    edits: list[TextEdit] = []
+    for others in list(groups.values())[1:_MOST_DECLARED]:
+        names.append(free_id(context, node.id, names))
+        edits += [TextEdit(mention.range, names[-1]) for mention in others]
+    return names, edits
+
+
+def _in_a_row(context: GraphContext, node: TypedNode, name: str, edits: Sequence[TextEdit]) -> Iterator[Fix]:
+    """Have another node follow a node, and before what followed it."""
+    if not node.flow.incoming or not node.flow.outgoing:
+        return
+    first = node.flow.incoming[0]
+    edges: dict[int, tuple[Link, ...]] = {
+        edge.index: (Link(name, edge.target.id, label_of(edge), kept=True),) for edge in node.flow.outgoing
+    }
+    said = label_of(first)
+    # Between the two stands what the first one is told.
+    port = (
+        said if said is not None and ":" not in said and context.graph.by_id[first.source.id].kind == "input" else None
+    )
+    edges[first.index] = (as_it_is(first), Link(node.id, name, port))
+    moved = asked(context).written(GraphChange(edges=edges))
+    if moved:
+        yield Fix(f"Rename to {name}, the step after {node.id}", (*edits, *moved), Applicability.UNSAFE)
+
+
+def _lonely(rule: Rule) -> bool:
+    """Whether it is about steps that no edge leads to or from."""
+    return Flags.PATHS in rule.flags or Flags.NEEDS_WHOLE in rule.flags
 
 
 def _kept_alone(context: GraphContext, node: TypedNode, declarations: Sequence[Mention]) -> Iterator[Fix]:

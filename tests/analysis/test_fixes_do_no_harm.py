@@ -1,0 +1,102 @@
+"""Fixes that once did harm: what a fix leaves can be read as well as before, and has fewer findings."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from tests.analysis.rule_page import read_page
+from tests.breakage import broken
+
+from merrow_analysis.check import analyse
+from merrow_analysis.diagnostics import Applicability
+from merrow_analysis.rules.pages import page_codes, page_text
+from merrow_analysis.text import apply_edits
+
+HEAD = """flowchart TD
+    PROBLEM([Problem]):::Interface
+    RETURN([Answer]):::Interface
+    classDef Interface fill:#eee
+"""
+
+
+def results(text: str, code: str) -> dict[str, str]:
+    """What the fixes of all findings of a rule make of a text, by their titles."""
+    return {
+        fix.title: apply_edits(text, fix.edits)
+        for one in analyse(text).diagnostics
+        if one.code == code
+        for fix in one.fixes
+    }
+
+
+def codes(text: str) -> list[str]:
+    return [one.code for one in analyse(text).diagnostics]
+
+
+def test_no_label_is_written_where_a_comment_follows_the_arrow() -> None:
+    text = HEAD + "    PY[Programmer]\n    PROBLEM -->\n    {note}PY --> RETURN\n"
+    assert results(text.format(note="%% note\n    "), "MW202") == {}
+    made = results(text.format(note=""), "MW202")
+    assert "MW001" not in codes(made["Write |problem|"])
+
+
+@pytest.mark.parametrize("front", ["title: [x", "title: x"])
+def test_the_comment_above_front_matter_stays(front: str) -> None:
+    text = f"%% merrow: ignore[MW302]\n\n---\n{front}\n---\n{HEAD}    PROBLEM --> A[Work] --> RETURN\n"
+    made = results(text, "MW512")
+    assert made == {"Empty the comment": text.replace("%% merrow: ignore[MW302]", "%%")}
+    assert set(codes(made["Empty the comment"])) <= set(codes(text)) - {"MW512"}
+
+
+@pytest.mark.parametrize(
+    ("word", "code", "name"), [("ScEnsembel", "MW104", "ScEnsemble"), ("Program", "MW108", "Programmer")]
+)
+def test_an_operator_is_written_in_all_declarations(word: str, code: str, name: str) -> None:
+    text = HEAD + f'    V["{word}<br/>"]\n    V["{word}<br/>"]\n    PROBLEM --> A[One] & B[Two] --> V --> RETURN\n'
+    made = results(text, code)[f"Write {name}"]
+    assert made == text.replace(word, name)
+    assert "MW109" not in codes(made)
+
+
+def test_a_box_that_is_broken_twice_is_not_repaired_by_half() -> None:
+    text = (
+        HEAD
+        + """    subgraph REFINE["Loop (max: 3)"]
+        WRITE["Custom<br/>(role: writer)"]
+        REVIEW["Review<br/>"]
+    end
+    PROBLEM -->|input| WRITE
+    PROBLEM -->|problem| REVIEW
+    subgraph REFINE["Loop (max: 3)"]
+    WRITE -->|solution| REVIEW
+    end
+    REVIEW -->|again:feedback:input| WRITE
+    WRITE --> RETURN
+"""
+    )
+    assert "MW126" in codes(text)
+    for after in results(text, "MW126").values():
+        assert codes(after).count("MW126") < codes(text).count("MW126")
+
+
+def test_interface_is_not_written_at_a_step() -> None:
+    text = HEAD.replace("PROBLEM(", "WORK(").replace(":::Interface", ":::Interfaceo", 1)
+    text += '    WORK["Custom<br/>(role: work)"]\n    PROBLEM --> WORK --> RETURN\n'
+    assert "Write Interface" not in results(text, "MW114")
+    text = HEAD.replace(":::Interface", ":::Interfaceo", 1) + "    PROBLEM --> A[Work] --> RETURN\n"
+    assert "Write Interface" in results(text, "MW114")
+
+
+def test_a_safe_fix_never_brings_what_mermaid_refuses() -> None:
+    random = Random(14)
+    texts = [one.text for code in page_codes() for one in read_page(page_text(code) or "").examples]
+    for _ in range(400):
+        text = broken(random.choice(texts), random)
+        before = analyse(text)
+        refused = [one.code for one in before.refusals]
+        for one in before.diagnostics:
+            for fix in one.fixes:
+                if fix.applicability is Applicability.SAFE:
+                    after = [found.code for found in analyse(apply_edits(text, fix.edits)).refusals]
+                    assert len(after) <= len(refused), f"{one.code} {fix.title}: {text}"
