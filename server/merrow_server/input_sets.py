@@ -63,7 +63,7 @@ def _value(name: str, value: object, at: int) -> Json:
             return {"text": value}
         case bool() | int() | float():
             return {"text": json.dumps(value)}
-        case {"file": str(path)} if len(value) == 1:
+        case {"file": str(path), **rest} if not rest:
             return {"file": path}
     message = f"The value of {name} must be text, a number, true or false, or a file such as `{{file: letter.txt}}`."
     raise _WrongSetError(message, at)
