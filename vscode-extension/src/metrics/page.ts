@@ -29,24 +29,24 @@ const LONGEST = 40;
 export function metricsPage(name: string, { workflow, graph, promises, calls }: Metrics): string {
   const parts = workflow === null ? [graph] : [workflow, graph];
   const head = workflow === null ? ['Whole graph'] : ['Subtasks', 'Whole graph'];
-  const row = (title: string, meaning: string, of: (part: Measures) => string) => `| ${title} | ${parts.map(of).join(' | ')} | ${meaning} |`;
+  const row = (title: string, of: (part: Measures) => string) => `| ${title} | ${parts.map(of).join(' | ')} |`;
   const first = parts[0] ?? graph;
   const lines = [
     `# Figures of ${literal(name)}`,
     '',
     ...sentences(first, workflow !== null, calls, promises),
     '',
-    `| | ${head.join(' | ')} | |`,
-    `|---|${head.map(() => '---:|').join('')}---|`,
-    row('Nodes', workflow === null ? 'all that are drawn' : 'subtasks are operators and Decisions, without inputs and outputs', ({ nodes }) => count(nodes)),
-    row('Edges', 'several between the same two nodes are one', ({ edges }) => count(edges)),
-    row('Depth', 'steps that must follow one another', ({ depth }) => count(depth)),
-    row('Width', 'nodes of the largest step', ({ width }) => count(width)),
-    row('Largest antichain', 'nodes that can run at once', ({ max_antichain }) => count(max_antichain)),
-    row('Parallelism', 'nodes a step, on average', ({ p_avg }) => figure(p_avg)),
-    row('Dependency complexity', 'how unlike the numbers of edges at nodes are', ({ c_dependency }) => figure(c_dependency)),
-    row('Implied edges', 'edges whose order another path says already', ({ transitive_edges }) => count(transitive_edges?.length ?? null)),
-    row(`Expected to complete`, failing(first), (part) => figure(part.expected_completed?.all_ancestors_succeed ?? null)),
+    `| | ${head.join(' | ')} |`,
+    `|---|${head.map(() => '---:|').join('')}`,
+    row('Nodes', ({ nodes }) => count(nodes)),
+    row('Edges', ({ edges }) => count(edges)),
+    row('Depth', ({ depth }) => count(depth)),
+    row('Width', ({ width }) => count(width)),
+    row('Largest antichain', ({ max_antichain }) => count(max_antichain)),
+    row('Parallelism', ({ p_avg }) => figure(p_avg)),
+    row('Dependency complexity', ({ c_dependency }) => figure(c_dependency)),
+    row('Implied edges', ({ transitive_edges }) => count(transitive_edges?.length ?? null)),
+    row('Expected to complete', (part) => figure(part.expected_completed?.all_ancestors_succeed ?? null)),
     '',
   ];
   const path = first.critical_path ?? [];
@@ -58,6 +58,18 @@ export function metricsPage(name: string, { workflow, graph, promises, calls }: 
   if (implied.length > 0) {
     lines.push('## Implied edges', '', ...implied.slice(0, LONGEST).map(([from, to]) => `- ${code(from)} → ${code(to)}`), '', 'They carry data, so they are not superfluous.', '');
   }
+  lines.push(
+    '## What they mean',
+    '',
+    ...(workflow === null ? [] : ['- **Subtasks** are operators and Decisions, without inputs and outputs.']),
+    '- **Edges**: several between the same two nodes count once.',
+    '- **Depth**: steps that must follow one another. **Width**: nodes of the largest step.',
+    '- **Largest antichain**: nodes none of which waits for another, so that they can run at once.',
+    '- **Parallelism**: nodes a step, on average. **Dependency complexity**: how unlike the numbers of edges at nodes are.',
+    '- **Implied edges**: edges whose order another path says already.',
+    `- **Expected to complete**: ${failing(first)}.`,
+    '',
+  );
   const reasons = [...new Set(parts.map((part) => part.undefined).filter((reason) => reason !== null))];
   for (const reason of reasons) lines.push(`*Not defined: ${literal(reason)}*`, '');
   return lines.join('\n');
@@ -69,7 +81,7 @@ function sentences(part: Measures, isWorkflow: boolean, calls: Metrics['calls'],
   if (part.depth !== null && part.width !== null) found.push(`At least ${counted(part.depth, 'step')}, up to ${part.width} at once.`);
   if (calls !== null) {
     const range = calls.most === null ? `${calls.least} or more` : calls.least === calls.most ? String(calls.least) : `${calls.least} to ${calls.most}`;
-    found.push(`A run carries out nodes ${range} ${calls.most === 1 ? 'time' : 'times'}.`);
+    found.push(`A run makes ${range} ${calls.most === 1 ? 'call' : 'calls'}.`);
   }
   if (promises > 0) found.push(`${counted(promises, 'node')} ${promises === 1 ? 'says' : 'say'} by \`returns:\` what the answer is, which Merrow can't check.`);
   return [found.join(' ')];

@@ -68,7 +68,7 @@ function badgeHtml(by: string): string {
 
 /** A page of Markdown that the extension wrote, such as a dry run. */
 export function pageHtml(name: string, text: string, texts: Texts = new Map()): string {
-  return valueHtml('page', name, text, texts).replace('class="value long"', 'class="value"').replace(/<button[^>]*data-act="unfold"[^>]*>Show All<\/button>/, '');
+  return `<header><h1>${escape(name)}</h1></header>\n${valueHtml('page', name, text, texts, false)}`;
 }
 
 const STATUS = { running: 'running', finished: 'finished', failed: 'failed', cancelled: 'stopped' } as const;

@@ -31,14 +31,14 @@ function parsed(text: string): unknown {
   }
 }
 
-/** A value with its buttons. Its text is kept in `texts` under `key`, for them. */
-export function valueHtml(key: string, name: string, value: unknown, texts: Map<string, Text>): string {
+/** A value with its buttons, folded where it is long and `folds`. Its text is kept in `texts` under `key`, for the buttons. */
+export function valueHtml(key: string, name: string, value: unknown, texts: Map<string, Text>, folds = true): string {
   const kind = kindOf(value);
   const text = kind === 'json' && typeof value === 'string' ? JSON.stringify(parsed(value), undefined, 2) : valueText(value);
   if (text.trim() === '') return '<p class="about">Nothing.</p>';
   // What is copied is the value itself, what is opened is read.
   texts.set(key, { name: `${name}.${kind}`, text: typeof value === 'string' ? value : text });
-  const isLong = text.length > LONG || text.split('\n', LONG_LINES + 1).length > LONG_LINES;
+  const isLong = folds && (text.length > LONG || text.split('\n', LONG_LINES + 1).length > LONG_LINES);
   const body = kind === 'md' ? markdownHtml(text) : codeHtml(text);
   const named = escape(key);
   const unfold = isLong ? `<button class="quiet" data-act="unfold" aria-expanded="false">Show All</button>` : '';

@@ -39,7 +39,7 @@ const part: Measures = {
 
 test('figures are a page with sentences, a table and the longest path', () => {
   const page = metricsPage('vote.mmd', { workflow: part, graph: { ...part, nodes: 6, transitive_edges: [['PROBLEM', 'VOTE']] }, promises: 0, calls: { least: 4, most: 8 } });
-  assert.ok(page.includes('4 subtasks with 3 edges among them. At least 2 steps, up to 3 at once. A run carries out nodes 4 to 8 times.'));
+  assert.ok(page.includes('4 subtasks with 3 edges among them. At least 2 steps, up to 3 at once. A run makes 4 to 8 calls.'));
   assert.ok(page.includes('| Nodes | 4 | 6 |') && page.includes('| Dependency complexity | 0.87 | 0.87 |'));
   assert.ok(page.includes('`CAREFUL` → `VOTE`'));
   const cyclic = { ...part, depth: null, width: null, p_avg: null, critical_path: null, transitive_edges: null, expected_completed: null, undefined: 'A | cycle <b>' };

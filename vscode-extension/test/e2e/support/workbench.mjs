@@ -331,9 +331,16 @@ export class Workbench {
    * `before`.
    */
   async runEnded(words, before = '') {
+    let patience = Date.now() + 3 * SOON;
     return this.until(
       async () => {
         const header = await this.header();
+        // A webview whose page did not load on a busy machine stays empty until its panel is opened again.
+        if (header === undefined && Date.now() > patience && (await this.page.locator('.panel .composite.title', { hasText: 'Merrow Run' }).count()) > 0) {
+          patience = Date.now() + 3 * SOON;
+          await this.command('View: Hide Panel');
+          await this.command('View: Toggle Panel Visibility');
+        }
         const run = /\brun (\S+)/.exec(header?.words ?? '')?.[1] ?? '';
         return run !== '' && run !== before && header.words.includes(words) && header.words.includes('finished') ? header.frame : undefined;
       },

@@ -20,12 +20,12 @@ describe(
       const choose = async (words) => {
         const row = page.locator('.quick-input-list .monaco-list-row', { hasText: words }).first();
         await w.again(async () => {
-          await page.locator('.statusbar-item[id="merrow.merrow.merrow.model"] a, .statusbar-item', { hasText: / @ |embedded model/ }).first().click({ timeout: 10_000 });
+          await bar(/ @ |embedded model/).first().click({ timeout: 10_000 });
           await row.waitFor({ timeout: 10_000 });
           await w.still(page.locator('.quick-input-list .monaco-list-row'));
           if (words === 'Set Model') await w.shot('model-choice');
           await row.click({ timeout: 10_000 });
-          await row.waitFor({ state: 'detached', timeout: 10_000 });
+          await row.waitFor({ state: 'hidden', timeout: 10_000 });
         }, `the choice does not take ${words}`);
       };
       await w.open('who.mmd', FLOW);

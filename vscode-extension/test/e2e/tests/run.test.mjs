@@ -73,7 +73,7 @@ describe('Run', (workbench) => {
     await w.answer('Forty-two, says the teacher.');
     await preview.node('VOTE').locator('.marks', { hasText: 'set by a person' }).waitFor();
     await w.until(async () => /a person/.test(await about.innerText()), 'the panel does not say who set the output');
-    await panel.locator('details pre', { hasText: 'says the teacher' }).first().waitFor();
+    await panel.locator('details .rendered', { hasText: 'says the teacher' }).first().waitFor();
     await w.shot('run-set-by-person');
 
     // The panel follows: the same node of the next run, and another file's run in its place.
