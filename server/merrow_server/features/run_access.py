@@ -1,23 +1,46 @@
-"""What runs may do: ``merrow/setKey`` hands over an API key for one origin, ``merrow/trust`` tells that the workspace is trusted.
+"""What runs may do: ``merrow/setKey`` hands over an API key for one origin, ``merrow/trust`` tells that the workspace is trusted,
+``merrow/answering`` asks which endpoint and models would answer, ``merrow.doctor`` whether all that runs need is there.
 
 A key is kept in memory, goes to its origin alone, and is neither logged nor given back; ``{origin, key: null}`` forgets it.
 """
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from lsprotocol import types
 
+from merrow_server.features.run_commands import text_of
 from merrow_server.lsp.protocol import InvalidParameters
 from merrow_server.lsp.server import MerrowServer
 
-SET_KEY, TRUST = "merrow/setKey", "merrow/trust"
+SET_KEY, TRUST, ANSWERING, DOCTOR = "merrow/setKey", "merrow/trust", "merrow/answering", "merrow.doctor"
 
 
 def register(server: MerrowServer) -> None:
     server.feature(SET_KEY)(set_key)
     server.feature(TRUST)(trust)
+    server.feature(ANSWERING)(answering)
+    server.command(DOCTOR)(doctor)
+
+
+async def answering(server: MerrowServer, params: Any) -> dict[str, Any]:
+    """Who would answer a run of an open workflow, or of any."""
+    given = params if isinstance(params, dict) else {}
+    uri, number, model = given.get("uri"), given.get("diagram", 1), given.get("model")
+    if not isinstance(uri, str | None) or not isinstance(number, int) or not isinstance(model, str | None):
+        raise InvalidParameters(f"{ANSWERING} takes `uri`, a text, `diagram`, a whole number, and `model`, a text.")
+    diagrams = [] if uri is None else server.diagrams(uri)
+    text = text_of(diagrams[number - 1], number) if 1 <= number <= len(diagrams) else None
+    return await server.runs.ask(lambda session: session.answering(text, model or None))
+
+
+async def doctor(_: MerrowServer, __: list[Any]) -> dict[str, Any]:
+    """What ``merrow doctor --format json`` prints."""
+    from merrow_server.health import health
+
+    return await asyncio.to_thread(health)
 
 
 def set_key(server: MerrowServer, params: Any) -> dict[str, str]:

@@ -107,7 +107,7 @@ class Results:
         from merrow_runtime.visit import is_called
 
         last = self._last.get(diagram)
-        found = len(diagram.run_findings)
+        found = list(diagram.run_findings)
         for event in events:
             if last is None or event["run"] != last.run:
                 continue
@@ -123,10 +123,12 @@ class Results:
             if node is not None and kind in _STATES:
                 last.nodes[node] = _result(event)
             if kind == "node_failed":
-                diagram.run_findings.append(_node_failed(diagram, event))
+                _tell(
+                    diagram.run_findings, _node_failed(diagram, event), f"{event['node']} failed for the same reason."
+                )
             elif kind == "run_failed" and not any(_ends_runs(one) for one in diagram.run_findings):
                 diagram.run_findings.append(_run_failed(diagram, event))
-        if len(diagram.run_findings) != found:
+        if diagram.run_findings != found:
             self._check_again(diagram)
         is_over = events[-1]["event"] in ("run_finished", "run_failed", "run_cancelled")
         self._draw_again(0.0 if is_over else _REFRESH)
@@ -184,6 +186,19 @@ def _node_failed(diagram: OpenDiagram, event: Json) -> Diagnostic:
     place = _header(diagram) if node is None else node.range
     severity = Severity.ERROR if event.get("on_error") == "fail" else Severity.WARNING
     return _finding(NODE_FAILED, severity, event, place)
+
+
+def _tell(findings: list[Diagnostic], new: Diagnostic, again: str) -> None:
+    """Add a finding of a failed node, or its place to one that has the same weight and reason: of an endpoint that is down, one
+    finding says all.
+    """
+    from merrow_analysis.diagnostics import Related
+
+    for index, known in enumerate(findings):
+        if (known.code, known.severity, known.message) == (new.code, new.severity, new.message):
+            findings[index] = known._replace(related=(*known.related, Related(new.range, again)))
+            return
+    findings.append(new)
 
 
 def _run_failed(diagram: OpenDiagram, event: Json) -> Diagnostic:

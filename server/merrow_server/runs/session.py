@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,8 @@ from typing import Any
 from merrow_runtime.errors import RunFailure, StoreFailure, UsageFailure
 from merrow_runtime.events import Event
 from merrow_runtime.models.trust import WorkspaceValue
-from merrow_runtime.options import RunOptions
+from merrow_runtime.options import DEFAULT_MODEL, RunOptions
+from merrow_runtime.program.definitions import make_steps
 from merrow_runtime.program.loading import configuration
 from merrow_runtime.program.workspace import Surroundings
 from merrow_runtime.running.api import resume, start
@@ -98,6 +100,22 @@ class Session:
         choice = self._endpoints.choose(None, workflow.machine)
         options = RunOptions(model=order.model, default_model=choice.model)
         return dry_run(workflow, order.inputs, options=options, endpoint=choice.open()).to_json()
+
+    def answering(self, text: WorkflowText | None, model: str | None) -> Json:
+        """Who would answer a run: ``{endpoint, source, key, models}``. ``key`` says whether one is sent, ``models`` are those
+        that the nodes name, or would be given. Of a text with errors only the endpoint is known for sure. Raises `UsageFailure`.
+        """
+        workflow = None
+        if text is not None:
+            with contextlib.suppress(RunFailure):
+                workflow = check(text)
+        choice = self._endpoints.choose(None, [] if workflow is None else workflow.machine)
+        models = [model or choice.model or DEFAULT_MODEL]
+        if workflow is not None:
+            with contextlib.suppress(RunFailure):
+                steps = make_steps(workflow, RunOptions(model=model, default_model=choice.model)).values()
+                models = list(dict.fromkeys(step.definition.model for step in steps)) or models
+        return {"endpoint": choice.origin, "source": choice.source, "key": bool(choice.key_source), "models": models}
 
     async def close(self) -> None:
         """Cancel what goes on, wait until the journal says so, and close it."""

@@ -79,3 +79,39 @@ async def test_an_address_in_a_file_of_the_workspace_is_reported_and_has_no_say(
         (started,) = editor.named("run_started")
         assert started["endpoint"] == server.origin
         assert any("`base_url`" in notice for notice in started["notices"])
+
+
+async def test_who_would_answer_is_told_without_a_key(tmp_path: Path) -> None:
+    text = CHAIN.replace("(role: second)", "(role: second, model: big-model)")
+    async with OpenAIServer() as server, editor_on(tmp_path, server, environment={"OPENAI_API_KEY": KEY}) as editor:
+        uri = editor.open(text)
+        found = await editor.ask("merrow/answering", uri=uri)
+        models = ["test-model", "big-model"]
+        assert found == {"endpoint": server.origin, "source": "environment", "key": True, "models": models}
+        assert (await editor.ask("merrow/answering", uri=uri, model="mine"))["models"] == ["mine", "big-model"]
+        assert (await editor.ask("merrow/answering"))["models"] == ["gpt-4o-mini"]
+        editor.change(uri, "flowchart TD\n  A[\n")
+        assert (await editor.ask("merrow/answering", uri=uri))["endpoint"] == server.origin
+        assert server.requests == []
+        with pytest.raises(JsonRpcException, match="takes `uri`"):
+            await editor.ask("merrow/answering", uri=5)
+
+
+async def test_the_embedded_model_answers_without_an_endpoint_and_the_doctor_says_so(tmp_path: Path) -> None:
+    async with editor_on(tmp_path, environment={"OPENAI_API_KEY": ""}) as editor:
+        uri = editor.open(CHAIN)
+        found = await editor.ask("merrow/answering", uri=uri)
+        assert (found["endpoint"], found["key"]) == ("merrow:offline", False)
+        params = types.ExecuteCommandParams("merrow.doctor")
+        report = await editor.client.workspace_execute_command_async(params)
+        assert report["endpoint"]["ok"] is True
+        assert "embedded offline model" in report["endpoint"]["lines"][0]["text"]
+        assert set(report) == {"installed", "journal", "endpoint", "sandbox"}
+
+
+async def test_input_sets_are_read_for_the_editor(tmp_path: Path) -> None:
+    async with editor_on(tmp_path) as editor:
+        found = await editor.ask("merrow/inputSets", text="late:\n  LETTER: x\n")
+        assert found == {"sets": [{"name": "late", "line": 0, "inputs": {"LETTER": {"text": "x"}}}], "problem": None}
+        with pytest.raises(JsonRpcException, match="needs `text`"):
+            await editor.ask("merrow/inputSets")

@@ -58,6 +58,36 @@ async def test_a_failure_is_shown_at_its_node_until_an_edit_or_the_next_run(tmp_
         await shown(editor, uri, [], pulls=pulls)
 
 
+THREE = """---
+workflow:
+  model: test-model
+  prompts: {a: Ask a., b: Ask b., c: Ask c.}
+---
+flowchart LR
+    PROBLEM([Problem]):::Interface --> A["Custom<br/>(role: a)"]:::CustomOp
+    PROBLEM --> B["Custom<br/>(role: b)"]:::CustomOp
+    PROBLEM --> C["Custom<br/>(role: c)"]:::CustomOp
+    A & B & C --> V["ScEnsemble<br/>"]:::ScEnsembleOp
+    V --> RETURN([Answer]):::Interface
+    classDef CustomOp fill:#ddd
+    classDef ScEnsembleOp fill:#ddd
+    classDef Interface fill:#eee
+"""
+
+
+async def test_an_endpoint_that_is_down_is_one_finding_that_names_all_nodes(tmp_path: Path) -> None:
+    async with OpenAIServer() as server, editor_on(tmp_path, server, capabilities=PULLING) as editor:
+        server.script(*(Status(401, "no such key") for _ in range(3)))
+        uri = editor.open(THREE)
+        await editor.execute("merrow.run", uri=uri, inputs=QUESTION)
+        failed = {one["node"] for one in editor.named("node_failed")}
+        assert failed == {"A", "B", "C"}
+        (found,) = [one for one in await editor.diagnostics(uri) if one.code in ("MW530", "MW531")]
+        others = [one.message for one in found.related_information or ()]
+        assert len(others) == 2
+        assert all(message.endswith("failed for the same reason.") for message in others)
+
+
 async def test_a_failure_that_was_got_over_is_a_warning(tmp_path: Path) -> None:
     node = 'B@{ op: Custom, prompt: "Shorten it.", on_error: default, default: "none" }'
     text = CHAIN.replace('B["Custom<br/>(role: second)"]:::CustomOp', node)

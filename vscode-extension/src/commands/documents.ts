@@ -11,7 +11,6 @@ export function registerDocumentCommands(context: MerrowContext): vscode.Disposa
     vscode.commands.registerCommand(Command.newWorkflow, newWorkflow),
     vscode.commands.registerCommand(Command.fixAll, () => ask(context, fixAll)),
     vscode.commands.registerCommand(Command.fixAllInWorkspace, () => told(() => fixAllInWorkspace(context))),
-    vscode.commands.registerCommand(Command.workflowFigures, () => ask(context, figures)),
   );
 }
 
@@ -65,9 +64,4 @@ function sum(counts: Record<string, number>): number {
 
 function counted(count: number, what: string): string {
   return `${count} ${what}${count === 1 ? '' : 's'}`;
-}
-
-async function figures(context: MerrowContext, uri: string): Promise<void> {
-  const client = await context.readyClient();
-  await client.sendRequest('workspace/executeCommand', { command: 'merrow.showMetrics', arguments: [uri, 1] });
 }

@@ -1,13 +1,13 @@
 import * as vscode from 'vscode';
 import { plain } from '../plain';
-import type { Given, Input } from './inputs';
+import type { Given, Input, Typed } from './inputs';
 
 /** Ask for the value of an input; undefined where the user leaves. */
-export async function askFor(input: Input, last: Given | undefined, title: string, step: number, steps: number): Promise<Given | undefined> {
+export async function askFor(input: Input, last: Given | undefined, title: string, step: number, steps: number): Promise<Typed | undefined> {
   return input.type === 'Bool' ? askBool(input, last, title) : askText(input, last, title, step, steps);
 }
 
-async function askBool(input: Input, last: Given | undefined, title: string): Promise<Given | undefined> {
+async function askBool(input: Input, last: Given | undefined, title: string): Promise<Typed | undefined> {
   const before = last !== undefined && 'text' in last ? last.text : input.fallback;
   const choices = ['true', 'false'].map((label) => ({ label, description: label === before ? 'as before' : '' }));
   if (before === 'false') choices.reverse();
@@ -18,10 +18,10 @@ async function askBool(input: Input, last: Given | undefined, title: string): Pr
 const fromFile: vscode.QuickInputButton = { iconPath: new vscode.ThemeIcon('folder-opened'), tooltip: 'Take the Text of a File' };
 const fromClipboard: vscode.QuickInputButton = { iconPath: new vscode.ThemeIcon('clippy'), tooltip: 'Take the Text of the Clipboard, with Its Lines' };
 
-function askText(input: Input, last: Given | undefined, title: string, step: number, steps: number): Promise<Given | undefined> {
+function askText(input: Input, last: Given | undefined, title: string, step: number, steps: number): Promise<Typed | undefined> {
   return new Promise((resolve) => {
     const box = vscode.window.createInputBox();
-    let given = last;
+    let given = last !== undefined && 'set' in last ? undefined : last;
     let choosing = false;
     const shown = () => (given === undefined ? '' : 'file' in given ? `file: ${given.file}` : given.text.replaceAll('\n', '⏎ '));
     box.title = title;
@@ -31,7 +31,7 @@ function askText(input: Input, last: Given | undefined, title: string, step: num
     box.value = shown();
     box.ignoreFocusOut = true;
     box.buttons = [fromFile, fromClipboard];
-    const take = (value: Given) => {
+    const take = (value: Typed) => {
       given = value;
       box.value = shown();
     };

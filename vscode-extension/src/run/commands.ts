@@ -55,11 +55,14 @@ export function registerRunCommands(parts: Parts): vscode.Disposable {
       if (target !== undefined) pictures.clear(vscode.Uri.parse(target.uri));
     }),
     command(Command.showNode, (given) => showNode(parts, given)),
-    command(Command.openNodeAsDocument, async () => {
-      const shown = nodeView.current;
-      if (shown?.node !== undefined) await documents.showNode(shown.run, shown.node);
-      else if (shown !== undefined) await documents.showResult(shown.run, 'run');
+    command(Command.openAsDocument, async (given) => {
+      const item = given as Item | undefined;
+      if (item?.kind === 'node') await documents.showNode(item.run, item.node);
+      else if (item?.kind === 'run') await documents.showResult(item.summary.run, item.summary.workflow);
+      else await nodeView.openAsDocument();
     }),
+    command(Command.runWithSet, (given) => runner.runWithSet(given)),
+    command(Command.editInputs, (given) => runner.editInputs(given)),
     command(Command.refreshRuns, () => {
       tree.refresh();
     }),
@@ -144,7 +147,7 @@ interface Choice extends vscode.QuickPickItem {
 
 /** What can be done with the run in the status bar. */
 async function menu(parts: Parts): Promise<void> {
-  const { live, runner, documents, output, context } = parts;
+  const { live, runner, nodeView, output, context } = parts;
   const choices: Choice[] = live.running.map(({ progress, target }) => ({
     label: '$(debug-stop) Stop',
     description: nameOf(target),
@@ -155,7 +158,7 @@ async function menu(parts: Parts): Promise<void> {
     const { progress, target } = last;
     const { run } = progress;
     if (progress.status !== 'finished') choices.push({ label: '$(debug-continue) Resume', description: nameOf(target), act: () => runner.resume(run, target) });
-    choices.push({ label: '$(go-to-file) Show Result', description: nameOf(target), act: () => documents.showResult(run, nameOf(target)) });
+    choices.push({ label: '$(go-to-file) Show Result', description: nameOf(target), act: () => nodeView.show(run, undefined, target.uri) });
   }
   if (last !== undefined && last.target.uri !== '') {
     choices.push({ label: '$(open-preview) Show Preview', description: nameOf(last.target), act: () => previews(context).show(vscode.Uri.parse(last.target.uri)) });
@@ -176,17 +179,15 @@ async function showNode({ context, nodeView, pictures }: Parts, given: unknown):
   else void say.info('Run the workflow first; then this shows what the node was asked and answered.');
 }
 
-/** The tree keeps the focus, and with it its menu. */
-const inTree = { preserveFocus: true };
-
-async function openRun({ server, documents, pictures }: Parts, given: unknown): Promise<void> {
+/** Show a run, or a node of one, in the panel and in the preview. The tree keeps the focus, and with it its menu. */
+async function openRun({ server, nodeView, pictures, tree }: Parts, given: unknown): Promise<void> {
   const item = given as Item | undefined;
   try {
-    if (item?.kind === 'node') await documents.showNode(item.run, item.node, inTree);
-    if (item?.kind !== 'run') return;
-    const { summary } = item;
-    pictures.showReport(await server.show(summary.run));
-    await documents.showResult(summary.run, summary.workflow, inTree);
+    if (item?.kind !== 'run' && item?.kind !== 'node') return;
+    const run = item.kind === 'node' ? item.run : item.summary.run;
+    const uri = (item.kind === 'node' ? tree.known(run) : item.summary)?.uri;
+    pictures.showReport(await server.show(run));
+    await nodeView.show(run, item.kind === 'node' ? item.node : undefined, uri ? vscode.Uri.parse(uri).toString() : undefined);
   } catch (problem) {
     void say.error(sentence(problem));
   }

@@ -1,7 +1,6 @@
 import * as vscode from 'vscode';
 import { compare } from './comparison';
-import { nodePage, planPage, resultPage, shortName } from './pages';
-import type { Plan } from './protocol';
+import { nodePage, resultPage, shortName } from './pages';
 import type { RunServer } from './server';
 import { sentence } from './rejection';
 
@@ -47,8 +46,14 @@ export class RunDocuments implements vscode.TextDocumentContentProvider, vscode.
     await show(uri, options);
   }
 
-  async showPlan(plan: Plan): Promise<void> {
-    await show(this.keep(`Dry run of ${stem(plan.workflow)}.md`, planPage(plan)), {});
+  /** Open a text under a name that says what it is. */
+  async showText(name: string, text: string): Promise<void> {
+    await show(this.keep(name.replaceAll(/[\\/]/g, ' '), text), {});
+  }
+
+  /** Open a page in Markdown as people read it, beside what they work on. */
+  async showRendered(name: string, text: string): Promise<void> {
+    await vscode.commands.executeCommand('markdown.showPreviewToSide', this.keep(name, text));
   }
 
   /** Open a comparison of two runs as people read it. */
@@ -95,7 +100,7 @@ function page(name: string, query: Readonly<Record<string, string>>): vscode.Uri
 }
 
 /** A workflow's file name without its ending. */
-function stem(workflow: string): string {
+export function stem(workflow: string): string {
   return shortName(workflow).replace(/\.(?:mmd|mermaid|md|markdown)(?=#|$)/, '').replaceAll('#', ' ');
 }
 

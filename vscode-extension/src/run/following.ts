@@ -29,10 +29,11 @@ export class Following {
     return this.newest.has(uri) && this.follow();
   }
 
-  /** Somebody chose a node of a run; `uri` is the document of the run, where it is known. */
-  choose(uri: string | undefined, run: string, node: string): void {
+  /** Somebody chose a node of a run, or without one the run as a whole; `uri` is the document of the run, where it is known. */
+  choose(uri: string | undefined, run: string, node: string | undefined): void {
     if (uri !== undefined) {
-      this.nodes.set(uri, node);
+      if (node === undefined) this.nodes.delete(uri);
+      else this.nodes.set(uri, node);
       this.active ??= uri;
     }
     this.shown = { run, node };

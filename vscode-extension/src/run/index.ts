@@ -3,6 +3,9 @@ import { Command } from '../contributed';
 import type { MerrowContext } from '../context';
 import { previews } from '../preview';
 import { intercept } from '../server/interceptors';
+import { WhoAnswers } from '../answering';
+import { SetEditing } from '../inputs/editing';
+import { registerFigures } from '../metrics';
 import { runBoth, type Mutant } from './both';
 import { registerRunCommands } from './commands';
 import { RunDocuments } from './documents';
@@ -25,10 +28,10 @@ export function register(context: MerrowContext): vscode.Disposable {
   const live = new LiveRuns(context);
   const documents = new RunDocuments(server);
   const pictures = new RunPictures(previews(context), live);
-  const nodeView = new NodeView(context, server, live, previews(context));
+  const nodeView = new NodeView(context, server, live, documents, previews(context));
   const output = new RunOutput(live);
   const tree = new RunTree(server, live, () => context.client() !== undefined);
-  const runner = new Runner(context, server, live, documents);
+  const runner = new Runner(context, server, live, nodeView);
   const became = (): void => {
     const there = context.client() !== undefined;
     if (there) void vscode.commands.executeCommand('setContext', ACTIVE, true);
@@ -43,6 +46,9 @@ export function register(context: MerrowContext): vscode.Disposable {
     output,
     tree,
     new RunStatusBar(context, live),
+    registerFigures(context, documents),
+    new WhoAnswers(context, nodeView),
+    new SetEditing(context, runner.starting.sets, server),
     registerRunCommands({ context, server, live, runner, documents, nodeView, output, pictures, tree }),
     // The server's own commands, as its lenses have them, begin what the extension's do.
     intercept('merrow.run', (given) => vscode.commands.executeCommand(Command.runWorkflow, given)),

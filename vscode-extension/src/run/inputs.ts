@@ -2,7 +2,10 @@
 import type { Target } from './protocol';
 
 /** A value that was typed, or the file that it is read from at each run. */
-export type Given = { readonly text: string } | { readonly file: string };
+export type Typed = { readonly text: string } | { readonly file: string };
+
+/** The same, or the named set that has the value. */
+export type Given = Typed | { readonly set: string };
 
 export interface Input {
   readonly name: string;

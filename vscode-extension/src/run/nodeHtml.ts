@@ -1,8 +1,12 @@
 /** What a node did in a run, as HTML for the panel. Pure; every text is escaped. */
-import { costText, endpointName, figures, modelName, secondsText } from './figures';
+import { costText, figures, modelName, offlineName, secondsText } from './figures';
+import { escape } from './markdownHtml';
 import { answer, callTitle, entryName, givenValues, messages, originText, valueText } from './pages';
-import type { Progress } from './progress';
-import type { Call, NodeReport, RunReport } from './protocol';
+import type { Call, NodeReport, RunReport, RunStatus, Usage, Values } from './protocol';
+import { valueHtml, type Text } from './valueHtml';
+
+/** The texts of the values on a page, by the keys that its buttons have. */
+type Texts = Map<string, Text>;
 
 /** Says that what is shown is not the newest run of the active file, and leads to that where there is one. */
 export function earlierHtml(file: string, run: string, age: string, hasNewer: boolean): string {
@@ -12,34 +16,79 @@ export function earlierHtml(file: string, run: string, age: string, hasNewer: bo
   return `<p class="earlier" role="status"><span><strong>Earlier run</strong>${of} <span class="about">${about}</span></span>${button}</p>`;
 }
 
-/** A run of this window as a whole, until a node is chosen. */
-export function runHtml(file: string, { run, status, endpoint, done, total, usage, seconds, error, outputs }: Progress): string {
-  const about = [STATUS[status], `${done} of ${total} nodes`, seconds === undefined ? '' : secondsText(seconds), usage.calls > 0 ? costText(usage) : '', endpointName(endpoint ?? ''), `run ${run}`];
-  const parts = [`<header><h1>${escape(file)}</h1><p class="about">${about.filter((part) => part !== '').map(escape).join(' · ')}</p></header>`];
+/** A run as a whole: of its events while it goes on, of the journal later. */
+export interface WholeRun {
+  readonly run: string;
+  readonly status: RunStatus;
+  readonly done: number;
+  readonly total: number;
+  readonly seconds: number | undefined;
+  readonly usage: Usage;
+  readonly error: string | undefined;
+  readonly outputs: Values;
+  /** The endpoint that the run asks, or who answered it, in words. */
+  readonly by: string;
+}
+
+/** A run of the journal as a whole. */
+export function wholeOf(report: RunReport): WholeRun {
+  const ended = report.nodes.filter(({ status }) => status !== 'unfinished').length;
+  const { run, status, seconds, usage, error, outputs } = report;
+  return { run, status, done: ended, total: report.nodes.length, seconds: seconds ?? undefined, usage, error: error ?? undefined, outputs: outputs ?? {}, by: byName(report.answered_by ?? '') };
+}
+
+/** The embedded model by the name that the extension uses. */
+function byName(words: string): string {
+  return words.replace('embedded model', offlineName);
+}
+
+/** A run as a whole, until a node is chosen. */
+export function runHtml(file: string, whole: WholeRun, report: RunReport | undefined, texts: Texts = new Map()): string {
+  const { run, status, done, total, usage, seconds, error, outputs, by } = whole;
+  const about = [STATUS[status], `${done} of ${total} nodes`, seconds === undefined ? '' : secondsText(seconds), usage.calls > 0 ? costText(usage) : '', `run ${run}`];
+  const parts = [`<header><h1>${escape(file)}</h1><p class="about">${about.filter((part) => part !== '').map(escape).join(' · ')}</p>${badgeHtml(by)}</header>`];
   if (error !== undefined) parts.push(`<p class="failure">${escape(error)}</p>`);
-  for (const [name, value] of Object.entries(outputs)) parts.push(section(`output ${name}`, `Result ${code(name)}`, pre(valueText(value)), true));
-  parts.push('<p class="about">Click a node in the preview to see what it was given, asked and answered.</p>');
+  for (const [name, value] of Object.entries(outputs)) parts.push(valueSection(`output ${name}`, `Result ${code(name)}`, name, value, true, texts));
+  if (status === 'finished' && Object.keys(outputs).length === 0) parts.push('<p class="about">No output was reached.</p>');
+  if (report !== undefined) {
+    for (const [name, value] of Object.entries(report.inputs)) parts.push(valueSection(`input ${name}`, `Input ${code(name)}`, name, value, false, texts));
+    const rows = report.nodes.map((node) => `<li><button class="link" data-act="node" data-node="${escape(node.node)}">${escape(node.node)}</button> <span class="about">${escape([node.status, node.operator, figures(node.usage, node.seconds)].filter((part) => part).join(' · '))}</span></li>`);
+    parts.push(section('nodes', `Nodes <span class="about">${rows.length}</span>`, `<ul class="nodes">${rows.join('')}</ul>`, Object.keys(outputs).length === 0));
+  } else parts.push('<p class="about">Click a node in the preview to see what it was given, asked and answered.</p>');
   return parts.join('\n');
+}
+
+/** Who answers, as a button that leads to the choice of another. */
+function badgeHtml(by: string): string {
+  if (by === '') return '';
+  const isStub = by.includes(offlineName);
+  const title = isStub ? 'A free stub with canned answers, no real model. Click to choose a model or an endpoint.' : 'Click to choose another model or endpoint.';
+  return `<button class="badge${isStub ? ' stub' : ''}" data-act="model" title="${title}">${escape(by)}</button>`;
+}
+
+/** A page of Markdown that the extension wrote, such as a dry run. */
+export function pageHtml(name: string, text: string, texts: Texts = new Map()): string {
+  return `<header><h1>${escape(name)}</h1></header>\n${valueHtml('page', name, text, texts, false)}`;
 }
 
 const STATUS = { running: 'running', finished: 'finished', failed: 'failed', cancelled: 'stopped' } as const;
 
 /** The part of the panel that shows one node. `text` is what it has answered so far, while it runs. */
-export function nodeHtml(run: string, name: string, report: RunReport | undefined, state: string, text: string): string {
+export function nodeHtml(run: string, name: string, report: RunReport | undefined, state: string, text: string, texts: Texts = new Map()): string {
   // A node's id means its last turn or item, which the report names.
   const node = report?.nodes.find((one) => one.node === name || one.id === name);
   const about = [node?.operator, node && modelName(node), state, figures(node?.usage, node?.seconds)].filter((part) => part).map((part) => escape(String(part)));
-  const parts = [`<header><h1>${escape(node?.id ?? name)}</h1><p class="about">${about.join(' · ')} · run ${escape(run)}</p>${canBeSet(node) ? '<button data-act="set">Set Output…</button>' : ''}</header>`];
+  const parts = [`<header><h1>${escape(node?.id ?? name)}</h1><p class="about">${about.join(' · ')} · run ${escape(run)}</p>${badgeHtml(byName(report?.answered_by ?? ''))}<span class="acts"><button class="quiet" data-act="whole">Show Whole Run</button>${canBeSet(node) ? '<button data-act="set">Set Output…</button>' : ''}</span></header>`];
   if (report?.visits !== undefined) parts.push(visitsHtml(report.visits, node?.node ?? name));
   if (node?.error) parts.push(`<p class="failure">${escape(node.error)}</p>`);
   if (typeof node?.case === 'number') parts.push(`<p>Case ${node.case + 1} was chosen.</p>`);
   if (text !== '') parts.push(section('live', 'Answer so far', pre(text), true));
   if (node?.why_no_call) parts.push(`<p>No call: ${escape(node.why_no_call)}</p>`);
   for (const [index, { port, from, value }] of (node === undefined ? [] : givenValues(node)).entries()) {
-    parts.push(section(`input ${port} ${index}`, `Input ${code(port)}<span class="about">${escape(from)}</span>`, pre(valueText(value)), false));
+    parts.push(valueSection(`input ${port} ${index}`, `Input ${code(port)}<span class="about">${escape(from)}</span>`, `${name} ${port}`, value, false, texts));
   }
-  for (const [port, value] of Object.entries(node?.outputs ?? {})) parts.push(section(`output ${port}`, `Output ${code(port)}`, pre(valueText(value)), true));
-  if (node !== undefined) parts.push(...callsHtml(node), memoryHtml(node));
+  for (const [port, value] of Object.entries(node?.outputs ?? {})) parts.push(valueSection(`output ${port}`, `Output ${code(port)}`, `${name} ${port}`, value, true, texts));
+  if (node !== undefined) parts.push(...callsHtml(node, texts), memoryHtml(node));
   for (const { step, why } of report?.lost.filter((one) => one.node === (node?.node ?? name)) ?? []) {
     parts.push(`<p class="lost">A call was lost at ${code(step)}: ${escape(why)}</p>`);
   }
@@ -64,11 +113,11 @@ function waitingWords(state: string): string {
   return state === 'running' ? 'No call has finished yet.' : 'The run did not reach this node.';
 }
 
-function callsHtml(node: NodeReport): string[] {
+function callsHtml(node: NodeReport, texts: Texts): string[] {
   return node.calls.map((call, index) => {
     const about = [originText(call), figures(call.usage, call.seconds)];
     const said = messages(call).map(({ role, content }) => `<h3>${escape(role)}</h3>${pre(content)}`);
-    const body = `${said.join('')}<h3>answer</h3>${pre(answer(call))}`;
+    const body = `${said.join('')}<h3>answer</h3>${call.kind === 'model' ? valueHtml(`answer ${keyOf(call)}`, `${node.id} answer`, answer(call), texts) : pre(answer(call))}`;
     const title = `${escape(callTitle(call))} <span class="about">${escape(about.filter((part) => part !== '').join(' · '))}</span>`;
     return section(`call ${keyOf(call)}`, title, body, index === 0, call.usable ? '' : 'unusable');
   });
@@ -84,6 +133,10 @@ function memoryHtml(node: NodeReport): string {
   return section('memory', `Memory <span class="about">${node.memory.length} entries</span>`, entries.join(''), false);
 }
 
+function valueSection(key: string, title: string, name: string, value: unknown, open: boolean, texts: Texts): string {
+  return section(key, title, valueHtml(key, name, value, texts), open);
+}
+
 function section(key: string, title: string, body: string, open: boolean, kind = ''): string {
   return `<details class="${kind}" data-key="${escape(key)}"${open ? ' open' : ''}><summary>${title}</summary>${body}</details>`;
 }
@@ -94,8 +147,4 @@ function pre(text: string): string {
 
 function code(text: string): string {
   return `<code>${escape(text)}</code>`;
-}
-
-export function escape(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;').replaceAll("'", '&#39;');
 }

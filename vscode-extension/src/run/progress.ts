@@ -72,6 +72,12 @@ export class Progress {
     for (const node of nodes) if (!this.nodes.has(node)) this.nodes.set(node, new Map([['', { state: 'waiting', detail: '' }]]));
   }
 
+  /** The run as a whole. */
+  get whole() {
+    const { run, status, done, total, usage, seconds, error, outputs } = this;
+    return { run, status, done, total, usage, seconds, error, outputs };
+  }
+
   take(event: RunEvent): void {
     this.last = event.number;
     if (event.node !== null && (event.turn ?? event.item) !== undefined) this.takeBox(event.node, event);

@@ -90,6 +90,8 @@ export interface RunSummary {
   readonly error: string | null;
   /** The run that results were taken over from. */
   readonly parent: string | null;
+  /** Who answered it, in words. */
+  readonly answered_by?: string;
   /** Whether this editor's server works on it. */
   readonly here: boolean;
 }

@@ -3,10 +3,14 @@ import { Command, Setting, defaults } from '../contributed';
 import type { MerrowContext } from '../context';
 import { previews } from '../preview';
 import { offerTrust } from '../server/trust';
+import { ENDING } from '../inputs/setsText';
 import { costText, secondsText } from './figures';
 import type { LiveRuns } from './live';
 import { INTERRUPTED } from './progress';
-import { SCHEME, type RunDocuments } from './documents';
+import { SCHEME, stem } from './documents';
+import { inputsOf } from './inputs';
+import type { NodeView } from './nodeView';
+import { planPage } from './pages';
 import type { RunEnd, Target } from './protocol';
 import { isAnswer, remedyOf, sentence, wasLeft } from './rejection';
 import type { Asked, RunServer } from './server';
@@ -28,9 +32,9 @@ export class Runner {
     private readonly context: MerrowContext,
     private readonly server: RunServer,
     private readonly live: LiveRuns,
-    private readonly documents: RunDocuments,
+    private readonly panel: NodeView,
   ) {
-    this.starting = new Starting(context, server, documents);
+    this.starting = new Starting(context, server, panel);
   }
 
   /** Run a workflow; with `again` the user is asked for its inputs even where they are known. */
@@ -42,6 +46,25 @@ export class Runner {
       const inputs = graph.errors > 0 ? {} : await this.starting.values(target, graph, again);
       if (inputs === undefined || !(await this.starting.agreed(target, inputs))) return;
       await this.follow(target, { ...target, inputs });
+    });
+  }
+
+  /** Run a workflow with a named set of inputs. */
+  async runWithSet(given: unknown): Promise<void> {
+    const set = typeof given === 'object' && given !== null && 'set' in given ? given.set : undefined;
+    await this.about(given, async (target) => {
+      const graph = await this.server.graph(target);
+      this.live.expect(target, graph.order);
+      const inputs = graph.errors > 0 ? {} : await this.starting.values(target, graph, false, typeof set === 'string' ? set : undefined);
+      if (inputs === undefined || !(await this.starting.agreed(target, inputs))) return;
+      await this.follow(target, { ...target, inputs });
+    });
+  }
+
+  /** Open the named sets of a workflow's inputs. */
+  async editInputs(given: unknown): Promise<void> {
+    await this.about(given, async (target) => {
+      await this.starting.edit(target, inputsOf(await this.server.graph(target)));
     });
   }
 
@@ -89,7 +112,9 @@ export class Runner {
     await this.about(given, async (target) => {
       const graph = await this.server.graph(target);
       const inputs = graph.errors > 0 ? {} : await this.starting.values(target, graph, false);
-      if (inputs !== undefined) await this.documents.showPlan(await this.server.dryRun({ ...target, inputs }));
+      if (inputs === undefined) return;
+      const plan = await this.server.dryRun({ ...target, inputs });
+      await this.panel.showPage(`Dry run of ${stem(plan.workflow)}`, planPage(plan));
     });
   }
 
@@ -200,7 +225,7 @@ export class Runner {
   }
 
   private async finished(end: RunEnd, name: string, target: Target | undefined): Promise<void> {
-    const open = () => this.documents.showResult(end.run, name, { preserveFocus: true, viewColumn: this.columnOf(target) });
+    const open = () => this.panel.showEnd(end.run, target?.uri);
     if (this.isLookedAt(target)) {
       await open();
       return;
@@ -214,7 +239,9 @@ export class Runner {
     const resume = 'Resume';
     const output = 'Show Output';
     const reason = end.error ?? 'The reason is not known.';
-    const chosen = await say.error(`${name} failed. ${reason}`, ...remedies(end.remedy), resume, output);
+    // An endpoint that is down is down at once again; another one may answer.
+    const choose = end.code === 'endpoint' && end.remedy === undefined ? 'endpoint' : end.remedy;
+    const chosen = await say.error(`${name} failed. ${reason}`, ...remedies(choose), resume, output);
     if (chosen === resume) await this.resume(end.run, target);
     else if (chosen === output) await vscode.commands.executeCommand(Command.showRunOutput);
     else if (chosen !== undefined) await remedy(chosen);
@@ -234,17 +261,10 @@ export class Runner {
     if (target === undefined || !vscode.window.state.focused) return target === undefined;
     const active = vscode.window.activeTextEditor;
     const uri = active?.document.uri;
-    if (uri?.toString() === target.uri || uri?.scheme === SCHEME) return true;
-    // Who has gone to another file is told; a page that opens over it would take it away. The output panel is in no column.
+    if (uri?.toString() === target.uri || uri?.scheme === SCHEME || uri?.path.endsWith(ENDING) === true) return true;
+    // Who has gone to another file is told, and the panel left as it is. The output panel is in no column.
     if (active?.viewColumn !== undefined) return false;
     return previews(this.context).shown()?.uri.toString() === target.uri;
-  }
-
-  /** The column that the workflow's text is in. */
-  private columnOf(target: Target | undefined): vscode.ViewColumn {
-    const editors = vscode.window.visibleTextEditors;
-    const own = editors.find(({ document }) => document.uri.toString() === target?.uri) ?? editors.find(({ document }) => document.uri.scheme === SCHEME);
-    return own?.viewColumn ?? vscode.ViewColumn.One;
   }
 }
 
@@ -261,6 +281,7 @@ interface Remedy {
 
 /** What helps against a failure, by the remedy that the server names. */
 const REMEDIES: Readonly<Record<string, Remedy>> = {
+  endpoint: { label: 'Choose Endpoint', command: Command.chooseModel },
   key: { label: 'Set API Key', command: Command.setApiKey },
   packages: { label: 'Set Up Model Access', command: Command.setUpModelAccess },
   problems: { label: 'Show Problems', command: 'workbench.actions.view.problems' },

@@ -1,4 +1,6 @@
+import * as vscode from 'vscode';
 import type { MerrowContext } from '../context';
+import { Setting, defaults } from '../contributed';
 import type { Plan, RunEnd, RunReport, RunSummary, Target } from './protocol';
 
 export interface Asked extends Partial<Target> {
@@ -11,12 +13,18 @@ export interface Asked extends Partial<Target> {
 
 let tokens = 0;
 
+/** The model of the user's settings, in place of the workflow's. */
+export function chosenModel(): { readonly model?: string } {
+  const model = vscode.workspace.getConfiguration('merrow').get(Setting.model, defaults.model).trim();
+  return model === '' ? {} : { model };
+}
+
 /** The server's requests about runs, by name. Each rejects with a sentence. */
 export class RunServer {
   constructor(private readonly context: MerrowContext) {}
 
   run(asked: Asked): Promise<RunEnd> {
-    return this.execute(asked.node === undefined && asked.run === undefined ? 'merrow.run' : 'merrow.runFrom', asked);
+    return this.execute(asked.node === undefined && asked.run === undefined ? 'merrow.run' : 'merrow.runFrom', { ...chosenModel(), ...asked });
   }
 
   resume(run: string): Promise<RunEnd> {
@@ -24,17 +32,17 @@ export class RunServer {
   }
 
   dryRun(asked: Asked): Promise<Plan> {
-    return this.execute('merrow.dryRun', asked);
+    return this.execute('merrow.dryRun', { ...chosenModel(), ...asked });
   }
 
   /** What a workflow and a mutant of it may ask and cost; nothing is called. */
   planBoth(asked: Asked & { readonly id: string }): Promise<{ readonly title: string; readonly plans: readonly [Plan, Plan]; readonly cost: string }> {
-    return this.execute('merrow.runBoth', asked);
+    return this.execute('merrow.runBoth', { ...chosenModel(), ...asked });
   }
 
   /** Run both; the comparison as Markdown. */
   runBoth(asked: Asked & { readonly id: string }): Promise<{ readonly text: string }> {
-    return this.execute('merrow.runBoth', { ...asked, agreed: true });
+    return this.execute('merrow.runBoth', { ...chosenModel(), ...asked, agreed: true });
   }
 
   async cancel(asked: { readonly run: string } | { readonly uri: string }): Promise<void> {

@@ -5,43 +5,71 @@ import { canReachModels } from './access';
 import { askFor } from './asking';
 import { costSentence, mayCost } from './consent';
 import { offline } from './figures';
-import { InputMemory, inputsOf, known, missing, type Given, type Input } from './inputs';
-import type { RunDocuments } from './documents';
+import { InputMemory, inputsOf, known, missing, type Given, type Input, type Typed } from './inputs';
+import { SetFiles } from '../inputs/sets';
+import { stem } from './documents';
+import type { NodeView } from './nodeView';
+import { planPage } from './pages';
 import type { Plan, Target } from './protocol';
 import type { RunServer, TypedGraph } from './server';
 import { say } from '../say';
+import type { InputSet } from '../inputs/setsText';
 
 const AGREED = 'merrow.agreedRuns';
 /** Answers that are remembered. */
 const MOST_AGREED = 500;
+/** Characters of a set that are shown. */
+const MOST_SHOWN = 80;
+/** Choices beside the sets. */
+const TYPED = Symbol('typed');
+const EDIT = Symbol('edit');
 
 /** What has to be settled before a run: the values of its inputs, and whether it may cost what it may. */
 export class Starting {
   readonly memory: InputMemory;
+  readonly sets: SetFiles;
   private readonly state: vscode.Memento;
 
   constructor(
     private readonly context: MerrowContext,
     private readonly server: RunServer,
-    private readonly documents: RunDocuments,
+    private readonly panel: NodeView,
   ) {
     this.state = context.extension.workspaceState;
     this.memory = new InputMemory(this.state);
+    this.sets = new SetFiles(context);
   }
 
-  /** The values of the inputs, asked for where they are not known or `again` is set; undefined where the user leaves. */
-  async values(target: Target, graph: TypedGraph, again: boolean): Promise<Record<string, string> | undefined> {
+  /**
+   * The values of the inputs: of the named set that is meant, else asked for where they are not known or `again` is set, of the sets where
+   * there are any. Undefined where the user leaves.
+   */
+  async values(target: Target, graph: TypedGraph, again: boolean, meant?: string): Promise<Record<string, string> | undefined> {
     const inputs = inputsOf(graph);
-    const given = known(inputs, this.memory.of(target));
-    const wanted = missing(inputs, given, again);
+    let given = known(inputs, this.memory.of(target));
+    let wanted = missing(inputs, given, again);
+    const sets = wanted.length > 0 || meant !== undefined ? await this.sets.read(target) : [];
+    const set = meant ?? (sets.length > 0 && wanted.length > 0 ? await this.pickSet(target, sets) : TYPED);
+    if (set === undefined) return undefined;
+    if (set === EDIT) {
+      await this.edit(target, inputs);
+      return undefined;
+    }
+    const own = set === TYPED ? undefined : sets.find(({ name }) => name === set);
+    if (meant !== undefined && own === undefined) throw new Error(`There is no input set ${meant} beside ${nameOf(target)}.`);
+    if (own !== undefined) {
+      // What the set does not say has its default, or is asked for.
+      given = Object.fromEntries(inputs.filter(({ name }) => Object.hasOwn(own.inputs, name)).map(({ name }) => [name, { set: own.name }]));
+      wanted = missing(inputs, given, false);
+    }
     const title = `Run ${nameOf(target)}`;
     for (const [index, input] of wanted.entries()) {
       const value = await askFor(input, given[input.name], title, index + 1, wanted.length);
       if (value === undefined) return undefined;
       given[input.name] = value;
     }
-    if (wanted.length > 0) await this.memory.remember(target, given);
-    return read(given);
+    if (wanted.length > 0 || own !== undefined) await this.memory.remember(target, given);
+    return this.read(target, given);
   }
 
   /** The value of one input that the server asks for; undefined where the user leaves. */
@@ -49,7 +77,30 @@ export class Starting {
     const value = await askFor(input, last ?? this.memory.of(target)[input.name], `Run ${nameOf(target)}`, 1, 1);
     if (value === undefined) return undefined;
     await this.memory.remember(target, { [input.name]: value });
-    return (await read({ [input.name]: value }))[input.name];
+    return (await this.read(target, { [input.name]: value }))[input.name];
+  }
+
+  /** Open the sets of a workflow's inputs as a document. */
+  async edit(target: Target, inputs: readonly Input[]): Promise<void> {
+    await this.sets.edit(target, inputs, this.memory.of(target));
+  }
+
+  /** Have the user choose among the sets, typing, and editing the sets; undefined where the user leaves. */
+  private async pickSet(target: Target, sets: readonly InputSet[]): Promise<string | typeof TYPED | typeof EDIT | undefined> {
+    const items: (vscode.QuickPickItem & { readonly value: string | typeof TYPED | typeof EDIT })[] = [
+      ...sets.map(({ name, inputs }) => ({ label: `$(symbol-array) ${name.replaceAll('$(', '$ (')}`, description: begins(inputs), value: name })),
+      { label: '$(keyboard) Type the Values...', value: TYPED },
+      { label: '$(edit) Edit the Input Sets...', value: EDIT },
+    ];
+    const placeHolder = 'The inputs to run with';
+    return (await vscode.window.showQuickPick(items, { title: `Run ${nameOf(target)}`, placeHolder, ignoreFocusOut: true, matchOnDescription: true }))?.value;
+  }
+
+  /** The texts of values; files and sets are read now. Rejects with a sentence where one can't be. */
+  private async read(target: Target, given: Readonly<Record<string, Given>>): Promise<Record<string, string>> {
+    const found: Record<string, Typed> = {};
+    for (const [name, value] of Object.entries(given)) found[name] = 'set' in value ? await this.sets.value(target, value.set, name) : value;
+    return read(found);
   }
 
   /**
@@ -74,13 +125,19 @@ export class Starting {
     const dryRun = 'Dry Run';
     const detail = `${costSentence(plan)}\n\nYou are asked once for each workflow and endpoint. The setting merrow.${Setting.confirmRuns} switches this off.`;
     const answer = await say.info(`Run ${nameOf(target)}?`, { modal: true, detail }, run, dryRun);
-    if (answer === dryRun) await this.documents.showPlan(plan);
+    if (answer === dryRun) await this.panel.showPage(`Dry run of ${stem(plan.workflow)}`, planPage(plan));
     return answer === run;
   }
 }
 
-/** The texts of values; a file is read now. Rejects with a sentence where one can't be. */
-async function read(given: Readonly<Record<string, Given>>): Promise<Record<string, string>> {
+/** What a set gives, in a line. */
+function begins(inputs: InputSet['inputs']): string {
+  const words = Object.values(inputs).map((value) => ('file' in value ? value.file : value.text)).join(' · ').replaceAll(/\s+/g, ' ');
+  return words.length > MOST_SHOWN ? `${words.slice(0, MOST_SHOWN)}…` : words;
+}
+
+/** The texts of typed values and of files. */
+async function read(given: Readonly<Record<string, Typed>>): Promise<Record<string, string>> {
   const texts: Record<string, string> = {};
   for (const [name, value] of Object.entries(given)) {
     if ('text' in value) {

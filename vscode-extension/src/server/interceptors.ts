@@ -1,7 +1,7 @@
 import { Disposable } from 'vscode';
 
 /** What the extension does in the place of a command of the server, when it is executed in the editor. */
-type Answer = (argument: unknown) => unknown;
+type Answer = (...given: readonly unknown[]) => unknown;
 
 const answers = new Map<string, Answer>();
 

@@ -45,7 +45,7 @@ function middleware(busy: Busy): Middleware {
     },
     executeCommand: (command, given: unknown[], next) => {
       const own = interceptor(command);
-      return own === undefined ? (next(command, given) as unknown) : own(given[0]);
+      return own === undefined ? (next(command, given) as unknown) : own(...given);
     },
     sendRequest: async (type, params, token, next) => {
       const method = typeof type === 'string' ? type : type.method;

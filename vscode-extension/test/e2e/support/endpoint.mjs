@@ -15,6 +15,7 @@ export class Endpoint {
   #held = [];
   #holds = () => false;
   #refusal;
+  #answers = () => undefined;
 
   static async start() {
     const endpoint = new Endpoint();
@@ -41,6 +42,11 @@ export class Endpoint {
     this.#refusal = words;
   }
 
+  /** Give the answers that `answers` has to questions, until undefined is given. */
+  answerWith(answers) {
+    this.#answers = answers ?? (() => undefined);
+  }
+
   get held() {
     return this.#held.length;
   }
@@ -56,7 +62,7 @@ export class Endpoint {
     const { messages = [{ content: '' }], model, stream } = JSON.parse(body || '{}');
     this.questions.push(messages);
     this.keys.add(request.headers.authorization);
-    const text = `Answer ${this.questions.length} of the endpoint to: ${messages[0].content.trim().split('\n')[0]}`;
+    const text = this.#answers(messages) ?? `Answer ${this.questions.length} of the endpoint to: ${messages[0].content.trim().split('\n')[0]}`;
     if (this.#holds(messages)) await new Promise((go) => this.#held.push(go));
     if (this.#refusal !== undefined) {
       response.writeHead(400, { 'content-type': 'application/json' });

@@ -328,6 +328,43 @@ export class Workbench {
     );
   }
 
+  /** The id of the run that the panel shows; empty where it shows none. */
+  async shownRun() {
+    return /\brun (\S+)/.exec((await this.header())?.words ?? '')?.[1] ?? '';
+  }
+
+  /**
+   * The frame of the panel of runs, once it says that a run has finished: one whose header has these words, and not the run with the id
+   * `before`.
+   */
+  async runEnded(words, before = '') {
+    let patience = Date.now() + 3 * SOON;
+    return this.until(
+      async () => {
+        const header = await this.header();
+        // A webview whose page did not load on a busy machine stays empty until its panel is opened again.
+        if (header === undefined && Date.now() > patience && (await this.page.locator('.panel .composite.title', { hasText: 'Merrow Run' }).count()) > 0) {
+          patience = Date.now() + 3 * SOON;
+          await this.command('View: Hide Panel');
+          await this.command('View: Toggle Panel Visibility');
+        }
+        const run = /\brun (\S+)/.exec(header?.words ?? '')?.[1] ?? '';
+        return run !== '' && run !== before && header.words.includes(words) && header.words.includes('finished') ? header.frame : undefined;
+      },
+      `the panel does not say that a run of ${words} has finished`,
+      2 * PATIENCE,
+    );
+  }
+
+  /** The head of the panel of runs, as words, with its frame. */
+  async header() {
+    for (const frame of this.page.frames()) {
+      const words = await frame.$eval('main > header', (header) => header.textContent).catch(() => undefined);
+      if (words !== undefined) return { frame, words };
+    }
+    return undefined;
+  }
+
   /** Keep a picture of the page as an artefact, `shots/NAME.png`. */
   async shot(name) {
     mkdirSync(shots, { recursive: true });

@@ -41,7 +41,7 @@ describe('Loops and Maps', (workbench) => {
     await preview.shows('PROBLEM', 'SPLIT', 'POLISH', 'JOIN', 'RETURN');
     await page.keyboard.press('Control+1');
     await w.commandAnswered('Merrow: Run Workflow', 'PROBLEM (', 'The sea');
-    await page.locator('.tab.active', { hasText: 'polish result' }).waitFor();
+    await w.runEnded('polish.mmd');
     const badges = preview.frame.locator('.badge');
     await w.until(async () => (await badges.allTextContents()).sort().join().match(/^\d+ items?,3 turns$/) !== null, 'the boxes do not say how many turns and items there were');
     await w.shot('boxes-finished');

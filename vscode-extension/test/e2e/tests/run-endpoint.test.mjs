@@ -49,10 +49,11 @@ describe(
       model.release();
       await w.command('Merrow: Resume Run');
       for (const node of NODES) await preview.node(node).locator('.marks > .state.finished').waitFor();
-      await page.locator('.tab.active', { hasText: 'chain result' }).waitFor();
+      const panel = await w.runEnded('chain.mmd');
       assert.deepEqual(['Plan', 'Check'].map((word) => model.asked(word)), [1, 1]);
       assert.deepEqual([...model.keys], [`Bearer ${KEY}`]);
-      assert.doesNotMatch(await w.text(), /sk-e2e/);
+      assert.match(await panel.locator('header .badge').innerText(), /127\.0\.0\.1/);
+      assert.doesNotMatch(await panel.locator('main').innerText(), /sk-e2e/);
       assert.doesNotMatch(w.server.log(), /sk-e2e/);
     });
 
@@ -60,8 +61,9 @@ describe(
       const w = workbench();
       const { page } = w;
       await w.open('chain.mmd');
+      const before = await w.shownRun();
       await w.commandAnswered('Merrow: Run Workflow with Other Inputs', 'Run chain.mmd', 'How many windows are in the wall?');
-      await page.locator('.tab.active', { hasText: 'chain result' }).waitFor();
+      await w.runEnded('chain.mmd', before);
       const rows = await w.runs();
       await rows.filter({ hasText: 'chain.mmd' }).waitFor();
       // Another file of this window may have left a stopped run.
@@ -87,24 +89,25 @@ describe(
     it('runs from a node on, with the rest taken over', async () => {
       const w = workbench();
       const model = await endpoint();
-      const before = model.questions.length;
+      const [asked, before] = [model.questions.length, await w.shownRun()];
       await w.open('chain.mmd');
       await w.goTo(11, 18);
       await w.command('Merrow: Run from Here');
-      await w.page.locator('.tab.active', { hasText: 'chain result' }).waitFor();
-      assert.deepEqual(model.questions.slice(before).map(([{ content }]) => content.trim()), ['Check the work.']);
+      await w.runEnded('chain.mmd', before);
+      assert.deepEqual(model.questions.slice(asked).map(([{ content }]) => content.trim()), ['Check the work.']);
       const preview = new Preview(w, await w.frame('body[data-engine] .viewport'));
       await preview.node('FIRST').locator('.marks .detail', { hasText: 'taken over' }).waitFor();
       await w.shot('run-from-here');
     });
 
-    it('a dry run is a document', async () => {
+    it('a dry run is read in the panel', async () => {
       const w = workbench();
       await w.open('chain.mmd');
       const before = (await endpoint()).questions.length;
       await w.command('Merrow: Dry Run');
-      await w.page.locator('.tab.active', { hasText: 'Dry run of chain' }).waitFor();
-      assert.match(await w.text(), /Calls: 3/);
+      const panel = await w.frame('main > .value');
+      await panel.locator('main li', { hasText: 'Calls: 3' }).waitFor();
+      assert.equal(await w.page.locator('.tab', { hasText: 'Dry run' }).count(), 0);
       await w.shot('dry-run');
       assert.equal((await endpoint()).questions.length, before);
     });

@@ -40,7 +40,7 @@ describe(
       await dialog.getByRole('button', { name: 'Install', exact: true }).click();
       await dialog.filter({ hasText: 'Run journey.mmd?' }).waitFor({ timeout: 120_000 });
       await dialog.getByRole('button', { name: 'Run', exact: true }).click();
-      await page.locator('.tab.active', { hasText: 'journey result' }).waitFor();
+      await w.runEnded('journey.mmd');
       await w.shot('setup-run');
       assert.equal(model.questions.length - before, 2);
     });
@@ -52,6 +52,7 @@ describe(
       const [plans, acts] = [model.asked('Plan the journey'), model.asked('Make the journey')];
       model.hold((messages) => messages[0].content.includes('Make the journey'));
       await w.open('journey.mmd');
+      const before = await w.shownRun();
       await w.commandAnswered('Merrow: Run Workflow with Other Inputs', 'Run journey.mmd', 'From Rome to Oslo');
       await w.until(() => model.held === 1, 'the second node asks nothing');
       const [pid] = server.processes('start_server.py');
@@ -63,7 +64,7 @@ describe(
       assert.match(await toast.innerText(), /interrupted.*kept/is);
       model.release();
       await toast.getByRole('button', { name: 'Resume' }).click();
-      await page.locator('.tab.active', { hasText: 'journey result' }).waitFor();
+      await w.runEnded('journey.mmd', before);
       await w.shot('server-died-resumed');
       // What had finished is not asked again; the question that was under way is the only one that is.
       assert.deepEqual([model.asked('Plan the journey') - plans, model.asked('Make the journey') - acts], [1, 2]);

@@ -75,8 +75,15 @@ describe(
       await w.shot('hostile-run-notification');
       await harmless('the notification');
       await finished.getByRole('button', { name: 'Show Result' }).click();
-      await page.locator('.tab.active', { hasText: 'result' }).waitFor();
+      const whole = await w.runEnded('onerror');
+      await whole.locator('details[data-key="input PROBLEM"] > summary').click();
+      await whole.locator('details[data-key="input PROBLEM"] .rendered', { hasText: `link-input (${COMMAND})` }).waitFor();
+      await w.shot('hostile-run-result');
+      assert.deepEqual(await whole.locator('main img, main script, main iframe, main a').count(), 0);
       await harmless('the result');
+      await whole.locator('details[data-key="input PROBLEM"] button[data-act="open"]').click();
+      await page.locator('.tab.active', { hasText: 'PROBLEM.md' }).waitFor();
+      await harmless('the result as a document');
 
       // The panel of the run and of a node, with its prompt and its answer.
       await w.open(NAME);
@@ -87,6 +94,10 @@ describe(
       for (const summary of await panel.locator('details:not([open]) > summary').all()) await summary.click().catch(() => undefined);
       assert.ok((await panel.locator('main').innerText()).includes('link-prompt'), 'the panel does not show the answer');
       assert.deepEqual(await panel.locator('main img, main script, main iframe, main a[href^="command:"]').count(), 0);
+      const output = panel.locator('details[data-key="output response"]');
+      await output.locator('.rendered', { hasText: `link-prompt (${COMMAND})` }).waitFor();
+      await output.locator('button[data-act="copy"]').click();
+      await w.until(async () => (await page.evaluate(() => navigator.clipboard.readText())).includes('<script>globalThis.pwned'), 'what is copied is not the answer as it came');
       await w.shot('hostile-run-panel');
       await harmless('the panel');
       await page.keyboard.press('Control+1');

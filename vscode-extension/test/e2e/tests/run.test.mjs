@@ -31,7 +31,7 @@ flowchart TD
 const NODES = ['PROBLEM', 'SOLVE', 'COMPUTE', 'VOTE', 'RETURN'];
 
 describe('Run', (workbench) => {
-  it('asks for inputs, lights the nodes up, opens the result; a node tells what it was asked', async () => {
+  it('asks for inputs, lights the nodes up, shows the result in the panel; a node tells what it was asked', async () => {
     const w = workbench();
     const { page } = w;
     await w.open('solve.mmd', FLOW);
@@ -46,8 +46,13 @@ describe('Run', (workbench) => {
     const preview = new Preview(w, await w.frame('body[data-engine] .viewport'));
     await preview.shows(...NODES);
     for (const node of NODES) await preview.node(node).locator('.marks > .state.finished').waitFor();
-    await page.locator('.tab.active', { hasText: 'solve result' }).waitFor();
-    assert.match(await w.text(), /# solve\.mmd: result/);
+    const ended = await w.runEnded('solve.mmd');
+    await ended.locator('details[data-key="output RETURN"] .rendered').waitFor();
+    assert.match(await ended.locator('header .badge').innerText(), /embedded model \(offline\)/);
+    // Nothing opens over the workflow.
+    assert.equal(await page.locator('.tab', { hasText: 'result' }).count(), 0);
+    await page.locator('.tab', { hasText: 'solve.mmd' }).first().waitFor();
+    await page.locator('.statusbar-item', { hasText: 'embedded model' }).waitFor();
     await page.locator('.statusbar-item', { hasText: 'Merrow 5/5' }).waitFor();
     await w.shot('run-finished');
 
@@ -68,7 +73,7 @@ describe('Run', (workbench) => {
     await w.answer('Forty-two, says the teacher.');
     await preview.node('VOTE').locator('.marks', { hasText: 'set by a person' }).waitFor();
     await w.until(async () => /a person/.test(await about.innerText()), 'the panel does not say who set the output');
-    await panel.locator('details pre', { hasText: 'says the teacher' }).first().waitFor();
+    await panel.locator('details .rendered', { hasText: 'says the teacher' }).first().waitFor();
     await w.shot('run-set-by-person');
 
     // The panel follows: the same node of the next run, and another file's run in its place.
@@ -77,8 +82,7 @@ describe('Run', (workbench) => {
     await w.open('solve.mmd');
     await w.commandAnswered('Merrow: Run Workflow with Other Inputs', 'Run solve.mmd', 'What is 7 times 8?');
     await w.until(async () => /VOTE/.test(await panel.locator('main').innerText()) && !(await panel.locator('main').innerText()).includes(first), 'the panel still shows the first run');
-    // The run has ended: its result opens over the file only where the file is still looked at.
-    await page.locator('.tab.active', { hasText: 'solve result' }).waitFor();
+    await w.runEnded('VOTE', first);
     await page.keyboard.press('Control+1');
     await w.open('other.mmd', FLOW.replaceAll('VOTE', 'ENSEMBLE'));
     await panel.locator('.earlier', { hasText: 'Earlier run of solve.mmd' }).waitFor();
@@ -87,12 +91,24 @@ describe('Run', (workbench) => {
     await panel.locator('h1', { hasText: 'other.mmd' }).waitFor();
     await panel.locator('.earlier').waitFor({ state: 'detached' });
     await panel.locator('summary', { hasText: 'RETURN' }).waitFor();
-    await page.locator('.tab.active', { hasText: 'other result' }).waitFor();
+    await w.runEnded('other.mmd');
     await w.shot('run-whole');
     await page.keyboard.press('Control+1');
     await w.open('solve.mmd');
     await panel.locator('h1', { hasText: 'VOTE' }).waitFor();
     assert.equal(await panel.locator('.earlier').count(), 0);
+
+    // All of the run, and from there its nodes; another run of the tree is shown in the panel too.
+    await panel.locator('button', { hasText: 'Show Whole Run' }).click();
+    await panel.locator('h1', { hasText: 'solve.mmd' }).waitFor();
+    await panel.locator('details[data-key="nodes"] > summary').click();
+    await panel.locator('.nodes button', { hasText: 'COMPUTE' }).click();
+    await panel.locator('h1', { hasText: 'COMPUTE' }).waitFor();
+    const rows = await w.runs();
+    const oldest = rows.filter({ hasText: /now|ago/ }).last();
+    await oldest.click();
+    await panel.locator('.earlier').waitFor();
+    assert.equal(await page.locator('.tab', { hasText: 'result' }).count(), 0);
   });
 
   it('asks for an input that came while others were asked for; who leaves the question runs nothing', async () => {
@@ -116,7 +132,7 @@ describe('Run', (workbench) => {
       if (!leave) {
         await w.shot('run-input-later');
         await w.answer('In base thirteen');
-        await page.locator('.tab.active', { hasText: 'later result' }).waitFor();
+        await w.runEnded('later.mmd');
         await own.waitFor();
         continue;
       }

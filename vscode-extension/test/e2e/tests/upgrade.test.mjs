@@ -58,7 +58,7 @@ describe(
       await w.shot('upgrade-runs');
       await run.hover();
       await run.getByRole('button', { name: 'Resume Run' }).click();
-      await page.locator('.tab.active', { hasText: 'house result' }).waitFor();
+      await w.runEnded('house.mmd');
       await w.shot('upgrade-resumed');
       assert.deepEqual([model.asked('Pack the boxes'), model.asked('Move the boxes')], [1, 2]);
 
