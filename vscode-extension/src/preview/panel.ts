@@ -6,8 +6,8 @@ import type { ExportFormat, FromPreview, Graph, Part, RunPicture, ToPreview } fr
 
 export const VIEW_TYPE = 'merrow.preview';
 
-/** Milliseconds after the last keystroke before a picture is asked for, at least and at most; slow pictures wait longer. */
-const SHORTEST = 120;
+/** Milliseconds after the last keystroke before a diagram is asked for, at least and at most; slow answers wait longer. */
+const SHORTEST = 80;
 const LONGEST = 1500;
 /** Milliseconds after an edit in which the cursor moves because somebody types. */
 const TYPING = 1000;
@@ -165,7 +165,6 @@ export class PreviewPanel implements vscode.Disposable {
         this.soon(0);
         return;
       case 'drawn':
-        this.took = message.milliseconds;
         this.drawings.fire(undefined);
         return;
       case 'select':
@@ -184,7 +183,7 @@ export class PreviewPanel implements vscode.Disposable {
   }
 
   /** Ask for the diagram once nothing has happened for a moment. */
-  private soon(wait = Math.min(Math.max(this.took / 2, SHORTEST), LONGEST)): void {
+  private soon(wait = Math.min(Math.max(this.took, SHORTEST), LONGEST)): void {
     clearTimeout(this.timer);
     this.timer = setTimeout(() => void this.refresh(), wait);
   }
@@ -208,8 +207,10 @@ export class PreviewPanel implements vscode.Disposable {
       if (this.document() === undefined && this.uri.scheme !== 'untitled') await vscode.workspace.openTextDocument(this.uri);
       const client = await this.context.readyClient();
       const params = { textDocument: { uri: client.code2ProtocolConverter.asUri(this.uri) }, ...this.wanted() };
+      const since = performance.now();
       const graph = await client.sendRequest<Graph | null>('merrow/graph', params, asking.token);
       if (asking.token.isCancellationRequested) return undefined;
+      this.took = performance.now() - since;
       if (graph === null) this.say('There is no diagram in this document any more.');
       return graph ?? undefined;
     } catch (problem) {

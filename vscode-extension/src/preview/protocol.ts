@@ -84,7 +84,8 @@ export interface Part {
   readonly id: string;
 }
 
-export type RunState = 'waiting' | 'running' | 'finished' | 'failed' | 'skipped';
+/** `cancelled`: it ran when the run was stopped; `stale`: the text says something else of it, or of what it works on, since it finished. */
+export type RunState = 'waiting' | 'running' | 'finished' | 'reused' | 'skipped' | 'failed' | 'cancelled' | 'stale';
 
 /** Where a node is in a run; `detail` is what it took: time, tokens, cost, or why it failed. */
 export interface NodeRun {
