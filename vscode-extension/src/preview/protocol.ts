@@ -107,6 +107,9 @@ export interface BoxRun {
 
 /** What a preview shows of a run. */
 export interface RunPicture {
+  readonly run: string;
+  /** The diagram that was run, where it need not be the one that is shown. */
+  readonly text?: string | undefined;
   readonly nodes: ReadonlyMap<string, NodeRun>;
   readonly boxes: ReadonlyMap<string, BoxRun>;
 }

@@ -94,7 +94,8 @@ describe(
       await w.page.locator('.tab.active', { hasText: 'chain result' }).waitFor();
       assert.deepEqual(model.questions.slice(before).map(([{ content }]) => content.trim()), ['Check the work.']);
       const preview = new Preview(w, await w.frame('body[data-engine] .viewport'));
-      await preview.node('FIRST').locator('.marks .detail', { hasText: 'taken over' }).waitFor();
+      await preview.node('FIRST').locator('.marks > .state.reused').waitFor();
+      assert.match(await preview.frame.locator('.legend').innerText(), /\d+ reused/);
       await w.shot('run-from-here');
     });
 
