@@ -2,12 +2,13 @@ import * as vscode from 'vscode';
 import type { MerrowContext } from '../context';
 import { page, webviewRoot } from './page';
 import { partAt, placeOf } from './places';
+import { withStale } from './stale';
 import type { ExportFormat, FromPreview, Graph, Part, RunPicture, ToPreview } from './protocol';
 
 export const VIEW_TYPE = 'merrow.preview';
 
-/** Milliseconds after the last keystroke before a picture is asked for, at least and at most; slow pictures wait longer. */
-const SHORTEST = 120;
+/** Milliseconds after the last keystroke before a diagram is asked for, at least and at most; slow answers wait longer. */
+const SHORTEST = 80;
 const LONGEST = 1500;
 /** Milliseconds after an edit in which the cursor moves because somebody types. */
 const TYPING = 1000;
@@ -29,6 +30,8 @@ export class PreviewPanel implements vscode.Disposable {
   readonly onDidSelectNode = this.selected.event;
   private graph: Graph | undefined;
   private run: RunPicture | undefined;
+  /** The diagram that the run is of, once it was seen. */
+  private ranOn: Graph | undefined;
   private timer: NodeJS.Timeout | undefined;
   private asking: vscode.CancellationTokenSource | undefined;
   private took = 0;
@@ -92,8 +95,9 @@ export class PreviewPanel implements vscode.Disposable {
 
   /** Show the states of a run on the nodes; none takes them away. */
   showRun(run: RunPicture | undefined): void {
+    if (run?.run !== this.run?.run) this.ranOn = undefined;
     this.run = run;
-    this.post({ type: 'run', states: [...(run?.nodes ?? [])], boxes: [...(run?.boxes ?? [])] });
+    this.postRun();
   }
 
   toggleTypes(): void {
@@ -147,6 +151,14 @@ export class PreviewPanel implements vscode.Disposable {
     return editors.find((editor) => editor === vscode.window.activeTextEditor) ?? editors[0];
   }
 
+  private postRun(): void {
+    const { run, graph } = this;
+    const isOfRun = graph !== undefined && this.document()?.version === graph.version && (run?.text ?? graph.text) === graph.text;
+    if (run !== undefined && isOfRun) this.ranOn ??= graph;
+    const nodes = run === undefined || graph === undefined || this.ranOn === undefined ? run?.nodes : withStale(run.nodes, this.ranOn, graph);
+    this.post({ type: 'run', states: [...(nodes ?? [])], boxes: [...(run?.boxes ?? [])] });
+  }
+
   private post(message: ToPreview): void {
     if (!this.gone && this.ready) void this.panel.webview.postMessage(message);
   }
@@ -161,11 +173,10 @@ export class PreviewPanel implements vscode.Disposable {
       case 'ready':
         this.ready = true;
         if (this.graph !== undefined) this.post({ type: 'graph', graph: this.graph });
-        if (this.run !== undefined) this.showRun(this.run);
+        if (this.run !== undefined) this.postRun();
         this.soon(0);
         return;
       case 'drawn':
-        this.took = message.milliseconds;
         this.drawings.fire(undefined);
         return;
       case 'select':
@@ -184,7 +195,7 @@ export class PreviewPanel implements vscode.Disposable {
   }
 
   /** Ask for the diagram once nothing has happened for a moment. */
-  private soon(wait = Math.min(Math.max(this.took / 2, SHORTEST), LONGEST)): void {
+  private soon(wait = Math.min(Math.max(this.took, SHORTEST), LONGEST)): void {
     clearTimeout(this.timer);
     this.timer = setTimeout(() => void this.refresh(), wait);
   }
@@ -195,6 +206,7 @@ export class PreviewPanel implements vscode.Disposable {
     this.graph = graph;
     this.diagram = graph.diagram;
     this.post({ type: 'graph', graph });
+    if (this.run !== undefined) this.postRun();
     // While somebody types, the picture keeps its place.
     this.follow(false);
   }
@@ -208,8 +220,10 @@ export class PreviewPanel implements vscode.Disposable {
       if (this.document() === undefined && this.uri.scheme !== 'untitled') await vscode.workspace.openTextDocument(this.uri);
       const client = await this.context.readyClient();
       const params = { textDocument: { uri: client.code2ProtocolConverter.asUri(this.uri) }, ...this.wanted() };
+      const since = performance.now();
       const graph = await client.sendRequest<Graph | null>('merrow/graph', params, asking.token);
       if (asking.token.isCancellationRequested) return undefined;
+      this.took = performance.now() - since;
       if (graph === null) this.say('There is no diagram in this document any more.');
       return graph ?? undefined;
     } catch (problem) {

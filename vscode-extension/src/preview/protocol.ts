@@ -84,7 +84,8 @@ export interface Part {
   readonly id: string;
 }
 
-export type RunState = 'waiting' | 'running' | 'finished' | 'failed' | 'skipped';
+/** `cancelled`: it ran when the run was stopped; `stale`: the text says something else of it, or of what it works on, since it finished. */
+export type RunState = 'waiting' | 'running' | 'finished' | 'reused' | 'skipped' | 'failed' | 'cancelled' | 'stale';
 
 /** Where a node is in a run; `detail` is what it took: time, tokens, cost, or why it failed. */
 export interface NodeRun {
@@ -106,6 +107,9 @@ export interface BoxRun {
 
 /** What a preview shows of a run. */
 export interface RunPicture {
+  readonly run: string;
+  /** The diagram that was run, where it need not be the one that is shown. */
+  readonly text?: string | undefined;
   readonly nodes: ReadonlyMap<string, NodeRun>;
   readonly boxes: ReadonlyMap<string, BoxRun>;
 }

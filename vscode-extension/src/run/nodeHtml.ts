@@ -110,6 +110,7 @@ function visitsHtml(visits: readonly string[], shown: string): string {
 function waitingWords(state: string): string {
   if (state === 'waiting') return 'This node waits for what it reads.';
   if (state === 'skipped') return 'This node was skipped.';
+  if (state === 'stopped') return 'The run was stopped before this node finished.';
   return state === 'running' ? 'No call has finished yet.' : 'The run did not reach this node.';
 }
 

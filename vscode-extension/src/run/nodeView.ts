@@ -231,7 +231,7 @@ export class NodeView implements vscode.WebviewViewProvider, vscode.Disposable {
     } else {
       const node: NodeReport | undefined = this.report?.nodes[0];
       const living = progress?.states(0).get(this.report?.nodes[0]?.id ?? name)?.state;
-      const state = node !== undefined && node.status !== 'unfinished' ? node.status : (living ?? '');
+      const state = node !== undefined && node.status !== 'unfinished' ? node.status : living === 'cancelled' ? 'stopped' : (living ?? '');
       parts.push(nodeHtml(run, name, this.report, state, this.text, this.texts));
     }
     if (this.problem !== '') parts.push(`<p class="failure">${escape(this.problem)}</p>`);

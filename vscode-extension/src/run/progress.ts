@@ -56,7 +56,7 @@ export class Progress {
   }
 
   get done(): number {
-    return [...this.nodes.values()].map(together).filter(({ state }) => state !== 'waiting' && state !== 'running').length;
+    return [...this.nodes.values()].map(together).filter(({ state }) => !['waiting', 'running', 'cancelled'].includes(state)).length;
   }
 
   get total(): number {
@@ -94,10 +94,13 @@ export class Progress {
       this.error = event.error;
       this.isInterrupted = event.code === INTERRUPTED;
       this.seconds = event.seconds;
-      // What was not reached is no part of the picture any more, though of the whole.
+      // What was not reached is no part of the picture any more, though of the whole; what ran was stopped.
       this.count = this.total;
       for (const [node, visits] of this.nodes) {
-        for (const [path, { state }] of visits) if (state === 'waiting' || state === 'running') visits.delete(path);
+        for (const [path, { state }] of visits) {
+          if (state === 'running') visits.set(path, { state: 'cancelled', detail: '' });
+          else if (state === 'waiting') visits.delete(path);
+        }
         if (visits.size === 0) this.nodes.delete(node);
       }
     }
@@ -105,7 +108,7 @@ export class Progress {
 
   /** The nodes, Loops and Maps as the preview shows them. */
   picture(now: number): RunPicture {
-    return { nodes: this.states(now), boxes: new Map([...this.boxes].map(([box, run]) => [box, this.boxRun(run)])) };
+    return { run: this.run, nodes: this.states(now), boxes: new Map([...this.boxes].map(([box, run]) => [box, this.boxRun(run)])) };
   }
 
   /** The nodes as the preview shows them; one that runs several times as it is where something happened last. */
@@ -173,7 +176,7 @@ export class Progress {
         this.add(event);
         return { state: 'finished', detail: [isSetByPerson(event.sources) ? 'set by a person' : '', figures(event.usage, event.seconds)].filter((part) => part !== '').join(' · '), case: event.case };
       case 'node_reused':
-        return { state: 'finished', detail: 'taken over', case: event.case };
+        return { state: 'reused', detail: '', case: event.case };
       case 'node_skipped':
         return { state: 'skipped', detail: event.reason ?? '' };
       case 'node_failed':

@@ -3,7 +3,7 @@ import type { BoxRun, NodeRun, RunPicture } from '../preview/protocol';
 import { figures, isSetByPerson } from './figures';
 import type { NodeReport, RunReport } from './protocol';
 
-const STATES: Readonly<Record<string, NodeRun['state']>> = { finished: 'finished', reused: 'finished', failed: 'failed', skipped: 'skipped' };
+const STATES: Readonly<Record<string, NodeRun['state']>> = { finished: 'finished', reused: 'reused', failed: 'failed', skipped: 'skipped', unfinished: 'cancelled' };
 
 /** A run of the journal as a preview shows it: of each node the last turn or item, of each Loop and Map how many there were. */
 export function reportPicture(report: RunReport): RunPicture {
@@ -15,14 +15,13 @@ export function reportPicture(report: RunReport): RunPicture {
       rounds.set(decodeURIComponent(box ?? ''), own.add(Number(number)));
     }
     const state = STATES[node.status];
-    if (state !== undefined) nodes.set(node.id, { state, detail: detailOf(node) });
+    if (state !== undefined) nodes.set(node.id, { state: state === 'cancelled' && report.status === 'running' ? 'running' : state, detail: detailOf(node) });
   }
   const boxes = [...rounds].map(([box, own]): [string, BoxRun] => [box, { begun: own.size, ended: own.size, running: false }]);
-  return { nodes, boxes: new Map(boxes) };
+  return { run: report.run, text: report.text ?? undefined, nodes, boxes: new Map(boxes) };
 }
 
 function detailOf(node: NodeReport): string {
   if (node.error !== null) return node.error;
-  if (node.status === 'reused') return 'taken over';
   return [isSetByPerson(node.sources) ? 'set by a person' : '', figures(node.usage, node.seconds)].filter((part) => part !== '').join(' · ');
 }

@@ -35,7 +35,7 @@ test('nodes wait, run, finish, fail and are skipped as the events say', () => {
   assert.deepEqual(going.states(100).get('B'), { state: 'failed', detail: 'No.' });
   assert.deepEqual([going.done, going.total, going.usage.cost_usd], [3, 4, 0.5]);
   const skipped = progressOf(...begun, event('node_skipped', 'B', { reason: 'CHECK chose the other case.' }), event('node_reused', 'OUT'));
-  assert.deepEqual(states(skipped), { IN: 'finished', A: 'running', B: 'skipped', OUT: 'finished' });
+  assert.deepEqual(states(skipped), { IN: 'finished', A: 'running', B: 'skipped', OUT: 'reused' });
 });
 
 const turn = (name: string, number: number, more: Partial<RunEvent> = {}) => event(`turn_${name}`, 'REFINE', { turn: number, of: 4, ...more });
@@ -95,7 +95,8 @@ test('the panel of a node in turns has a picker of them', () => {
 
 test('what a run did not reach is no part of it once it is over', () => {
   const over = progressOf(event('node_finished', 'IN'), event('node_started', 'A'), event('run_cancelled', null, { usage: usage(null) }));
-  assert.deepEqual(states(over), { IN: 'finished' });
+  assert.deepEqual(states(over), { IN: 'finished', A: 'cancelled' });
+  assert.deepEqual([over.done, over.total], [1, 4]);
   assert.deepEqual([over.status, over.isOver, over.usage.cost_usd], ['cancelled', true, null]);
 });
 

@@ -1,4 +1,4 @@
-import type { Answer, DrawRequest, Drawing, Question } from './protocol';
+import type { Answer, Change, DrawRequest, Drawing, Question } from './protocol';
 
 /** A drawing that nobody waits for any more. */
 export class Superseded extends Error {}
@@ -12,8 +12,10 @@ export class TooLong extends Error {
 
 interface Waiting {
   readonly request: DrawRequest;
+  /** The picture that only changes are asked of. */
+  readonly since: number | undefined;
   readonly seconds: number;
-  readonly resolve: (drawing: Drawing) => void;
+  readonly resolve: (answer: Drawing | Change | null) => void;
   readonly reject: (reason: Error) => void;
 }
 
@@ -25,8 +27,8 @@ function patience(): number {
   return Number(document.body.dataset['seconds']) || 20;
 }
 
-/** Milliseconds under which a drawing under way is not worth ending. */
-const SHORT = 700;
+/** Milliseconds under which a drawing under way is not worth ending: a new frame takes as long to start. */
+const SHORT = 1500;
 
 /**
  * Draws in a frame of its own (`webview/engine`). One drawing is under way at a time and the newest one waits; what it replaces
@@ -48,11 +50,32 @@ export class Engine {
     private readonly nonce: string,
   ) {}
 
+  /** Start the frame before there is anything to draw. */
+  prepare(): void {
+    this.port ??= this.start();
+    // Whoever draws hears of what went wrong.
+    this.port.catch(() => { this.port = undefined; });
+  }
+
+  /** Milliseconds that the last drawing took. */
+  get took(): number {
+    return this.lastTook;
+  }
+
   /** `patiently`: somebody insists on this drawing, which may take longer. */
   draw(request: DrawRequest, patiently = false): Promise<Drawing> {
+    return this.ask({ request, since: undefined, seconds: patience() * (patiently ? INSISTING : 1) }) as Promise<Drawing>;
+  }
+
+  /** What changes in the picture with the number `since`; null where all must be drawn. */
+  change(request: DrawRequest, since: number): Promise<Change | null> {
+    return this.ask({ request, since, seconds: patience() }) as Promise<Change | null>;
+  }
+
+  private ask(question: Omit<Waiting, 'resolve' | 'reject'>): Promise<Drawing | Change | null> {
     return new Promise((resolve, reject) => {
       this.next?.reject(new Superseded());
-      this.next = { request, seconds: patience() * (patiently ? INSISTING : 1), resolve, reject };
+      this.next = { ...question, resolve, reject };
       if (this.current === undefined) void this.begin();
       else if (this.lastTook > SHORT && performance.now() - this.current.since < this.lastTook / 2) {
         this.end(new Superseded());
@@ -84,7 +107,8 @@ export class Engine {
       const port = await this.port;
       if (!this.isCurrent(id)) return;
       this.current.since = performance.now();
-      const question: Question = { id, request: waiting.request };
+      const { request, since } = waiting;
+      const question: Question = { id, request, ...(since === undefined ? {} : { since }) };
       port.postMessage(question);
     } catch (problem) {
       this.port = undefined;
@@ -95,9 +119,10 @@ export class Engine {
   private answered(answer: Answer): void {
     const current = this.current;
     if (current?.id !== answer.id) return;
-    this.lastTook = performance.now() - current.since;
+    if (current.waiting.since === undefined) this.lastTook = performance.now() - current.since;
     this.finish(answer.id, () => {
       if ('drawing' in answer) current.waiting.resolve(answer.drawing);
+      else if ('change' in answer) current.waiting.resolve(answer.change);
       else current.waiting.reject(new Error(answer.problem));
     });
   }

@@ -1,25 +1,49 @@
+import { type Colour, distinct, mixed, over, SHAPES, WORDS, written } from './colours';
 import type { Theme } from './protocol';
 
-/** The theme that the editor's colours make; what the page's own style says of `--vscode-*`. */
-export function currentTheme(): Theme {
+const LIGHT_PAGE: Colour = [255, 255, 255];
+const DARK_PAGE: Colour = [31, 31, 31];
+
+/** What is known of the editor's theme: its kind as VS Code names it, and its colours by the names of VS Code's variables, '' where there is none. */
+export interface EditorTheme {
+  readonly kind: string;
+  readonly variable: (name: string) => string;
+}
+
+/** The theme of the page, by what its own style says of `--vscode-*`. */
+export function editorTheme(): EditorTheme {
   const style = getComputedStyle(document.documentElement);
-  const variable = (name: string) => style.getPropertyValue(`--vscode-${name}`).trim();
-  const kind = document.body.dataset['vscodeThemeKind'] ?? '';
+  return {
+    kind: document.body.dataset['vscodeThemeKind'] ?? '',
+    variable: (name) => style.getPropertyValue(`--vscode-${name}`).trim(),
+  };
+}
+
+/** Whether a theme is dark, and what is behind everything and what is written on it. */
+export function ground({ kind, variable }: EditorTheme): { readonly dark: boolean; readonly highContrast: boolean; readonly background: Colour; readonly foreground: Colour } {
   const highContrast = kind.includes('high-contrast');
   const dark = highContrast ? !kind.includes('light') : kind.includes('dark');
-  const background = variable('editor-background') || (dark ? '#1f1f1f' : '#ffffff');
-  const foreground = variable('editor-foreground') || (dark ? '#cccccc' : '#3b3b3b');
-  const mixed = (share: number) => mix(background, foreground, share);
-  const contrast = variable('contrastBorder') || foreground;
+  const page = dark ? DARK_PAGE : LIGHT_PAGE;
+  const background = over(variable('editor-background'), page, page);
+  return { dark, highContrast, background, foreground: over(variable('editor-foreground'), background, dark ? LIGHT_PAGE : DARK_PAGE) };
+}
+
+/** The colours and the font of a drawing in the editor's theme. Words, lines and borders can be read and seen in every theme. */
+export function currentTheme(editor: EditorTheme = editorTheme()): Theme {
+  const { dark, highContrast, background, foreground } = ground(editor);
+  const { variable } = editor;
+  const share = (part: number) => mixed(background, foreground, part);
+  const line = (part: number) => written(highContrast ? over(variable('contrastBorder'), background, foreground) : distinct(share(part), background, SHAPES));
+  const fill = highContrast ? background : share(dark ? 0.1 : 0.05);
   return {
     dark,
     highContrast,
-    background,
-    foreground: highContrast ? foreground : mixed(0.92),
-    line: highContrast ? contrast : mixed(0.6),
-    border: highContrast ? contrast : mixed(0.45),
-    fill: highContrast ? background : mixed(dark ? 0.1 : 0.05),
-    groupFill: highContrast ? background : mixed(0.03),
+    background: written(background),
+    foreground: written(highContrast ? foreground : distinct(share(0.92), fill, WORDS)),
+    line: line(0.6),
+    border: line(0.45),
+    fill: written(fill),
+    groupFill: written(highContrast ? background : share(0.03)),
     font: variable('font-family') || 'sans-serif',
   };
 }
@@ -36,18 +60,3 @@ export const LIGHT: Theme = {
   groupFill: '#fafafa',
   font: 'Helvetica, Arial, sans-serif',
 };
-
-/** The colour a `share` of the way from one to another; both `#rrggbb` or `rgb()`. */
-function mix(from: string, to: string, share: number): string {
-  const [one, other] = [channels(from), channels(to)];
-  const parts = one.map((value, index) => Math.round(value + ((other[index] ?? value) - value) * share));
-  return `#${parts.map((part) => part.toString(16).padStart(2, '0')).join('')}`;
-}
-
-function channels(colour: string): number[] {
-  const context = document.createElement('canvas').getContext('2d');
-  if (context === null) return [128, 128, 128];
-  context.fillStyle = colour;
-  context.fillRect(0, 0, 1, 1);
-  return [...context.getImageData(0, 0, 1, 1).data.slice(0, 3)];
-}

@@ -4,26 +4,34 @@
  */
 import mermaid from 'mermaid';
 import * as dagre from 'merrow:dagre';
-import type { Answer, DrawRequest, Question } from '../drawing/protocol';
+import type { Answer, Change, DrawRequest, Drawing, Question } from '../drawing/protocol';
+import { LIGHT } from '../drawing/theme';
+import { configuration } from './configuration';
 import { readable } from './contrast';
 import { onlyWords } from './labels';
-import { inPieces } from './pieces';
-import { configuration } from './configuration';
+import { inPieces, named } from './pieces';
+import { Different, type LaidOut, Shown } from './shown';
 
-interface LaidOut {
-  readonly edges: { readonly id: string; label?: string }[];
-}
+let request: DrawRequest | undefined;
+/** The picture that is being drawn, and the one that the page shows. */
+let drawn: Shown | undefined;
+let shown: Shown | undefined;
+/** Whether only that is drawn which `shown` has not. */
+let onlyChanges = false;
 
-let words: Readonly<Record<string, string>> = {};
-
-/** Mermaid's own layout, after the edges were given what else their labels shall say. */
+/** Mermaid's own layout, after edges and nodes were given what else they shall say. */
 const layout = {
   render(data: LaidOut, ...rest: unknown[]): Promise<void> {
     for (const edge of data.edges) {
-      const more = words[edge.id];
+      const more = request?.edgeWords[edge.id];
       if (more !== undefined) edge.label = edge.label ? `${edge.label}<br/>${more}` : more;
     }
-    return dagre.render(data, ...rest);
+    for (const node of data.nodes) {
+      const more = request !== undefined && Object.hasOwn(request.captions, node.id) ? request.captions[node.id] : undefined;
+      if (more !== undefined) node.label = `${(node.label ?? '').replace(/(?:<br\s*\/?>\s*)+$/i, '')}<br/>${more}`;
+    }
+    if (request?.portable !== true) drawn = new Shown(data, JSON.stringify([request?.theme]));
+    return dagre.render(onlyChanges && shown !== undefined ? shown.reduced(data, drawn) : data, ...rest);
   },
 };
 const LAYOUTS = ['dagre', 'elk', 'elk.stress', 'elk.force', 'elk.mrtree', 'elk.sporeOverlap', 'elk.box', 'elk.rectpacking'];
@@ -33,11 +41,12 @@ mermaid.registerLayoutLoaders(
 
 let count = 0;
 
-async function draw(request: DrawRequest): Promise<Answer & { drawing: unknown }> {
-  document.body.style.fontFamily = request.theme.font;
-  words = request.edgeWords;
-  mermaid.initialize(configuration(request.theme, request.portable));
-  const { svg } = await mermaid.render(`merrow-${Date.now().toString(36)}-${(count += 1)}`, request.text);
+/** Let Mermaid draw, and use its picture while it stands in the page, where its parts can be measured. */
+async function draw<Result>(asked: DrawRequest, use: (picture: SVGSVGElement) => Result): Promise<Result> {
+  request = asked;
+  document.body.style.fontFamily = asked.theme.font;
+  mermaid.initialize(configuration(asked.theme, asked.portable));
+  const { svg } = await mermaid.render(`merrow-${Date.now().toString(36)}-${(count += 1)}`, asked.text);
   const host = document.createElement('div');
   host.innerHTML = svg;
   document.body.append(host);
@@ -46,11 +55,44 @@ async function draw(request: DrawRequest): Promise<Answer & { drawing: unknown }
     if (picture === null) throw new Error('Mermaid drew nothing.');
     onlyWords(picture);
     readable(picture);
-    return { id: 0, drawing: inPieces(picture, request.portable) };
+    named(picture);
+    return use(picture);
   } finally {
     host.remove();
   }
 }
+
+/** A drawing of all. */
+function whole(asked: DrawRequest, number: number): Promise<Drawing> {
+  onlyChanges = false;
+  return draw(asked, (picture) => {
+    if (!asked.portable) {
+      drawn?.measure(picture, number);
+      shown = drawn;
+    }
+    return { ...inPieces(picture, asked.portable), number };
+  });
+}
+
+/** What changes in the picture that is shown; null where all must be drawn. */
+async function change(asked: DrawRequest, since: number, number: number): Promise<Change | null> {
+  if (shown?.number !== since) return null;
+  onlyChanges = true;
+  try {
+    return await draw(asked, (picture) => {
+      const change = drawn === undefined ? undefined : shown?.take(drawn, picture, number);
+      return change ?? null;
+    });
+  } catch (problem) {
+    if (problem instanceof Different) return null;
+    throw problem;
+  } finally {
+    onlyChanges = false;
+  }
+}
+
+// The first drawing takes several times as long as later ones: this one is over before a text is known.
+const ready = draw({ text: 'flowchart TD\n  A -->|to| B', theme: LIGHT, edgeWords: {}, captions: {}, portable: false }, () => undefined).catch(() => undefined);
 
 addEventListener(
   'message',
@@ -58,9 +100,11 @@ addEventListener(
     const port = event.ports[0];
     if (port === undefined) return;
     port.onmessage = async ({ data }: MessageEvent<Question>) => {
-      const { id, request } = data;
+      const { id, request: asked, since } = data;
+      await ready;
       try {
-        port.postMessage({ ...(await draw(request)), id });
+        const answer: Answer = since === undefined ? { id, drawing: await whole(asked, id) } : { id, change: await change(asked, since, id) };
+        port.postMessage(answer);
       } catch (problem) {
         const answer: Answer = { id, problem: problem instanceof Error ? problem.message : String(problem) };
         port.postMessage(answer);

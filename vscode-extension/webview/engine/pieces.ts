@@ -6,12 +6,8 @@ const PIECE = 40;
 /** Nodes in each look, and those that are images. */
 export const NODES = 'g.node, g.rough-node, g.image-shape, g.icon-shape';
 
-/**
- * A picture as text, cut so that putting it into a page need not be one long task. Nodes get their id as `data-node`,
- * subgraphs theirs as `data-id`.
- * With `whole` it stays in one piece.
- */
-export function inPieces(picture: SVGSVGElement, whole: boolean): Drawing {
+/** Give nodes their id as `data-node`, and subgraphs theirs as `data-id`. */
+export function named(picture: SVGSVGElement): void {
   for (const node of picture.querySelectorAll<SVGGElement>(NODES)) {
     const id = /(?:^|-)flowchart-(.*)-\d+$/s.exec(node.id)?.[1];
     if (id !== undefined) node.dataset['node'] = id;
@@ -20,6 +16,12 @@ export function inPieces(picture: SVGSVGElement, whole: boolean): Drawing {
   for (const group of picture.querySelectorAll<SVGGElement>('g.cluster:not([data-id])')) {
     group.dataset['id'] = group.id.startsWith(`${picture.id}-`) ? group.id.slice(picture.id.length + 1) : group.id;
   }
+}
+
+/**
+ * A picture as text, cut so that putting it into a page need not be one long task. With `whole` it stays in one piece.
+ */
+export function inPieces(picture: SVGSVGElement, whole: boolean): Omit<Drawing, 'number'> {
   // Only an editor of Mermaid's own needs the points again.
   for (const path of picture.querySelectorAll('[data-points]')) path.removeAttribute('data-points');
   const box = picture.viewBox.baseVal;

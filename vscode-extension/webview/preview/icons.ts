@@ -7,6 +7,9 @@ export const MARKS: Readonly<Record<Severity | RunState, string>> = {
   hint: 'M8 7.2V11.8M8 4.2V4.7',
   waiting: 'M8 4.6V8L10.4 9.6',
   running: 'M8 4.2A3.8 3.8 0 1 1 4.2 8',
+  reused: 'M5 6.2H9.6A2.3 2.3 0 0 1 9.6 10.8H6.4M6.8 4.3 4.8 6.2 6.8 8.1',
+  cancelled: 'M5.6 5.6H10.4V10.4H5.6Z',
+  stale: 'M4.4 8.8C5.4 6.6 6.8 6.6 8 8S10.6 9.4 11.6 7.2',
   finished: 'M4.6 8.3 7 10.7 11.4 5.6',
   failed: 'M5.2 5.2 10.8 10.8M10.8 5.2 5.2 10.8',
   skipped: 'M4.4 5 7.4 8 4.4 11M8.4 5 11.4 8 8.4 11',
@@ -17,6 +20,10 @@ export const TOOLS = {
   larger: 'M3.5 8H12.5M8 3.5V12.5',
   fit: 'M2.5 6V2.5H6M10 2.5H13.5V6M13.5 10V13.5H10M6 13.5H2.5V10',
   types: 'M2 4.5H8M5 4.5V12.5M9.5 8H14M11.75 8V12.5',
+  find: 'M7 2.5A4.5 4.5 0 1 0 7 11.5A4.5 4.5 0 1 0 7 2.5M10.3 10.3 13.8 13.8',
+  previous: 'M4 10 8 6 12 10',
+  next: 'M4 6 8 10 12 6',
+  close: 'M4 4 12 12M12 4 4 12',
   save: 'M8 2.5V9.5M4.8 6.6 8 9.8 11.2 6.6M2.5 12.8H13.5',
 } as const;
 

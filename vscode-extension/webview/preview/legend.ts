@@ -3,7 +3,7 @@ import { element } from './dom';
 import { MARKS, icon } from './icons';
 import { STATES } from './words';
 
-const ORDER: readonly RunState[] = ['waiting', 'running', 'finished', 'failed', 'skipped'];
+const ORDER: readonly RunState[] = ['waiting', 'running', 'finished', 'reused', 'stale', 'failed', 'cancelled', 'skipped'];
 
 /** How many nodes of a run are in which state; hidden where there is no run. */
 export class Legend {

@@ -22,7 +22,8 @@ const source = fetch(engine).then((answer) => answer.text());
 const keep = (part: Partial<Kept>) => { editor.setState({ ...editor.getState(), ...part }); };
 
 const before = editor.getState();
-const preview = new Preview(new Engine(source, nonce), (message) => { editor.postMessage(message); }, keep, before?.view, before?.types);
+const drawer = new Engine(source, nonce);
+const preview = new Preview(drawer, (message) => { editor.postMessage(message); }, keep, before?.view, before?.types);
 
 addEventListener('message', ({ data, origin }: MessageEvent<ToPreview>) => {
   // The drawing frame, which has no origin, speaks through its port alone.
@@ -31,3 +32,4 @@ addEventListener('message', ({ data, origin }: MessageEvent<ToPreview>) => {
   void preview.receive(data);
 });
 editor.postMessage({ type: 'ready' });
+drawer.prepare();

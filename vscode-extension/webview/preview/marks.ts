@@ -53,6 +53,26 @@ export class Marks {
     if (this.herePart !== undefined && this.here === undefined) this.show(this.herePart);
   }
 
+  /** These nodes look different now, and have lost their marks. */
+  forget(ids: Iterable<string>): void {
+    for (const id of ids) {
+      const element = this.picture?.node(id);
+      if (element !== undefined) this.boxes.delete(element);
+      this.said.delete(`n ${id}`);
+    }
+    this.here?.remove();
+    this.here = undefined;
+  }
+
+  /** Frame the nodes that a search found; `now` is the one that it is at. */
+  showFound(ids: readonly string[], now: string | undefined): void {
+    for (const old of this.picture?.root.querySelectorAll('.found') ?? []) old.remove();
+    for (const id of ids) {
+      const element = this.picture?.node(id);
+      if (element !== undefined) layer(element).prepend(frame(this.box(element), 8, id === now ? 'found now' : 'found'));
+    }
+  }
+
   /** Draw a frame around the part where the cursor is; its element. */
   show(part: Part | undefined): Element | undefined {
     this.herePart = part;
@@ -74,8 +94,10 @@ export class Marks {
   private box(element: SVGGElement): DOMRect {
     let box = this.boxes.get(element);
     if (box === undefined) {
-      element.querySelector(':scope > .marks')?.remove();
+      const marks = element.querySelector(':scope > .marks');
+      marks?.remove();
       box = element.getBBox();
+      if (marks !== null) element.append(marks);
       this.boxes.set(element, box);
     }
     return box;
@@ -101,7 +123,7 @@ export class Marks {
   private markNode(element: SVGGElement, severity: Severity | undefined, run: NodeRun | undefined, running: boolean): void {
     const box = this.box(element);
     const marks = layer(element);
-    for (const old of marks.querySelectorAll(':scope > :not(.here)')) old.remove();
+    for (const old of marks.querySelectorAll(':scope > :not(.here, .found)')) old.remove();
     element.classList.toggle('dimmed', running && (run === undefined || run.state === 'skipped'));
     if (run !== undefined) {
       marks.append(frame(box, 3, `state ${run.state}`), mark(run.state, 'square', box.x, box.y));

@@ -1,4 +1,4 @@
-import type { Drawing } from '../drawing/protocol';
+import { type Change, type Drawing, STAND_IN } from '../drawing/protocol';
 import type { Part } from '../../src/preview/protocol';
 
 /** Milliseconds of work after which a large picture lets others have their turn. */
@@ -12,12 +12,13 @@ export class Picture {
   private readonly labels = new Map<string, Element>();
 
   private constructor(
+    /** By which the drawing frame knows it. */
+    public number: number,
     readonly root: HTMLElement,
     readonly width: number,
     readonly height: number,
   ) {
-    // A click on a node chooses it; the editor would follow a link whatever the page does with the click.
-    for (const link of root.querySelectorAll('a, area')) for (const name of ['href', 'xlink:href', 'target']) link.removeAttribute(name);
+    withoutLinks(root);
     for (const node of root.querySelectorAll<SVGGElement>('g[data-node]')) {
       const id = node.dataset['node'] ?? '';
       this.nodes.set(id, node);
@@ -56,13 +57,49 @@ export class Picture {
         since = performance.now();
       }
     }
-    return new Picture(root, drawing.width, drawing.height);
+    return new Picture(drawing.number, root, drawing.width, drawing.height);
   }
 
   /** Take the place of the picture that was shown before. */
   show(before: Picture | undefined): void {
     before?.root.remove();
     this.root.classList.remove('building');
+  }
+
+  /** Exchange what has changed, each node in its place. The elements of nodes stay, with what is known of them, but for their content. */
+  apply({ number, nodes, style }: Change): void {
+    this.number = number;
+    const picture = this.root.querySelector('svg');
+    const sheet = picture?.querySelector('style');
+    if (sheet) sheet.textContent = style.replaceAll(STAND_IN, picture?.id ?? '');
+    for (const { id, svg } of nodes) {
+      const old = this.nodes.get(id);
+      const host = document.createElement('div');
+      host.innerHTML = `<svg>${svg}</svg>`;
+      withoutLinks(host);
+      const now = host.querySelector('g[data-node]');
+      if (old === undefined || now === null) continue;
+      old.replaceChildren(...now.childNodes);
+      for (const name of ['class', 'style']) {
+        const value = now.getAttribute(name);
+        if (value === null) old.removeAttribute(name);
+        else old.setAttribute(name, value);
+      }
+    }
+  }
+
+  /** Where the nodes are, in the picture's own pixels. */
+  places(): Map<string, { readonly x: number; readonly y: number; readonly width: number; readonly height: number }> {
+    const all = this.root.getBoundingClientRect();
+    const scale = all.width / this.width || 1;
+    return new Map([...this.nodes].map(([id, node]) => {
+      const { left, top, width, height } = node.getBoundingClientRect();
+      return [id, { x: (left - all.left) / scale, y: (top - all.top) / scale, width: width / scale, height: height / scale }];
+    }));
+  }
+
+  get size(): number {
+    return this.nodes.size;
   }
 
   get nodeIds(): Iterable<string> {
@@ -113,6 +150,11 @@ export class Picture {
     }
     return best;
   }
+}
+
+/** A click on a node chooses it; the editor would follow a link whatever the page does with the click. */
+function withoutLinks(root: Element): void {
+  for (const link of root.querySelectorAll('a, area')) for (const name of ['href', 'xlink:href', 'target']) link.removeAttribute(name);
 }
 
 /** The next frame, or soon where no frames are drawn. */

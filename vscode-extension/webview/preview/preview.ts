@@ -1,6 +1,6 @@
 import { type Engine, Superseded, TooLong } from '../drawing/engine';
-import type { Theme } from '../drawing/protocol';
-import { currentTheme } from '../drawing/theme';
+import type { DrawRequest, Theme } from '../drawing/protocol';
+import { currentTheme, editorTheme } from '../drawing/theme';
 import type { BoxRun, FromPreview, Graph, NodeRun, Part, ToPreview } from '../../src/preview/protocol';
 import { element } from './dom';
 import { exported } from './exporting';
@@ -8,14 +8,17 @@ import { Keyboard } from './keyboard';
 import { Legend } from './legend';
 import { tooLarge } from './limits';
 import { Marks } from './marks';
+import { Minimap } from './minimap';
+import { palette } from './palette';
 import { Picture } from './picture';
+import { Search } from './search';
 import { Stage, type View } from './stage';
 import { Toolbar } from './toolbar';
 import { Tooltip } from './tooltip';
-import { about, notWorkflow, spoken, typeWords } from './words';
+import { about, captions, notWorkflow, spoken, typeWords } from './words';
 
-/** Pixels from the top that the toolbar takes. */
-const TOOLBAR = 46;
+/** Milliseconds that a drawing waits at most for the text to be left alone, after what changes at once was shown. */
+const QUIET = 1500;
 
 type Keep = (part: { view?: View; types?: boolean }) => void;
 
@@ -29,6 +32,8 @@ export class Preview {
   private readonly tooltip = new Tooltip();
   private readonly legend = new Legend();
   private readonly marks = new Marks();
+  private readonly search: Search;
+  private readonly minimap: Minimap;
   private readonly stage: Stage;
   private readonly toolbar: Toolbar;
   private readonly keyboard: Keyboard;
@@ -37,6 +42,8 @@ export class Preview {
   private boxes: ReadonlyMap<string, BoxRun> = new Map();
   private picture: Picture | undefined;
   private cursor: Part | undefined;
+  /** Whether the view is one from before the window was loaded again. */
+  private readonly kept: boolean;
   private theme: Theme = currentTheme();
   /** What is drawn, or being drawn; the same is not drawn twice. */
   private drawn = '';
@@ -58,6 +65,7 @@ export class Preview {
       actualSize: () => { this.stage.zoom(1 / this.stage.scale); },
       fit: () => { this.stage.fit(); },
       types: () => { this.toggleTypes(); },
+      find: () => { this.search.open(); },
       pan: (dx: number, dy: number) => { this.stage.pan(dx, dy); },
       save: (format: 'svg' | 'png') => { this.post({ type: 'command', command: format === 'svg' ? 'exportSvg' : 'exportPng' }); },
       focused: (id: string) => { this.focused(id); },
@@ -68,12 +76,30 @@ export class Preview {
     this.stage = new Stage(this.viewport, this.world, (now) => {
       this.toolbar.showScale(now.scale);
       this.tooltip.hide();
+      this.minimap.follow();
       this.keep({ view: now });
-    }, TOOLBAR);
+    });
+    this.minimap = new Minimap(this.stage);
+    this.search = new Search({
+      show: (ids, now) => {
+        this.marks.showFound(ids, now);
+        const node = now === undefined ? undefined : this.picture?.node(now);
+        if (node !== undefined) this.stage.reveal(node);
+      },
+      closed: (now) => { this.leaveSearch(now); },
+    });
     this.keyboard = new Keyboard(this.viewport, actions);
     this.toolbar.showTypes(this.types);
+    this.kept = view !== undefined;
     if (view !== undefined) this.stage.restore(view);
-    document.body.append(this.viewport, this.placeholder, this.toolbar.element, this.legend.element, this.aside, this.notice, this.tooltip.element);
+    document.body.append(
+      this.toolbar.element,
+      this.search.element,
+      element('main', {}, this.viewport, this.placeholder, this.minimap.element, this.notice),
+      element('footer', {}, this.legend.element, this.aside),
+      this.tooltip.element,
+    );
+    this.paint();
     this.listen();
   }
 
@@ -129,7 +155,13 @@ export class Preview {
       this.tooltip.soon(said, part?.kind === 'node' ? beside : event.target);
     });
     this.viewport.addEventListener('pointerleave', () => { this.tooltip.hide(); });
+    addEventListener('keydown', (event) => {
+      if (!(event.ctrlKey || event.metaKey) || event.shiftKey || event.altKey || event.key.toLowerCase() !== 'f') return;
+      event.preventDefault();
+      this.search.open();
+    });
     const restyle = () => {
+      this.paint();
       const theme = currentTheme();
       if (JSON.stringify(theme) === JSON.stringify(this.theme)) return;
       this.theme = theme;
@@ -137,6 +169,20 @@ export class Preview {
     };
     new MutationObserver(restyle).observe(document.documentElement, { attributes: true, attributeFilter: ['style'] });
     new MutationObserver(restyle).observe(document.body, { attributes: true, attributeFilter: ['class', 'data-vscode-theme-kind'] });
+  }
+
+  /** Give the page the colours of the editor's theme. */
+  private paint(): void {
+    for (const [name, value] of Object.entries(palette(editorTheme()))) document.body.style.setProperty(name, value);
+    this.minimap.draw(this.graph?.nodes ?? [], this.run);
+  }
+
+  private leaveSearch(now: string | undefined): void {
+    if (now === undefined || this.picture?.node(now) === undefined) this.viewport.focus({ preventScroll: true });
+    else {
+      this.keyboard.select(now);
+      this.keyboard.focus();
+    }
   }
 
   private choose(part: Part, open: boolean): void {
@@ -189,7 +235,7 @@ export class Preview {
       this.cannot(large, true);
       return;
     }
-    const request = { text: graph.text, theme: this.theme, edgeWords: this.edgeWords(graph, true), portable: false };
+    const request = { text: graph.text, theme: this.theme, edgeWords: this.edgeWords(graph, true), captions: captions(graph), portable: false };
     const key = JSON.stringify(request);
     if (key === this.drawn) {
       if (this.picture !== undefined) this.say(undefined);
@@ -204,6 +250,7 @@ export class Preview {
     const version = (this.version += 1);
     const since = performance.now();
     try {
+      if (!insisted && (await this.changed(request, graph, version, since))) return;
       const drawing = await this.engine.draw(request, insisted);
       const picture = await Picture.build(drawing, this.world, () => version === this.version);
       if (picture === undefined) return;
@@ -226,32 +273,67 @@ export class Preview {
     }
   }
 
+  /**
+   * Show in the picture what differs in the looks of nodes; whether there is nothing left to draw. Where there is, the text is left alone
+   * for as long as half a drawing takes: whoever types on gets the next change at once.
+   */
+  private async changed(request: DrawRequest, graph: Graph, version: number, since: number): Promise<boolean> {
+    const picture = this.picture;
+    if (picture === undefined) return false;
+    const change = await this.engine.change(request, picture.number);
+    if (version !== this.version) return true;
+    if (change !== null) {
+      const ids = change.nodes.map(({ id }) => id);
+      picture.apply(change);
+      this.marks.forget(ids);
+      this.keyboard.use(picture, (id) => this.spoken(id));
+      this.mark();
+      this.say(undefined);
+      this.post({ type: 'drawn', version: graph.version, milliseconds: performance.now() - since });
+      if (change.sameSizes) return true;
+    }
+    await new Promise((resolve) => setTimeout(resolve, Math.min(this.engine.took / 2, QUIET)));
+    return version !== this.version;
+  }
+
+  private spoken(id: string): string {
+    const node = this.graph?.nodes.find((one) => one.id === id);
+    return node === undefined ? id : spoken(node, this.run.get(id));
+  }
+
   /** Show a picture in the place of the last one, with what the reader looks at where it was. */
   private exchange(picture: Picture): void {
     const port = this.viewport.getBoundingClientRect();
     const [x, y] = [(port.left + port.right) / 2, (port.top + port.bottom) / 2];
     const before = this.picture;
-    const here = this.cursor?.kind === 'node' && inside(before?.node(this.cursor.id), port) ? this.cursor.id : undefined;
-    const anchor = here ?? before?.nearest(x, y, port);
+    const anchored = this.cursor?.kind === 'node' && inside(before?.node(this.cursor.id), port) ? this.cursor.id : undefined;
+    const anchor = anchored ?? before?.nearest(x, y, port);
     const was = anchor === undefined ? undefined : before?.place(anchor);
     this.placeholder.hidden = true;
     picture.show(before);
     this.picture = picture;
     this.stage.resize(picture.width, picture.height);
     const is = anchor === undefined ? undefined : picture.place(anchor);
-    if (was !== undefined && is !== undefined && !this.stage.fitted) this.stage.pan(was.left - is.left, was.top - is.top);
-    const nodes = new Map(this.graph?.nodes.map((node) => [node.id, node]));
-    this.keyboard.use(picture, (id) => {
-      const node = nodes.get(id);
-      return node === undefined ? id : spoken(node, this.run.get(id));
-    });
+    if (was !== undefined && is !== undefined && !this.stage.showsAll) this.stage.shift(was.left - is.left, was.top - is.top);
+    this.keyboard.use(picture, (id) => this.spoken(id));
+    this.minimap.use(picture);
     this.mark();
-    this.marks.show(this.cursor);
+    const here = this.marks.show(this.cursor);
+    if (before === undefined && !this.stage.showsAll && !this.kept) this.begin(here);
+  }
+
+  /** Show of a picture that is larger than the viewport the part where the cursor is, else where the workflow begins. */
+  private begin(here: Element | undefined): void {
+    const start = this.graph?.nodes.find(({ kind }) => kind === 'input') ?? this.graph?.nodes[0];
+    const first = here ?? (start && this.picture?.node(start.id));
+    if (first !== undefined) this.stage.reveal(first);
   }
 
   private mark(): void {
     if (this.picture === undefined || this.graph === undefined) return;
     this.marks.update(this.picture, this.graph, this.run, this.boxes);
+    this.minimap.draw(this.graph.nodes, this.run);
+    this.search.use(this.graph.nodes);
     for (const node of this.graph.nodes) {
       if (node.diagnostics.length > 0 || this.run.has(node.id)) this.keyboard.relabel(node.id, spoken(node, this.run.get(node.id)));
     }

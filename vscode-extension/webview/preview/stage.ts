@@ -1,80 +1,95 @@
 /** The viewport over the picture: where it is, how large, and how both are changed by pointer, wheel and keys. */
+import { fitted, intoSight, LARGEST, SMALLEST, type View } from './fitting';
 
-export interface View {
-  readonly scale: number;
-  readonly x: number;
-  readonly y: number;
-  /** Whether the picture is kept as large as the viewport allows. */
-  readonly fitted: boolean;
-}
+export type { View } from './fitting';
 
-const SMALLEST = 0.02;
-const LARGEST = 8;
-const MARGIN = 24;
 /** Pixels that a pointer may tremble during a click. */
 const TREMBLE = 4;
 
 export class Stage {
-  private view: View = { scale: 1, x: 0, y: 0, fitted: true };
-  private width = 0;
-  private height = 0;
+  private view: View = { scale: 1, x: 0, y: 0, mode: 'readable' };
+  /** Whether a picture was fitted into the viewport. */
+  private placed = false;
+  width = 0;
+  height = 0;
 
   constructor(
     readonly viewport: HTMLElement,
     private readonly world: HTMLElement,
     private readonly changed: (view: View) => void,
-    /** Pixels at the top that something else covers. */
-    private readonly covered = 0,
   ) {
     viewport.addEventListener('wheel', (event) => { this.wheel(event); }, { passive: false });
     viewport.addEventListener('pointerdown', (event) => { this.drag(event); });
-    new ResizeObserver(() => {
-      if (this.view.fitted) this.fit();
-    }).observe(viewport);
+    new ResizeObserver(() => { this.refit(); }).observe(viewport);
   }
 
   get scale(): number {
     return this.view.scale;
   }
 
-  get fitted(): boolean {
-    return this.view.fitted;
+  /** Whether all of the picture is in sight, and kept there. */
+  get showsAll(): boolean {
+    const { clientWidth, clientHeight } = this.viewport;
+    const { scale, mode } = this.view;
+    return mode !== 'free' && this.width * scale <= clientWidth && this.height * scale <= clientHeight;
+  }
+
+  /** The part of the picture that is in sight, in the picture's own pixels. */
+  get sight(): { readonly x: number; readonly y: number; readonly width: number; readonly height: number } {
+    const { scale, x, y } = this.view;
+    return { x: -x / scale, y: -y / scale, width: this.viewport.clientWidth / scale, height: this.viewport.clientHeight / scale };
   }
 
   /** Take over a kept view. */
   restore(view: View): void {
+    this.placed = true;
     this.set(view);
   }
 
   /** The picture's own size in pixels. */
   resize(width: number, height: number): void {
     [this.width, this.height] = [width, height];
-    if (this.view.fitted) this.fit();
+    this.refit();
   }
 
   /** All of the picture, not enlarged. */
   fit(): void {
-    const { clientWidth, clientHeight } = this.viewport;
-    if (clientWidth === 0 || this.width === 0) return;
-    // In a viewport that is hardly higher than what covers it, a covered picture is better than a tiny one.
-    const above = Math.max(MARGIN, Math.min(this.covered, clientHeight / 5));
-    const room = Math.min((clientWidth - 2 * MARGIN) / this.width, (clientHeight - above - MARGIN) / this.height, 1);
-    const scale = Math.max(room, SMALLEST);
-    const x = (clientWidth - this.width * scale) / 2;
-    const y = Math.max((clientHeight - this.height * scale) / 2, Math.min(above, clientHeight / 5));
-    this.set({ scale, x, y, fitted: true });
+    this.fitAs('whole');
+  }
+
+  private refit(): void {
+    if (this.view.mode !== 'free') this.fitAs(this.view.mode);
+    else this.changed(this.view);
+  }
+
+  private fitAs(mode: 'readable' | 'whole'): void {
+    const { clientWidth: width, clientHeight: height } = this.viewport;
+    if (width === 0 || this.width === 0) return;
+    const before = this.placed ? this.view : undefined;
+    this.placed = true;
+    this.set(fitted(mode, this, { width, height }, before));
   }
 
   /** Enlarge `factor` times around a point of the viewport, by default its middle. */
   zoom(factor: number, x = this.viewport.clientWidth / 2, y = this.viewport.clientHeight / 2): void {
     const scale = Math.min(Math.max(this.view.scale * factor, SMALLEST), LARGEST);
     const share = scale / this.view.scale;
-    this.set({ scale, x: x - (x - this.view.x) * share, y: y - (y - this.view.y) * share, fitted: false });
+    this.set({ scale, x: x - (x - this.view.x) * share, y: y - (y - this.view.y) * share, mode: 'free' });
   }
 
   pan(dx: number, dy: number): void {
-    if (dx === 0 && dy === 0) return;
-    this.set({ ...this.view, x: this.view.x + dx, y: this.view.y + dy, fitted: false });
+    if (dx !== 0 || dy !== 0) this.set({ ...this.view, x: this.view.x + dx, y: this.view.y + dy, mode: 'free' });
+  }
+
+  /** Move the picture without a wish of the user: it is fitted as it was. */
+  shift(dx: number, dy: number): void {
+    if (dx !== 0 || dy !== 0) this.set({ ...this.view, x: this.view.x + dx, y: this.view.y + dy });
+  }
+
+  /** Bring a point of the picture, in its own pixels, into the middle. */
+  centre(x: number, y: number): void {
+    const { scale } = this.view;
+    this.set({ scale, x: this.viewport.clientWidth / 2 - x * scale, y: this.viewport.clientHeight / 2 - y * scale, mode: 'free' });
   }
 
   /** Move the picture as little as shows all of an element, given as it is on the screen; nothing where it is shown. */
@@ -82,12 +97,7 @@ export class Stage {
     const port = this.viewport.getBoundingClientRect();
     const box = element.getBoundingClientRect();
     if (box.width === 0 && box.height === 0) return;
-    const move = (low: number, high: number, from: number, to: number) => {
-      if (low >= from + MARGIN && high <= to - MARGIN) return 0;
-      if (high - low > to - from - 2 * MARGIN || low < from || high > to) return (from + to - low - high) / 2;
-      return low < from + MARGIN ? from + MARGIN - low : to - MARGIN - high;
-    };
-    this.pan(move(box.left, box.right, port.left, port.right), move(box.top, box.bottom, port.top, port.bottom));
+    this.shift(intoSight(box.left, box.right, port.left, port.right), intoSight(box.top, box.bottom, port.top, port.bottom));
   }
 
   private set(view: View): void {

@@ -6,10 +6,11 @@ export interface Actions {
   readonly actualSize: () => void;
   readonly fit: () => void;
   readonly types: () => void;
+  readonly find: () => void;
   readonly save: (format: 'svg' | 'png') => void;
 }
 
-/** The buttons over the picture. */
+/** The buttons above the picture, in a row of their own. */
 export class Toolbar {
   readonly element: HTMLElement;
   private readonly percent: HTMLButtonElement;
@@ -24,12 +25,13 @@ export class Toolbar {
       'div',
       { class: 'toolbar', role: 'toolbar', 'aria-label': 'Preview' },
       this.which,
+      button('Find a node (Ctrl+F)', icon(TOOLS.find), actions.find),
       this.types,
       element('span', { class: 'gap' }),
       button('Zoom out (-)', icon(TOOLS.smaller), () => { actions.zoom(1 / 1.25); }),
       this.percent,
       button('Zoom in (+)', icon(TOOLS.larger), () => { actions.zoom(1.25); }),
-      button('Fit (0)', icon(TOOLS.fit), actions.fit),
+      button('Fit all (0)', icon(TOOLS.fit), actions.fit),
       element('span', { class: 'gap' }),
       button('Export as SVG', saving('SVG'), () => { actions.save('svg'); }),
       button('Export as PNG', saving('PNG'), () => { actions.save('png'); }),
@@ -55,7 +57,8 @@ function saving(name: string): Node {
   return both;
 }
 
-function button(title: string, content: Node | string, act: () => void): HTMLButtonElement {
+/** A button with an icon or a word on it. */
+export function button(title: string, content: Node | string, act: () => void): HTMLButtonElement {
   const made = element('button', { type: 'button', title, 'aria-label': title }, content);
   made.addEventListener('click', act);
   return made;

@@ -5,8 +5,11 @@ export const STATES: Readonly<Record<NodeRun['state'], string>> = {
   waiting: 'waiting',
   running: 'running',
   finished: 'finished',
-  failed: 'failed',
+  reused: 'reused',
   skipped: 'skipped',
+  failed: 'failed',
+  cancelled: 'stopped',
+  stale: 'out of date',
 };
 
 export interface About {
@@ -94,9 +97,20 @@ export function notWorkflow(graph: Pick<Graph, 'kind' | 'nodes' | 'workflow' | '
   return `Not a workflow: ${graph.why}.`;
 }
 
+/** The ids that messages and runs call the nodes of a workflow by, small, in HTML, for the nodes whose label says something else. */
+export function captions({ workflow, nodes }: Pick<Graph, 'workflow' | 'nodes'>): Record<string, string> {
+  if (!workflow) return {};
+  const named = nodes.filter(({ id, label }) => label !== null && plain(label).toLowerCase() !== id.toLowerCase());
+  return Object.fromEntries(named.map(({ id }) => [id, `<span class="node-id" style="font: 12px monospace; color: inherit">${escaped(id)}</span>`]));
+}
+
 /** What the types say on an edge's label, in HTML where labels are that; undefined where nothing flows. */
 export function typeWords(edge: GraphEdge, html: boolean): string | undefined {
   if (!edge.drawn || edge.type === null) return undefined;
-  const words = edge.type.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+  const words = escaped(edge.type);
   return html ? `<i>${words}</i>` : words;
+}
+
+function escaped(words: string): string {
+  return words.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }

@@ -86,15 +86,13 @@ describe('Preview', (workbench) => {
     await preview.frame.locator('g.node[data-node="C"] > .marks > .here').waitFor();
     const place = await preview.node('C').boundingBox();
     await page.keyboard.press('End');
-    // Drawn again after each space, with the cursor's frame on the node that everything is held by.
-    const drawing = () => preview.frame.locator('.picture:not(.building) svg').getAttribute('id');
-    for (let times = 0; times < 3; times += 1) {
-      const last = await drawing();
-      await page.keyboard.type(' ');
-      await w.until(async () => (await drawing()) !== last, 'the picture is not drawn again');
+    // Drawn again after each edge, with the cursor's frame on a node.
+    const shown = ['A', 'B', 'C'];
+    for (const more of ['D', 'E', 'F']) {
+      await page.keyboard.type(` --> ${more}[More]`);
+      shown.push(more);
+      await preview.shows(...shown);
     }
-    await page.keyboard.type('--> D[Four] --> E[Five]');
-    await preview.shows('A', 'B', 'C', 'D', 'E');
     assert.equal(scale(await preview.view()), before);
     const after = await preview.node('C').boundingBox();
     // The middles: a node where the cursor is has a frame around it.

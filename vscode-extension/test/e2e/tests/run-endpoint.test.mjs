@@ -96,7 +96,8 @@ describe(
       await w.runEnded('chain.mmd', before);
       assert.deepEqual(model.questions.slice(asked).map(([{ content }]) => content.trim()), ['Check the work.']);
       const preview = new Preview(w, await w.frame('body[data-engine] .viewport'));
-      await preview.node('FIRST').locator('.marks .detail', { hasText: 'taken over' }).waitFor();
+      await preview.node('FIRST').locator('.marks > .state.reused').waitFor();
+      assert.match(await preview.frame.locator('.legend').innerText(), /\d+ reused/);
       await w.shot('run-from-here');
     });
 

@@ -1,0 +1,35 @@
+/** The colours of findings and of the states of a run, from the colours of the editor's theme. */
+import type { RunState, Severity } from '../../src/preview/protocol';
+import { distinct, over, read, SHAPES, written } from '../drawing/colours';
+import { type EditorTheme, ground } from '../drawing/theme';
+
+/** By which of VS Code's colours each is known, the first that the theme has; and which it is where the theme has none. */
+const SOURCES: Readonly<Record<Severity | RunState | 'lit' | 'node', readonly [names: readonly string[], otherwise: string]>> = {
+  error: [['editorError-foreground'], '#f14c4c'],
+  warning: [['editorWarning-foreground'], '#cca700'],
+  hint: [['editorInfo-foreground'], '#3794ff'],
+  waiting: [['descriptionForeground'], '#8a8a8a'],
+  running: [['charts-blue'], '#3794ff'],
+  finished: [['testing-iconPassed', 'charts-green'], '#2ea043'],
+  reused: [['charts-purple'], '#b180d7'],
+  skipped: [['disabledForeground'], '#8a8a8a'],
+  failed: [['testing-iconFailed', 'editorError-foreground'], '#f14c4c'],
+  cancelled: [['charts-orange'], '#d18616'],
+  stale: [['charts-yellow', 'editorWarning-foreground'], '#cca700'],
+  lit: [['charts-orange'], '#d18616'],
+  node: [['descriptionForeground'], '#8a8a8a'],
+};
+
+/** How much is left of a node that a run did not reach; its words can still be read. */
+const DIMMED = 0.7;
+
+/** CSS properties by name: `--merrow-STATE`, each at least as distinct from the editor's background as shapes must be. */
+export function palette(editor: EditorTheme): Readonly<Record<string, string>> {
+  const { highContrast, background, foreground } = ground(editor);
+  const colours = Object.entries(SOURCES).map(([state, [names, otherwise]]): [string, string] => {
+    const name = names.find((one) => read(editor.variable(one)) !== undefined);
+    const colour = over(name === undefined ? otherwise : editor.variable(name), background, foreground);
+    return [`--merrow-${state}`, written(distinct(colour, background, SHAPES))];
+  });
+  return { ...Object.fromEntries(colours), '--merrow-dimmed': String(highContrast ? 1 : DIMMED) };
+}
