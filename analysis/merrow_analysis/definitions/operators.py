@@ -37,6 +37,7 @@ COMMON_PARAMETERS = frozenset(
         "op",
         "role",
         "prompt",
+        "template",
         "model",
         "temperature",
         "max_tokens",

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from merrow_analysis.definitions.provider import Provider, ResourceError
-from merrow_analysis.definitions.settings import WorkflowSettings
+from merrow_analysis.definitions.settings import WorkflowSettings, read_prompt
 from merrow_analysis.definitions.yaml_text import Span, read_yaml
 from merrow_analysis.text import Position, Range, split_lines
 
@@ -29,7 +29,8 @@ _NOT_IN_WORDS = re.compile(r"[_\s-]+")
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A prompt and where it is defined: ``file`` is None for the front matter, ``range`` the name's place in the file.
+    """A prompt and where it is defined. Its ``text`` is a `Template` where it has variables; ``file`` is None for the front
+    matter, ``range`` the name's place in the file.
 
     The range of a front matter's prompt is None: `WorkflowSettings.document` has its place.
     """
@@ -132,10 +133,11 @@ def read_prompt_yaml(text: str, path: str) -> PromptFile:
     prompts: dict[str, Prompt] = {}
     unusable: dict[str, str] = {}
     for name, prompt in entries.items():
-        if isinstance(prompt, str):
+        said = read_prompt(prompt)
+        if said is not None:
             place = result.place(entries, name)
             where = _range(place[0], positions) if place else None
-            prompts.setdefault(name.casefold(), Prompt(name, prompt, path, where))
+            prompts.setdefault(name.casefold(), Prompt(name, said, path, where))
         else:
             unusable[name.casefold()] = f"`{name}` in {path} is no text"
     return PromptFile(prompts, unusable)

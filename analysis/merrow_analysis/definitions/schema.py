@@ -66,6 +66,11 @@ NODE_KEYS: Mapping[str, Fragment] = {
     "op": {"type": "string", "minLength": 1, "description": "The node's operator, such as Custom."},
     "role": {"type": "string", "minLength": 1, "description": "The name of the node's prompt; case does not count."},
     "prompt": {"type": "string", "minLength": 1, "description": "The node's prompt itself; it goes before a role's."},
+    "template": {
+        "type": "boolean",
+        "default": False,
+        "description": "Whether the node's prompt has variables: `{port}` is what an input port is given, `{{` a brace.",
+    },
     **CALL_KEYS,
     "default": {
         "description": "The output when the node fails and `on_error` is default; an input's value when none is given."
@@ -271,6 +276,16 @@ _PORTS: Fragment = {
         ]
     },
 }
+_TEMPLATE: Fragment = {"type": "boolean", "default": False}
+_PROMPT_WITH_VARIABLES: Fragment = {
+    "type": "object",
+    "properties": {
+        "text": {"type": "string", "description": "The prompt."},
+        "template": {**_TEMPLATE, "description": "Whether `{port}` in the text is what an input port is given."},
+    },
+    "required": ["text"],
+    "additionalProperties": False,
+}
 OPERATORS: Fragment = {
     "type": "object",
     "description": "Operators of this workflow, by name.",
@@ -280,6 +295,7 @@ OPERATORS: Fragment = {
             "inputs": {**_PORTS, "description": "Input ports and their types; `name?` for one that may stay empty."},
             "outputs": {**_PORTS, "description": "Output ports and their types; the first is the default one."},
             "prompt": {"type": "string", "description": "The prompt of nodes with this operator."},
+            "template": {**_TEMPLATE, "description": "Whether `{port}` in the prompt is what an input port is given."},
             "note": {"type": "string", "description": "What the operator does, in a sentence."},
         },
         "required": ["outputs"],
@@ -315,7 +331,7 @@ WORKFLOW_KEYS: Mapping[str, Fragment] = {
         "description": "Prompts by name, or the path of a YAML file that has them.",
         "anyOf": [
             {"type": "string", "minLength": 1},
-            {"type": "object", "additionalProperties": {"type": "string"}},
+            {"type": "object", "additionalProperties": {"anyOf": [{"type": "string"}, _PROMPT_WITH_VARIABLES]}},
         ],
     },
     "operators": OPERATORS,

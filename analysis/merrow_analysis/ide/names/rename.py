@@ -14,7 +14,7 @@ from merrow_analysis.definitions.types import Type, innermost
 from merrow_analysis.ide.cursor.blocks import source_of
 from merrow_analysis.ide.cursor.lookup import occurrence_at
 from merrow_analysis.ide.names.rename_rules import RenameRefusedError, refuse_fixed, refuse_name
-from merrow_analysis.places.edge_names import field_symbol, port_symbol
+from merrow_analysis.places.edge_names import field_symbol, input_symbol, port_symbol
 from merrow_analysis.places.names import Symbol, respelled
 from merrow_analysis.places.names import symbol as symbol_of
 from merrow_analysis.places.occurrences import occurrences_in, occurrences_of
@@ -131,6 +131,8 @@ def _called(symbol: Symbol, new: str) -> Symbol:
         return field_symbol(symbol.name.rpartition(".")[0], new)
     if symbol.kind == "port":
         return port_symbol(symbol.name.rpartition(":")[0], new)
+    if symbol.kind == "input":
+        return input_symbol(symbol.name.partition(":")[0], new)
     return symbol_of(symbol.kind, new)
 
 
