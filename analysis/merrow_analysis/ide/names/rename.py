@@ -139,8 +139,12 @@ def _called(symbol: Symbol, new: str) -> Symbol:
 def _names(analysis: Analysis, renamed: Mapping[Symbol, Symbol]) -> list[tuple[Symbol, str, int]]:
     """Everything named in a text, in order, with the number of its block."""
     types = {old.name: new.name for old, new in renamed.items() if old.kind == "type"}
+    operators = {old.name: new.name for old, new in renamed.items() if old.kind == "operator"}
 
     def name(symbol: Symbol) -> Symbol:
+        if symbol.kind == "input" and operators:
+            operator, _, port = symbol.name.partition(":")
+            return input_symbol(operators.get(operator, operator), port)
         if symbol.kind == "field" and types:
             record, _, field = symbol.name.rpartition(".")
             return field_symbol(types.get(record, record), field)
