@@ -44,6 +44,7 @@ GROUPS: dict[str, dict[str, str]] = {
     "Look inside": {
         "graph": "Print the typed graph of a workflow.",
         "metrics": "Measure a workflow: parallelism, dependencies, expected completion.",
+        "render": "Draw a flowchart as SVG or PNG.",
         "parse": "Read Mermaid flowcharts as Mermaid does, many in one process.",
     },
     "Set up": {
