@@ -111,7 +111,7 @@ def test_a_fed_port_that_a_template_leaves_out_is_a_warning_and_can_be_added(pro
     text = flow(**prompts)
     [finding] = analyse(text).diagnostics
     assert (finding.code, finding.severity.value) == ("MW316", "warning")
-    assert "so the input stands before the prompt; add it where it belongs." in finding.message
+    assert "so the input comes before the prompt; add it where it belongs." in finding.message
     assert told(fixed(text)) == []
 
 

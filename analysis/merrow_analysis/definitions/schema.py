@@ -65,7 +65,11 @@ CALL_KEYS: Mapping[str, Fragment] = {
 NODE_KEYS: Mapping[str, Fragment] = {
     "op": {"type": "string", "minLength": 1, "description": "The node's operator, such as Custom."},
     "role": {"type": "string", "minLength": 1, "description": "The name of the node's prompt; case does not count."},
-    "prompt": {"type": "string", "minLength": 1, "description": "The node's prompt itself; it goes before a role's."},
+    "prompt": {
+        "type": "string",
+        "minLength": 1,
+        "description": "The node's prompt itself; it takes precedence over a role's.",
+    },
     "template": {
         "type": "boolean",
         "default": False,
@@ -78,7 +82,7 @@ NODE_KEYS: Mapping[str, Fragment] = {
     "samples": {
         "type": "integer",
         "minimum": 1,
-        "description": "Runs the node so many times; its outputs become lists.",
+        "description": "Runs the node this many times; its outputs become lists.",
     },
     "returns": {
         "type": "string",
@@ -127,7 +131,7 @@ OPERATOR_KEYS: Mapping[str, Fragment] = {
     "stop_after": {
         "type": "integer",
         "minimum": 1,
-        "description": "How many nodes of a planned workflow are run before the Call stops and says how it stands.",
+        "description": "How many nodes of a planned workflow are run before the Call stops and says what is finished.",
     },
 }
 """Keys that single operators have beyond those of every node."""
@@ -152,7 +156,7 @@ MERMAID_NODE_KEYS: Mapping[str, Fragment] = {
     "labelType": {**_TEXT, "description": "Mermaid: text, string or markdown."},
     "icon": {**_TEXT, "description": "Mermaid: an icon in place of the shape."},
     "form": {**_TEXT, "description": "Mermaid: the frame of an icon."},
-    "pos": {**_TEXT, "description": "Mermaid: where the label of an icon or image stands."},
+    "pos": {**_TEXT, "description": "Mermaid: where the label of an icon or image is placed."},
     "img": {**_TEXT, "description": "Mermaid: the address of an image in place of the shape."},
     "w": {**_SIZE, "description": "Mermaid: the width of an image or icon."},
     "h": {**_SIZE, "description": "Mermaid: the height of an image or icon."},

@@ -113,7 +113,7 @@ def _settings(document: FrontMatterDoc) -> WorkflowSettings:
         return settings
     if not isinstance(block, dict):
         wrong = Violation(
-            "wrong", ("workflow",), "a mapping of keys to values, or false for a flowchart that is no workflow"
+            "wrong", ("workflow",), "a mapping of keys to values, or false for a flowchart that is not a workflow"
         )
         settings.violations = (wrong,)
         return settings

@@ -61,7 +61,7 @@ def symbol(kind: Kind, name: str) -> Symbol:
 def respelled(written: str, old: str, new: str) -> str:
     """The new name as this place spells names: ``SOLVER`` for ``solver`` where the old one stood in capitals.
 
-    Only where case does not count can a place spell a name otherwise than ``old``.
+    Only where case does not count can a place spell a name differently from ``old``.
     """
     if written == old:
         return new

@@ -132,7 +132,7 @@ def check_fed_ports(context: TextContext) -> Iterator[Diagnostic]:
 class _Need:
     """What a node asks of the prompts: its role (``name``: casefolded) and the key that says it, None for no role.
 
-    ``wanted`` is false where the node's own prompt goes before the role's.
+    ``wanted`` is false where the node's own prompt takes precedence over the role's.
     """
 
     key: str | None
@@ -239,7 +239,7 @@ def _prompts(context: GraphContext) -> Iterator[Fix]:
 
 def _without_instruction(context: GraphContext, node: TypedNode, used: Collection[str]) -> Diagnostic:
     key = node.spec.instruction_key if node.spec is not None else "role"
-    message = f"{named(node)}: the model is told nothing but the inputs; give the node a `{key}` or a `prompt`."
+    message = f"{named(node)}: the model sees only the inputs; give the node a `{key}` or a `prompt`."
     return report(NO_INSTRUCTION, node.flow.range, message, fixes=something_to_tell(context, node, used))
 
 
@@ -307,7 +307,7 @@ def _left_out(template: TemplateText) -> Iterator[Diagnostic]:
                 continue
             seen.add(port.name)
             place = node.flow.range if template.block is None else template.block.range(template.span)
-            told = f"its template never uses `{{{port.name}}}`, so the input stands before the prompt; add it where it belongs."
+            told = f"its template never uses `{{{port.name}}}`, so the input comes before the prompt; add it where it belongs."
             fixes = variable_at_end(template, port.name)
             yield report(UNUSED_PORT, place, f"{named(node)}: {told}", fixes=fixes)
 

@@ -1,7 +1,7 @@
 """What must hold before a change is made: one named object for each precondition, so that each can be left out.
 
 The names are those of ``docs/mutations.md``, which gives the reasons. All but ``kinds``, ``promises`` and ``order`` are
-asked of the graph that would follow, whose types are inferred anew; what was wrong before counts for nothing.
+asked of the graph that would follow, whose types are inferred again; what was wrong before counts for nothing.
 """
 
 from __future__ import annotations
@@ -246,7 +246,7 @@ def _boxes(change: Mutation) -> str | None:
     return None
 
 
-TYPES = Precondition("types", "a", "Types are inferred anew, and every consumer still fits.", _types)
+TYPES = Precondition("types", "a", "Types are inferred again, and every consumer still fits.", _types)
 BRIDGE = Precondition(
     "bridge", "b", "What is taken out is bridged by its through port, and nothing is cut off.", _bridge
 )

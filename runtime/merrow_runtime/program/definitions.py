@@ -312,7 +312,7 @@ def _fallback(node: TypedNode, said: Mapping[str, object], shapes: Mapping[str, 
     """
     if said.get("default") is None:
         raise UsageFailure(
-            f"Node {node.id} has `on_error: default` and no `default:` to go on with; write one.", node=node.id
+            f"Node {node.id} has `on_error: default` and no `default:` to continue with; write one.", node=node.id
         )
     value = _plain(said["default"], node, "default")
     first = next(iter(shapes))

@@ -26,14 +26,14 @@ GROUPS: dict[str, dict[str, str]] = {
     "Check": {
         "check": "Find mistakes in workflow files, and repair what is safe.",
         "fmt": "Format workflow files.",
-        "explain": "Show the page of a rule: what, why, and how to put it right.",
+        "explain": "Show the page of a rule: what, why, and how to fix it.",
         "rules": "List all rules.",
     },
     "Run": {
         "run": "Run a workflow.",
         "runs": "List the runs in the journal.",
         "show": "Show one run of the journal: nodes, prompts, answers, costs.",
-        "resume": "Go on with a run that ended early.",
+        "resume": "Continue a run that stopped before it finished.",
         "cancel": "End a run that another process works on.",
     },
     "Improve": {

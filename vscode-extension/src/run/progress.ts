@@ -167,7 +167,7 @@ export class Progress {
         this.add(event);
         return { state: 'finished', detail: [isSetByPerson(event.sources) ? 'set by a person' : '', figures(event.usage, event.seconds)].filter((part) => part !== '').join(' · '), case: event.case };
       case 'node_reused':
-        return { state: 'finished', detail: 'taken over', case: event.case };
+        return { state: 'finished', detail: 'reused', case: event.case };
       case 'node_skipped':
         return { state: 'skipped', detail: event.reason ?? '' };
       case 'node_failed':

@@ -23,6 +23,6 @@ export function reportPicture(report: RunReport): RunPicture {
 
 function detailOf(node: NodeReport): string {
   if (node.error !== null) return node.error;
-  if (node.status === 'reused') return 'taken over';
+  if (node.status === 'reused') return 'reused';
   return [isSetByPerson(node.sources) ? 'set by a person' : '', figures(node.usage, node.seconds)].filter((part) => part !== '').join(' · ');
 }

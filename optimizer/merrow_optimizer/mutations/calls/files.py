@@ -45,7 +45,7 @@ def with_files(provider: Provider | None, more: Mapping[str, str]) -> Provider |
 class Files:
     """How a workflow is opened: its ``path`` from the folder of its settings, what gives the files beside it, its settings.
 
-    ``provider`` is None for a text that is no file; then no other file can be named in it.
+    ``provider`` is None for a text that is not a file; then no other file can be named in it.
     """
 
     path: str | None = None

@@ -84,7 +84,7 @@ describe(
       await w.until(async () => (await runs.count()) === 1, 'the run is not deleted');
     });
 
-    it('runs from a node on, with the rest taken over', async () => {
+    it('runs from a node on, with the rest reused', async () => {
       const w = workbench();
       const model = await endpoint();
       const before = model.questions.length;
@@ -94,7 +94,7 @@ describe(
       await w.page.locator('.tab.active', { hasText: 'chain result' }).waitFor();
       assert.deepEqual(model.questions.slice(before).map(([{ content }]) => content.trim()), ['Check the work.']);
       const preview = new Preview(w, await w.frame('body[data-engine] .viewport'));
-      await preview.node('FIRST').locator('.marks .detail', { hasText: 'taken over' }).waitFor();
+      await preview.node('FIRST').locator('.marks .detail', { hasText: 'reused' }).waitFor();
       await w.shot('run-from-here');
     });
 
