@@ -1,4 +1,4 @@
-"""``python -m benchmarks``: measure, print the tables, and put them into the README where asked to."""
+"""``python -m benchmarks``: measure, print the tables, and put them into the documentation where asked to."""
 
 from __future__ import annotations
 
@@ -49,19 +49,21 @@ def main() -> None:
     options.add_argument("--rounds", type=int, default=9, help="runs of each reader at each size (default 9)")
     options.add_argument("--sizes", type=int, nargs="+", default=list(SIZES), help="numbers of nodes")
     options.add_argument(
-        "--write-readme",
+        "--write-docs",
         action="store_true",
-        help="put the tables, also of conformance, into README.md",
+        help="put the tables, also of conformance, into docs/performance.md and docs/fidelity.md",
     )
     given = options.parse_args()
     gc.set_threshold(200_000, 20, 100)  # as the commands do
     figures = measure(given.rounds, tuple(sorted(given.sizes)))
     tables = markdown(figures)
     print(json.dumps(figures.as_json(), indent=2) if given.json else tables)
-    if given.write_readme:
-        write_region("benchmark", tables)
+    if given.write_docs:
+        write_region("performance.md", "benchmark", tables)
         if conformance.DEFAULT_FILE.is_file():
-            write_region("conformance", conformance.summary(conformance.rows_of(conformance.DEFAULT_FILE)))
+            write_region(
+                "fidelity.md", "conformance", conformance.summary(conformance.rows_of(conformance.DEFAULT_FILE))
+            )
 
 
 if __name__ == "__main__":

@@ -98,7 +98,7 @@ def workflow(nodes: int) -> str:
 
 
 _CHAIN = 20
-"""Mutants in a row before both ways start anew."""
+"""Mutants in a row before both ways start again."""
 
 
 def _advance(analyser: Analyser, edits: Sequence[TextEdit]) -> None:

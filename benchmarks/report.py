@@ -1,4 +1,4 @@
-"""The figures as tables, and their place in the README."""
+"""The figures as tables, and their places in the documentation."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from benchmarks.cold import Cold
 from benchmarks.peers import NAMES
 from benchmarks.warm import Warm
 
-README = Path(__file__).resolve().parents[1] / "README.md"
+DOCS = Path(__file__).resolve().parents[1] / "docs"
 
 
 @dataclass
@@ -89,12 +89,13 @@ def markdown(figures: Figures) -> str:
     return "\n".join(lines)
 
 
-def write_region(name: str, content: str) -> None:
-    """Put ``content`` between the markers ``<!-- name -->`` and ``<!-- /name -->`` of the README."""
-    text = README.read_text(encoding="utf-8")
+def write_region(page: str, name: str, content: str) -> None:
+    """Put ``content`` between the markers ``<!-- name -->`` and ``<!-- /name -->`` of a page of ``docs``."""
+    file = DOCS / page
+    text = file.read_text(encoding="utf-8")
     region = re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL)
     if not region.search(text):
         raise SystemExit(
-            f"README.md has no region {name}: put <!-- {name} --> and <!-- /{name} --> on lines of their own."
+            f"docs/{page} has no region {name}: put <!-- {name} --> and <!-- /{name} --> on lines of their own."
         )
-    README.write_text(region.sub(lambda found: f"{found[1]}{content}\n{found[2]}", text), encoding="utf-8")
+    file.write_text(region.sub(lambda found: f"{found[1]}{content}\n{found[2]}", text), encoding="utf-8")

@@ -58,7 +58,7 @@ def edge_edits(lines: list[str], nodes: int, rounds: int) -> Iterator[TextEdit]:
 def typing_edits(lines: list[str], nodes: int, keys: int) -> Iterator[TextEdit]:
     """The keystrokes of somebody who changes edges all over the file, ``keys`` of them or a few more.
 
-    An edge is deleted from its end, character by character, and typed anew with a label and another target, at every
+    An edge is deleted from its end, character by character, and typed again with a label and another target, at every
     third place one that comes earlier: so the text passes through arrows without a target, ids that don't exist yet, ids
     that begin like others, edges that run backwards, cycles, and nodes that nothing reaches. At the end of each place the
     edge is as it was.

@@ -156,7 +156,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--mutants", type=int, default=100_000)
     parser.add_argument("--seconds", type=float, default=float("inf"))
-    parser.add_argument("--chain", type=int, default=25, help="mutants in a row before a chain starts anew")
+    parser.add_argument("--chain", type=int, default=25, help="mutants in a row before a chain starts again")
     parser.add_argument("--generated", type=int, default=200, help="workflows drawn from the tests' strategy")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--state", type=Path, help="a file that keeps the counts, to go on from in another run")

@@ -87,7 +87,7 @@ class Document:
         self.changes = None
 
     def _splice(self, first: int, last: int, count: int) -> None:
-        """Read anew around lines ``first`` to ``last`` (old numbers), which are now ``count`` lines."""
+        """Read again around lines ``first`` to ``last`` (old numbers), which are now ``count`` lines."""
         diagram = self.diagram
         blocks = diagram.blocks
         delta = count - (last - first)

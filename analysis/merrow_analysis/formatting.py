@@ -60,7 +60,7 @@ class FormatOptions:
 
 
 def format_text(text: str, options: FormatOptions = FormatOptions()) -> str:
-    """The text of one diagram in house layout. Never raises; text that is no flowchart comes back as it is."""
+    """The text of one diagram in house layout. Never raises; text that is not a flowchart comes back as it is."""
     return apply_edits(text, format_edits(text, options))
 
 

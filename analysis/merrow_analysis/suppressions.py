@@ -143,14 +143,14 @@ class _Found:
         code, line = diagnostic.code, diagnostic.range.start.line
         if self.whole_file.silences(code):
             return True
-        silenced = False
+        suppressed = False
         index = bisect_left(self.single, line, key=_last)
         end = self.single[index].last if index < len(self.single) else -1
         while index < len(self.single) and self.single[index].last == end:
             target = self.single[index]
-            silenced = (target.first <= line and target.silences(code)) or silenced
+            suppressed = (target.first <= line and target.silences(code)) or suppressed
             index += 1
-        return silenced
+        return suppressed
 
     def in_vain(self) -> list[Diagnostic]:
         """Findings about codes that no comment can suppress."""

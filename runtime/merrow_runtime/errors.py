@@ -119,7 +119,7 @@ class EndpointFailure(RunFailure):
 
 
 class AnswerFailure(RunFailure):
-    """A model's answer can't be used: unparsable, cut, refused. ``advice`` is what to tell the model when it is asked anew."""
+    """A model's answer can't be used: unparsable, cut, refused. ``advice`` is what to tell the model when it is asked again."""
 
     code = "answer"
 

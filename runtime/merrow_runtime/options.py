@@ -20,7 +20,7 @@ DEFAULT_MODEL = "gpt-4o-mini"
 class RunOptions:
     """Everything about a run that is not in its workflow or its inputs.
 
-    - ``model``: goes before the workflow's model, not before that of a node which names its own.
+    - ``model``: takes precedence over the workflow's model, not before that of a node which names its own.
     - ``default_model``: for workflows that name none (None: the user's settings).
     - ``base_url``: the endpoint, where none is handed to `merrow_runtime.start`.
     - ``concurrency``: how many calls to one endpoint may be on their way at the same time (None: the user's
@@ -31,15 +31,15 @@ class RunOptions:
     - ``record``, ``replay``: a file that all calls are written to, or answered from and from nowhere else.
     - ``seed``: what shuffles are seeded with, together with the node's id.
     - ``repeat``: the number of this repetition of equal runs: with a temperature above 0 they don't share answers.
-    - ``from_run``: a run whose results are taken over where a node's key is equal.
-    - ``from_node``: this node and all that follow from it run anew, past the cache.
+    - ``from_run``: a run whose results are reused where a node's key is equal.
+    - ``from_node``: this node and all that follow from it run again, past the cache.
     - ``reuse``: which results of ``from_run``, or of the run that is resumed, may be used: ``same``, those of the endpoint
       that answers now (others are made again), or ``any``. None: where it matters, `ForeignResults` is raised.
     - ``only``: run this one node, and nothing else; its inputs are those of ``set_values`` and ``from_run``.
     - ``set_values``: what arrives at ports, by ``NODE.port``.
     - ``set_outputs``: what nodes give in place of their own answers, by ``NODE`` or ``NODE.port``, recorded as a person's; it
       holds in this run and those made from it, until one of them runs from the node itself on.
-    - ``retry``: how failed calls are tried again (None: as `RetryPolicy` has it); a node's ``retries`` goes before its own.
+    - ``retry``: how failed calls are tried again (None: as `RetryPolicy` has it); a node's ``retries`` takes precedence.
     - ``sandbox``: the means that hold generated code (None: the best there is); ``allow_unsafe``: run it although there
       are none that do.
     - ``stream``: ask endpoints to stream, so that ``node_output`` events show answers as they come into being.

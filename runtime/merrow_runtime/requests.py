@@ -144,7 +144,7 @@ class CallKey:
     again.
 
     ``node``, ``path`` and ``redo`` are those of its visit, see `merrow_runtime.visit`. ``step`` says what the operator asks
-    for (``answer``, ``vote 3``, ``reflect 2``, ``memory``); ``attempt`` counts from 0 the times it was asked anew since an
+    for (``answer``, ``vote 3``, ``reflect 2``, ``memory``); ``attempt`` counts from 0 the times it was asked again since an
     answer could not be used. Tries that failed on the way are not attempts.
     """
 

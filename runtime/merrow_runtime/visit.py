@@ -17,7 +17,7 @@ _SEGMENT = re.compile(r"([^/\[\]!#]+)(?:!([1-9]\d*))?(?:#(\d+))?(?:\[(\d+)\])?")
 
 @record(frozen=True, slots=True)
 class Visit:
-    """One execution of a node. ``path`` is that of its frame; ``redo`` counts how often a revision asked for it anew."""
+    """One execution of a node. ``path`` is that of its frame; ``redo`` counts how often a revision asked for it again."""
 
     node: str
     path: str = ""

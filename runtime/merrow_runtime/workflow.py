@@ -148,11 +148,11 @@ def check_workflow(
     ``provider`` hands out the files that it names; ``shared`` are settings of the machine's in its settings file.
     ``analysis`` is one of this text under these settings, where there is one: the text is not read again then, unless the
     files say something else by now. Any flowchart is read as a workflow. Raises `UsageFailure` where it has
-    errors, saying which, or is no workflow at all.
+    errors, saying which, or is not a workflow at all.
     """
     config = Config() if config is None else config
     recording = RecordingProvider(provider)
-    # Without a provider prompts and libraries are those of the text alone, which is no mistake; see `collect_prompts`.
+    # Without a provider prompts and libraries are those of the text alone, which is not a mistake; see `collect_prompts`.
     files = None if provider is None else recording
     known = None if analysis is None else _as_it_was(analysis, files, config)
     analysis = analyse(text, path=path, provider=files, config=config, as_workflow=True) if known is None else known
@@ -165,7 +165,7 @@ def check_workflow(
 def restore(snapshot: Mapping[str, Any]) -> Workflow:
     """The workflow that a snapshot was made of. Raises `UsageFailure` where this version can't run it any more."""
     if snapshot.get("format") != SNAPSHOT:
-        raise UsageFailure("The run was made by another version of Merrow; run the workflow anew.")
+        raise UsageFailure("The run was made by another version of Merrow; run the workflow again.")
     settings = snapshot["settings"]
     config = Config(
         tuple(settings["select"]),

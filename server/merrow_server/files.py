@@ -155,14 +155,36 @@ def read(target: Target) -> Source:
 
 def write(path: Path, source: Source) -> None:
     """Replace the file at ``path`` in one step, keeping its mode; a link stays a link. Raises `InputError`."""
-    import tempfile  # brings much with it that reading doesn't need
-
     final = Path(os.path.realpath(path))
-    data = _encoded(source)
-    temporary: str | None = None
     try:
         mode = stat.S_IMODE(final.stat().st_mode)
-        if not os.access(final, os.W_OK):
+    except OSError as problem:
+        raise InputError(f"{path} can't be written: {reason_of(problem)}.") from None
+    _replace(path, final, _encoded(source), mode)
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Write the file at ``path`` in one step, whether it is there or not; one that is keeps its mode. Raises `InputError`."""
+    final = Path(os.path.realpath(path))
+    try:
+        mode = stat.S_IMODE(final.stat().st_mode)
+    except FileNotFoundError:
+        umask = os.umask(0)
+        os.umask(umask)
+        mode = 0o666 & ~umask
+    except OSError as problem:
+        raise InputError(f"{path} can't be written: {reason_of(problem)}.") from None
+    _replace(path, final, data, mode)
+
+
+def _replace(path: Path, final: Path, data: bytes, mode: int) -> None:
+    import tempfile  # brings much with it that reading doesn't need
+
+    temporary: str | None = None
+    try:
+        if final.is_dir():
+            raise InputError(f"{path} can't be written: it is a folder.")
+        if final.exists() and not os.access(final, os.W_OK):
             raise InputError(f"{path} can't be written: it is read-only.")
         handle, temporary = tempfile.mkstemp(prefix=f".{final.name[:64]}.", dir=final.parent)
         with os.fdopen(handle, "wb") as stream:

@@ -34,8 +34,8 @@ class Settings:
         ignore: Iterable[str] = (),
         least: Applicability | None = None,
     ) -> None:
-        """``file`` goes before the files found; without ``use_files`` none is looked for. With ``least``, each is repaired
-        by fixes of at least that applicability before it is used.
+        """``file`` takes precedence over the files found; without ``use_files`` none is looked for. With ``least``, each is
+        repaired by fixes of at least that applicability before it is used.
 
         ``select`` and ``ignore`` have rules as `Config` takes them, also several in one string, with commas. Raises
         `InputError` where ``file`` can't be read or a selector selects nothing.

@@ -1,4 +1,4 @@
-"""A finding that follows from another is told where that one is silenced, and only there."""
+"""A finding that follows from another is told where that one is suppressed, and only there."""
 
 from __future__ import annotations
 
@@ -48,15 +48,15 @@ def test_a_consequence_is_told_where_its_cause_is_not(text: str, cause: str, con
         assert consequence not in commented
     else:
         ways.append(commented)
-    for silenced in ways:
-        assert cause not in silenced
-        assert consequence in silenced
+    for suppressed in ways:
+        assert cause not in suppressed
+        assert consequence in suppressed
     both = f'ignore = ["{cause}", "{consequence}"]'
     assert consequence not in codes(text, both)
 
 
 def test_another_place_of_the_same_rule_explains_nothing() -> None:
-    """Of two dead ends the ensemble may wait for either; the finding about a node apart is no reason."""
+    """Of two dead ends the ensemble may wait for either; the finding about a node apart is not a reason."""
     lines = WAITING.replace("PROBLEM --> A", "%% merrow: ignore[MW102]\nB\nX:::CustomOp\nPROBLEM --> A")
     assert sorted(codes(lines)) == ["MW102", "MW105"]
     assert codes(WAITING + "X:::CustomOp\n").count("MW105") == 0

@@ -26,7 +26,7 @@ def by_the_grammar(line: str) -> tuple[Statement, ...]:
 
 
 def disagreements(lines: Iterable[str]) -> tuple[int, list[str]]:
-    """How many lines the fast path reads, and those that it reads otherwise than the grammar."""
+    """How many lines the fast path reads, and those that it reads differently from the grammar."""
     read, wrong = 0, []
     for line in lines:
         fast = read_line(line)

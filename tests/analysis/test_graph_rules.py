@@ -152,7 +152,7 @@ def test_any_graph_is_survived_and_its_places_are_in_the_text(edges: list[tuple[
 
 
 class TestSubgraphs:
-    """What is said of a subgraph is no node."""
+    """What is said of a subgraph is not a node."""
 
     PART = (f"PROBLEM --> A{C}", "subgraph part [Part]", "A", "end", "A --> RETURN")
 

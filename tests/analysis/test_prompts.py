@@ -56,7 +56,7 @@ def test_a_near_prompt_is_offered_in_the_style_of_the_role() -> None:
 def test_a_constant_that_is_no_plain_text_is_said_to_be_none() -> None:
     [diagnostic] = check(flow(CUSTOM), {"prompt.py": "SIMPLE_SOLVER_1 = f'{x}'\nOTHER = 'a'\n"})
     assert diagnostic.code == "MW301"
-    assert "is no plain text" in diagnostic.message
+    assert "is not plain text" in diagnostic.message
     assert said(flow(CUSTOM), {"prompt.py": "SIMPLE_SOLVER_1 = f'{x}'\n"}) == [("MW301", "simple_solver_1")]
 
 

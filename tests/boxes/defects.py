@@ -359,7 +359,7 @@ DEFECTS = [
     Defect("until of an unknown name", UNTIL, "JUDGE.result", "done", "MW225", "done", "subgraph"),
     Defect("until of nothing", UNTIL, "JUDGE.result", "1 > 2", "MW225", "1 > 2"),
     Defect("until of text", UNTIL, "JUDGE.result", "JUDGE.feedback", "MW225", "JUDGE.feedback"),
-    Defect("until that is no expression", UNTIL, "JUDGE.result", "JUDGE.result >", "MW225", "JUDGE.result >"),
+    Defect("until that is not an expression", UNTIL, "JUDGE.result", "JUDGE.result >", "MW225", "JUDGE.result >"),
     Defect(
         "until of a node that may fail",
         UNTIL,

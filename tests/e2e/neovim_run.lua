@@ -1,5 +1,5 @@
 -- Opens $MERROW_FILE with the documented set-up ($MERROW_SNIPPET), runs it to its end, says the progress and the hints that were
--- shown, runs it anew, and stops it in the second turn of the second item.
+-- shown, runs it again, and stops it in the second turn of the second item.
 local function say(...) io.stdout:write(table.concat({ ... }, ' ') .. '\n') end
 local function die(message) say('FAIL ' .. message); vim.cmd('cquit 1') end
 local function wait(what, predicate)

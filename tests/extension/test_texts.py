@@ -17,7 +17,7 @@ STOP = re.compile(r"\$\{\d+:([^}]*)\}|\$\d+")
 
 
 def snippets(language: str) -> dict[str, str]:
-    """The snippets of a language by name, as they stand when nothing but Tab is pressed."""
+    """The snippets of a language by name, as they are when nothing but Tab is pressed."""
     found = json.loads((EXTENSION / "snippets" / f"{language}.json").read_text("utf-8"))
     return {name: STOP.sub(lambda stop: stop[1] or "", "\n".join(one["body"])) for name, one in found.items()}
 

@@ -27,7 +27,7 @@ def facts(text: str) -> object:
 
 
 def try_text(data: bytes) -> None:
-    """Every door answers; formatting keeps the meaning and is done after once; an edit is as good as reading anew."""
+    """Every door answers; formatting keeps the meaning and is done after once; an edit is as good as reading again."""
     text = data.decode("utf-8", "surrogateescape")
     parse_record(text)
     cold = analyse(text)

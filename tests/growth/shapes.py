@@ -141,7 +141,7 @@ _repeated("carriage returns", "N{i} --> N{j}\r\n", "flowchart TD\r\n")
 _repeated("lone carriage returns", "N{i} --> N{j}\r", "flowchart TD\r", most=4000)
 _repeated("tabs", "\t\tN{i}\t-->\tN{j}\n", "flowchart TD\n")
 _repeated("headers", "flowchart TD\n", "")
-_repeated("text that is no flowchart", "word {i} and more\n", "")
+_repeated("text that is not a flowchart", "word {i} and more\n", "")
 _repeated("another diagram", "Alice->>Bob: word {i}\n", "sequenceDiagram\n")
 
 # Long tokens

@@ -78,7 +78,7 @@ def test_decisions(text: str) -> None:
 @pytest.mark.parametrize("path", GRAPHS, ids=lambda path: path.stem)
 def test_corpus(path: Path) -> None:
     counted = check_some(path.read_text("utf-8"), 40, Random(2))
-    # A file that is no workflow has nothing to change.
+    # A file that is not a workflow has nothing to change.
     assert counted or analyse(path.read_text("utf-8")).typed is None
 
 

@@ -144,7 +144,7 @@ def test_mutate_offers_the_patterns_of_the_workspace(
     found = in_process(capsys, "mutate", "flow.mmd", "--list")
     assert found.code == 0
     assert "Ask a second opinion on VOTE" in found.out
-    assert "Pattern bad is no workflow" in found.err
+    assert "Pattern bad is not a workflow" in found.err
 
 
 def test_the_documentation_tells_of_every_pattern_and_its_example_is_one() -> None:

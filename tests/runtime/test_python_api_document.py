@@ -1,4 +1,4 @@
-"""The examples of docs/python-api.md run as they stand there, and what it lists is what there is."""
+"""The examples of docs/python-api.md run as they are there, and what it lists is what there is."""
 
 from __future__ import annotations
 

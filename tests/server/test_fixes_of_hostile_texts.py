@@ -33,7 +33,7 @@ TEXTS = {
     "wide characters": HEAD
     + '    数["Custom<br/>(rolle: 🙂🙂)"]:::CustmOp --> 数\n    PROBLEM -->|inptu| 数 --> RETURN\n',
     "combined characters": HEAD + "    e\u0301[a\u200db] --> e\u0301\n    A[🏳️‍🌈 --> B\n",
-    "a circle of all": HEAD + "".join(f"    A{n}[x] --> A{(n + 1) % 300}\n" for n in range(300)),
+    "a cycle of all": HEAD + "".join(f"    A{n}[x] --> A{(n + 1) % 300}\n" for n in range(300)),
     "equal findings": HEAD + "    A --> A\n" * 300,
     "equal words": HEAD + "".join(f"    A{n}[x]:::CustmOp\n" for n in range(5_000)),
     "equal broken lines": HEAD + "    A B\n" * 5_000,

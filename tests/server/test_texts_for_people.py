@@ -85,7 +85,7 @@ LONG begins
 LONG finished (#.# s, 26 tokens)
 B begins
 B finished (#.# s, 102 tokens)
-Finished: 3 calls, 132 tokens, cost unknown, #.# s, answered by some-model @ HOST. Look at it with: merrow show RUN
+Finished: 3 calls, 132 tokens, cost unknown, #.# s, answered by some-model @ HOST. See it with: merrow show RUN
 """
     )
     run = the_run(capsys)["run"]
@@ -203,7 +203,7 @@ def test_a_run_that_fails(server: OpenAIServer, capsys: Capture) -> None:
         "A begins",
         f"A failed: {why}",
         f"merrow: Node A: {why}",
-        "Failed: 0 calls, 0 tokens, $0, #.# s. What is finished is kept; go on with: merrow resume RUN",
+        "Failed: 0 calls, 0 tokens, $0, #.# s. What is finished is kept; continue it with: merrow resume RUN",
     ]
     run = the_run(capsys)["run"]
     assert steady(in_process(capsys, "show", run).out).splitlines() == [

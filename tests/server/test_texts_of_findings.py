@@ -14,7 +14,7 @@ Capture = pytest.CaptureFixture[str]
 
 
 def ring(count: int) -> str:
-    """A workflow whose nodes wait for each other in a circle."""
+    """A workflow whose nodes wait for each other in a cycle."""
     return flowchart(
         *(f'N{number}@{{op: Custom, prompt: "p"}}' for number in range(count)),
         "PROBLEM --> N0",

@@ -3,7 +3,7 @@
     python -I -S start_server.py LIBRARIES [MODEL_PACKAGES]
 
 ``-I -S`` leave out the environment's variables, the current folder and all of ``site-packages``; only the standard library
-remains. ``LIBRARIES`` goes before it, ``MODEL_PACKAGES`` (what the model access needs, where that was set up) behind it.
+remains. ``LIBRARIES`` comes before it, ``MODEL_PACKAGES`` (what the model access needs, where that was set up) behind it.
 """
 
 import sys

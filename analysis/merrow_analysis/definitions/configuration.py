@@ -44,12 +44,12 @@ SETTINGS: tuple[Setting, ...] = (
         [ALL],
         "The rules that count: codes (`MW402`), beginnings of codes (`MW4`), names, or `ALL`.",
     ),
-    Setting("ignore", _RULES, [], "Rules that don't count, written as in `select`; goes before `select`."),
+    Setting("ignore", _RULES, [], "Rules to turn off, written as in `select`; takes precedence over `select`."),
     Setting(
         "severity",
         {"type": "object", "additionalProperties": {"enum": [*(level.value for level in Severity), OFF]}},
         {},
-        'How much a rule counts: `MW402 = "error"`, `MW4 = "off"`; an exact code or name goes before a beginning.',
+        'How much a rule counts: `MW402 = "error"`, `MW4 = "off"`; an exact code or name takes precedence over its beginning.',
     ),
     Setting(
         "per-path",
@@ -176,7 +176,7 @@ def _toml_problem(message: str, text: str) -> ConfigProblem:
     place = _TOML_PLACE.search(message)
     line = int(place[1]) - 1 if place else text.count("\n")
     what = _TOML_PLACE.sub("", message).removesuffix("(at end of document)").strip().rstrip(".")
-    return ConfigProblem(f"This is no TOML: {what[:1].lower() + what[1:]}.", line)
+    return ConfigProblem(f"This is not valid TOML: {what[:1].lower() + what[1:]}.", line)
 
 
 def _read(document: dict[str, Any], text: str) -> Config:

@@ -16,6 +16,7 @@ from merrow_analysis.definitions.operators import (
     OperatorTable,
     OutputPort,
 )
+from merrow_analysis.definitions.templates import Template
 from merrow_analysis.definitions.types import (
     BUILT_IN_TYPES,
     DefinitionProblem,
@@ -54,7 +55,7 @@ def declare_operators(
     return OperatorTable(specs), problems
 
 
-_OPERATOR_KEYS = ("inputs", "outputs", "prompt", "note")
+_OPERATOR_KEYS = ("inputs", "outputs", "prompt", "template", "note")
 
 
 def _declare_one(
@@ -91,6 +92,10 @@ def _declare_one(
     for key, value in (("prompt", prompt), ("note", note)):
         if value is not None and not isinstance(value, str):
             problems.append(DefinitionProblem((*path, key), f"The {key} of operator `{name}` must be text."))
+    template = body.get("template")
+    if template is not None and not isinstance(template, bool):
+        message = f"The template of operator `{name}` must be true or false."
+        problems.append(DefinitionProblem((*path, "template"), message))
     only_bulk = len(inputs) == 1 and inputs[0].many
     return OperatorSpec(
         name,
@@ -98,7 +103,7 @@ def _declare_one(
         outputs,
         bulk=inputs[0].name if only_bulk else None,
         idle=frozenset({"format"}) if len(outputs) > 1 else frozenset(),
-        prompt=prompt if isinstance(prompt, str) else None,
+        prompt=None if not isinstance(prompt, str) else Template(prompt) if template is True else prompt,
         note=note if isinstance(note, str) else "",
         built_in=False,
     )

@@ -1,7 +1,7 @@
 """The front matter of a workflow file: the YAML between its ``---`` lines, with places.
 
 Mermaid first takes the indentation of the fence off every line and writes double quotes inside HTML tags as single
-ones; both are done here too, and places lead back to the text as it stands.
+ones; both are done here too, and places lead back to the text as it is.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _CACHED_LENGTH = 1 << 18
 
 @dataclass(slots=True, eq=False)
 class FrontMatterDoc:
-    """What front matter says. ``values`` are its entries; Mermaid ignores what is no mapping, and so are they.
+    """What front matter says. ``values`` are its entries; Mermaid ignores what is not a mapping, and so are they.
 
-    Offsets and spans are those of the body as it stands in the file. Shared between equal bodies: don't change it.
+    Offsets and spans are those of the body as it is in the file. Shared between equal bodies: don't change it.
     """
 
     values: dict[str, object]

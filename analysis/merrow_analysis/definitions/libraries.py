@@ -30,7 +30,7 @@ def read_library(text: str, path: str) -> Library:
     result = read_yaml(text)
     if result.error is not None:
         line = text.count("\n", 0, result.error.offset) + 1
-        return Library(problem=f"{path} is no YAML at line {line}: {result.error.message}")
+        return Library(problem=f"{path} is not valid YAML at line {line}: {result.error.message}")
     value = result.value
     if value is None:
         return Library()
@@ -55,7 +55,7 @@ def with_libraries(
 ) -> tuple[WorkflowSettings, tuple[ResourceProblem, ...]]:
     """The settings with the types and operators of the libraries that they and the configuration (``more``) name.
 
-    What the front matter declares itself goes before a library's of the same name, and a later library before an
+    What the front matter declares itself takes precedence over a library's of the same name, and a later library before an
     earlier one; ``libraries`` then names all of them. The same object comes back where there is no library. ``more``
     are paths relative to the workflow file, as all others.
     """

@@ -13,7 +13,7 @@ from merrow_analysis.syntax.entities import hide_entities, show_entities
 Span = tuple[int, int]
 
 _CACHED_LENGTH = 1 << 16
-"""Bodies longer than this are read anew each time, so that the cache stays small."""
+"""Bodies longer than this are read again each time, so that the cache stays small."""
 _ENTRY = r"""([A-Za-z_][A-Za-z0-9_-]*):[ ]+
     (?: "([^"\\\x00-\x1f]*)" | ([A-Za-z0-9_][A-Za-z0-9_./()+-]*(?:[ ][A-Za-z0-9_./()+-]+)*) )[ \t]*"""
 _PAIR = re.compile(rf"[ \t]*{_ENTRY}(?:,|\Z)[ \t]*", re.VERBOSE)
@@ -24,7 +24,7 @@ _LINE = re.compile(_ENTRY, re.VERBOSE)
 class MetaDoc:
     """The metadata of one ``@{ body }``; spans are offsets into the body. Shared between equal bodies: don't change it.
 
-    ``values`` are its entries, none where it is no mapping or no YAML. ``value`` is what Mermaid gets: None may be a
+    ``values`` are its entries, none where it is not a mapping or no YAML. ``value`` is what Mermaid gets: None may be a
     null, or nothing at all where ``is_empty``.
     """
 

@@ -37,6 +37,7 @@ COMMON_PARAMETERS = frozenset(
         "op",
         "role",
         "prompt",
+        "template",
         "model",
         "temperature",
         "max_tokens",
@@ -235,7 +236,7 @@ PLANNED_CALL = replace(
     outputs=(OutputPort("result", TEXT), OutputPort("state", JSON), OutputPort("done", BOOL)),
     parameters=frozenset({"workflow", "stop_after"}),
     note="Runs the workflow that its port `workflow` brings. With `stop_after:` it stops after that many nodes, and `state` "
-    "says how each of them stands. In later turns of a Loop it takes over what is finished.",
+    "says how each of them stands. In later turns of a Loop it reuses what is finished.",
 )
 """A Call without `workflow:`; with it, it is a Call of a file."""
 

@@ -3,7 +3,7 @@
 ``Custom<br/>(role: some_role)`` and ``Programmer<br/>(analysis: 'Calculate, then check', temperature: 0)``. A
 parameter is a name, a colon and a value; a comma followed by another name and colon begins the next one. Quotes
 around a value keep commas and parentheses in it. Line breaks are ``<br>``, ``<br/>``, ``<br />`` or real ones;
-entities (``#quot;``, ``&amp;``) stand for their characters. Any text can be read: what is no parameter is told in
+entities (``#quot;``, ``&amp;``) stand for their characters. Any text can be read: what is not a parameter is told in
 ``problems`` or is free text.
 """
 
@@ -139,9 +139,7 @@ class _LabelReader:
             if key is None:
                 end = self._value_end(position)
                 piece = text[position:end].strip()
-                message = (
-                    f"`{_shortened(piece)}` is no parameter; write `key: value`, and quotes around a value with commas."
-                )
+                message = f"`{_shortened(piece)}` is not a parameter; write `key: value`, and quotes around a value with commas."
                 self._problems.append(LabelProblem(message, (position, position + len(piece))))
                 position = max(end, position + 1)
             else:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from merrow_analysis.definitions.provider import Provider, ResourceError
-from merrow_analysis.definitions.settings import WorkflowSettings
+from merrow_analysis.definitions.settings import WorkflowSettings, read_prompt
 from merrow_analysis.definitions.yaml_text import Span, read_yaml
 from merrow_analysis.text import Position, Range, split_lines
 
@@ -29,7 +29,8 @@ _NOT_IN_WORDS = re.compile(r"[_\s-]+")
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A prompt and where it is defined: ``file`` is None for the front matter, ``range`` the name's place in the file.
+    """A prompt and where it is defined. Its ``text`` is a `Template` where it has variables; ``file`` is None for the front
+    matter, ``range`` the name's place in the file.
 
     The range of a front matter's prompt is None: `WorkflowSettings.document` has its place.
     """
@@ -65,7 +66,7 @@ class PromptFile:
 class PromptBook:
     """All prompts of a workflow, by casefolded name; ``declared`` says that there is any place that has prompts.
 
-    Where a name stands in several places, the front matter goes before its YAML file, and that before ``prompt.py``.
+    Where a name stands in several places, the front matter takes precedence over its YAML file, and that before ``prompt.py``.
     """
 
     prompts: dict[str, Prompt] = field(default_factory=dict)
@@ -120,7 +121,7 @@ def read_prompt_yaml(text: str, path: str) -> PromptFile:
     result = read_yaml(text)
     if result.error is not None:
         line = text.count("\n", 0, result.error.offset) + 1
-        return PromptFile({}, problem=f"{path} is no YAML at line {line}: {result.error.message}")
+        return PromptFile({}, problem=f"{path} is not valid YAML at line {line}: {result.error.message}")
     value = result.value
     inner = value.get("prompts") if isinstance(value, dict) else None
     entries = inner if isinstance(inner, dict) else value
@@ -132,12 +133,13 @@ def read_prompt_yaml(text: str, path: str) -> PromptFile:
     prompts: dict[str, Prompt] = {}
     unusable: dict[str, str] = {}
     for name, prompt in entries.items():
-        if isinstance(prompt, str):
+        said = read_prompt(prompt)
+        if said is not None:
             place = result.place(entries, name)
             where = _range(place[0], positions) if place else None
-            prompts.setdefault(name.casefold(), Prompt(name, prompt, path, where))
+            prompts.setdefault(name.casefold(), Prompt(name, said, path, where))
         else:
-            unusable[name.casefold()] = f"`{name}` in {path} is no text"
+            unusable[name.casefold()] = f"`{name}` in {path} is not a text"
     return PromptFile(prompts, unusable)
 
 
@@ -172,7 +174,7 @@ def read_prompt_module(text: str, path: str = MODULE) -> PromptFile:
             warnings.simplefilter("ignore")
             module = ast.parse(text.removeprefix("\ufeff"))
     except SyntaxError as error:
-        return PromptFile({}, problem=f"{path} is no Python: line {error.lineno or 1}.")
+        return PromptFile({}, problem=f"{path} is not valid Python: line {error.lineno or 1}.")
     except (ValueError, RecursionError, MemoryError, OverflowError):
         return PromptFile({}, problem=f'{path} can\'t be read as Python; keep to constants such as NAME = "...".')
     prompts: dict[str, Prompt] = {}
@@ -183,7 +185,7 @@ def read_prompt_module(text: str, path: str = MODULE) -> PromptFile:
         constant = _constant(value)
         if constant is None:
             prompts.pop(key, None)
-            unusable[key] = f"`{target.id}` in {path} is no plain text"
+            unusable[key] = f"`{target.id}` in {path} is not plain text"
         else:
             unusable.pop(key, None)
             line = target.lineno - 1

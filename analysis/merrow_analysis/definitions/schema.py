@@ -65,7 +65,16 @@ CALL_KEYS: Mapping[str, Fragment] = {
 NODE_KEYS: Mapping[str, Fragment] = {
     "op": {"type": "string", "minLength": 1, "description": "The node's operator, such as Custom."},
     "role": {"type": "string", "minLength": 1, "description": "The name of the node's prompt; case does not count."},
-    "prompt": {"type": "string", "minLength": 1, "description": "The node's prompt itself; it goes before a role's."},
+    "prompt": {
+        "type": "string",
+        "minLength": 1,
+        "description": "The node's prompt itself; it takes precedence over a role's.",
+    },
+    "template": {
+        "type": "boolean",
+        "default": False,
+        "description": "Whether the node's prompt has variables: `{port}` is what an input port is given, `{{` a brace.",
+    },
     **CALL_KEYS,
     "default": {
         "description": "The output when the node fails and `on_error` is default; an input's value when none is given."
@@ -73,7 +82,7 @@ NODE_KEYS: Mapping[str, Fragment] = {
     "samples": {
         "type": "integer",
         "minimum": 1,
-        "description": "Runs the node so many times; its outputs become lists.",
+        "description": "Runs the node this many times; its outputs become lists.",
     },
     "returns": {
         "type": "string",
@@ -122,7 +131,7 @@ OPERATOR_KEYS: Mapping[str, Fragment] = {
     "stop_after": {
         "type": "integer",
         "minimum": 1,
-        "description": "How many nodes of a planned workflow are run before the Call stops and says how it stands.",
+        "description": "How many nodes of a planned workflow are run before the Call stops and says what is finished.",
     },
 }
 """Keys that single operators have beyond those of every node."""
@@ -147,7 +156,7 @@ MERMAID_NODE_KEYS: Mapping[str, Fragment] = {
     "labelType": {**_TEXT, "description": "Mermaid: text, string or markdown."},
     "icon": {**_TEXT, "description": "Mermaid: an icon in place of the shape."},
     "form": {**_TEXT, "description": "Mermaid: the frame of an icon."},
-    "pos": {**_TEXT, "description": "Mermaid: where the label of an icon or image stands."},
+    "pos": {**_TEXT, "description": "Mermaid: where the label of an icon or image is placed."},
     "img": {**_TEXT, "description": "Mermaid: the address of an image in place of the shape."},
     "w": {**_SIZE, "description": "Mermaid: the width of an image or icon."},
     "h": {**_SIZE, "description": "Mermaid: the height of an image or icon."},
@@ -271,6 +280,16 @@ _PORTS: Fragment = {
         ]
     },
 }
+_TEMPLATE: Fragment = {"type": "boolean", "default": False}
+_PROMPT_WITH_VARIABLES: Fragment = {
+    "type": "object",
+    "properties": {
+        "text": {"type": "string", "description": "The prompt."},
+        "template": {**_TEMPLATE, "description": "Whether `{port}` in the text is what an input port is given."},
+    },
+    "required": ["text"],
+    "additionalProperties": False,
+}
 OPERATORS: Fragment = {
     "type": "object",
     "description": "Operators of this workflow, by name.",
@@ -280,6 +299,7 @@ OPERATORS: Fragment = {
             "inputs": {**_PORTS, "description": "Input ports and their types; `name?` for one that may stay empty."},
             "outputs": {**_PORTS, "description": "Output ports and their types; the first is the default one."},
             "prompt": {"type": "string", "description": "The prompt of nodes with this operator."},
+            "template": {**_TEMPLATE, "description": "Whether `{port}` in the prompt is what an input port is given."},
             "note": {"type": "string", "description": "What the operator does, in a sentence."},
         },
         "required": ["outputs"],
@@ -315,7 +335,7 @@ WORKFLOW_KEYS: Mapping[str, Fragment] = {
         "description": "Prompts by name, or the path of a YAML file that has them.",
         "anyOf": [
             {"type": "string", "minLength": 1},
-            {"type": "object", "additionalProperties": {"type": "string"}},
+            {"type": "object", "additionalProperties": {"anyOf": [{"type": "string"}, _PROMPT_WITH_VARIABLES]}},
         ],
     },
     "operators": OPERATORS,

@@ -9,6 +9,7 @@ from typing import Any, Literal, cast
 
 from merrow_analysis.definitions.front_matter import EMPTY, FrontMatterDoc, read_front_matter
 from merrow_analysis.definitions.schema import WORKFLOW_KEYS
+from merrow_analysis.definitions.templates import Template
 from merrow_analysis.definitions.validation import Path, Violation, violations
 
 MemoryKind = Literal["none", "all", "last", "tokens", "summary"]
@@ -112,7 +113,7 @@ def _settings(document: FrontMatterDoc) -> WorkflowSettings:
         return settings
     if not isinstance(block, dict):
         wrong = Violation(
-            "wrong", ("workflow",), "a mapping of keys to values, or false for a flowchart that is no workflow"
+            "wrong", ("workflow",), "a mapping of keys to values, or false for a flowchart that is not a workflow"
         )
         settings.violations = (wrong,)
         return settings
@@ -162,9 +163,19 @@ def _assign(settings: WorkflowSettings, good: Mapping[str, Any], wrong: set[Path
     settings.budget = Budget(amounts.get("usd"), _whole(amounts.get("tokens")), amounts.get("seconds"))
     prompts = good.get("prompts", {})
     if isinstance(prompts, dict):
-        settings.prompts = {name: text for name, text in prompts.items() if isinstance(text, str)}
+        settings.prompts = {name: text for name, said in prompts.items() if (text := read_prompt(said)) is not None}
     else:
         settings.prompt_file = prompts
+
+
+def read_prompt(value: object) -> str | None:
+    """The text of a prompt: a text, or a mapping with ``text`` and ``template``; None for anything else."""
+    if isinstance(value, dict):
+        text = value.get("text")
+        if not isinstance(text, str):
+            return None
+        return Template(text) if value.get("template") is True else text
+    return value if isinstance(value, str) else None
 
 
 def read_memory(value: object) -> Memory:

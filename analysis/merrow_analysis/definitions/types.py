@@ -86,7 +86,7 @@ def list_of(item: Type) -> Type:
 
 
 def item_of(type_: Type) -> Type | None:
-    """The type of a list's items, or None for a type that is no list."""
+    """The type of a list's items, or None for a type that is not a list."""
     return type_[5:-1] if type_.startswith("list[") else None
 
 

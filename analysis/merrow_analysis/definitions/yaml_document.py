@@ -27,7 +27,7 @@ class YamlDocument(YamlReader):
         self.is_empty = True
 
     def document(self) -> object:
-        """The value of the one document. Raises `YamlError` for what is no YAML or more than one document."""
+        """The value of the one document. Raises `YamlError` for what is not valid YAML or more than one document."""
         null = self.text.find("\0", 0, self._length)
         if null != -1:
             self.fail("A NUL character is not allowed here.", null)
@@ -42,7 +42,7 @@ class YamlDocument(YamlReader):
             value = self._one_document()
             self.is_empty = False
         if first_end != -1:
-            self.fail("Only one YAML document may stand here.", first_end)
+            self.fail("Only one YAML document is allowed here.", first_end)
         return value
 
     def _one_document(self) -> object:

@@ -205,7 +205,7 @@ class YamlReader(YamlScanner):
             except ValueError as error:
                 self.fail(f"{error}.".capitalize(), key_span[0])
         if name in mapping:
-            self.fail(f"The key {name} stands here for the second time.", key_span[0])
+            self.fail(f"The key {name} is here for the second time.", key_span[0])
         mapping[name] = value
         self.marks.append(Mark(mapping, name, *key_span, *value_span))
 

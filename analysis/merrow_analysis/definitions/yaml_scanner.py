@@ -35,7 +35,7 @@ _STANDARD = "tag:yaml.org,2002:"
 
 
 class YamlError(Exception):
-    """The text is no YAML. ``message`` is a sentence for the user, ``offset`` the place it speaks of."""
+    """The text is not valid YAML. ``message`` is a sentence for the user, ``offset`` the place it speaks of."""
 
     def __init__(self, message: str, offset: int) -> None:
         super().__init__(message)
@@ -359,7 +359,7 @@ class YamlScanner:
         named = whole.rfind("!") + 1
         handle, name = whole[:named], whole[named:]
         if TAG_HANDLE.fullmatch(handle) is None or any(c in ",[]{}" for c in name):
-            self.fail(f"{whole} is no tag.", start)
+            self.fail(f"{whole} is not a tag.", start)
         name = self.decoded_tag(name)
         prefix = self.tag_prefixes.get(handle, {"!": "!", "!!": _STANDARD}.get(handle))
         if prefix is None:
@@ -369,11 +369,11 @@ class YamlScanner:
 
     def decoded_tag(self, name: str) -> str:
         if name and _TAG_URI.fullmatch(name) is None:
-            self.fail(f"{name} is no name of a tag.")
+            self.fail(f"{name} is not a name of a tag.")
         try:
             return _PERCENT.sub(lambda m: bytes.fromhex(m[0].replace("%", "")).decode(), name)
         except UnicodeDecodeError:
-            self.fail(f"{name} is no name of a tag.")
+            self.fail(f"{name} is not a name of a tag.")
 
     def read_anchor(self) -> bool:
         if self.text[self.pos] != "&":

@@ -20,7 +20,7 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class YamlProblem:
-    """Why a text is no YAML: a sentence for the user, and the offset (code points) of the place it speaks of."""
+    """Why a text is not valid YAML: a sentence for the user, and the offset (code points) of the place it speaks of."""
 
     message: str
     offset: int

@@ -84,7 +84,7 @@ class GraphChange:
 
     @property
     def written(self) -> tuple[NewNode, ...]:
-        """The nodes that are described anew: those that come, then those that are substituted."""
+        """The nodes that are described again: those that come, then those that are substituted."""
         return (*self.added, *self.substituted.values())
 
     @property

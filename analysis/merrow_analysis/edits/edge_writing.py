@@ -1,4 +1,4 @@
-"""Edges in the text: a chain is edited in place where that can be, else written anew edge by edge."""
+"""Edges in the text: a chain is edited in place where that can be, else written again edge by edge."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class _InPlace:
         self.kept: list[tuple[FlowEdge, Link | None]] = []
 
     def edits(self) -> EdgeEdits | None:
-        """None where the chain has to be written anew."""
+        """None where the chain has to be written again."""
         for edge in self.edges:
             _refuse_dropped_id(self.change, edge)
             wanted = _wanted(self.change, edge)
@@ -256,7 +256,7 @@ def _is_bare(vertex: Vertex) -> bool:
 
 
 def _anew(manuscript: Manuscript, change: GraphChange, chain: Written, edges: Sequence[FlowEdge]) -> EdgeEdits:
-    """Write a chain anew, edge by edge in their order; what its nodes declare is said where each is named first.
+    """Write a chain again, edge by edge in their order; what its nodes declare is said where each is named first.
 
     Edges of the old chain that follow on each other stay chains.
     """
@@ -300,6 +300,6 @@ def _anew(manuscript: Manuscript, change: GraphChange, chain: Written, edges: Se
 
 
 def _between(manuscript: Manuscript, edge: FlowEdge, block: Block) -> str:
-    """An arrow with the space around it, as it stands in a chain."""
+    """An arrow with the space around it, as it is in a chain."""
     style = manuscript.plain_style if edge.arrow.label is None else manuscript.labelled_style
     return f"{style.before or ' '}{block.text[edge.arrow.span[0] : edge.arrow.span[1]].strip()}{style.after or ''}"

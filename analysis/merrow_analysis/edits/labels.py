@@ -13,7 +13,7 @@ _SPACE = re.compile(r"\s*")
 
 
 def between_bars(label: str) -> str:
-    """A label as it stands between bars, in quotes where it needs them. Raises `CannotWriteError`."""
+    """A label as it is between bars, in quotes where it needs them. Raises `CannotWriteError`."""
     shown = _shown(label)
     if shown != label and '"' in label:
         raise CannotWriteError(f"The label {label} can't be written between bars.")

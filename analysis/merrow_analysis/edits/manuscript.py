@@ -144,7 +144,7 @@ class Manuscript:
         return block.text[start:end]
 
     def vertex_text(self, vertex: Vertex, block: Block) -> str:
-        """A node as it stands in a chain, with its brackets, classes and metadata."""
+        """A node as it is in a chain, with its brackets, classes and metadata."""
         return block.text[vertex.span[0] : self.vertex_end(vertex)]
 
     def vertex_end(self, vertex: Vertex) -> int:

@@ -273,7 +273,7 @@ def _replace(manuscript: Manuscript, place: Range, text: str, before: str) -> Re
     written = manuscript.text[start:end]
     at = written.find(before)
     if at == -1 or written.strip("\"' ") != before:
-        raise CannotWriteError(f"`{before}` does not stand in the text as it is read.")
+        raise CannotWriteError(f"`{before}` is not in the text as it is read.")
     return Replacement(start + at, start + at + len(before), text)
 
 

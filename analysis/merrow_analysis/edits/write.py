@@ -84,7 +84,7 @@ def _exchanged(manuscript: Manuscript, gained: Prompts, lost: Iterable[str]) -> 
 
 
 def _link_styles(manuscript: Manuscript, order: list[tuple[Link, FlowEdge | None]]) -> list[Replacement]:
-    """Count the edges of ``linkStyle`` anew, so that each style stays with its edge."""
+    """Count the edges of ``linkStyle`` again, so that each style stays with its edge."""
     numbers: dict[int, int] = {}
     for number, (_, edge) in enumerate(order):
         if edge is not None:
@@ -104,5 +104,5 @@ def _link_styles(manuscript: Manuscript, order: list[tuple[Link, FlowEdge | None
 def _renumbered(manuscript: Manuscript, written: Written, numbers: list[int]) -> Replacement:
     match = _NUMBERS.match(manuscript.text, written.start)
     if match is None:
-        raise CannotWriteError("A `linkStyle` can't be counted anew.")
+        raise CannotWriteError("A `linkStyle` can't be counted again.")
     return Replacement(match.start(2), match.end(2), ",".join(map(str, numbers)))

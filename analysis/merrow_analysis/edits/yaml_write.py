@@ -32,7 +32,7 @@ def _escape(match: re.Match[str]) -> str:
 
 
 def word(value: object) -> str | None:
-    """A text, number or truth value as it stands inside ``@{ }``; None for any other value."""
+    """A text, number or truth value as it is inside ``@{ }``; None for any other value."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):

@@ -54,7 +54,7 @@ def read_box_expression(text: str, key: str) -> BoxExpression:
 
 
 def read_nodes(text: object) -> tuple[str, ...]:
-    """The ids of the nodes that an expression reads; none for what is no text or no expression."""
+    """The ids of the nodes that an expression reads; none for what is not a text or no expression."""
     if not isinstance(text, str):
         return ()
     return tuple(dict.fromkeys(path[0] for path in read_box_expression(text, "until").paths))

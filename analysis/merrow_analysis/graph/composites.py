@@ -206,7 +206,7 @@ def read_composites(subgraphs: Mapping[str, Subgraph]) -> Composites:
 
 
 def kind_of(group: Subgraph) -> CompositeKind | None:
-    """What a subgraph is; None for one that only groups. Metadata goes before classes, and these before the title."""
+    """What a subgraph is; None for one that only groups. Metadata takes precedence over classes, and these before the title."""
     said = kinds_said(group)
     return said[0][1] if said else None
 
@@ -226,7 +226,7 @@ def kinds_said(group: Subgraph) -> list[tuple[Literal["metadata", "class", "titl
 
 
 def parameters_of(group: Subgraph) -> dict[str, Parameter]:
-    """The parameters that a composite's title and metadata say; metadata goes before the title."""
+    """The parameters that a composite's title and metadata say; metadata takes precedence over the title."""
     said: dict[str, Parameter] = {}
     if "(" in group.title:
         said = {key: Parameter(one.value, None) for key, one in parse_label(group.title).parameters.items()}

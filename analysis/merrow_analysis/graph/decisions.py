@@ -174,7 +174,7 @@ def read_expression(text: str) -> Expression:
             warnings.simplefilter("ignore")
             tree = ast.parse(text.strip(), mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return Expression(problem=f"`{_short(text)}` is no expression; write one such as `score > 3`.")
+        return Expression(problem=f"`{_short(text)}` is not an expression; write one such as `score > 3`.")
     names: dict[str, None] = {}
     called: set[int] = set()
     for node in ast.walk(tree):

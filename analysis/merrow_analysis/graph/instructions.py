@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from merrow_analysis.definitions.prompts import Prompt, PromptBook
 from merrow_analysis.definitions.settings import Memory, WorkflowSettings, read_memory
+from merrow_analysis.definitions.templates import Template
 from merrow_analysis.graph.nodes import TypedNode
 
 
 def prompt_of(node: TypedNode, prompts: PromptBook) -> Prompt | str | None:
-    """What a node tells its model: its own text, the prompt its role names, the operator's; None where there is none."""
+    """What a node tells its model: its own text, the prompt its role names, the operator's; None where there is none.
+
+    The text is a `Template` where it has variables: a node's ``template:`` takes precedence over what the prompt says.
+    """
+    found, said = _prompt_of(node, prompts), node.resolution.parameters.get("template")
+    if said is None or not isinstance(said.value, bool) or found is None:
+        return found
+    text = found.text if isinstance(found, Prompt) else found
+    read = Template(text) if said.value else str(text)
+    return replace(found, text=read) if isinstance(found, Prompt) else read
+
+
+def _prompt_of(node: TypedNode, prompts: PromptBook) -> Prompt | str | None:
     own = node.resolution.parameters.get("prompt")
     if own is not None and isinstance(own.value, str) and own.value.strip():
         return own.value

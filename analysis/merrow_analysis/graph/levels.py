@@ -53,7 +53,7 @@ def _passed_at(passed: Passed, level: Levels) -> Passed:
 
 
 def _at(type_: Type | None, level: Levels) -> Type | None:
-    """A type raised and lowered; None (not known) where something is taken apart that is no list, which is told elsewhere."""
+    """A type raised and lowered; None (not known) where something is taken apart that is not a list, which is told elsewhere."""
     if type_ is None:
         return None
     for _ in range(level.raised):

@@ -17,7 +17,7 @@ class Metrics:
     """``graph`` measures all nodes and edges, ``workflow`` the subtasks alone: all nodes that are neither inputs nor outputs.
 
     ``promises`` is the number of nodes whose author signs for a type by ``returns:``, ``calls`` how many calls a run makes. These
-    and ``workflow`` are None for a flowchart that is no workflow. Edges that run back in a Loop or a Map (``again``) are not
+    and ``workflow`` are None for a flowchart that is not a workflow. Edges that run back in a Loop or a Map (``again``) are not
     among those measured.
     """
 

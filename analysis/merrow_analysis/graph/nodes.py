@@ -543,7 +543,7 @@ class TypedGraph:
         return live_order(order, plan, self.combinations.loops, len(self.core.records))
 
     def let_go(self) -> None:
-        """Forget the objects made so far; they are made anew when they are asked for. Only for who asked for all of them.
+        """Forget the objects made so far; they are made again when they are asked for. Only for who asked for all of them.
 
         They refer to the graph, which refers to them: with them, it would wait for the garbage collector.
         """

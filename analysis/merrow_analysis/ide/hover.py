@@ -25,6 +25,7 @@ from merrow_analysis.ide.texts import describe
 from merrow_analysis.ide.texts.box_text import box_text, drawing_keys, keys_of
 from merrow_analysis.ide.texts.markup import Code, Markup
 from merrow_analysis.ide.texts.node_text import edges_text, metrics_text, node_text, uses_of_prompt
+from merrow_analysis.ide.texts.variables import variable_text
 from merrow_analysis.places.box_places import title_parameters
 from merrow_analysis.places.names import Occurrence
 from merrow_analysis.rules.registry import find_rule
@@ -53,6 +54,9 @@ def hover(analysis: Analysis, position: Position) -> Hover | None:
         text = _named(analysis, named)
         if text:
             return Hover(text, named.range)
+    variable = variable_text(analysis, place)
+    if variable is not None:
+        return Hover(variable[0], place.block.range(variable[1]))
     statement = place.statement
     if isinstance(statement, Chain):
         return _in_chain(analysis, place, statement)
@@ -96,6 +100,10 @@ def _named(analysis: Analysis, named: Occurrence) -> Markup:
         return describe.operator(spec) if spec is not None else Markup()
     if kind == "field":
         return describe.field(typed.types, name)
+    if kind == "input":
+        operator, _, port = name.partition(":")
+        spec = typed.operators.named(operator)
+        return Markup() if spec is None or port not in spec.ports else describe.port(spec.ports[port], spec)
     if kind in ("file", "port"):
         return Markup()  # said of the parameter that names the file, and of the edge
     return describe.type_name(typed.types, name)

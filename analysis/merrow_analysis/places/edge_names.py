@@ -1,4 +1,4 @@
-"""What the labels of edges name: fields of records, and the inputs and outputs of called files."""
+"""What the labels of edges name: fields of records, ports of declared operators, inputs and outputs of called files."""
 
 from __future__ import annotations
 
@@ -26,6 +26,11 @@ def field_symbol(record: Type, name: str) -> Symbol:
 def port_symbol(path: str, name: str) -> Symbol:
     """The input or output of a called file; ``path`` is that of its `Callee`."""
     return symbol("port", f"{path}:{name}")
+
+
+def input_symbol(operator: str, name: str) -> Symbol:
+    """An input port of an operator that a workflow declares."""
+    return symbol("input", f"{operator.casefold()}:{name}")
 
 
 def record_of(types: TypeTable, type_: Type | None) -> Type | None:
@@ -75,7 +80,8 @@ def label_names(
 
 def _edge(graph: TypedGraph, source: str, arrow: Arrow, target: str) -> TypedEdge | None:
     ends = [graph.by_id.get(source), graph.by_id.get(target)]
-    if None in ends or not (graph.types.records or any(end and end.resolution.callee for end in ends)):
+    declared = ends[1] is not None and ends[1].spec is not None and not ends[1].spec.built_in
+    if None in ends or not (declared or graph.types.records or any(end and end.resolution.callee for end in ends)):
         return None
     chart = graph.core.chart
     rows = chart.outgoing.get(source, ()), chart.incoming.get(target, ())
@@ -106,6 +112,8 @@ def _port(node: TypedNode, word: Word, block: Block) -> Iterator[Occurrence]:
     if callee is not None and callee.inputs is not None:
         if any(port.name == word.text for port in callee.inputs):
             yield Occurrence(port_symbol(callee.path, word.text), "reference", block, word.span, word.span)
+    elif spec is not None and not spec.built_in and not spec.is_call and word.text in spec.ports:
+        yield Occurrence(input_symbol(spec.name, word.text), "reference", block, word.span, word.span)
     elif spec is not None and spec.is_pass:
         yield from fields_along(node.types, node.resolution.declared, (word,), block)
 

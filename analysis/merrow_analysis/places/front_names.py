@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from merrow_analysis.definitions.settings import WorkflowSettings, read_settings
 from merrow_analysis.definitions.types import is_variable
 from merrow_analysis.graph.nodes import TypedGraph
-from merrow_analysis.places.edge_names import field_symbol
+from merrow_analysis.places.edge_names import field_symbol, input_symbol
 from merrow_analysis.places.names import Kind, Occurrence, Role, symbol
 from merrow_analysis.syntax.tree import Block, FrontMatter, Span
 
@@ -69,13 +69,27 @@ class _FrontNames:
                 yield from self._named("node", name, "reference", place, place)
 
     def _ports(self, operator: str, body: Mapping[str, object]) -> Iterator[Occurrence]:
+        spec = self.typed.operators.named(str(operator))
         for side in ("inputs", "outputs"):
             ports = body.get(side)
             if not isinstance(ports, Mapping):
                 continue
             for port, meaning in ports.items():
+                if side == "inputs" and spec is not None:
+                    yield from self._input(spec.name, port)
                 deeper = ("type",) if isinstance(meaning, Mapping) else ()
                 yield from self._types("operators", operator, side, port, *deeper)
+
+    def _input(self, operator: str, written: str) -> Iterator[Occurrence]:
+        places = self._places("operators", operator, "inputs", written)
+        if places is None:
+            return
+        start, end = scalar_span(self.block.text, places[0])
+        if self.block.text[start:end] == written and written == written.strip():
+            port = written.removesuffix("?")
+            named = input_symbol(operator, port)
+            whole = start, max(end, places[1][1])
+            yield Occurrence(named, "declaration", self.block, (start, end), whole, suffix=written[len(port) :])
 
     def _places(self, *path: str | int) -> tuple[Span, Span] | None:
         """Where key and value at a path below ``workflow:`` stand in the block."""

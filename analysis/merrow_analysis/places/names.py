@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 from merrow_analysis.syntax.tree import Block, Span
 from merrow_analysis.text import Range
 
-Kind = Literal["node", "edge", "subgraph", "class", "prompt", "operator", "type", "field", "file", "port"]
+Kind = Literal["node", "edge", "subgraph", "class", "prompt", "operator", "type", "field", "file", "port", "input"]
 Role = Literal["declaration", "definition", "reference"]
 """A declaration says what a name is, a definition how it looks (``classDef``) or reads (a prompt); all else refers to it."""
 
@@ -17,7 +17,7 @@ class Symbol(NamedTuple):
     """A named thing. ``name`` is casefolded where case does not count: prompts and operators.
 
     A field is called by its record, ``Place.city``. A file is a called one, by its path from the caller's folder; a port is an
-    input or output of it, ``sub/f.mmd:RETURN``.
+    input or output of it, ``sub/f.mmd:RETURN``. An input is a port of a declared operator, ``draft:letter``.
     """
 
     kind: Kind
@@ -61,7 +61,7 @@ def symbol(kind: Kind, name: str) -> Symbol:
 def respelled(written: str, old: str, new: str) -> str:
     """The new name as this place spells names: ``SOLVER`` for ``solver`` where the old one stood in capitals.
 
-    Only where case does not count can a place spell a name otherwise than ``old``.
+    Only where case does not count can a place spell a name differently from ``old``.
     """
     if written == old:
         return new

@@ -15,10 +15,11 @@ from merrow_analysis.definitions.metadata import parse_metadata
 from merrow_analysis.definitions.parameters import parse_label
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.places.box_places import EXPRESSIONS, paths_named, title_parameters
-from merrow_analysis.places.edge_names import Word, fields_along, label_names, outputs_along, split
+from merrow_analysis.places.edge_names import Word, fields_along, input_symbol, label_names, outputs_along, split
 from merrow_analysis.places.front_names import front_matter_names, scalar_span, type_names
 from merrow_analysis.places.names import Kind, Occurrence, Role, Symbol, symbol
 from merrow_analysis.places.node_places import source_span
+from merrow_analysis.places.template_places import templates_of
 from merrow_analysis.syntax.tree import (
     Block,
     Broken,
@@ -67,7 +68,7 @@ def _written_name(wanted: Symbol) -> str:
     """What stands in the text wherever a thing is named."""
     if wanted.kind == "field":
         return wanted.name.rpartition(".")[2]
-    if wanted.kind == "port":
+    if wanted.kind in ("port", "input"):
         return wanted.name.rpartition(":")[2]
     return wanted.name.rpartition("/")[2] if wanted.kind == "file" else wanted.name
 
@@ -88,8 +89,27 @@ def occurrences_in(analysis: Analysis, block: Block) -> list[Occurrence]:
     for statement in block.statements:
         if isinstance(statement, _STATEMENTS_WITH_NAMES):
             found += names.of(statement)
+    found += _in_templates(analysis, block)
     found.sort(key=lambda place: place.span)
     return found
+
+
+def _in_templates(analysis: Analysis, block: Block) -> Iterator[Occurrence]:
+    """The ports of declared operators that the templates written in a block name."""
+    if analysis.typed is None or "{" not in block.text:
+        return
+    seen: set[tuple[Symbol, Span]] = set()
+    for template in templates_of(analysis):
+        if template.block is not block:
+            continue
+        specs = [node.spec for node in template.nodes if node.spec is not None and not node.spec.built_in]
+        for piece in template.written():
+            start = block.text.find(piece.text, *piece.span)
+            for spec in specs if piece.kind == "variable" else ():
+                named, span = input_symbol(spec.name, piece.text), (start, start + len(piece.text))
+                if piece.text in spec.ports and (named, span) not in seen:
+                    seen.add((named, span))
+                    yield Occurrence(named, "reference", block, span, span)
 
 
 class _Names:

@@ -46,7 +46,7 @@ MAP_WITHOUT_EACH = _FAMILY.rule(
 METADATA_ABOVE_END = _FAMILY.rule(
     "MW122",
     "metadata-above-end",
-    "The metadata of a subgraph stands above its `end`, where Mermaid makes a node of it.",
+    "The metadata of a subgraph is above its `end`, where Mermaid makes a node of it.",
     Severity.WARNING,
     fix="sometimes",
 )
@@ -105,7 +105,7 @@ def _above_end(graph: TypedGraph) -> Iterator[Diagnostic]:
     for name, group in graph.flow.groups.items():
         for metadata, block in group.metadata[: group.early]:
             message = (
-                f"This metadata of {name} stands above its `end`: Merrow reads it, but Mermaid makes a node of it; move the "
+                f"This metadata of {name} is above its `end`: Merrow reads it, but Mermaid makes a node of it; move the "
                 "line below `end`."
             )
             fixes = moved_below(group, block, f"Move it below the end of {name}")

@@ -45,7 +45,7 @@ EDGE_WITHOUT_CASE = _FAMILY.rule(
 UNKNOWN_CASE = _FAMILY.rule(
     "MW211",
     "unknown-case",
-    "A Decision has a case that its value can never be.",
+    "A Decision has a case that its value can never match.",
     Severity.ERROR,
     fix="sometimes",
 )
@@ -67,7 +67,7 @@ UNREACHABLE_CASE = _FAMILY.rule(
 DECISION_EXPRESSION = _FAMILY.rule(
     "MW214",
     "decision-expression",
-    "The `if:` of a Decision is no expression over its inputs.",
+    "The `if:` of a Decision is not an expression over its inputs.",
     Severity.ERROR,
     fix="sometimes",
 )

@@ -145,7 +145,7 @@ def label_findings(
         repair = _readable(problem.span, allowed, {*overruled, *parts.parameters})
         yield Finding(MALFORMED, problem.message, None, span=problem.span, repair=repair)
     for first, again in zip(parts.overridden, parts.repeated, strict=True):
-        message = f"`{again.key}` stands in this label twice; keep one of them."
+        message = f"`{again.key}` is in this label twice; keep one of them."
         yield Finding(
             REPEATED, message, None, span=again.key_span, repair=_one_of(first, again, allowed.get(again.key))
         )

@@ -67,7 +67,7 @@ def _on_cycles(graph: TypedGraph) -> Iterator[Misplaced]:
 
 
 def _as_cases(graph: TypedGraph) -> Iterator[Misplaced]:
-    """Words behind the case of an edge out of a Decision that are no port of its target."""
+    """Words behind the case of an edge out of a Decision that are not a port of its target."""
     for node in graph.decisions:
         for edge in node.ways:
             label = edge.flow.arrow.label if not edge.implied else None

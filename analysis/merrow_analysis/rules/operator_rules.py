@@ -327,7 +327,7 @@ def _unknown_class(
         hint = f"the operators are {', '.join(graph.operators.names())}; declare others under `operators:`."
     else:
         hint = f"did you mean `{class_for(near, graph.flow)}`, the class of {near.name}?"
-    message = f"{ids} {verb} class `{word}`, which is no operator's; {hint}"
+    message = f"{ids} {verb} class `{word}`, which is not an operator's; {hint}"
     uses = _uses_of(found)
     fixes: Iterable[Fix] = ()
     if near is None and repair:

@@ -49,7 +49,7 @@ OFF_PATH = _FAMILY.rule(
     flags=Flags.NEEDS_WHOLE | Flags.PATHS,
 )
 CYCLE = _FAMILY.rule(
-    "MW110", "cycle", "Nodes wait for each other in a circle.", Severity.ERROR, fix="sometimes", flags=Flags.PATHS
+    "MW110", "cycle", "Nodes wait for each other in a cycle.", Severity.ERROR, fix="sometimes", flags=Flags.PATHS
 )
 SELF_LOOP = _FAMILY.rule(
     "MW111", "self-loop", "An edge leads from a node to itself.", Severity.ERROR, fix="sometimes", flags=Flags.PATHS
@@ -205,7 +205,7 @@ def _repeated(context: GraphContext, node: TypedNode) -> Iterator[Diagnostic]:
 
 
 _LONGEST_CIRCLE = 8
-"""Nodes of a circle that a message names."""
+"""Nodes of a cycle that a message names."""
 _MOST_RELATED = 100
 
 
@@ -225,10 +225,10 @@ def _cycles(context: GraphContext, causes: Mapping[EdgeRecord, Sequence[Cause]])
         knot = (
             f" ({more} more nodes are tied into it)" if more > 1 else " (one more node is tied into it)" if more else ""
         )
-        message = f"{path} is a circle{knot}: each waits for the other, so none can run. Remove one of these edges."
+        message = f"{path} is a cycle{knot}: each waits for the other, so none can run. Remove one of these edges."
         if not graph.marks.plain.isdisjoint(circle):
             message = (
-                f"{path} is a circle{knot}: an arrow back needs a loop, and without one each waits for the other, so "
+                f"{path} is a cycle{knot}: an arrow back needs a loop, and without one each waits for the other, so "
                 "none can run. Remove one of these edges."
             )
         last = max(edges, key=lambda edge: edge.index)
@@ -250,11 +250,11 @@ def _cycles(context: GraphContext, causes: Mapping[EdgeRecord, Sequence[Cause]])
 
 
 _MOST_CUT = 4
-"""Edges of a circle whose removal is offered."""
+"""Edges of a cycle whose removal is offered."""
 
 
 def _untied(context: GraphContext, component: Sequence[int], edges: Sequence[FlowEdge]) -> Iterator[Fix]:
-    """Draw a Loop around a circle, or take one of its edges away: first the one that comes last in the text."""
+    """Draw a Loop around a cycle, or take one of its edges away: first the one that comes last in the text."""
     made = loop_around(context.graph, component, last=edges[0].record)
     yield from asked(context).sound(CYCLE, made, what_edges_bring)
     yield from unroll_once(context, CYCLE, {context.graph.node(index).id for index in component}, edges[0])
@@ -305,7 +305,7 @@ def _with_again(graph: TypedGraph, rows: Sequence[list[int]], *, back: bool) -> 
 
 
 def told_dead_ends(context: GraphContext) -> dict[int, Cause]:
-    """Nodes that an input leads to, that are no output, and that nothing follows; and where that is reported."""
+    """Nodes that an input leads to, that are not an output, and that nothing follows; and where that is reported."""
     graph, rims = context.graph, context.rims
     stuck = [graph.node(index) for index in _dead_ends(graph, rims)]
     result = _unfed_result([graph.node(index) for index in _unfed(graph, rims)])

@@ -18,7 +18,7 @@ from merrow_analysis.rules.reporting import fix, label_range, listed, parameter_
 from merrow_analysis.rules.write_out import write_out
 from merrow_analysis.text import TextEdit
 
-# What is read into a drawing depends on all of it, so it is found anew at each analysis.
+# What is read into a drawing depends on all of it, so it is found again at each analysis.
 _FAMILY = Family[TextContext](Scope.TEXT)
 PLAIN_STEPS = _FAMILY.rule(
     "MW313",

@@ -6,18 +6,27 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from merrow_analysis.definitions.prompts import MODULE
+from merrow_analysis.definitions.prompts import MODULE, Prompt, PromptBook
 from merrow_analysis.definitions.settings import WorkflowSettings
+from merrow_analysis.definitions.templates import Piece, Template, pieces, variables
 from merrow_analysis.diagnostics import Diagnostic, Fix, Related, Severity, Tag
 from merrow_analysis.edits.front_matter import entry_removals
+from merrow_analysis.graph.instructions import prompt_of
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_analysis.graph.resolve import Parameter, Resolution
 from merrow_analysis.places.node_places import label_range, metadata_value_range
-from merrow_analysis.rules.context import GraphContext
-from merrow_analysis.rules.fixes.prompt_fixes import prompt_for_role, prompts_for_all, something_to_tell
+from merrow_analysis.places.template_places import TemplateText, template_texts
+from merrow_analysis.rules.context import GraphContext, TextContext
+from merrow_analysis.rules.fixes.prompt_fixes import (
+    another_variable,
+    prompt_for_role,
+    prompts_for_all,
+    something_to_tell,
+    variable_at_end,
+)
 from merrow_analysis.rules.registry import Family, Flags, Scope
-from merrow_analysis.rules.reporting import fix, named, report
-from merrow_analysis.suggest import Guesses
+from merrow_analysis.rules.reporting import fix, listed, named, report
+from merrow_analysis.suggest import Guesses, closest
 from merrow_analysis.syntax.tree import Block, FrontMatter
 from merrow_analysis.text import Range, TextEdit
 
@@ -42,6 +51,24 @@ NO_INSTRUCTION = _FAMILY.rule(
     "A node that is one model call has neither a role nor a prompt.",
     Severity.HINT,
     fix="sometimes",
+)
+
+
+UNKNOWN_VARIABLE = _FAMILY.rule(
+    "MW315",
+    "unknown-variable",
+    "A template has a variable that is not an input port of the node.",
+    Severity.ERROR,
+    fix="sometimes",
+)
+_FED = Family[TextContext](Scope.TEXT)
+UNUSED_PORT = _FED.rule(
+    "MW316",
+    "port-not-in-template",
+    "A template leaves out an input port that the node is fed.",
+    Severity.WARNING,
+    fix="sometimes",
+    flags=Flags.NEEDS_WHOLE,
 )
 
 
@@ -87,13 +114,25 @@ def check_prompts(context: GraphContext) -> Iterator[Diagnostic]:
         yield _no_prompts(context, graph.node(index), first[1])
     if front is not None and context.settings.prompts:
         yield from _unused(context.settings, used, front)
+    for template in template_texts(graph, book, front, context.settings):
+        yield from _unknown_variables(template)
+
+
+@_FED.checked_by
+def check_fed_ports(context: TextContext) -> Iterator[Diagnostic]:
+    """Ports that are fed and that the node's template does not name."""
+    workflow = context.workflow
+    if workflow is None:
+        return
+    for template in template_texts(workflow.graph, workflow.book, workflow.front, workflow.settings):
+        yield from _left_out(template)
 
 
 @dataclass(frozen=True, slots=True)
 class _Need:
     """What a node asks of the prompts: its role (``name``: casefolded) and the key that says it, None for no role.
 
-    ``wanted`` is false where the node's own prompt goes before the role's.
+    ``wanted`` is false where the node's own prompt takes precedence over the role's.
     """
 
     key: str | None
@@ -200,7 +239,7 @@ def _prompts(context: GraphContext) -> Iterator[Fix]:
 
 def _without_instruction(context: GraphContext, node: TypedNode, used: Collection[str]) -> Diagnostic:
     key = node.spec.instruction_key if node.spec is not None else "role"
-    message = f"{named(node)}: the model is told nothing but the inputs; give the node a `{key}` or a `prompt`."
+    message = f"{named(node)}: the model sees only the inputs; give the node a `{key}` or a `prompt`."
     return report(NO_INSTRUCTION, node.flow.range, message, fixes=something_to_tell(context, node, used))
 
 
@@ -219,3 +258,68 @@ def _unused(settings: WorkflowSettings, used: set[str], front: tuple[FrontMatter
         fixes = [fix(f"Remove prompt {name}", edits, safe=False)]
         message = f"No node has the role `{name}`; remove this prompt, or give it to a node."
         yield report(UNUSED_PROMPT, place, message, fixes=fixes, tags=(Tag.UNNECESSARY,))
+
+
+def _unknown_variables(template: TemplateText) -> Iterator[Diagnostic]:
+    """A finding for each wrong variable, for the first node that it is wrong at."""
+    by_place = {piece.span: piece for piece in template.written()}
+    seen: set[tuple[int, int] | str] = set()
+    for node in template.nodes:
+        ports = [port.name for port in node.input_ports]
+        wrong = [
+            piece
+            for piece in by_place.values() or pieces(template.text)
+            if piece.kind == "stray" or (piece.kind == "variable" and piece.text not in ports)
+        ]
+        for piece in wrong:
+            if (piece.span if by_place else piece.text) not in seen:
+                seen.add(piece.span if by_place else piece.text)
+                yield _unknown(template, node, piece, ports, here=bool(by_place))
+
+
+def _unknown(template: TemplateText, node: TypedNode, piece: Piece, ports: list[str], *, here: bool) -> Diagnostic:
+    place = node.flow.range if not here or template.block is None else template.block.range(piece.span)
+    braced = f"{{{piece.text}}}" if piece.kind == "variable" else piece.text
+    near = closest(braced.strip("{} \t"), ports)
+    if piece.kind == "variable" and len(ports) == 1:
+        near = ports[0]
+    doubled = braced.replace("{", "{{").replace("}", "}}")
+    if braced in "{}":
+        told = f"a single `{braced}` in its template is neither a variable nor a brace; double it: `{doubled}`."
+    elif near is not None:
+        told = f"`{braced}` in its template is not one of its input ports; did you mean `{{{near}}}`?"
+    else:
+        known = listed(f"`{{{port}}}`" for port in ports)
+        what = f"its variables are {known}" if ports else "the node has no input ports"
+        told = (
+            f"`{braced}` in its template is not one of its input ports; {what}. For braces, double them: `{doubled}`."
+        )
+    fixes = another_variable(place, braced, near, doubled) if here else ()
+    return report(UNKNOWN_VARIABLE, place, f"{named(node)}: {told}", fixes=fixes)
+
+
+def _left_out(template: TemplateText) -> Iterator[Diagnostic]:
+    """Ports that are fed at any node with a template and that it does not name, each once."""
+    used, seen = variables(template.text), set[str]()
+    for node in template.nodes:
+        for port in node.input_ports:
+            if port.name in used or port.name in seen or not node.sources(port.name):
+                continue
+            seen.add(port.name)
+            place = node.flow.range if template.block is None else template.block.range(template.span)
+            told = f"its template never uses `{{{port.name}}}`, so the input comes before the prompt; add it where it belongs."
+            fixes = variable_at_end(template, port.name)
+            yield report(UNUSED_PORT, place, f"{named(node)}: {told}", fixes=fixes)
+
+
+def template_problems(node: TypedNode, book: PromptBook) -> Iterator[tuple[str, str]]:
+    """What is wrong with the template of a single node, by code and variable or port; nothing where it has none."""
+    if node.kind != "operator" or node.spec is None or node.spec.computes:
+        return
+    said = prompt_of(node, book)
+    text = said.text if isinstance(said, Prompt) else said
+    if not isinstance(text, Template):
+        return
+    named_there, ports = variables(text), {port.name for port in node.input_ports}
+    yield from ((UNKNOWN_VARIABLE.code, name) for name in sorted(named_there - ports))
+    yield from ((UNUSED_PORT.code, port) for port in sorted(ports - named_there) if node.sources(port))

@@ -7,4 +7,4 @@ from merrow_analysis.rules.registry import Family, Scope
 
 _FAMILY = Family[None](Scope.RUN)
 NODE_FAILED = _FAMILY.rule("MW530", "node-failed", "A node failed when the workflow was last run.", Severity.ERROR)
-RUN_FAILED = _FAMILY.rule("MW531", "run-failed", "The last run of the workflow came to its end early.", Severity.ERROR)
+RUN_FAILED = _FAMILY.rule("MW531", "run-failed", "The last run of the workflow did not finish.", Severity.ERROR)

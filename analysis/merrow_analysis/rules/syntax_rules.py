@@ -1,4 +1,4 @@
-"""What Mermaid itself would refuse, or read otherwise than it looks: rules MW0xx, with their fixes."""
+"""What Mermaid itself would refuse, or read differently from how it looks: rules MW0xx, with their fixes."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _refused(code: str, name: str, summary: str, fix: FixAvailability = "none") 
     return _FAMILY.rule(code, name, summary, Severity.ERROR, fix=fix, flags=Flags.REFUSED)
 
 
-SYNTAX_ERROR = _refused("MW001", "syntax-error", "A statement is no Mermaid.", fix="sometimes")
+SYNTAX_ERROR = _refused("MW001", "syntax-error", "A statement is not valid Mermaid.", fix="sometimes")
 UNCLOSED_BRACKET = _refused("MW002", "unclosed-bracket", "A bracket is never closed.", fix="sometimes")
 UNCLOSED_QUOTE = _refused("MW003", "unclosed-quote", "A quote is never closed.", fix="sometimes")
 COMMENT_AFTER_STATEMENT = _refused(
@@ -49,8 +49,8 @@ COMMENT_AFTER_STATEMENT = _refused(
 )
 RESERVED_WORD = _refused("MW005", "reserved-word", "A word of Mermaid's own is used as an id.", fix="sometimes")
 BRACKET_IN_LABEL = _refused("MW006", "bracket-in-label", "A label without quotes holds a bracket.", fix="sometimes")
-METADATA = _refused("MW007", "metadata-not-yaml", "A metadata block is no YAML.", fix="sometimes")
-FRONT_MATTER = _refused("MW008", "front-matter-not-yaml", "The front matter is no YAML.", fix="sometimes")
+METADATA = _refused("MW007", "metadata-not-yaml", "A metadata block is not valid YAML.", fix="sometimes")
+FRONT_MATTER = _refused("MW008", "front-matter-not-yaml", "The front matter is not valid YAML.", fix="sometimes")
 SHAPE = _refused("MW009", "unknown-shape", "Mermaid has no shape of this name.", fix="sometimes")
 MISPLACED_FRONT_MATTER = _refused(
     "MW010", "misplaced-front-matter", "Front matter is not closed, or not at the top.", fix="sometimes"
@@ -63,7 +63,7 @@ TOO_MANY = _FAMILY.rule(
     "MW015", "too-many-edges", "The flowchart has more edges than Mermaid draws by default.", Severity.WARNING
 )
 MISREAD = _FAMILY.rule(
-    "MW016", "misread-id", "Mermaid reads an id otherwise than it looks.", Severity.WARNING, fix="sometimes"
+    "MW016", "misread-id", "Mermaid reads an id differently from how it looks.", Severity.WARNING, fix="sometimes"
 )
 
 MOST_EDGES = 500
@@ -176,7 +176,7 @@ def _front_matter(diagram: Diagram) -> Iterator[Diagnostic]:
     if problem is not None:
         place = block.range(_word_at(block.text, front.body_span[0] + problem.offset))
         fixes = readable_front(front, block, problem.offset)
-        yield report(FRONT_MATTER, place, f"The front matter is no YAML: {problem.message}", fixes=fixes)
+        yield report(FRONT_MATTER, place, f"The front matter is not valid YAML: {problem.message}", fixes=fixes)
 
 
 def _word_at(text: str, at: int) -> tuple[int, int]:
@@ -230,7 +230,7 @@ def _metadata(vertex: Vertex, metadata: Metadata, block: Block) -> Iterator[Diag
         span = metadata.body_span
         if span[1] - span[0] == len(metadata.body):
             span = _word_at(block.text, span[0] + doc.error.offset)
-        message = f"The metadata of {name} is no YAML: {doc.error.message}"
+        message = f"The metadata of {name} is not valid YAML: {doc.error.message}"
         yield report(METADATA, block.range(span), message, fixes=readable_metadata(metadata, block, doc.error.offset))
         return
     if doc.value is None and not doc.is_empty:
@@ -282,7 +282,7 @@ def _misread_arrow(arrow: Arrow, target: Vertex, block: Block) -> Diagnostic:
 
 def _comment_in_id(vertex: Vertex, block: Block) -> Diagnostic:
     message = (
-        f"Mermaid reads “{vertex.name.text}” as one id: a comment needs a line of its own, and %% can't stand in an id"
+        f"Mermaid reads “{vertex.name.text}” as one id: a comment needs a line of its own, and %% isn't allowed in an id"
         " by intent."
     )
     return report(MISREAD, block.range(vertex.name.span), message)
@@ -312,8 +312,8 @@ def _unclosed(open_subgraphs: list[tuple[SubgraphStart, Block]], diagram: Diagra
 def _link_style(statement: LinkStyle, block: Block, edges: int) -> Iterator[Diagnostic]:
     for target in statement.targets or ():
         if target >= edges:
-            known = f"the edges above are 0 to {edges - 1}" if edges else "no edge stands above"
-            message = f"linkStyle names edge {target}, but {known}: edges count from 0, and must stand above the style."
+            known = f"the edges above are 0 to {edges - 1}" if edges else "there is no edge above"
+            message = f"linkStyle names edge {target}, but {known}: edges count from 0, and must be above the style."
             fixes = link_style_fixes(statement, block, edges)
             yield report(LINK_STYLE, block.range(statement.span), message, fixes=fixes)
             return

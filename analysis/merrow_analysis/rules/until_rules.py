@@ -107,7 +107,9 @@ def _problem(graph: TypedGraph, box: Composite, key: str, text: str, usual: str 
             wanted = _fitting(graph, node, BOOL if key == "until" else NUMBER) or next(iter(node.outputs), None)
             near = None if wanted is None else (name, f"{name}.{wanted}")
             return f"`{key}` reads {name} without saying which output: write {outputs}.", near
-        message = f"`{key}` reads `{name}`, which is no output of a node in {box.id}; write one such as `{example}`."
+        message = (
+            f"`{key}` reads `{name}`, which is not an output of a node in {box.id}; write one such as `{example}`."
+        )
         return message, (name, example) if example.split(".")[0] in members else None
     if not read.paths:
         return f"`{key}` reads nothing of {box.id}, so it is the same after every turn; read an output in it.", None

@@ -97,9 +97,7 @@ class BlockReader:
             return self._broken(explain(self.lexer, begin, None, error.offset), begin)
         except _FrontMatterError as error:
             at = error.token.start
-            message = (
-                "Front matter must begin on the very first line, without a space before ---, and stand there once."
-            )
+            message = "Front matter must begin on the very first line, without a space before ---, and only once."
             return self._broken(Failure("misplaced-front-matter", message, at, at + 3, at, at, "syntax"), begin)
 
     def _next(self, tokens: Iterator[Lexeme]) -> Lexeme:

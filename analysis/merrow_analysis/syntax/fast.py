@@ -271,7 +271,7 @@ def _label(text: str, start: int) -> Label | None:
     if "#" in text and ";" in text:
         return None
     if text[0] == '"':
-        # Quotes around quotes can't stand here; only white space is to be trimmed.
+        # Quotes around quotes isn't allowed here; only white space is to be trimmed.
         return Label(trim(text[1:-1]), "string", (start + 1, start + len(text) - 1))
     return Label(trim(text), "text", (start, start + len(text)))
 

@@ -275,7 +275,7 @@ class Lexer:
     def tokens(self, position: int, *, header: bool = False) -> Iterator[Lexeme]:
         """The tokens from ``position`` on, which must be in the default mode; raises `LexicalError`.
 
-        ``header``: the first graph keyword opens the mode of the diagram's direction. After EOF comes OVER for ever.
+        ``header``: the first graph keyword opens the mode of the diagram's direction. After EOF comes OVER forever.
         """
         text = self.text
         length = len(text)

@@ -52,7 +52,7 @@ class Diagram:
     quotes: bool = False
     """Whether there is a quote behind an equals sign, as in the attributes of a tag."""
     whole: bool = False
-    """Whether an edit needs the file read anew: there are directives or tags, which may change lines far away."""
+    """Whether an edit needs the file read again: there are directives or tags, which may change lines far away."""
     moved: dict[Block, Block] = field(default_factory=dict)
     """The blocks that are at another line than when they were first read, by the one that was read (`Block.origin`)."""
 
@@ -307,7 +307,7 @@ class _FileParser:
             else:
                 problem = SyntaxProblem(
                     "not-a-diagram",
-                    "This is no Mermaid diagram: start with the line “flowchart TD”."
+                    "This is not a Mermaid diagram: start with the line “flowchart TD”."
                     if not diagram.keyword
                     else f"Mermaid knows no diagram called “{diagram.keyword}”: start with the line “flowchart TD”.",
                     span,

@@ -190,14 +190,17 @@ def _describe(lexer: Lexer, begin: int, found: Lexeme | None, at: int) -> tuple[
         if inside == "shape_data":
             return (
                 "syntax-error",
-                f"{shown} can't stand in a metadata block outside double quotes: put the value in quotes.",
+                f"{shown} isn't allowed in a metadata block outside double quotes: put the value in quotes.",
             )
         if inside == "direction":
-            return "syntax-error", f"{shown} is no direction: write TB, TD, BT, LR or RL after the diagram's keyword."
+            return (
+                "syntax-error",
+                f"{shown} is not a direction: write TB, TD, BT, LR or RL after the diagram's keyword.",
+            )
         if inside.endswith("edge_text"):
             return (
                 "syntax-error",
-                f"{shown} can't stand in the text on an arrow: put the text in quotes or between | and |.",
+                f"{shown} isn't allowed in the text on an arrow: put the text in quotes or between | and |.",
             )
         return "syntax-error", f"{shown} has no meaning here: put text in quotes, and use letters, digits and _ in ids."
     if found.type == "END":
@@ -210,7 +213,7 @@ def _describe(lexer: Lexer, begin: int, found: Lexeme | None, at: int) -> tuple[
     if opened and not closes and text[at : at + 1] in tuple('[](){}|"'):
         return (
             "bracket-in-label",
-            f"{shown} can't stand in a label without quotes: write the whole label in double quotes.",
+            f"{shown} isn't allowed in a label without quotes: write the whole label in double quotes.",
         )
     if opened or found.type in ("PE", "SQE", "DIAMOND_STOP", "STADIUM_END", "SUBROUTINE_END", "CYLINDER_END"):
         last = opened[-1] if opened else None
@@ -232,7 +235,7 @@ def _describe(lexer: Lexer, begin: int, found: Lexeme | None, at: int) -> tuple[
     if found.type in ("LINK", "START_LINK"):
         if not text[begin:at].strip():
             return "syntax-error", f"An arrow needs a node before it: write the source before {shown}."
-        return "syntax-error", f"An arrow can't stand here: {shown} needs a node before and after it."
+        return "syntax-error", f"An arrow isn't allowed here: {shown} needs a node before and after it."
     if found.type in ("STYLE", "CLASS", "CLASSDEF", "CLICK", "SUBGRAPH", "LINKSTYLE", "GRAPH", "INTERPOLATE"):
         return (
             "reserved-word",
@@ -240,8 +243,8 @@ def _describe(lexer: Lexer, begin: int, found: Lexeme | None, at: int) -> tuple[
         )
     before = text[begin:at].strip().rpartition("\n")[2]
     if not before:
-        return "syntax-error", f"{shown} can't stand here: no statement begins so."
-    return "syntax-error", f"{shown} can't stand here after {_quote(before[-20:])}."
+        return "syntax-error", f"{shown} isn't allowed here: no statement begins so."
+    return "syntax-error", f"{shown} isn't allowed here after {_quote(before[-20:])}."
 
 
 def _visible(text: str, start: int, end: int, begin: int) -> tuple[int, int]:

@@ -88,7 +88,7 @@ _CLEANER = nh3.Cleaner(
 
 
 def sanitise_label(text: str) -> str:
-    """``text``, a label as it stands in the source, trimmed and without its quotes, as Mermaid stores it.
+    """``text``, a label as it is in the source, trimmed and without its quotes, as Mermaid stores it.
 
     Entities of Mermaid's own (``#quot;``) come back as they are; so does a label with more than 200 ``<``.
     """
@@ -100,7 +100,7 @@ def sanitise_label(text: str) -> str:
 @lru_cache(maxsize=1024)
 def _sanitise(text: str) -> str:
     if _SURROGATE.search(text):
-        # Half a surrogate pair is no text to ammonia; for a browser it is a character like any other.
+        # Half a surrogate pair is not a text to ammonia; for a browser it is a character like any other.
         stand_ins = _SURROGATE.sub(lambda half: chr(ord(half[0]) + _TO_STAND_IN), text)
         return _STAND_IN.sub(lambda mark: chr(ord(mark[0]) - _TO_STAND_IN), _sanitise(stand_ins))
     clean = _clean(_ENTITY.sub(rf"{_OPEN}\1{_CLOSE}", text))
@@ -124,7 +124,7 @@ def _mark_unknown(tag: re.Match[str]) -> str:
 
 
 def _target_last(link: re.Match[str]) -> str:
-    """Mermaid sets ``target`` anew, after the other attributes, and keeps a new window from reaching its opener."""
+    """Mermaid sets ``target`` again, after the other attributes, and keeps a new window from reaching its opener."""
     before, target, after = link.groups()
     others = before + after
     if target == "_blank":

@@ -84,7 +84,7 @@ def read_structure(diagram: Diagram) -> dict[str, Any]:
 def _check_front_matter(front: FrontMatter) -> None:
     problem = read_front_matter(front.body, front.indent).error
     if problem is not None:
-        raise RefusedError(f"The front matter is no YAML: {problem.message}")
+        raise RefusedError(f"The front matter is not valid YAML: {problem.message}")
 
 
 @dataclass(slots=True)
@@ -230,7 +230,7 @@ class _Database:
         doc = parse_metadata(metadata.body)
         values = {key: _finite(value) for key, value in doc.values.items()}
         if doc.error is not None:
-            raise RefusedError(f"The metadata of {name} is no YAML: {doc.error.message}")
+            raise RefusedError(f"The metadata of {name} is not valid YAML: {doc.error.message}")
         if doc.is_empty:
             return
         subgraph = self.by_id.get(name)
@@ -310,7 +310,7 @@ class _Database:
             return
         for target in statement.targets:
             if target >= len(self.edges):
-                raise RefusedError(f"linkStyle names edge {target}, but only {len(self.edges)} edges stand before it.")
+                raise RefusedError(f"linkStyle names edge {target}, but only {len(self.edges)} edges are before it.")
             edge = self.edges[target]
             if statement.interpolate is not None:
                 edge["interpolate"] = statement.interpolate
@@ -374,7 +374,7 @@ def _apply_metadata(vertex: dict[str, Any], name: str, values: dict[str, Any]) -
     shape = values.get("shape")
     if shape:
         if not isinstance(shape, str):
-            raise RefusedError(f"The shape of {name} is no name.")
+            raise RefusedError(f"The shape of {name} is not a name.")
         if shape != shape.lower() or "_" in shape or shape not in SHAPES:
             raise RefusedError(f"Mermaid has no shape called “{shape}”.")
         vertex["shape"] = shape

@@ -1,10 +1,10 @@
-"""Crossover: two workflows cut at matching typed interfaces, and the parts put together anew.
+"""Crossover: two workflows cut at matching typed interfaces, and the parts put together again.
 
 A child is the text of one parent, the host, of which a part behind a cut gives way to a part of the other parent, the
 donor: everything behind the donor's cut, or what lies between two of its cuts; so some node of each parent is in it. Why a
 child of valid parents is valid: at each cut one value (or the candidates of one ensemble) crosses that is always there. It
 is of the type that crossed in the other parent, or goes only to ports of a fixed type that take it; then nothing behind the
-cut can tell the difference. Where it goes to ports whose type depends on it, the child's types are inferred anew, and every
+cut can tell the difference. Where it goes to ports whose type depends on it, the child's types are inferred again, and every
 consumer must still fit.
 """
 
@@ -150,7 +150,7 @@ def _parents(first: Analysis, second: Analysis) -> tuple[TypedGraph, TypedGraph]
     found: list[TypedGraph] = []
     for name, analysis in (("first", first), ("second", second)):
         if analysis.typed is None:
-            raise CrossoverRefusedError(f"The {name} file is no workflow.")
+            raise CrossoverRefusedError(f"The {name} file is not a workflow.")
         if why_unchangeable(analysis) is not None:
             raise CrossoverRefusedError(f"The {name} workflow {why_unchangeable(analysis)}.")
         if analysis.errors:
@@ -248,7 +248,7 @@ def _silences(parents: tuple[Analysis, Analysis]) -> bool:
 
 
 def _fits(child: Analysis, parents: tuple[Analysis, Analysis]) -> bool:
-    """Whether all types fit in a child, inferred anew: nothing is wrong in it that isn't in a parent."""
+    """Whether all types fit in a child, inferred again: nothing is wrong in it that isn't in a parent."""
     return _troubles(child) <= (_troubles(parents[0]) | _troubles(parents[1]))
 
 

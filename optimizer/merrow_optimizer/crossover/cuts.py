@@ -156,7 +156,7 @@ def _before(graph: TypedGraph, ensemble: TypedNode, up: list[int], down: list[in
 
 
 Match = Literal["none", "inferred", "exact"]
-"""Whether one part may feed another: no; perhaps, types must be inferred anew to tell; or yes, nothing there changes."""
+"""Whether one part may feed another: no; perhaps, types must be inferred again to tell; or yes, nothing there changes."""
 
 
 def matches(upper: Cut, lower: Cut) -> Match:

@@ -183,7 +183,7 @@ def _with_single_blanks(merged: list[_Counted]) -> list[_Counted]:
 
 
 def _with_links(merged: Sequence[_Counted]) -> list[str]:
-    """The texts, with the edges that ``linkStyle`` counts counted anew."""
+    """The texts, with the edges that ``linkStyle`` counts counted again."""
     numbers: dict[tuple[int, int], int] = {}
     for piece, owner in merged:
         for edge in piece.edges:

@@ -254,7 +254,7 @@ class _Role:
 
 
 def _roles(share: Share) -> dict[str, _Role]:
-    """The roles of the kept nodes by casefolded name; ``wanted`` where a node has no prompt that goes before."""
+    """The roles of the kept nodes by casefolded name; ``wanted`` where a node has no prompt that takes precedence over."""
     found: dict[str, _Role] = {}
     for node in share.kept:
         role = role_of(node)

@@ -103,7 +103,7 @@ class Selection:
                 yield Piece("blank", block.text)
             return
         verdicts = [self._verdict(statement, block, open_groups) for statement in statements]
-        # A `linkStyle` is counted anew, or dropped, by itself.
+        # A `linkStyle` is counted again, or dropped, by itself.
         links = statements[0] if isinstance(statements[0], LinkStyle) and len(statements) == 1 else None
         counted = links is None and any(isinstance(statement, LinkStyle) for statement in statements)
         whole = not counted and all(verdict is True for verdict in verdicts)

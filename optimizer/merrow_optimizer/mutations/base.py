@@ -103,7 +103,7 @@ def difference(
 
 
 def workflow_difference(before: Analysis, after: Analysis) -> Difference:
-    """How one analysed workflow differs from another. Raises `ValueError` where either is no workflow."""
+    """How one analysed workflow differs from another. Raises `ValueError` where either is not a workflow."""
     if before.typed is None or after.typed is None:
         raise ValueError("only workflows can be compared")
     return difference(terms_of(before.typed), terms_of(after.typed), before.settings.prompts, after.settings.prompts)

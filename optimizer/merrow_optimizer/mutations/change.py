@@ -86,6 +86,11 @@ class Mutation(GraphChange):
         """The nodes whose edges may bring something else than before, in a fixed order."""
         return sorted(node.id for node in self._differing(self.after))
 
+    @property
+    def differing(self) -> list[TypedNode]:
+        """The nodes as they will be that differ from what they were, or whose edges do."""
+        return self._differing(self.after)
+
     def _differing(self, graph: TypedGraph) -> list[TypedNode]:
         """The nodes of a graph, before or after, that differ between the two."""
         touched, core = self.after.core.touched, graph.core

@@ -139,7 +139,7 @@ def changes(subject: Subject, choice: Choice = DEFAULT) -> Iterator[Mutation]:
 
 
 def moves(analysis: Analysis, choice: Choice = DEFAULT) -> Iterator[Move]:
-    """All safe moves of a workflow, lazily, in an order that depends on the text alone; none where it is no workflow."""
+    """All safe moves of a workflow, lazily, in an order that depends on the text alone; none where it is not a workflow."""
     if why_unchangeable(analysis) is not None:
         return
     subject = Subject(analysis)

@@ -1,7 +1,7 @@
 """What must hold before a change is made: one named object for each precondition, so that each can be left out.
 
 The names are those of ``docs/mutations.md``, which gives the reasons. All but ``kinds``, ``promises`` and ``order`` are
-asked of the graph that would follow, whose types are inferred anew; what was wrong before counts for nothing.
+asked of the graph that would follow, whose types are inferred again; what was wrong before counts for nothing.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from merrow_analysis.graph.nodes import TypedEdge
 from merrow_analysis.graph.placement import PortFeed
 from merrow_analysis.graph.ports import is_odd_result
 from merrow_analysis.graph.words import AGAIN
+from merrow_analysis.places.template_places import may_have_templates
+from merrow_analysis.rules.prompt_rules import template_problems
 from merrow_analysis.rules.registry import Flags, find_rule, flags_of
 from merrow_analysis.rules.syntax_rules import MOST_EDGES
 from merrow_optimizer.mutations.base import Refused
@@ -99,7 +101,27 @@ def _ports(change: Mutation) -> str | None:
     reason = _new(change, Flags.PORTS, lambda node: node in own)
     if reason is None and change.operator == SUBSTITUTION:
         reason = _new(change, Flags.VOICES, lambda node: node in own)
-    return reason
+    return reason or _broken_template(change)
+
+
+def _broken_template(change: Mutation) -> str | None:
+    """A template that names a port which its node has no more, or that leaves out one that is newly fed."""
+    book = change.subject.analysis.prompts
+    if not may_have_templates(change.after, book):
+        return None
+    before = change.subject.remembered(_template_problems)
+    for node in change.differing:
+        for problem in template_problems(node, book):
+            if (node.id, problem) not in before:
+                code, port = problem
+                return f"At {node.id} this would be wrong ({code}): its template and its port `{port}` don't fit."
+    return None
+
+
+def _template_problems(subject: Subject) -> frozenset[tuple[str, tuple[str, str]]]:
+    """What is wrong with templates as they are, by node."""
+    book = subject.analysis.prompts
+    return frozenset((node.id, one) for node in subject.typed.nodes for one in template_problems(node, book))
 
 
 def _capacity(change: Mutation) -> str | None:
@@ -223,7 +245,7 @@ def _boxes(change: Mutation) -> str | None:
     return None
 
 
-TYPES = Precondition("types", "a", "Types are inferred anew, and every consumer still fits.", _types)
+TYPES = Precondition("types", "a", "Types are inferred again, and every consumer still fits.", _types)
 BRIDGE = Precondition(
     "bridge", "b", "What is taken out is bridged by its through port, and nothing is cut off.", _bridge
 )

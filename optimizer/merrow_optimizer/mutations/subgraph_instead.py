@@ -77,7 +77,7 @@ def _part(subject: Subject, last: TypedNode, inside: set[int]) -> Part | None:
     if any(edge.source.kind != "operator" or len(edge.feeds) != 1 for edge in entering):
         return None
     if any(edge.target.index in inside for edge in last.outgoing):
-        return None  # a circle
+        return None  # a cycle
     if len({(edge.source.index, edge.output) for edge in entering}) > 1:
         return None
     return Part(nodes, last, entering[0] if entering else None)

@@ -30,7 +30,7 @@ def mapping(subject: Subject, node: TypedNode) -> Iterator[Proposal]:
 
 
 def is_list_for(subject: Subject, edge: TypedEdge) -> bool:
-    """Whether an edge brings a list, from a node that is no Decision, of items that fit the port that it leads into."""
+    """Whether an edge brings a list, from a node that is not a Decision, of items that fit the port that it leads into."""
     if len(edge.feeds) != 1 or edge.source.kind == "decision" or edge.word is not None:
         return False
     feed = edge.feeds[0]

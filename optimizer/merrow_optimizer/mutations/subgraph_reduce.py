@@ -85,7 +85,7 @@ class _Search:
         if len(inside) != len(removed) + 1 or any(node.id in self.subject.closed for node in removed):
             return None
         if last is not core and any(edge.target.index in inside for edge in last.outgoing):
-            return None  # a circle
+            return None  # a cycle
         for node in removed:
             if node is not last and any(edge.target.index not in inside for edge in node.outgoing):
                 return None

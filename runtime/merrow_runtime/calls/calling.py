@@ -67,7 +67,7 @@ class Calling:
         return self._prices[model]
 
     def schema_missed(self, model: str, text: str) -> None:
-        """Tell the endpoint, where it wants to know, that an answer which ended well is no JSON although it had to be."""
+        """Tell the endpoint, where it wants to know, that an answer which ended well is not valid JSON although it had to be."""
         learn = getattr(self.endpoint, "learn_ignored_schema", None)
         if learn is None:
             return

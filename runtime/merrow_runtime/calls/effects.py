@@ -157,7 +157,7 @@ class Effects:
         return record
 
     async def recall_fact(self, key: CallKey, digest: str) -> bool:
-        """Whether something that is no function of calls was written down before: in the journal, or in the recording."""
+        """Whether something that is not a function of calls was written down before: in the journal, or in the recording."""
         record = await self.journal.recall(key, digest)
         if record is not None:
             if self.recorder is not None:

@@ -169,11 +169,11 @@ class Frontier:
     def replace(self, graph: TypedGraph, before: Keys, after: Keys) -> list[Consequence]:
         """Continue with another graph; what follows from that.
 
-        All is worked out anew on it, in frames with the same paths, and a node that becomes ready takes a visit of its id that
+        All is worked out again on it, in frames with the same paths, and a node that becomes ready takes a visit of its id that
         has the same key, with its outcome or still on its way; only where none is left it starts, with the next ``redo`` of its
         frame. So what a revision does not reach is kept, inside of composites and across their borders, too; whatever comes
         again by way of other nodes, turns or items is not made again, and going back to an earlier graph costs nothing. A
-        turn is judged anew unless it was judged by the same. ``before`` and ``after`` are the keys of the graph until now
+        turn is judged again unless it was judged by the same. ``before`` and ``after`` are the keys of the graph until now
         and of this one.
         """
         shared = self._shared

@@ -124,7 +124,7 @@ class Judge:
     """A turn of a Loop has ended of which something is to be said that is no matter of the frontier: `Judged`.
 
     ``path`` is that of the turn's frame, ``around`` of the one that the Loop runs in. ``outputs`` gives what a member gave in the
-    turn, by port. ``redo`` counts how often a revision asked for it anew.
+    turn, by port. ``redo`` counts how often a revision asked for it again.
     """
 
     composite: Composite

@@ -25,7 +25,7 @@ class Standings:
     numbers: dict[Number, str | None]
 
     def news(self, consequences: list[Consequence]) -> list[Consequence]:
-        """The consequences of working all out anew without what readers know already."""
+        """The consequences of working all out again without what readers know already."""
         ended = {_number(one): _words(one) for one in consequences if isinstance(one, Closes)}
         kept: list[Consequence] = []
         for one in consequences:

@@ -97,7 +97,7 @@ class Dialects:
         return self._known[model]
 
     def learn(self, model: str, was: Dialect, now: Dialect) -> Dialect:
-        """Add what ``now`` says otherwise than ``was`` (with which the request was sent) to what is known by now.
+        """Add what ``now`` says differently from ``was`` (with which the request was sent) to what is known by now.
 
         Calls that run side by side may learn the same: it is added and kept once.
         """

@@ -30,6 +30,11 @@ _LONGEST_ECHO = 160
 _BLOCK = re.compile(r"(?ms)^(`{3,})\w*\n(.*?)\n\1$")
 _RESULT = re.compile(r"-?\d{1,40}(\.\d{1,40})?")
 _WORD = re.compile(r"\w+")
+_VERDICT = re.compile(
+    r"(?i)\b(?P<denied>(?:not|never|no|isn't|doesn't|don't|can't)\s+(?:\w+\s+)?)?"
+    r"(?:(?P<good>yes|true|good|right|correct|fine|passe[sd]|valid|polite|accept\w*|approv\w*|agree\w*)"
+    r"|no|false|bad|wrong|incorrect|fail\w*|invalid|rude|impolite|reject\w*|torn|broken|mistaken?|errors?|unsafe)\b"
+)
 _SUMS = re.compile(r"\bmath\w*|\bcalculat\w*|\barithmetic\b|\bnumbers?\b|\bsums?\b")
 _REST = re.compile(r"other\w*|else|none|unknown|general|any")
 
@@ -96,6 +101,14 @@ def _choice(options: Sequence[Any], texts: Sequence[str]) -> Any:
     return options[wanted or 0]
 
 
+def _verdict(texts: Sequence[str]) -> bool:
+    """Yes, unless the last word of praise or blame in the data is one of blame, or a praise that is denied (``not good``)."""
+    verdict = True
+    for found in _VERDICT.finditer(_data(texts)):
+        verdict = (found["good"] is not None) != (found["denied"] is not None)
+    return verdict
+
+
 def _program(texts: Sequence[str]) -> str:
     return program(wanted_function(texts), texts[-1] if texts else "")
 
@@ -137,7 +150,7 @@ def _instance(schema: object, root: Mapping[str, Any], name: str, texts: Sequenc
     if kind in ("number", "integer"):
         return _number(schema, whole=kind == "integer")
     if kind in ("boolean", "null"):
-        return True if kind == "boolean" else None
+        return _verdict(texts) if kind == "boolean" else None
     return _text(schema, name, texts)
 
 

@@ -50,7 +50,7 @@ def trusted_base_url(values: Iterable[WorkspaceValue], trusted: frozenset[str]) 
         try:
             origin = origin_of(str(value.value))
         except UsageFailure:
-            ignored.append(f"{value.place}: `{value.key}` is ignored: it is no address of an endpoint.")
+            ignored.append(f"{value.place}: `{value.key}` is ignored: it is not an address of an endpoint.")
             continue
         if origin in trusted and chosen is None:
             chosen = str(value.value)

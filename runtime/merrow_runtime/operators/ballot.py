@@ -87,7 +87,7 @@ def vote(task: Task, step: str, prompt: str, ballot: Sequence[Candidate]) -> Que
     for name, number in letters.items():
         candidate = ballot[number]
         times = f", given {candidate.times} times" if candidate.times > 1 else ""
-        sections.append(Section(f"Candidate {name}{times}", candidate.text))
+        sections.append(Section(f"Candidate {name}{times}", candidate.text, "solutions"))
     messages = compose((prompt, task.node.prompt, answer_form(fields)), sections, task.memory)
     return Question(step, messages, lambda text: _choice(text, fields, letters), answer_schema("vote", fields))
 

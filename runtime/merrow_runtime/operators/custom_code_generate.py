@@ -29,7 +29,6 @@ class CustomCodeGenerate(OneQuestion):
         shape = output_shape(task.node, port)
         entry_point = entry_point_of(task)
         must = None if entry_point is None else f"The code must define `{entry_point}` at its top level."
-        messages = compose(
-            (PROMPT, task.node.prompt, must, CODE_FORM), input_sections(task.inputs, ["problem"]), task.memory
-        )
+        instructions = (PROMPT, task.node.prompt, must, CODE_FORM)
+        messages = compose(instructions, input_sections(task.inputs, ["problem"]), task.memory, inputs=task.inputs)
         return Question("answer", messages, lambda text: {port: coerce(read_code(text, entry_point), shape)})

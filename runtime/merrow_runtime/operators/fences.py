@@ -7,6 +7,7 @@ never gets out of its frame, whatever it holds, and `fences` gives back exactly 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 _SHORTEST = 3
@@ -25,12 +26,16 @@ class Fence:
     closed: bool = True
 
 
-def framed(text: str, language: str = "") -> str:
-    """``text`` between fences of backticks, longer than any run of them inside."""
-    fence = "`" * _SHORTEST
-    if "`" in text:
-        fence = "`" * max(_SHORTEST, 1 + max(len(run) for run in _RUNS.findall(text)))
+def framed(text: str, language: str = "", fence: str | None = None) -> str:
+    """``text`` between fences of backticks, longer than any run of them inside; or between these."""
+    fence = fence_around([text]) if fence is None else fence
     return f"{fence}{language}\n{text}\n{fence}"
+
+
+def fence_around(texts: Iterable[str]) -> str:
+    """The shortest fence that is longer than any run of backticks in these texts."""
+    runs = (len(run) for text in texts if "`" in text for run in _RUNS.findall(text))
+    return "`" * max(_SHORTEST, 1 + max(runs, default=0))
 
 
 def fences(text: str) -> list[Fence]:

@@ -70,7 +70,7 @@ class Programmer(ModelOperator):
         sections = input_sections(task.inputs, ["problem", "analysis"])
         analysis = task.node.parameters.get("analysis")
         if not task.inputs.get("analysis") and isinstance(analysis, str) and analysis.strip():
-            sections.append(Section("Analysis", analysis))
+            sections.append(Section("Analysis", analysis, "analysis"))
         text_at(task, "problem")
         if failed is not None:
             sections += [Section("Program that failed", failed[0]), Section("What happened", failed[1])]

@@ -79,10 +79,10 @@ class TestOperator(ModelOperator):
         must = f"The code must define `{entry_point}` at its top level."
         sections = [
             *input_sections(task.inputs, ["problem"]),
-            Section("Program", code),
+            Section("Program", code, "solution"),
             Section("What happened", report),
         ]
-        messages = compose((PROMPT, task.node.prompt, must, CODE_FORM), sections, task.memory)
+        messages = compose((PROMPT, task.node.prompt, must, CODE_FORM), sections, task.memory, inputs=task.inputs)
         return Question(f"reflect {number}", messages, lambda text: read_code(text, entry_point))
 
 

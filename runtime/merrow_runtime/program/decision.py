@@ -37,7 +37,7 @@ def holds(loop: str, expression: str, outputs: Callable[[str], Outputs | None]) 
 
 
 def score(loop: str, expression: str, outputs: Callable[[str], Outputs | None]) -> float | None:
-    """How good a turn of a Loop is by its ``best``; None where that is no number. Raises `NodeFailure`."""
+    """How good a turn of a Loop is by its ``best``; None where that is not a number. Raises `NodeFailure`."""
     value = _of_turn(loop, "best", expression, outputs)
     return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
 

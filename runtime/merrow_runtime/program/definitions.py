@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from merrow_analysis.definitions.prompts import Prompt, words_of_role
 from merrow_analysis.definitions.settings import Memory
+from merrow_analysis.definitions.templates import Template
 from merrow_analysis.definitions.types import BUILT_IN, TEXT, Type, TypeTable, innermost, item_of
 from merrow_analysis.graph.decisions import KIND
 from merrow_analysis.graph.instructions import memory_of, prompt_of, role_of
@@ -294,6 +295,10 @@ def _digest(definition: NodeDefinition, operator: Operator, samples: int | None)
         "kinds": dict(definition.kinds),
         "words": {name: list(said) for name, said in definition.words.items()},
     }
+    declared = None if definition.spec is None else definition.spec.get("prompt")
+    templates = [isinstance(prompt, Template) for prompt in (definition.prompt, declared)]
+    if any(templates):
+        resolved["templates"] = templates
     if definition.records or definition.unions:
         resolved["records"] = {name: dict(fields) for name, fields in definition.records.items()}
         resolved["unions"] = {name: list(kinds) for name, kinds in definition.unions.items()}
@@ -307,7 +312,7 @@ def _fallback(node: TypedNode, said: Mapping[str, object], shapes: Mapping[str, 
     """
     if said.get("default") is None:
         raise UsageFailure(
-            f"Node {node.id} has `on_error: default` and no `default:` to go on with; write one.", node=node.id
+            f"Node {node.id} has `on_error: default` and no `default:` to continue with; write one.", node=node.id
         )
     value = _plain(said["default"], node, "default")
     first = next(iter(shapes))

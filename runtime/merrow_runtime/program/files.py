@@ -138,7 +138,7 @@ def the_diagram(target: Target, text: str) -> tuple[str, Fence | None]:
 def read_path(path: Path, name: str, limit: int | None = None) -> Source:
     """The text of the file at ``path``, which the user knows as ``name``; ``limit`` is the most bytes it may have."""
     try:
-        # Looked at before opening: to open a pipe or a device may wait for ever.
+        # Looked at before opening: to open a pipe or a device may wait forever.
         status = path.stat()
         if stat.S_ISDIR(status.st_mode):
             raise InputError(f"{name} is a folder, not a file.")

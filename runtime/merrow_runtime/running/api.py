@@ -87,7 +87,7 @@ def start(
             before = earlier.snapshot.get("inputs", {})
             given.update({name: before[name] for name in before if name in here and name.casefold() not in named})
             kept, problems = inherited(
-                workflow.graph, _set_before(earlier), options.set_outputs, options.from_node or options.only
+                workflow, _set_before(earlier), options.set_outputs, options.from_node or options.only
             )
             damaged += problems
             if options.only is None:

@@ -20,7 +20,7 @@ from merrow_runtime.operators.shapes import is_of
 from merrow_runtime.program.decision import holds, score
 from merrow_runtime.program.definitions import Step, Steps, definitions_of, depth_of, make_steps
 from merrow_runtime.program.inputs import read_inputs
-from merrow_runtime.provenance import PERSON
+from merrow_runtime.provenance import PERSON, PERSON_ORIGIN
 from merrow_runtime.running.executions import Executions
 from merrow_runtime.running.loop_budgets import LoopBudgets
 from merrow_runtime.running.planned_calls import Pools, Turn, results_so_far, standing
@@ -52,7 +52,7 @@ class Engine:
     made past earlier results and past the cache, each by its node's index. ``parallel`` is how many items of a Map are under way
     at once where it doesn't say, ``default_model`` that of the user's settings. ``around`` are the Calls in which it runs,
     outermost first, each by the place of its file and its node. ``pools`` have what turns of planned Calls may take over, and
-    ``turn`` what this one may where it runs a planned workflow. ``set_outputs`` are what a person set; None in called files.
+    ``turn`` what this one may where it runs a planned workflow. ``set_outputs`` are what a person set in it.
     """
 
     workflow: Workflow
@@ -111,6 +111,8 @@ class Engine:
         pool = self.pools.of(self.workflow.graph, visit) if step.is_planned_call else None
         if pool is not None:
             key = pool.stands_on(key)
+        if self.set_outputs and step.called is not None:
+            key = self.set_outputs.key(visit, key)
         seed = seed_of(visit, key, start.ordinal)
         # A recording is made of calls, and so these are gone through one by one.
         own = None if self.effects.recorder else self.executions.done(visit, key, self._is_usable)
@@ -244,7 +246,7 @@ class Engine:
             anew=Anew(frozenset(steps)) if self.anew.covers(start.node.index, visit) else Anew(),
             turn=None,
             around=(*self.around, own),
-            set_outputs=None,
+            set_outputs=self.set_outputs.inside(visit) if self.set_outputs else None,
         )
         try:
             inputs = read_inputs(called.graph, values)
@@ -261,9 +263,11 @@ class Engine:
         return {port: results[port] for port in step.shapes}
 
     def _is_usable(self, earlier: NodeRecord) -> bool:
-        """Whether the run may reuse a result, by who gave it."""
+        """Whether the run may reuse a result, by who gave it. What a person set inside a Call is in its key."""
         effects = self.effects
-        return effects.reuses_any or all(source.endpoint == effects.endpoint for source in earlier.sources)
+        return effects.reuses_any or all(
+            source.endpoint in (effects.endpoint, PERSON_ORIGIN) for source in earlier.sources
+        )
 
     def on_error(self, node: TypedNode) -> str:
         """See `merrow_runtime.running.scheduler.Work.on_error`."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 
 from merrow_runtime.program.definitions import Step
+from merrow_runtime.provenance import PERSON_ORIGIN
 from merrow_runtime.store.contract import NodeRecord
 from merrow_runtime.store.rows import text_of
 from merrow_runtime.visit import Visit, read_segment
@@ -104,20 +105,26 @@ class Executions:
         for index, step in self._steps.items():
             for record in (*own.get(step.definition.id, ()), *free.get(text_of(step.shown), ())):
                 if not anew(index, record.visit):
-                    found += [(record.visit.name, one.endpoint) for one in record.sources if one.endpoint != endpoint]
+                    found += _others(record, endpoint)
         planned = {step.definition.id for step in (*self._steps.values(), *self._inside) if step.is_planned_call}
         calls = {step.definition.id: index for index, step in self._steps.items() if step.is_call}
         for step in self._inside:
             for record in (*own.get(step.definition.id, ()), *free.get(text_of(step.shown), ())):
                 call = _call_around(record.path, calls)
                 if call is None or not anew(calls[call.node], call):
-                    found += [(record.visit.name, one.endpoint) for one in record.sources if one.endpoint != endpoint]
+                    found += _others(record, endpoint)
         for record in self._of_run[0] if planned else ():
             call = _call_around(record.path, planned)
             outermost = _call_around(record.path, calls)
             if call is not None and (outermost is None or not anew(calls[outermost.node], outermost)):
-                found += [(record.visit.name, one.endpoint) for one in record.sources if one.endpoint != endpoint]
+                found += _others(record, endpoint)
         return list(dict.fromkeys(found))
+
+
+def _others(record: NodeRecord, endpoint: str) -> list[tuple[str, str]]:
+    """The endpoints other than this one that a visit's result is of. What a person set inside a Call is in the Call's key."""
+    known = (endpoint, PERSON_ORIGIN)
+    return [(record.visit.name, one.endpoint) for one in record.sources if one.endpoint not in known]
 
 
 def _call_around(path: str, calls: Collection[str]) -> Visit | None:

@@ -187,7 +187,7 @@ def dry_run(
     endpoint = chosen.endpoint
     steps = make_steps(workflow, options, chosen.model)
     unfolding = _Unfolding(options, chosen.model, endpoint)
-    said = SetOutputs(workflow.graph, options.set_outputs)
+    said = SetOutputs(workflow, options.set_outputs)
     nodes = _Forecaster(workflow, steps, dict(inputs or {}), unfolding, said=said).nodes()
     costs = _costs(workflow.graph, steps, nodes, endpoint, said)
     return Forecast(workflow.name, endpoint.origin, tuple(_unfolded(nodes)), *costs.bounds)
@@ -204,13 +204,13 @@ def _unfolded(nodes: Iterable[PlannedNode], around: str = "") -> Iterator[Planne
 @dataclass(slots=True, eq=False)
 class _Unfolding:
     """What is the same for a workflow and all files that it calls. ``known`` are the forecasts of called files, by the
-    call and by how often each call is around it.
+    call, by how often each call is around it, and by what a person set in it.
     """
 
     options: RunOptions
     default_model: str | None
     endpoint: Endpoint
-    known: dict[tuple[Call, frozenset[tuple[Call, int]]], tuple[tuple[PlannedNode, ...], _Cost]] = field(
+    known: dict[tuple[Call, frozenset[tuple[Call, int]], str], tuple[tuple[PlannedNode, ...], _Cost]] = field(
         default_factory=dict
     )
 
@@ -227,7 +227,7 @@ class _Forecaster:
         around: tuple[Call, ...] = (),
         said: SetOutputs | None = None,
     ) -> None:
-        """``said`` is what a person set; None in called files."""
+        """``said`` is what a person set in it."""
         self._said = said
         self.graph, self._place = workflow.graph, workflow.place
         self.steps = steps
@@ -268,13 +268,16 @@ class _Forecaster:
             return PlannedNode(node.id, definition.operator, None, runs, times=times, costs=_OPEN, why_open=_PLANNED)
         return PlannedNode(node.id, definition.operator, definition.model, runs, questions, step.samples or 1, times)
 
-    def _call(self, step: Step, called: Workflow, inputs: Inputs) -> tuple[tuple[PlannedNode, ...], _Cost]:
+    def _call(
+        self, visit: Visit, step: Step, called: Workflow, inputs: Inputs
+    ) -> tuple[tuple[PlannedNode, ...], _Cost]:
         """The nodes of a called file, and what it may use. Those of a file that is running already are only counted."""
         own, unfolding = (self._place, step.definition.id), self._unfolding
         if self._around.count(own) >= depth_of(step):
             return (), _FREE
         around = (*self._around, own)
-        key = own, frozenset(Counter(around).items())
+        said = self._said.inside(visit) if self._said else None
+        key = own, frozenset(Counter(around).items()), "" if self._said is None else self._said.key(visit, "")
         known = unfolding.known.get(key)
         if known is None and len(unfolding.known) >= _MOST_CALLED:
             return (), _OPEN
@@ -282,8 +285,8 @@ class _Forecaster:
             unfolding.known[key] = (), _FREE
             steps = make_steps(called, unfolding.options, unfolding.default_model)
             given = {port: values[0].value for port, values in inputs.items()}
-            nodes = tuple(_Forecaster(called, steps, given, unfolding, around).nodes())
-            known = unfolding.known[key] = nodes, _costs(called.graph, steps, nodes, unfolding.endpoint)
+            nodes = tuple(_Forecaster(called, steps, given, unfolding, around, said).nodes())
+            known = unfolding.known[key] = nodes, _costs(called.graph, steps, nodes, unfolding.endpoint, said)
         return ((), known[1]) if own in self._around else known
 
     def _outcome(self, start: Start) -> Outcome:
@@ -302,7 +305,7 @@ class _Forecaster:
             return Gave(visit, {port: given[port] for port in step.shapes})
         if step is not None:
             if step.called is not None:
-                self._called[node.index] = self._call(step, step.called, inputs)
+                self._called[node.index] = self._call(visit, step, step.called, inputs)
             self._questions[node.index] = tuple(self._asked(start, step, inputs))
             if node.asks:
                 return Chose(visit, None)

@@ -86,7 +86,7 @@ class Job:
         self.executions = Executions() if self.only is not None else Executions(earlier, self.steps, taken, own, inside)
         start = None if options.from_node is None else visit_named(graph, options.from_node)
         self.anew = Anew() if start is None else Anew(behind(graph, graph.by_id[start.node].index), start)
-        self.set_outputs = SetOutputs(graph, options.set_outputs)
+        self.set_outputs = SetOutputs(workflow, options.set_outputs)
         self.replay = None if options.replay is None else Replay.read(options.replay)
         self.notices = [*notices, *self._inputs_of_others(before)]
         self.limits = limits_of(workflow, options)

@@ -22,8 +22,8 @@ STEP = "budget"
 class LoopBudgets:
     """The budgets of the Loops of one run, by the paths of their turns without the number.
 
-    That a Loop has used up its budget is no function of its calls, since time is part of it and answers of a cache are free: so
-    it is journalled, and a run that is resumed or replayed ends the Loop after the same turn.
+    That a Loop has used up its budget is not a function of its calls, since time is part of it and answers of a cache are free:
+    so it is journalled, and a run that is resumed or replayed ends the Loop after the same turn.
     """
 
     _begun: dict[str, float] = field(default_factory=dict)

@@ -24,7 +24,7 @@ class Pool:
         self._by_key: dict[str, list[NodeRecord]] = {}
 
     def end_turn(self, records: Iterable[NodeRecord]) -> None:
-        """Add what a turn has finished. What it had taken over stays as one execution."""
+        """Add what a turn has finished. What it had reused stays as one execution."""
         for record in sorted(records, key=lambda one: one.started):
             if record.key is None or record.outputs is None:
                 continue

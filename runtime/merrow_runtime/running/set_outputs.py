@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Mapping
 
 from merrow_analysis.definitions.types import ANY
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
+from merrow_analysis.graph.resolve import called_path
 from merrow_analysis.suggest import closest
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.operators.ask_decision import case_words
@@ -14,21 +16,37 @@ from merrow_runtime.operators.shapes import is_of, shape_of
 from merrow_runtime.program.definitions import meanings_of
 from merrow_runtime.program.inputs import typed_value
 from merrow_runtime.running.single import visit_named
-from merrow_runtime.values import Outputs, Value
-from merrow_runtime.visit import Visit
+from merrow_runtime.values import Outputs, Value, canonical
+from merrow_runtime.visit import Visit, read_segment
+from merrow_runtime.workflow import Workflow
 
 
 class SetOutputs:
-    """What a person set, by visit. A node of a Loop or a Map that is named without a turn or an item has it in all of them."""
+    """What a person set, by visit. A node of a Loop or a Map that is named without a turn or an item has it in all of them, and
+    a node of a called file is named behind the Call, ``SOLVE/VOTE``.
+    """
 
-    def __init__(self, graph: TypedGraph, said: Mapping[str, Value]) -> None:
+    def __init__(self, workflow: Workflow, said: Mapping[str, Value]) -> None:
         """``said`` has values by ``NODE`` or ``NODE.PORT``, of which the later ones count where several name an output. ``NODE``
         alone takes a mapping of outputs to values, or a value of the node's default output; of a Decision, the case to take.
         Raises `UsageFailure`.
         """
         self._outputs: dict[Visit, Outputs] = {}
         self._cases: dict[Visit, int] = {}
+        self._inside: dict[Visit, dict[str, Value]] = {}
+        graph = workflow.graph
+        self._called = {
+            node.id: workflow.called[path]
+            for node in graph.nodes
+            if said and (path := called_path(node.resolution)) in workflow.called
+        }
         for name, value in said.items():
+            behind = _behind_call(workflow, name)
+            if behind is not None:
+                call, called, rest = behind
+                SetOutputs(called, {rest: value})
+                self._inside.setdefault(call, {})[rest] = value
+                continue
             visit, port = _named(graph, name)
             node = graph.by_id[visit.node]
             if node.kind == "decision":
@@ -37,10 +55,20 @@ class SetOutputs:
                 self._outputs.setdefault(visit, {}).update(_values(graph, node, port, value))
 
     def __bool__(self) -> bool:
-        return bool(self._outputs or self._cases)
+        return bool(self._outputs or self._cases or self._inside)
+
+    def inside(self, visit: Visit) -> SetOutputs | None:
+        """What is set of the nodes of the file that a Call runs; None where nothing is."""
+        said = {**self._inside.get(Visit(visit.node), {}), **self._inside.get(visit, {})}
+        return SetOutputs(self._called[visit.node], said) if said else None
+
+    def key(self, visit: Visit, key: str) -> str:
+        """The key of a Call: with what is set inside it another one, since its result is another."""
+        said = {**self._inside.get(Visit(visit.node), {}), **self._inside.get(visit, {})}
+        return hashlib.sha256(f"{key} {canonical(said)}".encode("utf-8", "surrogatepass")).hexdigest() if said else key
 
     def of(self, visit: Visit) -> Outputs:
-        """The outputs that are set of a visit, by port; empty where none is. Not for nodes of called files."""
+        """The outputs that are set of a visit, by port; empty where none is."""
         return {**self._outputs.get(Visit(visit.node), {}), **self._outputs.get(visit, {})}
 
     def case(self, visit: Visit) -> int | None:
@@ -49,26 +77,56 @@ class SetOutputs:
 
 
 def inherited(
-    graph: TypedGraph, before: Mapping[str, Value], said: Iterable[str], from_node: str | None
+    workflow: Workflow, before: Mapping[str, Value], said: Iterable[str], from_node: str | None
 ) -> tuple[dict[str, Value], list[str]]:
     """What a person set in an earlier run and still holds in one that is made from it, and a sentence about each value that does
     not fit the workflow any more. ``said`` are the nodes that are set now; what was set of them counts beside that. The node
     that is to run again (``from_node``) has nothing left.
     """
-    again = None if from_node is None else visit_named(graph, from_node).node
-    now = {_named(graph, name) for name in said}
+    again = None if from_node is None else visit_named(workflow.graph, from_node).node
+    now = {_address(workflow, name) for name in said}
     kept: dict[str, Value] = {}
     problems: list[str] = []
     for name, value in before.items():
         try:
-            visit, port = _named(graph, name)
-            SetOutputs(graph, {name: value})
+            visits, port = _address(workflow, name)
+            SetOutputs(workflow, {name: value})
         except UsageFailure as problem:
             problems.append(f"What was set for {name} in the earlier run is left out. {problem}")
             continue
-        if visit.node != again and (visit, port) not in now:
+        if visits[0].node != again and (visits, port) not in now:
             kept[name] = value
     return kept, problems
+
+
+def _address(workflow: Workflow, name: str) -> tuple[tuple[Visit, ...], str | None]:
+    """The Calls that a name leads through, then the visit in the innermost file, and the port."""
+    behind = _behind_call(workflow, name)
+    if behind is None:
+        visit, port = _named(workflow.graph, name)
+        return (visit,), port
+    call, called, rest = behind
+    visits, port = _address(called, rest)
+    return (call, *visits), port
+
+
+def _behind_call(workflow: Workflow, name: str) -> tuple[Visit, Workflow, str] | None:
+    """The Call that a name such as ``SOLVE/VOTE.response`` begins with, the file that it runs, and the rest of the name."""
+    graph, parts = workflow.graph, name.split("/")
+    if name in graph.by_id:
+        return None
+    for number in range(1, len(parts)):
+        try:
+            node, _, _, index = read_segment(parts[number - 1])
+        except ValueError:
+            return None
+        found = graph.by_id.get(node) or next(
+            (one for one in graph.nodes if one.id.casefold() == node.casefold()), None
+        )
+        path = None if found is None or index is not None else called_path(found.resolution)
+        if path in workflow.called:
+            return visit_named(graph, "/".join(parts[:number])), workflow.called[path], "/".join(parts[number:])
+    return None
 
 
 def _named(graph: TypedGraph, name: str) -> tuple[Visit, str | None]:

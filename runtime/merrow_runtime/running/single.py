@@ -134,7 +134,7 @@ def _set(graph: TypedGraph, node: TypedNode, values: Mapping[str, Value]) -> Inp
     for name, value in values.items():
         owner, _, port = name.rpartition(".")
         if owner.casefold() != node.id.casefold():
-            raise UsageFailure(f"{name} is no port of the node that is run; write {node.id}.PORT.")
+            raise UsageFailure(f"{name} is not a port of the node that is run; write {node.id}.PORT.")
         spec = ports.get(port)
         if spec is None:
             known = ", ".join(ports)

@@ -125,7 +125,7 @@ class Store:
         def work(database: sqlite3.Connection) -> int:
             if database.execute("SELECT 1 FROM runs WHERE id = ?", (run.id,)).fetchone() is not None:
                 raise UsageFailure(
-                    f"There is a run {run.id} already; choose another name, or go on with it: merrow resume {run.id}"
+                    f"There is a run {run.id} already; choose another name, or continue it: merrow resume {run.id}"
                 )
             number = database.execute(_BEGIN, rows.run_values(run)).lastrowid
             assert number is not None  # noqa: S101 (a row was put in)

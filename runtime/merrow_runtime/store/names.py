@@ -26,6 +26,6 @@ def check_name(name: str) -> None:
     """Raise `UsageFailure` where a run can't have this name."""
     if _NAME.fullmatch(name) is None:
         raise UsageFailure(
-            f"A run can't be named {name!r}: begin with a letter or a digit, and go on with up to 199 letters, digits and"
+            f"A run can't be named {name!r}: begin with a letter or a digit, then write up to 199 letters, digits and"
             " characters of . _ - : / @ + ="
         )

@@ -107,7 +107,7 @@ class Replay:
         header = _object(path, 1, lines[0] if lines else "")
         if header.get(_MARK) != FORMAT:
             raise UsageFailure(
-                f"{path} is no recording of this version of Merrow; make one with: merrow run ... --record"
+                f"{path} is not a recording of this version of Merrow; make one with: merrow run ... --record"
             )
         calls: dict[tuple[CallKey, str], CallRecord] = {}
         for number, line in enumerate(lines[1:], start=2):
@@ -133,9 +133,9 @@ class Replay:
         if any(known == key for known, _ in self._calls):
             raise ReplayMiss(
                 f"The recording {self.path} has another request at {where}: the workflow, its inputs, its model or a prompt"
-                " changed since. Record it anew."
+                " changed since. Record it again."
             )
-        raise ReplayMiss(f"The recording {self.path} has no answer at {where}. Record the run anew.")
+        raise ReplayMiss(f"The recording {self.path} has no answer at {where}. Record the run again.")
 
 
 def _object(path: Path, number: int, line: str) -> dict[str, Any]:
@@ -144,7 +144,7 @@ def _object(path: Path, number: int, line: str) -> dict[str, Any]:
     except (json.JSONDecodeError, RecursionError):
         content = None
     if not isinstance(content, dict):
-        raise UsageFailure(f"Line {number} of the recording {path} is no JSON object: {line[:_SHOWN]!r}.")
+        raise UsageFailure(f"Line {number} of the recording {path} is not a JSON object: {line[:_SHOWN]!r}.")
     return content
 
 
@@ -175,4 +175,6 @@ def _call(path: Path, number: int, content: Mapping[str, Any]) -> CallRecord:
             model=_model(content),
         )
     except (KeyError, TypeError, AttributeError) as problem:
-        raise UsageFailure(f"Line {number} of the recording {path} lacks {problem}; it is no recorded call.") from None
+        raise UsageFailure(
+            f"Line {number} of the recording {path} lacks {problem}; it is not a recorded call."
+        ) from None

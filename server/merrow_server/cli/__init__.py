@@ -26,14 +26,14 @@ GROUPS: dict[str, dict[str, str]] = {
     "Check": {
         "check": "Find mistakes in workflow files, and repair what is safe.",
         "fmt": "Format workflow files.",
-        "explain": "Show the page of a rule: what, why, and how to put it right.",
+        "explain": "Show the page of a rule: what, why, and how to fix it.",
         "rules": "List all rules.",
     },
     "Run": {
         "run": "Run a workflow.",
         "runs": "List the runs in the journal.",
         "show": "Show one run of the journal, or one evaluation: nodes, prompts, answers, costs.",
-        "resume": "Go on with a run, or an evaluation, that ended early.",
+        "resume": "Continue a run, or an evaluation, that stopped before it finished.",
         "cancel": "End a run that another process works on.",
         "costs": "Say what calls to models cost, by day, workflow or model.",
     },
@@ -49,6 +49,7 @@ GROUPS: dict[str, dict[str, str]] = {
     "Look inside": {
         "graph": "Print the typed graph of a workflow.",
         "metrics": "Measure a workflow: parallelism, dependencies, expected completion.",
+        "render": "Draw a flowchart as SVG or PNG.",
         "parse": "Read Mermaid flowcharts as Mermaid does, many in one process.",
     },
     "Set up": {

@@ -22,7 +22,7 @@ from merrow_server.rendering.terminal import echo
 @click.argument("run", shell_complete=words.running_runs)
 @click.pass_context
 def command(ctx: click.Context, run: str) -> None:
-    """End the run RUN, whichever process works on it. What it finished is kept: merrow resume goes on with it."""
+    """End the run RUN, whichever process works on it. What it finished is kept: merrow resume continues it."""
     from merrow_runtime.store.database import Store
 
     with closing(Store.open()) as store:

@@ -48,7 +48,7 @@ from merrow_server.settings import Settings
 @click.option(
     "--random", "count", type=click.IntRange(min=0), metavar="N", help="N random safe mutants, one after another."
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Where the random choices begin.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Random seed.")
 @click.option(
     "--max-nodes",
     type=click.IntRange(min=1),

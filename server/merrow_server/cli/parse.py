@@ -25,7 +25,7 @@ def command(ctx: click.Context, jsonl: bool) -> None:
     """Read Mermaid flowcharts as Mermaid does, one after another.
 
     Standard input has a JSON object {"id", "text"} a line; standard output gets
-    {"id", "ok", "line", "error", "structure"} a line, in the same order. A line that is no such object is answered with
+    {"id", "ok", "line", "error", "structure"} a line, in the same order. A line that is not such an object is answered with
     ok false, and the exit code is 2 at the end.
     """
     if not jsonl:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 @with_options(RUN_OPTIONS)
 @click.pass_context
 def command(ctx: click.Context, /, run: str | None, **given: Any) -> None:
-    """Go on with the run RUN where it ended: an id, its beginning, or a workflow file for its latest run. Without RUN it is the
+    """Continue the run RUN where it ended: an id, its beginning, or a workflow file for its latest run. Without RUN it is the
     latest of all.
 
     It runs what the journal has (text, prompts, settings, inputs), whatever the files say now. No call that finished is

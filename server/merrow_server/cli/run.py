@@ -29,7 +29,7 @@ _LATEST = "\0latest"
     merrow run flow.mmd --input problem="What is 6 times 7?"
     merrow run flow.mmd --input problem=@task.txt --model gpt-4o
     merrow run flow.mmd --dry-run                              what it would ask and cost
-    merrow run flow.mmd --from VOTE                            VOTE and what follows anew, the rest as it was
+    merrow run flow.mmd --from VOTE                            VOTE and what follows again, the rest as it was
     merrow run flow.mmd --set-output CHECK=no --run            the latest run again, had CHECK said no
     merrow run flow.mmd --only VOTE --run                      one node, with the inputs it had in the latest run
     merrow run flow.mmd --only VOTE --run 4f2a                 the same, of a run by the beginning of its id
@@ -51,7 +51,7 @@ _LATEST = "\0latest"
     "from_node",
     metavar="NODE",
     shell_complete=words.nodes,
-    help="Run NODE and what follows anew; take the rest from --run, or the latest run of FILE.",
+    help="Run NODE and what follows again; take the rest from --run, or the latest run of FILE.",
 )
 @click.option(
     "--run",
@@ -81,7 +81,7 @@ _LATEST = "\0latest"
 )
 @click.option("--fresh", is_flag=True, help="Take no answer from the cache.")
 @click.option("--no-store", is_flag=True, help="Keep nothing: no journal, no cache. For private inputs.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Where shuffles begin.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Random seed for shuffles.")
 @click.option("--verbose", is_flag=True, help="Show answers while they come into being.")
 @with_options(RUN_OPTIONS)
 @click.pass_context
@@ -90,8 +90,8 @@ def command(ctx: click.Context, /, file: str, **given: Any) -> None:
 
     Any flowchart runs: one that names no operators is read as a workflow, each box one model call, after saying so.
 
-    Every call that finished is in the journal before its result is used: a run that ended early, whatever the reason,
-    goes on with `merrow resume`. Without OPENAI_API_KEY, OPENAI_BASE_URL or --base-url the embedded offline model
+    Every call that finished is in the journal before its result is used: a run that stopped before it finished, whatever the
+    reason, continues with `merrow resume`. Without OPENAI_API_KEY, OPENAI_BASE_URL or --base-url the embedded offline model
     answers, which costs nothing and is not a real model. On a terminal you are asked for inputs that have no value.
 
     The exit code is 1 when the run fails.

@@ -39,7 +39,7 @@ _STATES = {
     "node_started": "[cyan]runs[/]",
     "node_retrying": "[yellow]tries again[/]",
     "node_finished": "[green]finished[/]",
-    "node_reused": "[blue]taken over[/]",
+    "node_reused": "[blue]reused[/]",
     "node_skipped": "[dim]skipped[/]",
     "node_failed": "[red]failed[/]",
 }
@@ -201,7 +201,7 @@ def _line(event: Event, begun: set[str]) -> str | None:
             if event.event == "node_finished" and "case" not in data and _who(event) not in begun:
                 return None
             begun.discard(_who(event))
-            done = style("finished" if event.event == "node_finished" else "taken over", fg="green")
+            done = style("finished" if event.event == "node_finished" else "reused", fg="green")
             return f"{_who(event)} {done}{_details(data)}"
         case "node_skipped":
             return f"{_who(event)} is skipped: {data.get('reason', '')}"

@@ -12,9 +12,13 @@ from merrow_server.cli.given import words
 RUN_OPTIONS = (
     click.option("--base-url", metavar="URL", help="The endpoint; `offline` is the embedded model."),
     click.option("--concurrency", type=click.IntRange(min=1), help="Calls at the same time."),
-    click.option("--budget-usd", type=click.FloatRange(min=0), metavar="USD", help="Stop at so much money."),
-    click.option("--budget-tokens", type=click.IntRange(min=0), metavar="N", help="Stop at so many tokens."),
-    click.option("--budget-seconds", type=click.FloatRange(min=0), metavar="S", help="Stop after so long."),
+    click.option(
+        "--budget-usd", type=click.FloatRange(min=0), metavar="USD", help="Stop once this many US dollars are spent."
+    ),
+    click.option(
+        "--budget-tokens", type=click.IntRange(min=0), metavar="N", help="Stop once this many tokens are used."
+    ),
+    click.option("--budget-seconds", type=click.FloatRange(min=0), metavar="S", help="Stop after this many seconds."),
     click.option(
         "--record", metavar="F", shell_complete=words.files, help="Write all calls to this file, to replay them."
     ),
@@ -30,7 +34,9 @@ RUN_OPTIONS = (
         help="Results of another endpoint than the one that answers now: run them again (same), or keep them (any).",
     ),
     click.option(
-        "--sandbox", metavar="MEANS", help="What holds generated code, as merrow doctor names it; the best there is."
+        "--sandbox",
+        metavar="MEANS",
+        help="Sandbox for generated code (merrow doctor lists them). Default: the strongest one available.",
     ),
     click.option(
         "--allow-unsafe-code", is_flag=True, help="Run generated code although nothing on this machine can hold it."

@@ -165,13 +165,13 @@ def _print_end(result: RunResult, *, kept: bool) -> None:
         )
         return
     if result.status == "finished":
-        look = f"Look at it with: merrow show {result.run}" if kept else "Nothing of it is kept, as --no-store says."
+        look = f"See it with: merrow show {result.run}" if kept else "Nothing of it is kept, as --no-store says."
         echo(f"{style('Finished', fg='green')}: {summary}. {look}", err=True)
         return
     if result.error:
         complain(result.error)
     word = "Stopped" if result.status == "cancelled" else "Failed"
     colour = "yellow" if result.status == "cancelled" else "red"
-    go_on = f"What is finished is kept; go on with: merrow resume {result.run}"
+    go_on = f"What is finished is kept; continue it with: merrow resume {result.run}"
     told = go_on if kept else "Nothing of it is kept, as --no-store says."
     echo(f"{style(word, fg=colour)}: {summary}. {told}", err=True)

@@ -41,7 +41,7 @@ _UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
     multiple=True,
     help="Take a run out of the journal.",
 )
-@click.option("--prune", type=click.FloatRange(min=0), metavar="DAYS", help="Take out runs older than so many days.")
+@click.option("--prune", type=click.FloatRange(min=0), metavar="DAYS", help="Delete runs older than this many days.")
 @click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", help="How to print.")
 def command(limit: int, workflow: str | None, deleted: tuple[str, ...], prune: float | None, output: str) -> None:
     """List the runs in the journal, newest first: id, status, when, how long, what it cost, who answered,

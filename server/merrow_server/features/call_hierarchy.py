@@ -106,7 +106,7 @@ def _file(path: str) -> Symbol:
 
 
 def _found(server: MerrowServer, item: types.CallHierarchyItem) -> tuple[OpenDiagram, str | None] | None:
-    """The diagram and the node of an item, None for a whole file; found anew, for the text may have changed since then."""
+    """The diagram and the node of an item, None for a whole file; found again, for the text may have changed since then."""
     start = item.selection_range.start
     document, path = server.document(item.uri), path_of(item.uri)
     if document is None and path is not None:

@@ -7,7 +7,7 @@ Each takes one object, of which all but the document's ``uri`` may be left out:
   also for inputs that are remembered;
 - ``model``, in place of the workflow's, and ``budget``, ``{usd, tokens, seconds}``, in place of its own; ``fresh``: take nothing
   from the cache; ``noStore``: keep nothing;
-- ``merrow.runFrom`` makes ``node`` and what follows anew and takes the rest from ``run`` (without it: from the last run);
+- ``merrow.runFrom`` makes ``node`` and what follows again and takes the rest from ``run`` (without it: from the last run);
   with ``outputs``, ``node`` may be left out: what they change runs again;
 - ``reuse`` says what ``merrow.runFrom`` and ``merrow.resume`` do with results of another endpoint than the one that answers now:
   ``same`` runs them again, ``any`` keeps them; without it the user is asked by ``window/showMessageRequest``;
@@ -70,13 +70,13 @@ def register(server: MerrowServer) -> None:
 
 
 async def run(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
-    """Run a workflow as it stands in the editor."""
+    """Run a workflow as it is in the editor."""
     asked = asked_of(arguments)
     return await _run(server, asked, {})
 
 
 async def run_from(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
-    """Run a workflow from one node on, with the other results taken over from an earlier run."""
+    """Run a workflow from one node on, with the other results reused from an earlier run."""
     asked = asked_of(arguments)
     node, outputs = asked.get("node"), asked.get("outputs", {})
     if node is None and not outputs:

@@ -42,7 +42,7 @@ def _path(document: OpenDocument) -> Path | None:
 
 
 def location(document: OpenDocument, path: str) -> Path | None:
-    """Where the file lies that a document names by ``path``; None where that is no path."""
+    """Where the file lies that a document names by ``path``; None where that is not a path."""
     provider = document.context.provider
     try:
         return provider.location(path) if isinstance(provider, Locator) else None
@@ -114,7 +114,7 @@ async def callers_of(server: MerrowServer, called: OpenDiagram) -> AsyncIterator
 async def callable_by(server: MerrowServer, diagram: OpenDiagram) -> tuple[list[Callee], bool]:
     """The workflows that a diagram could call, the nearest first; with the word whether these are all there are.
 
-    Those that can't be called, for they have errors, are among them; flowcharts that are no workflows are not.
+    Those that can't be called, for they have errors, are among them; flowcharts that are not workflows are not.
     """
     from merrow_analysis.check import callable_files
     from merrow_analysis.definitions.configuration import Config

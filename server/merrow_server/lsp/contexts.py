@@ -68,7 +68,7 @@ class Resources:
         return self._buffer(path) is not None or self._files.exists(path)
 
     def location(self, path: str) -> Path:
-        """Where the file at ``path`` lies. Raises ValueError where that is no path at all."""
+        """Where the file at ``path`` lies. Raises ValueError where that is not a path at all."""
         return absolute_path(self._files.folder / path)
 
     def is_inside(self, path: str) -> bool:

@@ -1,7 +1,7 @@
 """Open documents: their lines, spliced by each change, and the diagrams in them with what is known about each.
 
 A diagram's analyser lives as long as the diagram does, so that an edit costs what it touches. In Markdown the fences are found
-anew after a change and matched with the old ones; only those whose text differs are analysed again.
+again after a change and matched with the old ones; only those whose text differs are analysed again.
 """
 
 from __future__ import annotations

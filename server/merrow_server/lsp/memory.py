@@ -25,7 +25,7 @@ def quiet_collections() -> None:
 
 
 class IdleCollector:
-    """Collects when nothing has happened for a while, and at times also under steady work, lest memory grow for ever."""
+    """Collects when nothing has happened for a while, and at times also under steady work, lest memory grow forever."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop

@@ -56,7 +56,7 @@ _MOST_CHECKED = 40
 _SEEN_FOR_EACH_CHECK = 10
 """Proposals made for each that may be checked: most are seen to be wrong while they are made."""
 _DRAWN = 20_000
-"""Nodes typed anew for each operator in search of a random move, where each check types the whole workflow."""
+"""Nodes typed again for each operator in search of a random move, where each check types the whole workflow."""
 _MOST_TRIED = 1000
 """Proposals of an operator looked at in search of a random move."""
 
@@ -189,7 +189,7 @@ def _operators(diagram: OpenDiagram) -> dict[str, Proposals]:
 
 
 def patterns_for(document: OpenDocument) -> tuple[Pattern, ...]:
-    """The patterns for a document; those of its workspace are read anew, for they may have been edited."""
+    """The patterns for a document; those of its workspace are read again, for they may have been edited."""
     folder: Path | None = None if document.path is None else document.path.parent
     config = document.context.config
     named = () if config is None else config.patterns

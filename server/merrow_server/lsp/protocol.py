@@ -93,7 +93,7 @@ class MerrowProtocol(LanguageServerProtocol):
         try:
             data = json.loads(body)
         except (ValueError, RecursionError):
-            self._refuse(None, PARSE_ERROR, "The message is no JSON.")
+            self._refuse(None, PARSE_ERROR, "The message is not valid JSON.")
             return
         if not isinstance(data, dict) or data.get("jsonrpc") != self.VERSION:
             identifier = data.get("id") if isinstance(data, dict) else None

@@ -25,7 +25,7 @@ OFFLINE_NAME = "embedded model (offline)"
 _KEPT = 2_000
 """Characters of a result that are kept for showing; the journal has all of it."""
 _REFRESH = 1.0
-"""Seconds between two times that the client is asked to draw hints anew while a run goes on."""
+"""Seconds between two times that the client is asked to draw hints again while a run goes on."""
 _WORTH_TELLING = 0.05
 """Seconds below which the time of a node is no news."""
 _OFFLINE = "merrow:offline"

@@ -44,7 +44,7 @@ def result_text(server: MerrowServer, here: Located) -> ResultText:
     result = last.nodes.get(named.symbol.name) if named is not None and named.symbol.kind == "node" else None
     if named is None or result is None:
         return ResultText(markup.Markup())
-    status = "taken over from an earlier run" if result.status == "reused" else result.status
+    status = "reused from an earlier run" if result.status == "reused" else result.status
     stale = " The text has changed since." if here.diagram.text != last.text else ""
     figures = "".join(f", {figure}" for figure in result.figures)
     within = f" in {result.visit.rpartition('/')[0]}" if "/" in result.visit else ""

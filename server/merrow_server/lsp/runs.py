@@ -145,7 +145,7 @@ class Runs:
             self._server.window_show_message(types.ShowMessageParams(types.MessageType.Warning, sentence))
 
     async def stop(self) -> None:
-        """Cancel all runs and wait for their end, though not for ever."""
+        """Cancel all runs and wait for their end, though not forever."""
         self._ending = True
         if self._worker.is_started:
             with contextlib.suppress(Exception):

@@ -1,7 +1,7 @@
 """When open documents are checked: soon after a change, but once for a burst of changes.
 
 A change that comes alone is checked at once (the transport has already waited for what arrives with it). While one waits to be
-checked, each further one puts the check off, by about twice as long as the last one took, yet not for ever.
+checked, each further one puts the check off, by about twice as long as the last one took, yet not forever.
 """
 
 from __future__ import annotations

@@ -97,7 +97,7 @@ class EditorSettings:
         return str(self.values["log-level"])
 
     def configuration_file(self, base: Path) -> Path | None:
-        """The settings file that goes before the nearest one."""
+        """The settings file that takes precedence over the nearest one."""
         name = self.values["configuration"]
         return (self.folder or base) / name if name else None
 

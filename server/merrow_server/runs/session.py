@@ -161,12 +161,12 @@ class Session:
         return start(workflow, order.inputs, options=options, endpoint=access.endpoint, store=store)
 
     def _last(self, order: Order, workflow: Workflow) -> str | None:
-        """Where results are to be taken over from a run that is not named: the last one of the same workflow."""
+        """Where results are to be reused from a run that is not named: the last one of the same workflow."""
         if not order.takes_over:
             return None
         last = self.store.runs(1, workflow.name)
         if not last:
-            raise UsageFailure(f"{workflow.name} was not run before, so nothing can be taken over; run all of it.")
+            raise UsageFailure(f"{workflow.name} was not run before, so nothing can be reused; run all of it.")
         return last[0].id
 
 

@@ -197,7 +197,7 @@ class TestFrontMatter:
             "seconds",
         ]
         found = [item.label for item in offered("---\nworkflow:\n  operators:\n    Plan:\n      <|>\n---\n")]
-        assert found == ["inputs", "outputs", "prompt", "note"]
+        assert found == ["inputs", "outputs", "prompt", "template", "note"]
 
     def test_values(self) -> None:
         assert [item.label for item in offered("---\nworkflow:\n  memory: <|>\n---\n")][:3] == [

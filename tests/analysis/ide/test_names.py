@@ -175,7 +175,7 @@ def test_names_stand_where_they_are_written() -> None:
     found = marked("<|>" + TEXT.replace("\n", "\r\n").replace("Solve.", "😀 Solve."))
     for block in found.analysis.diagram.blocks:
         for place in occurrences_in(found.analysis, block):
-            named = place.symbol.name
+            named = place.symbol.name.rpartition(":")[2]
             assert place.written.casefold() == named.casefold()
             assert slice_of(found.text, place.range) == place.written + place.suffix
 

@@ -212,7 +212,7 @@ async def test_finished_visits_are_taken_over_without_a_look_at_their_calls(tmp_
 
 
 async def test_a_loop_ended_by_its_budget_stays_ended(tmp_path: Path) -> None:
-    """Seconds are no function of calls: that they were used up is in the journal, and in the recording."""
+    """Seconds are not a function of calls: that they were used up is in the journal, and in the recording."""
     workflow = flow(
         box("L", "Loop (max: 5)", custom("WRITE")),
         "L@{",

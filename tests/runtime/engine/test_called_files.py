@@ -177,9 +177,9 @@ def test_from_takes_over_what_did_not_change(tmp_path: Path) -> None:
     changed, endpoint = run(path, store=store, from_run=first.run)
     assert [prompt.split("\n")[0] for prompt in endpoint.prompts] == ["other"]
     assert changed.nodes["SUMMARISE/A"].status == "reused"
-    anew, endpoint = run(path, store=store, from_run=changed.run, from_node="SUMMARISE")
+    again, endpoint = run(path, store=store, from_run=changed.run, from_node="SUMMARISE")
     assert len(endpoint.seen) == 2
-    assert anew.status == "finished"
+    assert again.status == "finished"
 
 
 def test_a_resume_makes_no_call_again_and_runs_the_file_of_then(tmp_path: Path) -> None:

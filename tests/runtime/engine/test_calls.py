@@ -63,7 +63,7 @@ async def test_equal_voters_above_temperature_0_each_have_their_own_answer() -> 
     result = await merrow_runtime.run(flow, {"problem": "x"}, endpoint=endpoint, store=store)
     assert result.status == "finished"
     assert {result.nodes[node].outputs["response"] for node in "AB"} == {"one", "two"}  # type: ignore[index]
-    # The same again comes from the cache, voter by voter; another repetition asks anew.
+    # The same again comes from the cache, voter by voter; another repetition asks again.
     again = await merrow_runtime.run(flow, {"problem": "x"}, endpoint=endpoint, store=store)
     assert {node: again.nodes[node].outputs for node in "AB"} == {node: result.nodes[node].outputs for node in "AB"}
     assert again.usage.calls == 0

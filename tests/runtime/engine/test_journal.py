@@ -1,4 +1,4 @@
-"""Resuming, running from a node on, running one node: what is made anew and what is taken over."""
+"""Resuming, running from a node on, running one node: what is made again and what is reused."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ async def test_one_node_runs_alone_with_values_that_are_set_or_were_there() -> N
     [
         ({"only": "B"}, "Port input of node B has no value; set it with: --set B.input=..."),
         ({"only": "B", "set_values": {"B.other": "x"}}, "Node B has no port other; it has input."),
-        ({"only": "B", "set_values": {"A.input": "x"}}, "A.input is no port of the node that is run"),
+        ({"only": "B", "set_values": {"A.input": "x"}}, "A.input is not a port of the node that is run"),
         ({"only": "RETURN"}, "has no operator"),
         ({"only": "X"}, "The workflow has no node X"),
     ],

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
+from typing import ClassVar
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.runtime.engine.fakes import FakeEndpoint, workflow
+from tests.runtime.engine.fakes import FakeEndpoint, flowchart, workflow
 
 import merrow_runtime
 from merrow_runtime import RunOptions
@@ -242,3 +244,110 @@ async def test_every_run_of_a_line_gives_what_was_set_last_and_asks_the_rest(
         assert second.nodes[name].outputs == {"response": expected}
         assert (PERSON in second.nodes[name].sources) == (name in holds)
     assert not set(asked(real)) & set(holds)
+
+
+class TestCalledFiles:
+    """A node of a called file is named behind the Call."""
+
+    FILES: ClassVar = {
+        "main.mmd": flowchart(
+            'ONE@{op: Call, workflow: "./f.mmd"}',
+            'TWO@{op: Call, workflow: "./f.mmd"}',
+            "PROBLEM --> ONE --> TWO --> RETURN",
+        ),
+        "f.mmd": flowchart(
+            'A@{op: Custom, prompt: "A"}',
+            'IN@{op: Call, workflow: "./g.mmd"}',
+            "PROBLEM --> A --> IN --> RETURN",
+            "PROBLEM@{type: Text}",
+            "RETURN@{type: Text}",
+        ),
+        "g.mmd": flowchart(
+            'B@{op: Custom, prompt: "B"}', "PROBLEM --> B --> RETURN", "PROBLEM@{type: Text}", "RETURN@{type: Text}"
+        ),
+    }
+
+    @pytest.fixture
+    def path(self, tmp_path: Path) -> Path:
+        (tmp_path / "merrow.toml").touch()
+        for name, text in self.FILES.items():
+            (tmp_path / name).write_text(text)
+        return tmp_path / "main.mmd"
+
+    async def run(
+        self, path: Path, real: FakeEndpoint, store: MemoryStore, **options: object
+    ) -> merrow_runtime.RunResult:
+        begun = merrow_runtime.start(
+            path,
+            {"problem": "x"},
+            endpoint=real,
+            store=store,
+            options=RunOptions(**options),  # type: ignore[arg-type]
+        )
+        return await begun.result()
+
+    @pytest.mark.parametrize(
+        ("said", "expected"),
+        [
+            ({"TWO/A": "mine"}, ["A", "B", "B"]),
+            ({"one/A.response": "mine"}, ["A", "B", "B"]),
+            ({"TWO/IN/B": "mine"}, ["A", "A", "B"]),
+            ({"ONE/IN": "mine"}, ["A", "A", "B"]),
+            ({"ONE/A": "mine", "TWO/A": "mine", "TWO/IN/B": "last"}, ["B"]),
+        ],
+    )
+    async def test_a_node_in_it_is_not_asked(
+        self, path: Path, store: MemoryStore, said: dict[str, str], expected: list[str]
+    ) -> None:
+        real = endpoint()
+        result = await self.run(path, real, store, set_outputs=said)
+        assert sorted(asked(real)) == expected
+        assert PERSON in result.sources
+        assert list(result.outputs.values()) == [
+            "last" if len(said) == 3 else "mine" if "TWO/IN/B" in said else "B answered"
+        ]
+
+    async def test_with_an_earlier_run_only_what_it_changes_runs_again(self, path: Path, store: MemoryStore) -> None:
+        first = await self.run(path, endpoint(), store)
+        real = endpoint()
+        second = await self.run(path, real, store, from_run=first.run, set_outputs={"TWO/A": "mine"})
+        assert asked(real) == ["B"]
+        assert "mine" in real.seen[-1].messages[-1].content
+        # It holds in a run that is made from this one, and is over where the Call is run from itself on.
+        real = endpoint()
+        await self.run(path, real, store, from_run=second.run)
+        assert asked(real) == []
+        real = endpoint()
+        third = await self.run(path, real, store, from_run=second.run, from_node="TWO")
+        assert "A" in asked(real)
+        assert PERSON not in third.sources
+
+    async def test_a_later_run_without_it_does_not_take_its_result(self, path: Path, store: MemoryStore) -> None:
+        await self.run(path, endpoint(), store, set_outputs={"ONE/IN/B": "mine"})
+        result = await self.run(path, endpoint(), store)
+        assert PERSON not in result.sources
+
+    @pytest.mark.parametrize(
+        ("name", "said"),
+        [
+            ("ONE/NOPE", "has no node NOPE"),
+            ("ONE/A.nope", "Node A has no output nope. Its outputs are: response."),
+            ("ONE/PROBLEM", "PROBLEM is an input"),
+            ("A/B", "has no node B"),
+        ],
+    )
+    async def test_a_wrong_name_is_said(self, path: Path, store: MemoryStore, name: str, said: str) -> None:
+        with pytest.raises(UsageFailure) as problem:
+            await self.run(path, endpoint(), store, set_outputs={name: "x"})
+        assert said in str(problem.value)
+
+    def test_a_dry_run_counts_without_it(self, path: Path) -> None:
+        def calls(**said: str) -> float:
+            found = merrow_runtime.dry_run(
+                path, {"problem": "x"}, options=RunOptions(set_outputs=said), endpoint=endpoint()
+            )
+            return found.calls.least
+
+        assert calls() == 4
+        assert calls(**{"TWO/A": "mine"}) == 3
+        assert calls(**{"TWO/IN": "mine", "ONE/IN/B": "mine"}) == 2

@@ -1,4 +1,4 @@
-"""A graph may be replaced while a run goes on: what a revision does not reach is kept, the rest is made anew, nothing twice."""
+"""A graph may be replaced while a run goes on: what a revision does not reach is kept, the rest is made again, nothing twice."""
 
 from __future__ import annotations
 

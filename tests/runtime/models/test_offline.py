@@ -231,3 +231,22 @@ async def test_its_json_is_valid_for_the_schema(fields: dict[str, Any]) -> None:
 )
 async def test_each_form_of_a_schema_has_its_answer(schema: dict[str, Any], answer: object) -> None:
     assert json.loads(await said("Hello.", schema=AnswerSchema("one", {"properties": {"f": schema}}))) == {"f": answer}
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        ("Yes, it passed.", True),
+        ("The draft is wrong.", False),
+        ("The draft is not good.", False),
+        ("There are no errors in it.", True),
+        ("It was wrong at first, and is correct now.", True),
+        ("It was correct at first, and fails now.", False),
+        ("## Draft\n```\nA broken sentence\n```\n\n## Note\n```\nnothing\n```", False),
+        ("A word about the weather.", True),
+    ],
+)
+async def test_a_verdict_follows_the_words_of_the_data(data: str, expected: bool) -> None:
+    schema = AnswerSchema("one", {"properties": {"f": {"type": "boolean"}}})
+    answers = [json.loads(await said(data, schema=schema)) for _ in range(2)]
+    assert answers == [{"f": expected}] * 2

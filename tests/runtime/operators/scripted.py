@@ -1,4 +1,4 @@
-"""The public protocol `Tools` with answers written beforehand, as the contract tells it: asked anew twice, then failed."""
+"""The public protocol `Tools` with answers written beforehand, as the contract tells it: asked again twice, then failed."""
 
 from __future__ import annotations
 

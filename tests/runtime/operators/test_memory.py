@@ -33,7 +33,7 @@ def test_tokens_keep_as_many_of_the_newest_as_fit_uncut(entries: list[Remembered
 
 
 def _size(entries: list[Remembered]) -> int:
-    """Tokens of the memory as it stands in a prompt, without the blank lines between sections."""
+    """Tokens of the memory as it is in a prompt, without the blank lines between sections."""
     definition = node("Custom")
     [planned] = operator_for(definition).plan(
         Task(definition, {"input": given("x")}, entries or [Remembered("", "", "")])
@@ -62,7 +62,7 @@ async def test_a_summary_is_one_question_about_all_entries() -> None:
     [summary] = await recall("summary", None, entries, tools)
     assert summary.text == "x is 4; y is open."
     assert {asked.step for asked in tools.asked} == {"memory"}
-    assert len(tools.asked) == 2, "the empty answer is asked anew"
+    assert len(tools.asked) == 2, "the empty answer is asked again"
     assert tools.asked[0].user == "## Earlier result: solve\n```\nx = 4\n```\n\n## Earlier result: B\n```\ny = {?}\n```"
     definition = node("Custom")
     [planned] = operator_for(definition).plan(Task(definition, {"input": given("go")}, [summary]))

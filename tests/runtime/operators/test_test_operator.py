@@ -100,7 +100,8 @@ async def test_a_check_that_is_only_defined_is_called() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "why"), [("assert (", "is no Python"), ("x = 1", "asserts nothing"), ("import math", "asserts nothing")]
+    ("text", "why"),
+    [("assert (", "is not valid Python"), ("x = 1", "asserts nothing"), ("import math", "asserts nothing")],
 )
 async def test_a_test_that_could_not_tell_is_refused(text: str, why: str) -> None:
     with pytest.raises(NodeFailure, match=why):

@@ -25,7 +25,7 @@ _SHAPES = ('["{}"]', '("{}")', '{{"{}"}}')
 def sound_plans(draw: st.DrawFn, steps: int = 6, *, distinct: bool = False) -> str:
     """A workflow of steps that wait for earlier ones, perhaps with a part in a Loop, a Map or a way that a Decision chooses.
 
-    Steps are named anew each time and said in the same words, so that plans have work in common; or ``distinct`` ones, since
+    Steps are named again each time and said in the same words, so that plans have work in common; or ``distinct`` ones, since
     equal questions that are asked at once have one answer.
     """
     count = draw(st.integers(1, steps))

@@ -142,15 +142,15 @@ def test_from_takes_over_turns_and_the_nodes_in_them() -> None:
     other, endpoint = run(shorter, planning([DIAMOND]), store=store, from_run=first.run)
     assert other.status == "finished", other.error
     assert set(prompts(endpoint)) == {"plan it"}
-    anew, endpoint = run(REFINES, planning([DIAMOND]), store=store, from_run=first.run, from_node="WORK")
-    assert anew.outputs == first.outputs
+    again, endpoint = run(REFINES, planning([DIAMOND]), store=store, from_run=first.run, from_node="WORK")
+    assert again.outputs == first.outputs
     assert all(prompts(endpoint).count(step) == 1 for step in ("do a", "do b", "do c", "do d", "join"))
 
 
 def test_what_a_turn_gave_is_not_what_one_gives_that_has_less_to_stand_on() -> None:
     store, second = MemoryStore(), DIAMOND.replace('"do d"', '"do d otherwise"')
     first, _ = run(REFINES, planning([DIAMOND, second]), store=store)
-    renamed = REFINES.replace("WORK", "DOES").replace('"plan it"', '"plan it anew"')
+    renamed = REFINES.replace("WORK", "DOES").replace('"plan it"', '"plan it again"')
     again, _ = run(renamed, planning([second]), store=store, from_run=first.run)
     told = again.nodes["REFINE[1]/DOES"].outputs
     assert told is not None

@@ -257,7 +257,7 @@ ORDINARY: dict[str, tuple[str, str]] = {
         """,
         "[]",
     ),
-    "a file written anew under its own name": (
+    "a file written again under its own name": (
         """
         for number in range(50):
             open('new', 'w').write(str(number)); os.replace('new', 'state')

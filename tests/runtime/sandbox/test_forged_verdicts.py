@@ -87,7 +87,7 @@ def f(x): pass
     + "write(b'l', {'error': 'x' * 3_000_000, 'traceback': '\\ud800'})\n",
     "answers a call by a call": FORGED_FRAME
     + "def f(x):\n    write(b'c', {'op': 'call', 'on': 0, 'args': [], 'kwargs': {}})\n",
-    "answers with what is no answer": FORGED_FRAME
+    "answers with what is not an answer": FORGED_FRAME
     + "def f(x):\n    write(b'r', {'value': ['remote', 0, 'test', 'x', 1]})\n",
     "sends no JSON": FORGED_FRAME + "import struct\ndef f(x):\n    os.write(3, struct.pack('>cI', b'r', 2) + b'{]')\n",
     "sends a frame without end": FORGED_FRAME
@@ -209,7 +209,7 @@ def f(x): pass
             raise StopIteration
         """,
     "defines nothing": "g = 1",
-    "is no Python": "def f(x:\n  return",
+    "is not valid Python": "def f(x:\n  return",
     "is empty": "",
     "has the tests' names only": "f = None\ncandidate = lambda x: x + x\n",
 }

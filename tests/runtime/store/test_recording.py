@@ -39,7 +39,7 @@ async def test_what_is_not_in_the_recording_is_named(tmp_path: Path) -> None:
     await recorder.record(call())
     recorder.close()
     replay = Replay.read(path)
-    with pytest.raises(ReplayMiss, match=r"another request at node SOLVE, step 'answer 0'.*Record it anew"):
+    with pytest.raises(ReplayMiss, match=r"another request at node SOLVE, step 'answer 0'.*Record it again"):
         replay.recall(call().key, "other")
     with pytest.raises(ReplayMiss, match=r"no answer at node SOLVE, step 'vote', sample 2, attempt 3"):
         replay.recall(CallKey("SOLVE", 1, "vote", 2), "other")

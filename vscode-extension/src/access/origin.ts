@@ -14,7 +14,7 @@ export function address(given: string): Address {
   try {
     url = new URL(given.trim());
   } catch {
-    return { problem: 'it is no address; one looks like http://localhost:11434/v1.' };
+    return { problem: 'it is not an address; one looks like http://localhost:11434/v1.' };
   }
   if (url.protocol !== 'http:' && url.protocol !== 'https:') return { problem: 'its address must begin with http:// or https://.' };
   if (url.username !== '' || url.password !== '') return { problem: 'its address holds a user name or a password; set a key in their place.' };

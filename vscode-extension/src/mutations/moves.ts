@@ -60,7 +60,7 @@ export function proposalOf(move: Move, uri: string, version: number, doors: Pick
   const { delta } = move;
   const [added, removed] = [delta.addedNodes.map(({ id }) => id), delta.removedNodes.map(({ id }) => id)];
   const touched = new Set(delta.changedNodes.map(({ after }) => after.id));
-  // A move that is about edges alone is seen at the nodes that read anew.
+  // A move that is about edges alone is seen at the nodes that read again.
   if (added.length + removed.length + touched.size === 0) {
     for (const { source, target } of [...delta.addedEdges, ...delta.removedEdges]) touched.add(source).add(target);
   }

@@ -68,7 +68,7 @@ export interface Graph {
   readonly text: string;
   readonly kind: 'flowchart' | 'other' | 'unknown';
   readonly workflow: boolean;
-  /** Why it is no workflow, as part of a sentence. */
+  /** Why it is not a workflow, as part of a sentence. */
   readonly why: string | null;
   readonly direction: string;
   readonly nodes: readonly GraphNode[];

@@ -25,7 +25,7 @@ export function lineOf(event: RunEvent): string | undefined {
       return took === '' ? undefined : `${node} finished (${took})`;
     }
     case 'node_reused':
-      return `${node} taken over`;
+      return `${node} reused`;
     case 'node_skipped':
       return `${node} skipped: ${event.reason ?? ''}`;
     case 'node_failed':

@@ -22,7 +22,7 @@ export interface RunEvent {
   readonly node: string | null;
   /** The frame that the node ran in; "" is the whole workflow. */
   readonly path: string;
-  /** How often a revision asked for the node anew. */
+  /** How often a revision asked for the node again. */
   readonly redo?: number;
   /** Seconds since the epoch. */
   readonly at: number;
@@ -88,7 +88,7 @@ export interface RunSummary {
   readonly seconds: number | null;
   readonly usage: Usage;
   readonly error: string | null;
-  /** The run that results were taken over from. */
+  /** The run that results were reused from. */
   readonly parent: string | null;
   /** Who answered it, in words. */
   readonly answered_by?: string;

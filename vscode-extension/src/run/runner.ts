@@ -68,7 +68,7 @@ export class Runner {
     });
   }
 
-  /** Run one node and what follows anew; the rest is taken over from the run that the preview shows, or the last one. */
+  /** Run one node and what follows again; the rest is reused from the run that the preview shows, or the last one. */
   async runFrom(given: unknown, run: string | undefined): Promise<void> {
     await this.about(given, async (target) => {
       const node = await nodeOf(this.context, given);
@@ -118,7 +118,7 @@ export class Runner {
     });
   }
 
-  /** Go on with a run that ended early. */
+  /** Continue a run that stopped before it finished. */
   async resume(run: string, target: Target | undefined): Promise<void> {
     if (!this.mayRun()) return;
     try {

@@ -49,7 +49,7 @@ export interface Ports<P extends Plan> {
 
 /**
  * Keeps one server running. Requests that come together are one; a server whose plan did not change is left alone; one that ends
- * by itself is started again after a while, but not for ever.
+ * by itself is started again after a while, but not forever.
  */
 export class Supervisor<P extends Plan> {
   private life: Life = { state: 'stopped' };
@@ -78,7 +78,7 @@ export class Supervisor<P extends Plan> {
     return this.request('refresh');
   }
 
-  /** End the server and start it anew. */
+  /** End the server and start it again. */
   restart(): Promise<void> {
     this.backoff.reset();
     this.starting?.abort();

@@ -36,7 +36,7 @@ test("the environment's key and endpoint are used as the openai package would", 
   assert.deepEqual([decision.endpointFrom, decision.keyFrom], ['environment', 'environment']);
 });
 
-test('a stored key goes before that of the environment', () => {
+test('a stored key takes precedence over that of the environment', () => {
   const decision = decide(situation({ environment: { key: 'sk-e', endpoint: undefined }, stored: { [hosted]: 'sk-s' } }));
   assert.deepEqual([decision.key, decision.keyFrom], ['sk-s', 'secret storage']);
 });

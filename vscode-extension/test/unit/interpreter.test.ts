@@ -21,7 +21,7 @@ const from =
     Promise.resolve(paths.map((path) => ({ source, path, because: `${source} has it` })));
 const noProgram = (): Promise<undefined> => Promise.resolve(undefined);
 
-test('the setting goes before everything else, and nothing else is looked at', async () => {
+test('the setting takes precedence over everything else, and nothing else is looked at', async () => {
   const { asked, probe } = machine({ '/mine': [3, 11, 0], '/usr/bin/python3': [3, 13, 0] });
   const choice = await choose([from('setting', '/mine'), from('path', '/usr/bin/python3')], probe, noProgram);
   assert.equal(choice.kind, 'python');

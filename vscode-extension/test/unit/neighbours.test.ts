@@ -29,7 +29,7 @@ test('the interpreter of the Python extension is the program, not the folder of 
   assert.equal((await fromPythonExtension(neighbour(python), undefined))[0]?.path, '/venv/bin/python');
 });
 
-test('without resolution the path is taken as it stands', async () => {
+test('without resolution the path is taken as it is', async () => {
   const api = { environments: { getActiveEnvironmentPath: () => ({ path: '/usr/bin/python3' }) } };
   assert.equal((await fromPythonExtension(neighbour(api), undefined))[0]?.path, '/usr/bin/python3');
 });

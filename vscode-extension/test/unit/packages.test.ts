@@ -53,7 +53,7 @@ test('packages are noted for one interpreter in one version', async () => {
   assert.deepEqual(await readdir(storage), ['constraints.txt', 'fake-python']);
 });
 
-test('what was set up stays when setting it up anew fails, and nothing half-made is left', async () => {
+test('what was set up stays when setting it up again fails, and nothing half-made is left', async () => {
   const facts = await fakePython();
   const folder = await install(facts, places, ignore, never);
   await writeFile(path.join(folder, 'kept'), '');

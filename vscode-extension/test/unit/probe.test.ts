@@ -30,7 +30,7 @@ test('a real Python says its version, its path and what compiled packages must b
   assert.match(probed.facts.tag, /^\w+-\d+-\w+/);
 });
 
-test('what is no Python is told in a sentence, whatever it does', async () => {
+test('what is not valid Python is told in a sentence, whatever it does', async () => {
   const cases: [string, RegExp][] = [
     [path.join(folder, 'missing'), /there is no such program/],
     [await program('chatty', '#!/bin/sh\necho hello'), /does not answer as a Python does/],
@@ -50,7 +50,7 @@ test('a program that never answers is given up', async () => {
   assert.match(probed.problem, /did not answer within 0\.2 seconds/);
 });
 
-test('an answer of the wrong form is no answer', () => {
+test('an answer of the wrong form is not an answer', () => {
   for (const answer of ['', '[]', '[[3,11],"/p","t"]', '[[3,"11",1],"/p","t"]', '[[3,11,1],"","t"]', '{"a":1}']) {
     assert.ok('problem' in read(answer), answer);
   }

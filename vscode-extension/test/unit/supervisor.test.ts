@@ -106,7 +106,7 @@ test('a restart that is asked for together with a refresh is done', async () => 
   assert.equal(world.supervisor.current.state, 'ready');
 });
 
-test('a server that ends by itself comes back after a while, longer each time, and not for ever', async () => {
+test('a server that ends by itself comes back after a while, longer each time, and not forever', async () => {
   const world = new World();
   await world.supervisor.refresh();
   for (const [number, delay] of [1, 2, 4].entries()) {
@@ -157,7 +157,7 @@ test('a plan that becomes hopeless ends the server that ran', async () => {
   assert.equal(world.supervisor.current.state, 'failed');
 });
 
-test('a start that fails is tried again; one that takes for ever is not', async () => {
+test('a start that fails is tried again; one that takes forever is not', async () => {
   const world = new World();
   world.starting = () => Promise.reject(new Error('The server ended with exit code 3.'));
   await world.supervisor.refresh();

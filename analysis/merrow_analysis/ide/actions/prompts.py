@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from merrow_analysis.check import Analysis
 from merrow_analysis.definitions.prompts import Prompt
+from merrow_analysis.definitions.templates import Template
 from merrow_analysis.edits.front_matter import add_prompt, remove_prompt
 from merrow_analysis.edits.parameters import Moved, rewrite
 from merrow_analysis.edits.yaml_write import quoted, word
@@ -101,7 +102,10 @@ def inline_prompt(request: Request) -> Iterator[Action]:
 def _inline(analysis: Analysis, node: TypedNode, key: str, prompt: Prompt) -> Edits | None:
     text = quoted(prompt.text, in_statement=True)
     roles = {key, "role"} & node.resolution.parameters.keys()
-    moved = rewrite(node, Moved(remove=frozenset({*roles, "prompt"}), metadata={"prompt": text}))
+    entries = {"prompt": text}
+    if isinstance(prompt.text, Template):
+        entries["template"] = "true"
+    moved = rewrite(node, Moved(remove=frozenset({*roles, *entries}), metadata=entries))
     if moved is None:
         return None
     if prompt.file is None and uses_of_prompt(analysis, prompt.name) == 1:

@@ -131,5 +131,5 @@ class Items:
 
 
 def escaped(text: str) -> str:
-    """A text as it stands in a snippet."""
+    """A text as it is in a snippet."""
     return text.replace("\\", "\\\\").replace("$", "\\$").replace("}", "\\}")

@@ -23,7 +23,7 @@ class Spot(NamedTuple):
 
     @property
     def statement(self) -> Statement | None:
-        """The statement that covers or touches the place; one that begins there goes before one that ends there."""
+        """The statement that covers or touches the place; one that begins there takes precedence over one that ends there."""
         found = None
         for statement in self.block.statements:
             if touches(statement.span, self.offset):

@@ -21,7 +21,7 @@ class Selection:
 
 
 def selected_node(analysis: Analysis, place: Range) -> TypedNode | None:
-    """The node at the beginning of a selection; None where there is none, or in a flowchart that is no workflow."""
+    """The node at the beginning of a selection; None where there is none, or in a flowchart that is not a workflow."""
     here = spot(analysis, place.start)
     if analysis.typed is None or here is None:
         return None
@@ -33,7 +33,7 @@ def selected_node(analysis: Analysis, place: Range) -> TypedNode | None:
 def selection(analysis: Analysis, place: Range) -> Selection:
     """What of a workflow a selection touches; a cursor means the node at it, or else the edge.
 
-    Nothing in a flowchart that is no workflow, and where one of the selected lines can't be read.
+    Nothing in a flowchart that is not a workflow, and where one of the selected lines can't be read.
     """
     typed = analysis.typed
     blocks = list(_blocks(analysis, place))

@@ -14,7 +14,7 @@ from merrow_analysis.definitions.types import Type, innermost
 from merrow_analysis.ide.cursor.blocks import source_of
 from merrow_analysis.ide.cursor.lookup import occurrence_at
 from merrow_analysis.ide.names.rename_rules import RenameRefusedError, refuse_fixed, refuse_name
-from merrow_analysis.places.edge_names import field_symbol, port_symbol
+from merrow_analysis.places.edge_names import field_symbol, input_symbol, port_symbol
 from merrow_analysis.places.names import Symbol, respelled
 from merrow_analysis.places.names import symbol as symbol_of
 from merrow_analysis.places.occurrences import occurrences_in, occurrences_of
@@ -131,14 +131,20 @@ def _called(symbol: Symbol, new: str) -> Symbol:
         return field_symbol(symbol.name.rpartition(".")[0], new)
     if symbol.kind == "port":
         return port_symbol(symbol.name.rpartition(":")[0], new)
+    if symbol.kind == "input":
+        return input_symbol(symbol.name.partition(":")[0], new)
     return symbol_of(symbol.kind, new)
 
 
 def _names(analysis: Analysis, renamed: Mapping[Symbol, Symbol]) -> list[tuple[Symbol, str, int]]:
     """Everything named in a text, in order, with the number of its block."""
     types = {old.name: new.name for old, new in renamed.items() if old.kind == "type"}
+    operators = {old.name: new.name for old, new in renamed.items() if old.kind == "operator"}
 
     def name(symbol: Symbol) -> Symbol:
+        if symbol.kind == "input" and operators:
+            operator, _, port = symbol.name.partition(":")
+            return input_symbol(operators.get(operator, operator), port)
         if symbol.kind == "field" and types:
             record, _, field = symbol.name.rpartition(".")
             return field_symbol(types.get(record, record), field)

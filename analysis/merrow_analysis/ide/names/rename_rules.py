@@ -45,6 +45,10 @@ def refuse_fixed(analysis: Analysis, here: Occurrence) -> None:
             where = "from a library" if type_ in analysis.settings.types else "built in"
             what = f"Type {written} is" if kind == "type" else f"Record {type_} of field {written} is"
             raise RenameRefusedError(f"{what} {where}, so it can't be renamed here.")
+    elif kind == "input":
+        operator = name.partition(":")[0]
+        if operator not in {str(own).casefold() for own in _own(analysis).operators}:
+            raise RenameRefusedError(f"Port {written} is declared in a library, so it can't be renamed here.")
     elif kind == "file":
         raise RenameRefusedError("Rename the file itself; the paths that lead to it are changed then.")
     elif kind in ("node", "subgraph", "edge"):
@@ -124,6 +128,8 @@ def refuse_name(analysis: Analysis, symbol: Symbol, new: str, file: str | None) 
         _refuse_type_name(analysis, new)
     elif kind == "field":
         _refuse_field_name(analysis, symbol, new)
+    elif kind == "input":
+        _refuse_input_name(analysis, symbol, new)
     else:
         _refuse_prompt_name(analysis, symbol, new, file)
 
@@ -183,6 +189,15 @@ def _refuse_field_name(analysis: Analysis, symbol: Symbol, new: str) -> None:
     fields = () if analysis.typed is None else analysis.typed.types.records.get(record, ())
     if any(field.casefold() == new.casefold() and field != old for field in fields):
         raise RenameRefusedError(f"Record {record} already has a field {new}; choose another name.")
+
+
+def _refuse_input_name(analysis: Analysis, symbol: Symbol, new: str) -> None:
+    if not _TYPE.fullmatch(new):
+        raise RenameRefusedError(f"`{new}` can't name a port: use letters, digits and `_`, starting with a letter.")
+    operator, _, old = symbol.name.partition(":")
+    spec = None if analysis.typed is None else analysis.typed.operators.named(operator)
+    if spec is not None and new != old and new in spec.ports:
+        raise RenameRefusedError(f"Operator {spec.name} already has a port {new}; choose another name.")
 
 
 def _refuse_prompt_name(analysis: Analysis, symbol: Symbol, new: str, file: str | None) -> None:

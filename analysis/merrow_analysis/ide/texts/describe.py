@@ -56,7 +56,7 @@ def operator(spec: OperatorSpec) -> Markup:
 
 
 def add_note(text: Markup, spec: OperatorSpec) -> None:
-    """Add what an operator does; a user's words are shown as they stand, never as Markdown."""
+    """Add what an operator does; a user's words are shown as they are, never as Markdown."""
     if spec.note and spec.built_in:
         text.say(spec.note)
     elif spec.note:

@@ -71,7 +71,7 @@ class Markup:
         return "\n\n".join(_markdown(part) for part in self._parts)
 
     def plain(self) -> str:
-        """The text for editors that show it as it stands."""
+        """The text for editors that show it as it is."""
         return "\n\n".join(_plain(part) for part in self._parts)
 
 

@@ -51,7 +51,7 @@ def _known_by(node: TypedNode) -> Markup:
     words = {"op": "its metadata", "class": "its class", "label": "its label"}
     lines: list[Inline] = []
     for claim in node.resolution.claims:
-        meant = "" if claim.spec is not None else ", which is no operator"
+        meant = "" if claim.spec is not None else ", which is not an operator"
         line = claim_range(node.flow, claim).start.line + 1
         lines.append((f"{words[claim.place]} ", Code(_written(claim)), f" on line {line}{meant}"))
     if not lines:

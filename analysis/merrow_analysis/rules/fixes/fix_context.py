@@ -31,7 +31,7 @@ _MOST_NODES = 300
 _MOST_LOOKED_AT = 20_000
 """Nodes times nodes with findings up to which it is checked so: a file may ask for the fixes of all of its findings."""
 _MOST_REREAD = 150
-"""Nodes up to which the text that a fix leaves is read anew: a menu is to come within 50 ms."""
+"""Nodes up to which the text that a fix leaves is read again: a menu is to come within 50 ms."""
 _MOST_TO_READ = 5_000
 """Nodes times nodes with findings up to which it is."""
 _SCOPES = (Scope.NODE, Scope.GRAPH, Scope.EDGE)

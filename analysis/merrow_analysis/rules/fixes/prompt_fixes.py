@@ -12,8 +12,11 @@ from merrow_analysis.edits.parameters import Moved, rewrite
 from merrow_analysis.edits.yaml_write import quoted, word
 from merrow_analysis.graph.instructions import role_of
 from merrow_analysis.graph.nodes import TypedNode
+from merrow_analysis.places.front_names import scalar_span
+from merrow_analysis.places.template_places import TemplateText
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.reporting import fix
+from merrow_analysis.text import Range, TextEdit
 
 _MOST_ADDED = 200
 """Roles of a file for which one fix writes all prompts."""
@@ -64,3 +67,27 @@ def _own_prompt(node: TypedNode, text: str) -> Iterator[Fix]:
     edits = rewrite(node, Moved(metadata={"prompt": quoted(text, in_statement=True)}))
     if edits is not None:
         yield fix(f"Write a prompt at {node.id}", edits, safe=False)
+
+
+def another_variable(place: Range, written: str, near: str | None, doubled: str) -> Iterator[Fix]:
+    """Write the port that was meant in place of a variable that is none, or braces, or leave it out."""
+    if near is not None:
+        yield fix(f"Write {{{near}}}", [TextEdit(place, f"{{{near}}}")], safe=False)
+    yield fix(f"Write {doubled}", [TextEdit(place, doubled)], safe=False)
+    yield fix(f"Remove {written}", [TextEdit(place, "")], safe=False)
+
+
+def variable_at_end(template: TemplateText, port: str) -> Iterator[Fix]:
+    """Add a variable at the end of a template."""
+    block = template.block
+    if block is None or not template.written():
+        return
+    start, end = template.span
+    written = block.text[start:end]
+    start, end = scalar_span(block.text, (start, start + len(written.rstrip())))
+    text = f" {{{port}}}"
+    if written[:1] in "|>":
+        last = block.text[block.text.rfind("\n", 0, end) + 1 : end]
+        text = f"\n{last[: len(last) - len(last.lstrip())]}{{{port}}}"
+    at = block.position(end)
+    yield fix(f"Add {{{port}}} at the end of the prompt", [TextEdit(Range(at, at), text)], safe=False)

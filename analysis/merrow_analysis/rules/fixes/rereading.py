@@ -1,4 +1,4 @@
-"""What is found in the text that a fix leaves, read anew."""
+"""What is found in the text that a fix leaves, read again."""
 
 from __future__ import annotations
 

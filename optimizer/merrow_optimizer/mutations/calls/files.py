@@ -46,7 +46,7 @@ def with_files(provider: Provider | None, more: Mapping[str, str]) -> Provider |
 class Files:
     """How a workflow is opened: its ``path`` from the folder of its settings, what gives the files beside it, its settings.
 
-    ``provider`` is None for a text that is no file; then no other file can be named in it. ``reading`` is an analyser of the
+    ``provider`` is None for a text that is not a file; then no other file can be named in it. ``reading`` is an analyser of the
     workflow's text, where somebody has one: what is tried begins with what that knows.
     """
 

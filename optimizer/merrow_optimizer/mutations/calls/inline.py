@@ -79,10 +79,10 @@ def inlining(subject: Subject, call: TypedNode, path: str, body: Analysis) -> Re
 class _Inline:
     def __init__(self, subject: Subject, call: TypedNode, body: Analysis) -> None:
         if body.typed is None:
-            raise CannotWriteError("The called file is no workflow.")
+            raise CannotWriteError("The called file is not a workflow.")
         self.subject, self.call, self.body = subject, call, body
         self.numbers = count(-1, -1)
-        """For edges that are written anew: those of the text are numbered from 0."""
+        """For edges that are written again: those of the text are numbered from 0."""
         self.theirs: TypedGraph = body.typed
         self.inputs = {node.id for node in self.theirs.inputs}
         self.outputs = [node.id for node in self.theirs.outputs]

@@ -35,7 +35,7 @@ def built_in_patterns() -> tuple[Pattern, ...]:
 def workspace_patterns(
     provider: Provider, paths: Iterable[str]
 ) -> tuple[tuple[Pattern, ...], tuple[PatternProblem, ...]]:
-    """Read pattern files through the provider, in the order of their names; what is no pattern is told and left out.
+    """Read pattern files through the provider, in the order of their names; what is not a pattern is told and left out.
 
     ``paths`` are relative to the workflow file, as all paths that a provider takes.
     """

@@ -21,7 +21,7 @@ _SIDES = (PROBLEM, ENTRY_POINT)
 
 
 class PatternError(ValueError):
-    """A file that is no pattern; ``str()`` is one sentence for whoever wrote it."""
+    """A file that is not a pattern; ``str()`` is one sentence for whoever wrote it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,7 +87,9 @@ def read_pattern(text: str, name: str) -> Pattern:
     analysis = analyse(text)
     graph = analysis.typed
     if graph is None:
-        raise PatternError(f"Pattern {name} is no workflow: it needs an input, an output and operators between them.")
+        raise PatternError(
+            f"Pattern {name} is not a workflow: it needs an input, an output and operators between them."
+        )
     error = next(iter(analysis.errors), None)
     if error is not None:
         line = error.range.start.line + 1
@@ -171,7 +173,7 @@ class _Reader:
         for name in names:
             node = self.graph.by_id.get(str(name))
             if node is None or node.spec is not (core.spec if core is not None else None):
-                raise self._wrong(f"names {name} as a copy, but it is no node with the operator of the core")
+                raise self._wrong(f"names {name} as a copy, but it is not a node with the operator of the core")
             found.append(node)
         return found
 

@@ -84,7 +84,7 @@ class Printed(io.RawIOBase):
 class EagerText(io.TextIOWrapper):
     """Text that is sent at once as long as there is little of it, in larger pieces later.
 
-    Code that prints a line and then hangs has its line shown; code that prints for ever costs the host few frames.
+    Code that prints a line and then hangs has its line shown; code that prints forever costs the host few frames.
     """
 
     _eager_writes = 200

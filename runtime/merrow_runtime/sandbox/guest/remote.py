@@ -192,7 +192,7 @@ class Remote:
     def __len__(self) -> int:
         length = self._remote("len")
         if type(length) is not int:
-            raise TypeError("the length is no number")
+            raise TypeError("the length is not a number")
         return length
 
     def __getitem__(self, key: Any) -> Any:

@@ -48,7 +48,7 @@ class _Solution:
             "fields": self._fields,
         }
 
-    # What is no plain data gets a number; the tests' process holds a stand-in with that number.
+    # What is not plain data gets a number; the tests' process holds a stand-in with that number.
 
     def _extend(self, value: Any, _depth: int) -> Any:
         number = self._numbers.get(id(value))

@@ -34,14 +34,14 @@ _FUNCTIONS = {name: getattr(builtins, name) for name in _FUNCTION_NAMES.split()}
 
 
 def _refuse(value: Any, _depth: int) -> Any:
-    raise TypeError(f"a value of type {type(value).__name__} is no plain data")
+    raise TypeError(f"a value of type {type(value).__name__} is not plain data")
 
 
 def encode(value: Any, extend: Extend = _refuse, depth: int = 0) -> Any:
     """A value as JSON.
 
     Raises:
-        TypeError: for what is no plain data, unless `extend` takes it.
+        TypeError: for what is not plain data, unless `extend` takes it.
         ValueError: for data nested deeper than `MAX_DEPTH`.
     """
     if depth > MAX_DEPTH:

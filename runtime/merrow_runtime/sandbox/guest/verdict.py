@@ -13,7 +13,7 @@ from merrow_runtime.sandbox.guest.channel import Channel
 from merrow_runtime.sandbox.guest.remote import Wire
 from merrow_runtime.sandbox.guest.running import module, outcome, sentence, trace
 
-# A test may use names that the solution imports from these (published tests do); they are imported anew, never taken from there.
+# A test may use names that the solution imports from these (published tests do); they are imported again, never taken from there.
 _SHARED_MODULES = frozenset(
     [
         "bisect",

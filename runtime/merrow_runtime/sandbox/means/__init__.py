@@ -27,7 +27,7 @@ _REMEDY = {
 
 
 def available_means() -> list[Means]:
-    """Every means, usable here or not, in order of preference. Asks the system anew; a container engine may take seconds."""
+    """Every means, usable here or not, in order of preference. Asks the system again; a container engine may take seconds."""
     return [way().means() for way in _WAYS]
 
 
@@ -45,7 +45,7 @@ def choose(name: str | None, allow_unsafe: bool) -> Way:
         chosen = ways[name]()
         if isinstance(chosen, LimitsOnly) and not allow_unsafe:
             raise SandboxRefusedError(
-                "Generated code was not run: limits alone are no sandbox; allow unsafe execution explicitly to go on."
+                "Generated code was not run: limits alone are not a sandbox; allow unsafe execution explicitly to go on."
             )
         means = chosen.means()
         if not means.usable:

@@ -189,7 +189,7 @@ describe('Preview', (workbench) => {
       await w.command('Preferences: Color Theme');
       await w.answer(theme);
       await preview.frame.locator(`body[data-vscode-theme-kind="${kind}"]`).waitFor();
-      await w.until(async () => (await preview.frame.locator('.picture:not(.building) svg').getAttribute('id')) !== before, 'the picture is not drawn anew');
+      await w.until(async () => (await preview.frame.locator('.picture:not(.building) svg').getAttribute('id')) !== before, 'the picture is not drawn again');
       await w.shot(`preview-${name}`);
     }
   });

@@ -86,7 +86,7 @@ describe(
       await w.until(async () => (await runs.count()) === 1, 'the run is not deleted');
     });
 
-    it('runs from a node on, with the rest taken over', async () => {
+    it('runs from a node on, with the rest reused', async () => {
       const w = workbench();
       const model = await endpoint();
       const [asked, before] = [model.questions.length, await w.shownRun()];

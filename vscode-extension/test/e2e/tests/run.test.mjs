@@ -35,7 +35,7 @@ describe('Run', (workbench) => {
     const w = workbench();
     const { page } = w;
     await w.open('solve.mmd', FLOW);
-    // A click is lost while the lenses are put in anew.
+    // A click is lost while the lenses are put in again.
     await w.again(async () => {
       await (await w.lens('Run')).click({ timeout: 10_000 });
       await page.locator('.quick-input-widget', { hasText: 'PROBLEM (Problem): Problem' }).waitFor({ timeout: 20_000 });

@@ -1,0 +1,122 @@
+"""Where the prompts with variables are written, and which nodes use each of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from merrow_analysis.definitions.metadata import parse_metadata
+from merrow_analysis.definitions.prompts import Prompt, PromptBook
+from merrow_analysis.definitions.settings import NO_SETTINGS, WorkflowSettings, read_settings
+from merrow_analysis.definitions.templates import Piece, Template, pieces
+from merrow_analysis.graph.instructions import prompt_of
+from merrow_analysis.graph.nodes import TypedGraph, TypedNode
+from merrow_analysis.places.node_places import source_span
+from merrow_analysis.syntax.tree import Block, FrontMatter, Span
+
+if TYPE_CHECKING:
+    from merrow_analysis.check import Analysis
+
+Front = tuple[FrontMatter, Block] | None
+
+
+@dataclass(slots=True, eq=False)
+class TemplateText:
+    """A template and the nodes that use it, in the order of first mention. ``span`` is the place of its source in ``block``;
+    None where it is written in another file.
+    """
+
+    text: Template
+    nodes: list[TypedNode] = field(default_factory=list)
+    block: Block | None = None
+    span: Span = (0, 0)
+
+    def written(self) -> list[Piece]:
+        """Its pieces with their places in the block; none where it is not written there as it is."""
+        if self.block is None:
+            return []
+        start, end = self.span
+        found = pieces(self.block.text[start:end])
+        if [(one.kind, one.text) for one in found if one.kind != "text"] != [
+            (one.kind, one.text) for one in pieces(self.text) if one.kind != "text"
+        ]:
+            return []
+        return [one._replace(span=(start + one.span[0], start + one.span[1])) for one in found]
+
+
+def may_have_templates(graph: TypedGraph, book: PromptBook) -> bool:
+    """Whether any prompt may be a template: a quick look, for files that have none."""
+    return (
+        any(isinstance(prompt.text, Template) for prompt in book.prompts.values())
+        or any(isinstance(spec.prompt, Template) for spec in graph.operators.specs.values())
+        or any("template" in graph.resolutions[index].parameters for index in graph.ranked)
+    )
+
+
+def template_texts(graph: TypedGraph, book: PromptBook, front: Front, own: WorkflowSettings) -> list[TemplateText]:
+    """Every template that a node uses. ``own`` are the settings that the front matter itself says."""
+    if not may_have_templates(graph, book):
+        return []
+    found: dict[object, TemplateText] = {}
+    for index in graph.ranked:
+        node = graph.node(index)
+        if node.kind != "operator" or node.spec is None or node.spec.computes:
+            continue
+        said = prompt_of(node, book)
+        text = said.text if isinstance(said, Prompt) else said
+        if not isinstance(text, Template):
+            continue
+        key, block, span = _source(node, said, front, own)
+        found.setdefault(key, TemplateText(text, [], block, span)).nodes.append(node)
+    return list(found.values())
+
+
+def _source(
+    node: TypedNode, said: Prompt | str | None, front: Front, own: WorkflowSettings
+) -> tuple[object, Block | None, Span]:
+    """What the template that a node uses is known by, and where it is written."""
+    parameter = node.resolution.parameters.get("prompt")
+    if parameter is not None and isinstance(parameter.value, str) and parameter.value.strip():
+        return node.id, *_at_node(node)
+    if node.spec is not None and node.spec.prompt is not None:
+        path: tuple[str, ...] = ("operators", node.spec.name, "prompt")
+    elif isinstance(said, Prompt):
+        if said.file is not None:
+            return (said.file, said.name), None, (0, 0)
+        whole = own.document.places("workflow", "prompts", said.name, "text")
+        path = ("prompts", said.name) if whole is None else ("prompts", said.name, "text")
+    else:
+        return node.id, *_at_label(node)
+    places = own.document.places("workflow", *path)
+    if front is None or places is None:
+        return path, None, (0, 0)
+    start = front[0].body_span[0]
+    return path, front[1], (start + places[1][0], start + places[1][1])
+
+
+def _at_node(node: TypedNode) -> tuple[Block | None, Span]:
+    parameter, parts = node.resolution.parameters["prompt"], node.resolution.label_parts
+    if parameter.block is not None:
+        metadata, block = node.flow.metadata[parameter.block]
+        return block, source_span(metadata, block, parse_metadata(metadata.body).value_span("prompt"))
+    label, block_of_label = node.flow.label, node.flow.label_block
+    if parts is None or label is None or block_of_label is None:
+        return None, (0, 0)
+    at = block_of_label.text.find(label.text, *label.span)
+    start, end = parts.parameters["prompt"].value_span
+    return (None, (0, 0)) if at == -1 else (block_of_label, (at + start, at + end))
+
+
+def _at_label(node: TypedNode) -> tuple[Block | None, Span]:
+    """The text of a plain step."""
+    label, block = node.flow.label, node.flow.label_block
+    return (None, (0, 0)) if label is None or block is None else (block, label.span)
+
+
+def templates_of(analysis: Analysis) -> list[TemplateText]:
+    """The templates of a text that was analysed."""
+    front = analysis.diagram.front_matter
+    if analysis.typed is None:
+        return []
+    own = NO_SETTINGS if front is None else read_settings(front[0].body, front[0].indent)
+    return template_texts(analysis.typed, analysis.prompts, front, own)

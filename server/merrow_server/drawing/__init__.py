@@ -1,0 +1,1 @@
+"""Pictures of flowcharts: Mermaid, as the extension brings it, in a headless browser."""
