@@ -18,6 +18,7 @@ ROOT = Path(__file__).parents[2]
 BROKEN = ROOT / "examples" / "broken.mmd"
 EXAMPLES = sorted(path for path in (ROOT / "examples").iterdir() if path.is_file() and path != BROKEN)
 PATTERNS = sorted((ROOT / "examples" / "patterns").glob("*.mmd"))
+BASELINES = sorted((ROOT / "examples" / "baselines").glob("*.mmd"))
 SCRIPTS = scripts()
 DOCUMENTS = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs").glob("*.md"))]
 
@@ -32,11 +33,20 @@ def _a_state_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         monkeypatch.delenv(name, raising=False)
 
 
-@pytest.mark.parametrize("path", EXAMPLES + PATTERNS, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", EXAMPLES + PATTERNS + BASELINES, ids=lambda path: path.name)
 def test_an_example_has_no_finding_and_is_formatted(path: Path, capsys: Capture) -> None:
     outcome = in_process(capsys, "check", "--format", "json", str(path))
     assert (outcome.json, outcome.code) == ([], 0)
     assert in_process(capsys, "fmt", "--check", str(path)).code == 0
+
+
+@pytest.mark.parametrize("path", BASELINES, ids=lambda path: path.name)
+def test_a_baseline_answers_a_problem(path: Path, capsys: Capture) -> None:
+    """They take the problem of a data set and give one text: `merrow evaluate` runs them as they are."""
+    outcome = in_process(capsys, "run", str(path), "--base-url", "offline", "--input", "problem=What is 6 * 7?", "--json")
+    last = json.loads(outcome.out.splitlines()[-1])
+    assert (last["event"], list(last["outputs"]), outcome.code) == ("run_finished", ["RETURN"], 0)
+    assert isinstance(last["outputs"]["RETURN"], str)
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.name)
