@@ -169,12 +169,14 @@ class Analyser:
         if self._suppressing:
             kept, extra = apply_suppressions(diagram.blocks, found, report_unused=analysis.is_workflow)
             found = [*kept, *extra]
-        diagnostics = AskedFixes(text).given(unexplained(self.config.apply(found, self.path)))
-        diagnostics.sort(key=_order)
-        ending = line_ending(self.document.lines)
-        if ending != "\n":
-            diagnostics = [_with_line_ending(diagnostic, ending) for diagnostic in diagnostics]
-        analysis.diagnostics = diagnostics
+        fixes, ending = AskedFixes(text), line_ending(self.document.lines)
+
+        def with_fixes(told: Iterable[Diagnostic]) -> list[Diagnostic]:
+            given = fixes.given(told)
+            return given if ending == "\n" else [_with_line_ending(diagnostic, ending) for diagnostic in given]
+
+        analysis.diagnostics = sorted(with_fixes(unexplained(self.config.apply(found, self.path))), key=_order)
+        analysis.refusals = with_fixes(analysis.refusals)
         # Nobody else has seen the objects that the rules asked for. Without them a version ends with its last reader.
         if analysis.typed is None:
             flow.let_go()

@@ -100,3 +100,32 @@ def test_a_safe_fix_never_brings_what_mermaid_refuses() -> None:
                 if fix.applicability is Applicability.SAFE:
                     after = [found.code for found in analyse(apply_edits(text, fix.edits)).refusals]
                     assert len(after) <= len(refused), f"{one.code} {fix.title}: {text}"
+
+
+@pytest.mark.parametrize(
+    ("line", "quoted", "safe"),
+    [
+        ("A[Write (it)] --> B[Check (it)]", 'A["Write (it)"] --> B["Check (it)"]', True),
+        ("A[Write (it)] --> B[Check]", 'A["Write (it)"] --> B[Check]', True),
+        ("A[x (y)]:::C --> B((a (b) c)) & C{d [e]}", 'A["x (y)"]:::C --> B(("a (b) c")) & C{"d [e]"}', True),
+        ("A -->|x (y)| B[z (w)]", 'A -->|"x (y)"| B["z (w)"]', True),
+        ("A[Do (x) --> y]", 'A["Do (x) --> y"]', False),
+        ("A[use a[1] --> b]", 'A["use a[1] --> b"]', False),
+    ],
+)
+def test_a_label_in_quotes_swallows_no_other_node(line: str, quoted: str, safe: bool) -> None:
+    text = f"flowchart TD\n    {line}\n"
+    [found] = analyse(text).diagnostics
+    [fix] = found.fixes
+    assert apply_edits(text, fix.edits) == f"flowchart TD\n    {quoted}\n"
+    assert (fix.applicability is Applicability.SAFE) == safe
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+def test_what_mermaid_refuses_has_its_fixes_among_the_errors(ending: str) -> None:
+    text = HEAD.replace("\n", ending) + f"    PROBLEM --> A[Write (it)] --> RETURN{ending}    A -->"
+    analysis = analyse(text)
+    assert len(analysis.refusals) == 2
+    for one in (analysis.refusals, analysis.errors):
+        assert [list(found.fixes) for found in one] == [list(found.fixes) for found in analysis.diagnostics[:2]]
+        assert all(found.fixes for found in one)

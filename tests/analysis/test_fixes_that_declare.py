@@ -117,6 +117,11 @@ def test_a_second_declaration_becomes_the_next_step() -> None:
     assert "A -->|input| A2" in after
 
 
+def test_a_second_declaration_on_an_edge_that_would_move_is_only_renamed() -> None:
+    text = HEAD + "    PROBLEM --> A[Write it.]\n    A[Check it.] --> RETURN\n    A --> B[Do it.] --> RETURN\n"
+    assert not any("the step after" in title for title in results(text, "MW109"))
+
+
 def test_more_declarations_become_nodes_without_edges_after_all_else() -> None:
     text = HEAD + "".join(f'    A["Custom<br/>(role: {one})"]\n' for one in ("one", "two", "three"))
     made = results(text + "    PROBLEM --> A --> RETURN\n", "MW109")

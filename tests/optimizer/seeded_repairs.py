@@ -42,7 +42,7 @@ def share_of(cases: Iterable[Case]) -> Share:
     seconds: list[float] = []
     for before, after in cases:
         begun = time.process_time()
-        done = repair(after)
+        done = repair(after, clock=time.process_time)
         seconds.append(time.process_time() - begun)
         valid += done.is_valid
         smallest += done.is_smallest

@@ -278,3 +278,13 @@ def test_the_files_around_a_workflow_are_used() -> None:
     repair(PLAN, opener=opener)
     assert opened == [PLAN]
     assert line_edits(PLAN, PLAN) == []
+
+
+@pytest.mark.parametrize("lines", ["{a} --> {b}\n", "{a}\n    A --> {b}\n"])
+def test_labels_that_need_quotes_are_no_reason_for_a_comment(lines: str) -> None:
+    text = "flowchart TD\n    PROBLEM([Problem]):::Interface\n    RETURN([Answer]):::Interface\n"
+    text += "    classDef Interface fill:#eee\n    PROBLEM --> "
+    text += lines.format(a="A[Write (it)]", b="B[Check (it)]") + "    B --> RETURN\n"
+    done = repair(text)
+    assert done.text == text.replace("Write (it)", '"Write (it)"').replace("Check (it)", '"Check (it)"')
+    assert {step.title for step in done.steps} <= {"Put the labels in quotes", "Put the label in quotes"}

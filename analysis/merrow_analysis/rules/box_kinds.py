@@ -55,7 +55,9 @@ def _misspelled(group: Subgraph, unknown: Rule) -> Iterator[Diagnostic]:
                 f"The title of {group.id} begins with `{match[1]}`, which is nothing that runs; did you mean {near}?"
             )
             place = title_range(group, match.span(1))
-            yield report(unknown, place, message, fixes=[fix(f"Write {near}", [TextEdit(place, near)])])
+            # Its nodes run several times then, which may bring other findings.
+            fixes = [fix(f"Write {near}", [TextEdit(place, near)], safe=False)]
+            yield report(unknown, place, message, fixes=fixes)
             return
     for use in group.classes:
         name = use.name.text

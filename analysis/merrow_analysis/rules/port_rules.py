@@ -259,7 +259,9 @@ def _ambiguous(context: GraphContext, node: TypedNode, edge: TypedEdge, finding:
     graph = context.graph
     ports = listed([f"`{name}`" for name in finding.names], "or")
     message = f"What {edge.source.id} gives ({finding.given}) fits {ports} of {named(node)}; write which on the edge."
-    fixes = [made for name in finding.names for made in _rewritten(graph, edge, labelled(edge, name), safe=False)]
+    # A Problem is most likely meant for the port `problem`.
+    likely = sorted(finding.names, key=lambda name: name != str(finding.given).casefold())
+    fixes = [made for name in likely for made in _rewritten(graph, edge, labelled(edge, name), safe=False)]
     return report(AMBIGUOUS_PORT, edge.flow.range, message, fixes=fixes)
 
 

@@ -22,7 +22,7 @@ from merrow_analysis.rules.fixes.edge_fixes import remove_edge
 from merrow_analysis.rules.fixes.fix_context import Reveals, asked, nothing, what_edges_bring
 from merrow_analysis.rules.registry import Flags, Rule
 from merrow_analysis.syntax.tree import Chain
-from merrow_analysis.text import TextEdit
+from merrow_analysis.text import OverlappingEditsError, TextEdit, apply_edits
 
 _TAG = re.compile(r"<[^<>]*>")
 _MOST_DECLARED = 10
@@ -178,9 +178,15 @@ def _in_a_row(context: GraphContext, node: TypedNode, name: str, edits: Sequence
         said if said is not None and ":" not in said and context.graph.by_id[first.source.id].kind == "input" else None
     )
     edges[first.index] = (as_it_is(first), Link(node.id, name, port))
-    moved = asked(context).written(GraphChange(edges=edges))
+    moved = asked(context).written(GraphChange(edges=edges)) or ()
+    together = (*edits, *moved)
+    try:
+        apply_edits(asked(context).manuscript.text, together)
+    except OverlappingEditsError:
+        # The declaration stands on one of these edges.
+        return
     if moved:
-        yield Fix(f"Rename to {name}, the step after {node.id}", (*edits, *moved), Applicability.UNSAFE)
+        yield Fix(f"Rename to {name}, the step after {node.id}", together, Applicability.UNSAFE)
 
 
 def _lonely(rule: Rule) -> bool:

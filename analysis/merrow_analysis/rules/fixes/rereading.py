@@ -12,7 +12,6 @@ from merrow_analysis.graph.drawings.fold import fold
 from merrow_analysis.graph.language import Settings
 from merrow_analysis.graph.typed import build
 from merrow_analysis.rules.context import GRAPH_SCOPES, GraphContext, TextContext, check_graph, check_text
-from merrow_analysis.rules.syntax_rules import is_notable
 from merrow_analysis.syntax.parser import Diagram
 from merrow_analysis.syntax.tree import Block, FrontMatter
 
@@ -29,8 +28,7 @@ def found_in(diagram: Diagram, context: GraphContext) -> tuple[Counter[str], Cou
     flow = fold(diagram.blocks, diagram.moved)
     graph = build(flow, settings, core.language, core.language.callees)
     here = GraphContext(graph, diagram.header, diagram.front_matter, own, context.book, diagram)
-    notable = [block for block in diagram.blocks if is_notable(block)]
-    text = TextContext(diagram, flow, notable, own, graph, (), here)
+    text = TextContext(diagram, flow, diagram.blocks, own, graph, (), here)
     found: list[Diagnostic] = [*check_text(text, reading=True), *check_text(text, reading=False)]
     for scope in GRAPH_SCOPES:
         found += check_graph(here, scope)

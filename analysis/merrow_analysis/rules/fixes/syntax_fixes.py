@@ -29,6 +29,12 @@ _CLOSERS = {
     "|": "|",
     "@{": " }",
 }
+_AFTER_NODE = re.compile(r"\s*(?:[xo<]?--|[xo<]?==|[xo<]?-\.|~~~|:::|@\{|&|;|$)")
+_LONGEST_QUOTED = 2_000
+"""Characters of a line in which labels are put in quotes."""
+_MOST_READ = 40
+"""Lines that are read for that."""
+_MOST_ENDS = 6
 _KEYWORDS = ("flowchart", "graph")
 _DIRECTIONS = frozenset(("TD", "TB", "LR", "RL", "BT"))
 _ARROW_ALONE = re.compile(r"(?:[xo<]?(?:--|==|-?\.+-?|-)[-=.xo>]*|~~~+)(?:\|[^|]*\|)?\s*")
@@ -199,7 +205,22 @@ def _reserved(_problem: SyntaxProblem, line_number: int, line: str, column: int)
 
 
 def _quote_label(_problem: SyntaxProblem, line_number: int, line: str, column: int) -> list[Fix]:
-    """Quotes around the whole label, from the bracket that opens it to the last one that could close it."""
+    """Quotes around the label, and around others behind it that need them, each to the bracket after which its node can end."""
+    spans = _labels_to_quote(line, column, [_MOST_READ]) if len(line) <= _LONGEST_QUOTED else []
+    if not spans:
+        return []
+    edits = tuple(
+        TextEdit(Range(Position(line_number, start), Position(line_number, end)), f'"{line[start:end]}"')
+        for start, end in spans
+    )
+    # An arrow in quotes may have been one.
+    clear = not any(_ARROW_ALONE.search(line, start, end) for start, end in spans)
+    title = "Put the label in quotes" if len(spans) == 1 else "Put the labels in quotes"
+    return [Fix(title, edits, Applicability.SAFE if clear else Applicability.UNSAFE)]
+
+
+def _labels_to_quote(line: str, column: int, left: list[int]) -> list[tuple[int, int]]:
+    """The labels from a column on that make a line readable once they are in quotes; ``left`` is how many lines may be read."""
     for start in range(column, -1, -1):
         opener = next(
             (text for text in _CLOSERS if len(text) == 2 and line.startswith(text, start)), line[start : start + 1]
@@ -208,13 +229,39 @@ def _quote_label(_problem: SyntaxProblem, line_number: int, line: str, column: i
         if closer is None or opener == '"' or (start and line[start - 1] in "[({|"):
             continue
         inside = start + len(opener)
-        end = line.rfind(closer)
-        if end <= inside or '"' in line[inside:end]:
-            continue
-        if reads(f'{line[:inside]}"{line[inside:end]}"{line[end:]}'):
-            place = Range(Position(line_number, inside), Position(line_number, end))
-            return [Fix("Put the label in quotes", (TextEdit(place, f'"{line[inside:end]}"'),), Applicability.SAFE)]
+        for end in _ends_of_label(line, inside, closer):
+            if left[0] == 0 or '"' in line[inside:end]:
+                break
+            left[0] -= 1
+            written = f'{line[:inside]}"{line[inside:end]}"{line[end:]}'
+            next_flaw = _flaw(written)
+            if next_flaw is None:
+                return [(inside, end)]
+            if next_flaw > end + 2:
+                others = _labels_to_quote(written, next_flaw, left)
+                if others and others[0][0] > end + 2:
+                    return [(inside, end), *((begin - 2, last - 2) for begin, last in others)]
     return []
+
+
+def _ends_of_label(line: str, inside: int, closer: str) -> list[int]:
+    """Where a label may end: first where its node may, then at the last bracket."""
+    places = [match.start() for match in re.finditer(re.escape(closer), line[inside + 1 :])]
+    found = [inside + 1 + place for place in places]
+    ends = [end for end in found if closer == "|" or _AFTER_NODE.match(line, end + len(closer))]
+    return list(dict.fromkeys([*ends[:_MOST_ENDS], *found[-1:]]))
+
+
+def _flaw(line: str) -> int | None:
+    """The column of a bracket in a label, or -1 for anything else that can't be read; None for a line that is Mermaid."""
+    if reads(line):
+        return None
+    for block in parse_diagram(f"flowchart TD\n{line}\n").blocks:
+        for statement in block.statements:
+            if isinstance(statement, Broken):
+                problem = statement.problem
+                return block.position(problem.span[0]).column if problem.flaw == "bracket-in-label" else -1
+    return -1
 
 
 def _no_header(problem: SyntaxProblem, line_number: int, line: str, _column: int) -> list[Fix]:
