@@ -43,7 +43,9 @@ def test_an_example_has_no_finding_and_is_formatted(path: Path, capsys: Capture)
 @pytest.mark.parametrize("path", BASELINES, ids=lambda path: path.name)
 def test_a_baseline_answers_a_problem(path: Path, capsys: Capture) -> None:
     """They take the problem of a data set and give one text: `merrow evaluate` runs them as they are."""
-    outcome = in_process(capsys, "run", str(path), "--base-url", "offline", "--input", "problem=What is 6 * 7?", "--json")
+    outcome = in_process(
+        capsys, "run", str(path), "--base-url", "offline", "--input", "problem=What is 6 * 7?", "--json"
+    )
     last = json.loads(outcome.out.splitlines()[-1])
     assert (last["event"], list(last["outputs"]), outcome.code) == ("run_finished", ["RETURN"], 0)
     assert isinstance(last["outputs"]["RETURN"], str)
