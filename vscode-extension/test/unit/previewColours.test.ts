@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type Colour, contrast, distinct, mixed, over, read, SHAPES, WORDS, written } from '../../webview/drawing/colours';
-import { currentTheme, type EditorTheme, ground } from '../../webview/drawing/theme';
+import { drawingTheme, type EditorTheme, ground } from '../../webview/drawing/theme';
 import { palette } from '../../webview/preview/palette';
 
 /** VS Code's own themes: what their files and the registered defaults say of the colours that the preview takes. */
@@ -44,7 +44,7 @@ function editor(kind: string, colours: Record<string, string>): EditorTheme {
 
 function colour(text: string | undefined): Colour {
   const known = read(text ?? '');
-  assert.ok(known !== undefined && known.share === 1, `${text} is not a colour`);
+  assert.ok(known?.share === 1, `${text} is not a colour`);
   return known.colour;
 }
 
@@ -52,7 +52,7 @@ for (const [name, [kind, colours]] of Object.entries(THEMES)) {
   describe(`In ${name}`, () => {
     const theme = editor(kind, colours);
     const { background } = ground(theme);
-    const drawn = currentTheme(theme);
+    const drawn = drawingTheme(theme);
     const marks = palette(theme);
 
     it('each state and finding is distinct from the background, and the sign in it too', () => {
