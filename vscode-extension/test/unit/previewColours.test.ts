@@ -81,6 +81,11 @@ for (const [name, [kind, colours]] of Object.entries(THEMES)) {
 }
 
 describe('Colours', () => {
+  it('of charts are taken without their transparency', () => {
+    const marks = palette(editor('vscode-dark', { ...DARK, 'charts-orange': '#d1861640' }));
+    assert.equal(marks['--merrow-cancelled'], '#d18616');
+  });
+
   it('are read as CSS writes them', () => {
     assert.deepEqual(read('#abc'), { colour: [170, 187, 204], share: 1 });
     assert.deepEqual(read('#11223380'), { colour: [17, 34, 51], share: 128 / 255 });
