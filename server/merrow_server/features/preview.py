@@ -6,7 +6,8 @@ diagram at ``position`` or the last before it; without both the first. The answe
 - ``text``, ``version`` and ``direction``, the document's ``diagram`` as a number and ``range``, and how many ``diagrams`` it has;
 - ``kind``: ``flowchart``, ``other`` (a diagram that Merrow does not read) or ``unknown``; ``workflow``: whether it is one;
   ``why``: why it is not one, as part of a sentence, else null;
-- ``nodes``: ``{id, kind, operator, label, range, places, diagnostics}``, ``places`` being all that is written about the node;
+- ``nodes``: ``{id, kind, operator, style, label, range, places, diagnostics}``, ``places`` being all that is written about the
+  node, ``style`` the one in which its operator is published (``fill:#d0e1f9,stroke:#4378a2``), null where it has none;
 - ``edges``, in Mermaid's order: ``{id, source, target, label, range, output, port, type, case, word, box, drawn, diagnostics}``,
   ``id`` being the one that Mermaid gives the path, ``word`` that of Loops and Maps (``again``), ``box`` the innermost Loop or
   Map around both ends;
@@ -21,7 +22,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from merrow_analysis.definitions.operators import INTERFACE_STYLE
 from merrow_analysis.diagnostics import Diagnostic
+from merrow_analysis.graph.nodes import TypedNode
 from merrow_analysis.ide import picture as ide_picture
 from merrow_analysis.text import Position, Range
 from merrow_server.lsp.documents import OpenDiagram, OpenDocument
@@ -107,6 +110,12 @@ def _answer(document: OpenDocument, number: int) -> dict[str, Any]:
     )
 
 
+def _style(node: TypedNode) -> str | None:
+    if node.spec is not None:
+        return node.spec.style
+    return None if node.kind == "unknown" else INTERFACE_STYLE
+
+
 class _Encoder:
     """Writes the parts of a diagram's picture as JSON."""
 
@@ -146,6 +155,7 @@ class _Encoder:
             "id": node.flow.id,
             "kind": "unknown" if typed is None else typed.kind,
             "operator": None if typed is None else typed.operator,
+            "style": None if typed is None else _style(typed),
             "label": None if label is None else label.text,
             "range": self.range(node.range),
             "places": [self.range(place) for place in node.places],

@@ -52,6 +52,13 @@ def test_nodes_with_all_their_places(editor: Editor) -> None:
         ("operator", "ScEnsemble"),
         ("operator", "Custom"),
     ]
+    styles = ("fill:#e2e2f2,stroke:#6a6ab2,stroke-width:2px", "fill:#d0e1f9,stroke:#4378a2,stroke-width:2px")
+    assert [nodes[name]["style"] for name in ("PROBLEM", "A", "B", "RETURN")] == [
+        styles[0],
+        styles[1],
+        styles[1],
+        styles[0],
+    ]
     assert nodes["A"]["label"] == "Custom<br/>(role: solver)"
     for name, node in nodes.items():
         assert text_at(editor, uri, node["range"]) == name

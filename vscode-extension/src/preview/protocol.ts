@@ -23,6 +23,8 @@ export interface GraphNode {
   readonly id: string;
   readonly kind: 'input' | 'output' | 'operator' | 'decision' | 'unknown';
   readonly operator: string | null;
+  /** The style in which its operator is published, as a class of Mermaid says it. */
+  readonly style: string | null;
   readonly label: string | null;
   /** The id where the node is declared. */
   readonly range: Range;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type Colour, contrast, distinct, mixed, over, read, SHAPES, WORDS, written } from '../../webview/drawing/colours';
-import { currentTheme, type EditorTheme, ground } from '../../webview/drawing/theme';
+import { drawingTheme, type EditorTheme, ground } from '../../webview/drawing/theme';
 import { palette } from '../../webview/preview/palette';
 
 /** VS Code's own themes: what their files and the registered defaults say of the colours that the preview takes. */
@@ -44,7 +44,7 @@ function editor(kind: string, colours: Record<string, string>): EditorTheme {
 
 function colour(text: string | undefined): Colour {
   const known = read(text ?? '');
-  assert.ok(known !== undefined && known.share === 1, `${text} is not a colour`);
+  assert.ok(known?.share === 1, `${text} is not a colour`);
   return known.colour;
 }
 
@@ -52,7 +52,7 @@ for (const [name, [kind, colours]] of Object.entries(THEMES)) {
   describe(`In ${name}`, () => {
     const theme = editor(kind, colours);
     const { background } = ground(theme);
-    const drawn = currentTheme(theme);
+    const drawn = drawingTheme(theme);
     const marks = palette(theme);
 
     it('each state and finding is distinct from the background, and the sign in it too', () => {
@@ -81,6 +81,11 @@ for (const [name, [kind, colours]] of Object.entries(THEMES)) {
 }
 
 describe('Colours', () => {
+  it('of charts are taken without their transparency', () => {
+    const marks = palette(editor('vscode-dark', { ...DARK, 'charts-orange': '#d1861640' }));
+    assert.equal(marks['--merrow-cancelled'], '#d18616');
+  });
+
   it('are read as CSS writes them', () => {
     assert.deepEqual(read('#abc'), { colour: [170, 187, 204], share: 1 });
     assert.deepEqual(read('#11223380'), { colour: [17, 34, 51], share: 128 / 255 });

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { following, found } from '../../webview/preview/finding';
-import { captions } from '../../webview/preview/words';
+import { captions, publishedStyles } from '../../webview/preview/words';
 import type { GraphNode } from '../../src/preview/protocol';
 
 function node(id: string, label: string | null, operator: string | null = null): GraphNode {
   const range = { start: { line: 0, character: 0 }, end: { line: 0, character: 1 } };
-  return { id, kind: 'operator', operator, label, range, places: [], diagnostics: [] };
+  return { id, kind: 'operator', operator, style: null, label, range, places: [], diagnostics: [] };
 }
 
 const NODES = [
@@ -45,6 +45,13 @@ describe('The ids in the drawing', () => {
   it('are below the labels of a workflow that say something else', () => {
     assert.deepEqual(Object.keys(captions({ workflow: true, nodes: NODES })), ['SOLVE', 'CHECK', 'VOTE']);
     assert.deepEqual(captions({ workflow: false, nodes: NODES }), {});
+  });
+
+  it('come with the style of the operator, but in high contrast', () => {
+    const nodes = [{ ...node('A', 'Custom'), style: 'fill:#fff,stroke:#000' }, node('B', 'Other')];
+    assert.deepEqual(publishedStyles({ workflow: true, nodes }, false), { A: ['fill:#fff', 'stroke:#000'] });
+    assert.deepEqual(publishedStyles({ workflow: true, nodes }, true), {});
+    assert.deepEqual(publishedStyles({ workflow: false, nodes }, false), {});
   });
 
   it('are words and no HTML', () => {

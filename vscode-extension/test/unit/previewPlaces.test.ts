@@ -8,7 +8,7 @@ function range(line: number, from: number, to: number, end = line): Range {
 }
 
 function node(id: string, ...places: [Range, ...Range[]]): GraphNode {
-  return { id, kind: 'operator', operator: 'Custom', label: null, range: places[0], places, diagnostics: [] };
+  return { id, kind: 'operator', operator: 'Custom', style: null, label: null, range: places[0], places, diagnostics: [] };
 }
 
 function edge(id: string, source: string, target: string, place: Range): GraphEdge {

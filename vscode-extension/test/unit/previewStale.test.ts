@@ -4,7 +4,7 @@ import type { GraphEdge, GraphNode, NodeRun } from '../../src/preview/protocol';
 import { changedNodes, withStale } from '../../src/preview/stale';
 
 const range = { start: { line: 0, character: 0 }, end: { line: 0, character: 1 } };
-const node = (id: string, label: string, kind: GraphNode['kind'] = 'operator'): GraphNode => ({ id, kind, operator: 'Custom', label, range, places: [range], diagnostics: [] });
+const node = (id: string, label: string, kind: GraphNode['kind'] = 'operator'): GraphNode => ({ id, kind, operator: 'Custom', style: null, label, range, places: [range], diagnostics: [] });
 const edge = (source: string, target: string, label: string | null = null): GraphEdge => ({
   id: `L_${source}_${target}_0`, source, target, label, range, output: null, port: label, type: null, case: null, word: null, box: null, drawn: true, diagnostics: [],
 });

@@ -20,6 +20,8 @@ export interface DrawRequest {
   readonly edgeWords: Readonly<Record<string, string>>;
   /** What stands small below the labels of nodes, by id, in HTML. */
   readonly captions: Readonly<Record<string, string>>;
+  /** The styles of nodes that have none from the diagram, by id. */
+  readonly styles: Readonly<Record<string, readonly string[]>>;
   /** Labels as SVG text, which every program shows, in the place of HTML. */
   readonly portable: boolean;
 }

@@ -1,3 +1,4 @@
+/** The colours of a drawing, from those of the editor's theme. Pure. */
 import { type Colour, distinct, mixed, over, SHAPES, WORDS, written } from './colours';
 import type { Theme } from './protocol';
 
@@ -10,15 +11,6 @@ export interface EditorTheme {
   readonly variable: (name: string) => string;
 }
 
-/** The theme of the page, by what its own style says of `--vscode-*`. */
-export function editorTheme(): EditorTheme {
-  const style = getComputedStyle(document.documentElement);
-  return {
-    kind: document.body.dataset['vscodeThemeKind'] ?? '',
-    variable: (name) => style.getPropertyValue(`--vscode-${name}`).trim(),
-  };
-}
-
 /** Whether a theme is dark, and what is behind everything and what is written on it. */
 export function ground({ kind, variable }: EditorTheme): { readonly dark: boolean; readonly highContrast: boolean; readonly background: Colour; readonly foreground: Colour } {
   const highContrast = kind.includes('high-contrast');
@@ -29,7 +21,7 @@ export function ground({ kind, variable }: EditorTheme): { readonly dark: boolea
 }
 
 /** The colours and the font of a drawing in the editor's theme. Words, lines and borders can be read and seen in every theme. */
-export function currentTheme(editor: EditorTheme = editorTheme()): Theme {
+export function drawingTheme(editor: EditorTheme): Theme {
   const { dark, highContrast, background, foreground } = ground(editor);
   const { variable } = editor;
   const share = (part: number) => mixed(background, foreground, part);

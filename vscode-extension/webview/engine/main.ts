@@ -19,6 +19,11 @@ let shown: Shown | undefined;
 /** Whether only that is drawn which `shown` has not. */
 let onlyChanges = false;
 
+/** What a record says of a node, whose id may be a name that every object has. */
+function own<Value>(record: Readonly<Record<string, Value>> | undefined, id: string): Value | undefined {
+  return record !== undefined && Object.hasOwn(record, id) ? record[id] : undefined;
+}
+
 /** Mermaid's own layout, after edges and nodes were given what else they shall say. */
 const layout = {
   render(data: LaidOut, ...rest: unknown[]): Promise<void> {
@@ -27,7 +32,9 @@ const layout = {
       if (more !== undefined) edge.label = edge.label ? `${edge.label}<br/>${more}` : more;
     }
     for (const node of data.nodes) {
-      const more = request !== undefined && Object.hasOwn(request.captions, node.id) ? request.captions[node.id] : undefined;
+      const more = own(request?.captions, node.id);
+      const style = own(request?.styles, node.id);
+      if (style !== undefined && !node.isGroup && !node.cssStyles?.length && !node.cssCompiledStyles?.length) node.cssStyles = [...style];
       if (more !== undefined) node.label = `${(node.label ?? '').replace(/(?:<br\s*\/?>\s*)+$/i, '')}<br/>${more}`;
     }
     if (request?.portable !== true) drawn = new Shown(data, JSON.stringify([request?.theme]));
@@ -92,7 +99,7 @@ async function change(asked: DrawRequest, since: number, number: number): Promis
 }
 
 // The first drawing takes several times as long as later ones: this one is over before a text is known.
-const ready = draw({ text: 'flowchart TD\n  A -->|to| B', theme: LIGHT, edgeWords: {}, captions: {}, portable: false }, () => undefined).catch(() => undefined);
+const ready = draw({ text: 'flowchart TD\n  A -->|to| B', theme: LIGHT, edgeWords: {}, captions: {}, styles: {}, portable: false }, () => undefined).catch(() => undefined);
 
 addEventListener(
   'message',

@@ -17,6 +17,8 @@ interface LaidOutNode {
   readonly parentId?: string | undefined;
   readonly isGroup: boolean;
   label?: string;
+  cssStyles?: string[];
+  readonly cssCompiledStyles?: readonly string[];
 }
 
 interface Size {

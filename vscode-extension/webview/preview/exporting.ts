@@ -13,7 +13,7 @@ export async function exported(
   edgeWords: Readonly<Record<string, string>>,
   format: ExportFormat,
 ): Promise<string> {
-  const drawing = await engine.draw({ text, theme: LIGHT, edgeWords, captions: {}, portable: true }, true);
+  const drawing = await engine.draw({ text, theme: LIGHT, edgeWords, captions: {}, styles: {}, portable: true }, true);
   const host = document.createElement('template');
   host.innerHTML = drawing.frame;
   const picture = host.content.querySelector('svg');

@@ -5,6 +5,11 @@ import { badge, isLit } from './words';
 
 const ORDER: readonly Severity[] = ['error', 'warning', 'hint'];
 
+/** Pixels: between neighbours, as Mermaid lays them out, and of a letter, about; and letters that are worth showing. */
+const GAP = 44;
+const LETTER = 6.2;
+const FEWEST = 16;
+
 export function worst(findings: readonly Finding[]): Severity | undefined {
   return ORDER.find((severity) => findings.some((finding) => finding.severity === severity));
 }
@@ -129,7 +134,9 @@ export class Marks {
       marks.append(frame(box, 3, `state ${run.state}`), mark(run.state, 'square', box.x, box.y));
       if (run.detail !== undefined && run.detail !== '') {
         const text = svg('text', { x: box.x + box.width / 2, y: box.y + box.height + 15, class: 'detail' });
-        text.textContent = run.detail.length > 44 ? `${run.detail.slice(0, 43)}…` : run.detail;
+        // No wider than the node and the gap beside it: neighbours have words of their own. The tooltip has all of it.
+        const most = Math.max(Math.floor((box.width + GAP) / LETTER), FEWEST);
+        text.textContent = run.detail.length > most ? `${run.detail.slice(0, most - 1)}…` : run.detail;
         marks.append(text);
       }
     }

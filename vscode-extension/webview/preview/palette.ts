@@ -28,7 +28,9 @@ export function palette(editor: EditorTheme): Readonly<Record<string, string>> {
   const { highContrast, background, foreground } = ground(editor);
   const colours = Object.entries(SOURCES).map(([state, [names, otherwise]]): [string, string] => {
     const name = names.find((one) => read(editor.variable(one)) !== undefined);
-    const colour = over(name === undefined ? otherwise : editor.variable(name), background, foreground);
+    // Colours of charts are those of highlights, which words shine through.
+    const known = name?.startsWith('charts-') === true ? read(editor.variable(name))?.colour : undefined;
+    const colour = known ?? over(name === undefined ? otherwise : editor.variable(name), background, foreground);
     return [`--merrow-${state}`, written(distinct(colour, background, SHAPES))];
   });
   return { ...Object.fromEntries(colours), '--merrow-dimmed': String(highContrast ? 1 : DIMMED) };

@@ -1,6 +1,6 @@
 import { type Engine, Superseded, TooLong } from '../drawing/engine';
 import type { DrawRequest, Theme } from '../drawing/protocol';
-import { currentTheme, editorTheme } from '../drawing/theme';
+import { currentTheme, editorTheme } from '../drawing/editorTheme';
 import type { BoxRun, FromPreview, Graph, NodeRun, Part, ToPreview } from '../../src/preview/protocol';
 import { element } from './dom';
 import { exported } from './exporting';
@@ -15,7 +15,7 @@ import { Search } from './search';
 import { Stage, type View } from './stage';
 import { Toolbar } from './toolbar';
 import { Tooltip } from './tooltip';
-import { about, captions, notWorkflow, spoken, typeWords } from './words';
+import { about, captions, notWorkflow, publishedStyles, spoken, typeWords } from './words';
 
 /** Milliseconds that a drawing waits at most for the text to be left alone, after what changes at once was shown. */
 const QUIET = 1500;
@@ -235,7 +235,8 @@ export class Preview {
       this.cannot(large, true);
       return;
     }
-    const request = { text: graph.text, theme: this.theme, edgeWords: this.edgeWords(graph, true), captions: captions(graph), portable: false };
+    const styles = publishedStyles(graph, this.theme.highContrast);
+    const request = { text: graph.text, theme: this.theme, edgeWords: this.edgeWords(graph, true), captions: captions(graph), styles, portable: false };
     const key = JSON.stringify(request);
     if (key === this.drawn) {
       if (this.picture !== undefined) this.say(undefined);

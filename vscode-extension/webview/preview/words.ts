@@ -104,6 +104,12 @@ export function captions({ workflow, nodes }: Pick<Graph, 'workflow' | 'nodes'>)
   return Object.fromEntries(named.map(({ id }) => [id, `<span class="node-id" style="font: 12px monospace; color: inherit">${escaped(id)}</span>`]));
 }
 
+/** The styles of a workflow's nodes where the diagram gives none; none in high contrast, where the theme's own colours say enough. */
+export function publishedStyles({ workflow, nodes }: Pick<Graph, 'workflow' | 'nodes'>, highContrast: boolean): Record<string, string[]> {
+  if (!workflow || highContrast) return {};
+  return Object.fromEntries(nodes.flatMap(({ id, style }) => (style === null ? [] : [[id, style.split(',')]])));
+}
+
 /** What the types say on an edge's label, in HTML where labels are that; undefined where nothing flows. */
 export function typeWords(edge: GraphEdge, html: boolean): string | undefined {
   if (!edge.drawn || edge.type === null) return undefined;

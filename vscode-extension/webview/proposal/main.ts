@@ -2,7 +2,7 @@
 import './style.css';
 import type { FromPictures, ShowPictures } from '../../src/mutations/proposal';
 import { Engine } from '../drawing/engine';
-import { currentTheme } from '../drawing/theme';
+import { currentTheme } from '../drawing/editorTheme';
 import { element } from '../preview/dom';
 import { Pane } from './pane';
 
@@ -45,7 +45,7 @@ async function draw(): Promise<void> {
     [before, shown.before, { removed, changed, added: [] }],
     [after, shown.after, { removed: [], changed, added }],
   ] as const) {
-    if (problem === undefined) await pane.draw(engine, { text, theme, edgeWords: {}, captions: {}, portable: false }, marks, () => now === turn);
+    if (problem === undefined) await pane.draw(engine, { text, theme, edgeWords: {}, captions: {}, styles: {}, portable: false }, marks, () => now === turn);
     else pane.say(problem);
   }
   arrange();

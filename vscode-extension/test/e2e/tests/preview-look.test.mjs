@@ -20,10 +20,10 @@ const STATES = [
 ];
 const NAMES = ['finished', 'reused', 'skipped', 'failed', 'running', 'cancelled', 'waiting', 'stale'];
 const THEMES = [
-  ['Light Modern', 'vscode-light', 'light'],
   ['Dark High Contrast', 'vscode-high-contrast', 'high-contrast'],
-  ['Light High Contrast', 'vscode-high-contrast', 'high-contrast-light'],
+  ['Light High Contrast', 'vscode-high-contrast-light', 'high-contrast-light'],
   ['Dark Modern', 'vscode-dark', 'dark'],
+  ['Light Modern', 'vscode-light', 'light'],
 ];
 
 /** WCAG's contrast of two computed colours. */
@@ -60,8 +60,11 @@ describe('The look of a workflow', (workbench) => {
     await w.command('View: Toggle Maximize Editor Group');
     for (const [theme, kind, name] of THEMES) {
       const before = await preview.frame.locator('.picture svg').getAttribute('id');
-      await w.commandAnswered('Preferences: Color Theme', 'Select Color Theme', theme);
-      await preview.frame.locator(`body[data-vscode-theme-kind^="${kind}"]`).waitFor();
+      await w.again(async () => {
+        await w.command('Preferences: Color Theme');
+        await w.answer(theme);
+        await preview.frame.locator(`body[data-vscode-theme-kind="${kind}"]`).waitFor({ timeout: 20_000 });
+      }, `the theme does not become ${theme}`);
       await w.until(async () => (await preview.frame.locator('.picture:not(.building) svg').getAttribute('id')) !== before, 'the picture is not drawn again');
       const seen = await preview.frame.evaluate((names) => {
         const frame = (state) => getComputedStyle(document.querySelector(`.picture .state.${state}`)).stroke;

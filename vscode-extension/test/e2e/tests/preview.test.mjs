@@ -110,6 +110,10 @@ describe('Preview', (workbench) => {
     const focused = () => preview.frame.evaluate(() => document.activeElement?.dataset.node);
     assert.equal(await focused(), 'B');
     assert.match(await preview.node('B').getAttribute('aria-label'), /^B, Two/);
+    const first = await preview.view();
+    await page.keyboard.press('+');
+    await w.until(async () => (await preview.view()) !== first, 'the key does not enlarge');
+    await page.keyboard.press('0');
     const before = await preview.view();
     await page.keyboard.press('+');
     assert.notEqual(await preview.view(), before);

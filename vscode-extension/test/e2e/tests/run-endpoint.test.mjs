@@ -44,11 +44,11 @@ describe(
       await w.shot('run-going-on');
       await w.command('Merrow: Stop Run');
       await page.locator('.statusbar-item', { hasText: 'Merrow stopped 2/5' }).waitFor();
-      await preview.node('SECOND').locator('.marks > .state').waitFor({ state: 'detached' });
+      await preview.node('SECOND').locator('.marks > .state.cancelled').waitFor();
       await w.shot('run-stopped');
       model.release();
       await w.command('Merrow: Resume Run');
-      for (const node of NODES) await preview.node(node).locator('.marks > .state.finished').waitFor();
+      for (const node of NODES) await preview.node(node).locator('.marks > :is(.state.finished, .state.reused)').waitFor();
       const panel = await w.runEnded('chain.mmd');
       assert.deepEqual(['Plan', 'Check'].map((word) => model.asked(word)), [1, 1]);
       assert.deepEqual([...model.keys], [`Bearer ${KEY}`]);
@@ -99,6 +99,14 @@ describe(
       await preview.node('FIRST').locator('.marks > .state.reused').waitFor();
       assert.match(await preview.frame.locator('.legend').innerText(), /\d+ reused/);
       await w.shot('run-from-here');
+
+      // The text moves away from the results: those of the node, and of what comes after it, are out of date.
+      await w.open('chain.mmd');
+      await w.goTo(10, FLOW.split('\n')[2].indexOf('second)') + 1);
+      await w.page.keyboard.type('very ');
+      for (const node of ['SECOND', 'THIRD']) await preview.node(node).locator('.marks > .state.stale').waitFor();
+      assert.equal(await preview.node('FIRST').locator('.marks > .state.stale').count(), 0);
+      await w.shot('run-stale');
     });
 
     it('a dry run is read in the panel', async () => {
