@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
 import random
@@ -13,10 +15,11 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 from tests.runtime.openai_server import OpenAIServer, Received, Reply, Status, Step, serving
-from tests.server.program import Outcome, merrow, write
+from tests.server.program import Outcome, in_process, merrow, write
 
 KILLS = int(os.environ.get("MERROW_KILLS", "8"))
 FLOW = """\
@@ -100,12 +103,7 @@ def test_what_it_may_cost_the_table_and_the_score(server: OpenAIServer) -> None:
 
 def test_what_is_known_is_not_paid_again(server: OpenAIServer) -> None:
     evaluate()
-    write(
-        "flow.mmd",
-        "%% a comment\n".join(FLOW.replace("A@", "FIRST@").replace("--> A", "--> FIRST").split("flowchart", 1)[0:1])
-        + "flowchart"
-        + FLOW.replace("A@", "FIRST@").replace("--> A ", "--> FIRST ").split("flowchart", 1)[1],
-    )
+    write("flow.mmd", FLOW.replace(" A", " FIRST").replace("flowchart TD", "flowchart TD\n    %% a comment"))
     again = evaluate("--format", "json")
     assert again.code == 0, again.err
     assert again.json["usage"]["calls"] == 0
@@ -125,8 +123,15 @@ def test_what_is_known_is_not_paid_again(server: OpenAIServer) -> None:
         (("--allow-errors", "0"), 0, ""),
     ],
 )
-def test_gates(server: OpenAIServer, gate: tuple[str, str], code: int, sentence: str) -> None:
-    done = evaluate(*gate)
+def test_gates(
+    server: OpenAIServer,
+    gate: tuple[str, str],
+    code: int,
+    sentence: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    own = ("--dataset", "own.jsonl", "--gold", "answer", "--metric", "numeric")
+    done = in_process(capsys, "evaluate", "flow.mmd", *own, *gate)
     assert (done.code, sentence in done.err) == (code, True), done.err
     assert ("Gate failed" in done.err) is (code == 1)
 
@@ -185,8 +190,10 @@ def test_errors_of_the_endpoint_are_left_out_and_asked_again(server: OpenAIServe
         (("resume", "nothing"), "There is no run 'nothing'"),
     ],
 )
-def test_mistakes_before_the_first_call(server: OpenAIServer, arguments: tuple[str, ...], sentence: str) -> None:
-    done = merrow(*arguments)
+def test_mistakes_before_the_first_call(
+    server: OpenAIServer, arguments: tuple[str, ...], sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    done = in_process(capsys, *arguments)
     assert done.code == 2
     assert sentence in done.err
     assert "Traceback" not in done.err
@@ -223,6 +230,38 @@ def test_texts_of_data_and_answers_drive_no_terminal(server: OpenAIServer) -> No
     shown = merrow("show", one["evaluation"], "--item", row["id"])
     assert "red" in shown.out
     assert not set(shown.out) & {"\x1b", "\x07"}
+
+
+def test_each_format_is_read_by_others(server: OpenAIServer, capsys: pytest.CaptureFixture[str]) -> None:
+    def odd(request: Received) -> Step:
+        return Status(400, "refused") if "4 plus 4" in request.prompt else answer(request)
+
+    server.answer = odd
+    rows = [json.loads(line) for line in Path("own.jsonl").read_text().splitlines()]
+    rows[3]["id"] = 'q"3",<&>\n\x1b[2J'
+    write("own.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    own = ("--dataset", "own.jsonl", "--gold", "answer", "--metric", "numeric", "--fail-under", "1")
+    done = {
+        name: in_process(capsys, "evaluate", "flow.mmd", *own, "--format", name) for name in ("csv", "junit", "github")
+    }
+    assert {one.code for one in done.values()} == {1}
+    table = list(csv.DictReader(io.StringIO(done["csv"].out)))
+    assert [(row["item"], row["status"], row["read"]) for row in table[:2]] == [
+        (rows[3]["id"], "wrong", "7"),
+        ("q4", "unanswered", ""),
+    ]
+    assert len(table) == 12
+    root = ElementTree.fromstring(done["junit"].out)  # noqa: S314 (our own)
+    suite = root.findall("testsuite")[0]
+    assert [suite.get(name) for name in ("tests", "failures", "errors", "skipped")] == ["12", "1", "0", "1"]
+    cases = suite.findall("testcase")
+    assert (len(cases), cases[0].find("failure") is not None, cases[1].find("skipped") is not None) == (12, True, True)
+    assert "read: 7\ngold: 6" in (cases[0].findtext("failure") or "")
+    notice, *others = done["github"].out.splitlines()
+    assert notice.startswith("::notice file=flow.mmd,title=merrow evaluate::Score 0.909 [")
+    assert others[0].startswith("::error file=flow.mmd,")
+    assert [line.partition(" ")[0] for line in others[2:]] == ["::warning"] * 2
+    assert len(others) == 4
 
 
 def begun(*more: str) -> subprocess.Popen[bytes]:

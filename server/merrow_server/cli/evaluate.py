@@ -72,7 +72,13 @@ _SHARE = click.FloatRange(0, 1)
     metavar="N",
     help="Exit with 1 where more than N answers are unanswered or invalid; 0 with any other gate.",
 )
-@click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", help="How to print.")
+@click.option(
+    "--format",
+    "output",
+    type=click.Choice(["text", "json", "csv", "junit", "github"]),
+    default="text",
+    help="How to print.",
+)
 @click.pass_context
 def command(ctx: click.Context, /, file: str | None, compare: tuple[str, str] | None, **given: Any) -> None:
     """Score the workflow in FILE on a data set: what it got right, where it failed, what it cost, and how sure that is.
@@ -187,8 +193,8 @@ async def _evaluated(user: Store, file: str, given: dict[str, Any]) -> tuple[int
 
 
 def _compare(user: Store, compare: tuple[str, str], given: dict[str, Any]) -> int:
-    from merrow_server.cli.evaluation_text import comparison_lines, score_text
-    from merrow_server.evaluations.report import comparison, evaluation_object
+    from merrow_server.cli.evaluation_text import comparison_lines
+    from merrow_server.evaluations.report import comparison, evaluation_object, score_text
 
     found: list[EvaluationRecord] = []
     for one in compare:
