@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from merrow_analysis.graph.nodes import TypedGraph
 from merrow_analysis.suggest import closest
+from merrow_optimizer.evaluation.data.formats import kind_of
 from merrow_optimizer.evaluation.data.problems import DataError, DataProblem, listed
 from merrow_optimizer.evaluation.data.reading import DataSet
 from merrow_optimizer.evaluation.items import Item
 from merrow_runtime.errors import UsageFailure
-from merrow_runtime.program.inputs import MissingInputs, read_inputs
+from merrow_runtime.operators.shapes import shape_of
+from merrow_runtime.program.definitions import meanings_of
+from merrow_runtime.program.inputs import MissingInputs, read_inputs, type_of_input
 
 
 def fitted(data: DataSet, graph: TypedGraph) -> list[dict[str, object]]:
@@ -23,11 +26,15 @@ def fitted(data: DataSet, graph: TypedGraph) -> list[dict[str, object]]:
     fields = {name: None for item in data.items for name in item.inputs}
     folded = {name.casefold(): name for name in reversed(fields)}
     sources: dict[str, str] = {}
+    of_text: set[str] = set()
     for node in graph.inputs:
         source = node.id if node.id in fields else folded.get(node.id.casefold())
         default = node.resolution.parameters.get("default")
         if source is not None:
             sources[node.id] = source
+            type_ = type_of_input(node)
+            if shape_of(type_, *meanings_of([type_], graph.types)).kind in ("text", "code"):
+                of_text.add(node.id)
         elif default is None or default.value is None:
             near = closest(node.id, fields)
             hint = f"for example --map {node.id.lower()}={near or next(iter(fields), 'FIELD')}"
@@ -42,6 +49,13 @@ def fitted(data: DataSet, graph: TypedGraph) -> list[dict[str, object]]:
     found: list[dict[str, object]] = []
     for item in data.items:
         values = {node: item.inputs[name] for node, name in sources.items() if item.inputs.get(name) is not None}
+        nested = [node for node, value in values.items() if node in of_text and isinstance(value, list | dict)]
+        problems += [
+            _problem(item, data, sources[node], f"The value is {kind_of(values[node])}; the input {node} takes a text.")
+            for node in nested
+        ]
+        if nested:
+            continue
         try:
             found.append(dict(read_inputs(graph, values)))
         except MissingInputs as missing:

@@ -14,8 +14,6 @@ from math_verify import LatexExtractionConfig, parse, verify
 _DECIMAL = re.compile(r"[0-9]\.[0-9]|(?<![0-9])\.[0-9]")
 _DIGITS = 60
 _RELATIVE = sympy.Rational(1, 1_000_000)
-# What the parser takes for variables.
-_CONSTANTS = {sympy.Symbol("i"): sympy.I, sympy.Symbol("e"): sympy.E}
 _CONFIG = [LatexExtractionConfig()]
 
 
@@ -60,7 +58,10 @@ def _read(text: str) -> Any:
     values = [value for value in found if not isinstance(value, str)]
     if not values:
         return None
-    return values[0].subs(_CONSTANTS) if isinstance(values[0], sympy.Expr) else values[0]
+    if not isinstance(values[0], sympy.Expr):
+        return values[0]
+    # The parser takes the imaginary unit for a variable.
+    return values[0].subs({symbol: sympy.I for symbol in values[0].free_symbols if symbol.name == "i"})
 
 
 def _is_expression(value: Any) -> bool:
