@@ -232,6 +232,30 @@ def test_texts_of_data_and_answers_drive_no_terminal(server: OpenAIServer) -> No
     assert not set(shown.out) & {"\x1b", "\x07"}
 
 
+def test_a_judge_is_asked_and_counted_once(server: OpenAIServer, capsys: pytest.CaptureFixture[str]) -> None:
+    def judged(request: Received) -> Step:
+        if request.body["model"] != "judge-1":
+            return answer(request)
+        if "3 plus 3" in request.prompt:
+            return Status(400, "no verdict today")
+        return Reply(json.dumps({"reason": "well done", "score": 8}))
+
+    server.answer = judged
+    asked = ("--dataset", "own.jsonl", "--metric", "judge", "--judge-model", "judge-1")
+    command = ("evaluate", "flow.mmd", *asked, "--metric-option", "rubric=Is it the sum?", "--format", "json")
+    done = in_process(capsys, *command)
+    assert done.code == 0, done.err
+    assert (done.json["score"], done.json["usage"]["calls"]) == (pytest.approx(0.8), 24 + 11)
+    assert done.json["answers"]["unanswered"] == 1
+    server.answer = lambda request: Reply(json.dumps({"reason": "fine", "score": 2}))
+    calls = len(server.requests)
+    resumed = in_process(capsys, "resume", done.json["evaluation"])
+    assert resumed.code == 0, resumed.err
+    assert len(server.requests) == calls + 1
+    assert in_process(capsys, *command).json["score"] == pytest.approx((11 * 0.8 + 0.2) / 12)
+    assert len(server.requests) == calls + 1
+
+
 def test_each_format_is_read_by_others(server: OpenAIServer, capsys: pytest.CaptureFixture[str]) -> None:
     def odd(request: Received) -> Step:
         return Status(400, "refused") if "4 plus 4" in request.prompt else answer(request)

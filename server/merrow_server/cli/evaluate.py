@@ -55,6 +55,9 @@ _SHARE = click.FloatRange(0, 1)
 @click.option("--concurrency", type=click.IntRange(min=1), help="Calls at the same time, and items.")
 @click.option("--fresh", is_flag=True, help="Ask again what is known already.")
 @click.option("--model", metavar="MODEL", help="In place of the workflow's model; nodes that name their own keep it.")
+@click.option(
+    "--judge-model", metavar="MODEL", help="The model that the metric judge asks; without it, the workflow's."
+)
 @click.option("--base-url", metavar="URL", help="The endpoint; `offline` is the embedded model.")
 @click.option("--budget-usd", type=click.FloatRange(min=0), metavar="USD", help="Stop at this much money.")
 @click.option("--budget-tokens", type=click.IntRange(min=0), metavar="N", help="Stop at this many tokens.")
@@ -139,6 +142,7 @@ def _asked(given: dict[str, Any]) -> Asked:
         "metric",
         "seed",
         "model",
+        "judge_model",
         "base_url",
         "concurrency",
         "fresh",
