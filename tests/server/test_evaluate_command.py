@@ -247,7 +247,7 @@ def test_a_judge_is_asked_and_counted_once(server: OpenAIServer, capsys: pytest.
     assert done.code == 0, done.err
     assert (done.json["score"], done.json["usage"]["calls"]) == (pytest.approx(0.8), 24 + 11)
     assert done.json["answers"]["unanswered"] == 1
-    server.answer = lambda request: Reply(json.dumps({"reason": "fine", "score": 2}))
+    server.answer = lambda _: Reply(json.dumps({"reason": "fine", "score": 2}))
     calls = len(server.requests)
     resumed = in_process(capsys, "resume", done.json["evaluation"])
     assert resumed.code == 0, resumed.err
