@@ -41,9 +41,9 @@ class Ending(NamedTuple):
 
     @property
     def scored(self) -> Outcome:
-        """What an item without an answer came to."""
-        assert self.status is not None  # noqa: S101 (an answer is scored by a metric)
-        return Outcome(self.status, 0.0 if self.status is Status.FAILED else None, "", self.reason)
+        """What an item came to that no metric has scored."""
+        status = Status.INVALID if self.status is None else self.status
+        return Outcome(status, 0.0 if status is Status.FAILED else None, "", self.reason)
 
 
 def ending_of(result: RunResult, outputs: Sequence[str]) -> Ending:

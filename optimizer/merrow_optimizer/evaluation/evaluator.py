@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from merrow_optimizer.evaluation.asking import USED
 from merrow_optimizer.evaluation.endings import Fatal, Outcome, ending_of
 from merrow_optimizer.evaluation.items import Item
 from merrow_optimizer.evaluation.keys import score_key, work_key
@@ -71,6 +72,8 @@ class Evaluator:
         self._stopping = Stopping()
         self._stop = asyncio.Event()
         self._endpoint = _within(plan, self.spent)
+        if plan.asking is not None:
+            plan.asking.begin(self._endpoint, plan.concurrency)
         self._options = replace(plan.options, concurrency=plan.chosen.concurrency)
 
     @property
@@ -145,21 +148,25 @@ class Evaluator:
         name = run_name(self.id, item.id, task.repeat)
         result = await self._run(name, task)
         ending = ending_of(result, self._outputs)
-        outcome = await self._scored(item, ending.output) if ending.status is None else ending.scored
+        outcome, used = ending.scored, NOTHING
+        if ending.status is None:
+            outcome, used = await self._scored(item, ending.output)
         output = output_text(ending.output) if ending.status is None else None
-        record = ScoreRecord(item.id, task.repeat, *outcome, result.usage, result.seconds, name, work, scored, output)
+        record = ScoreRecord(
+            item.id, task.repeat, *outcome, result.usage + used, result.seconds, name, work, scored, output
+        )
         return record, ending.fatal
 
     async def _known(self, task: Task, known: ScoreRecord, scored: bytes) -> ScoreRecord | None:
         """A score made of an earlier one for the same work, which costs nothing now; None where nothing of it can be used."""
         same = known.scored == scored and known.status in (Status.RIGHT, Status.WRONG)
-        outcome = Outcome(Status(known.status), known.value, known.read, known.reason)
+        outcome, used = Outcome(Status(known.status), known.value, known.read, known.reason), NOTHING
         if not same and known.status != Status.FAILED:
             if known.output is None:
                 return None
-            outcome = await self._scored(task.item, output_of(known.output))
+            outcome, used = await self._scored(task.item, output_of(known.output))
         return ScoreRecord(
-            task.item.id, task.repeat, *outcome, NOTHING, known.seconds, known.run, known.work, scored, known.output
+            task.item.id, task.repeat, *outcome, used, known.seconds, known.run, known.work, scored, known.output
         )
 
     async def _run(self, name: str, task: Task) -> RunResult:
@@ -179,7 +186,13 @@ class Evaluator:
             )
         return await finish(resume(name, options=self._options, endpoint=self._endpoint, store=self._own))
 
-    async def _scored(self, item: Item, output: Any) -> Outcome:
+    async def _scored(self, item: Item, output: Any) -> tuple[Outcome, Usage]:
+        """What the metric says of an answer, and what it used for that."""
+        used: list[Usage] = []
+        USED.set(used)
+        return await self._judged(item, output), sum(used, NOTHING)
+
+    async def _judged(self, item: Item, output: Any) -> Outcome:
         """What the metric says of an answer. Whatever goes wrong in there makes the item invalid, with the reason."""
         metric = self.plan.metric
         try:

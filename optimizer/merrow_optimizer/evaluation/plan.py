@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+from merrow_optimizer.evaluation.asking import Asking
 from merrow_optimizer.evaluation.data import DataSet, fitted
 from merrow_optimizer.evaluation.items import Item
 from merrow_optimizer.evaluation.keys import semantic_hash
@@ -70,6 +71,8 @@ class Plan:
     repeats: int
     limits: Limits
     inputs: Mapping[str, Mapping[str, Any]] = field(repr=False)
+    asking: Asking | None = None
+    """What the metric asks a model with, where it does."""
 
     @cached_property
     def steps(self) -> Steps:
@@ -112,6 +115,7 @@ def make_plan(
     *,
     repeats: int = 1,
     limits: Limits | None = None,
+    asking: Asking | None = None,
 ) -> Plan:
     """A plan, with everything checked that can be wrong with it before the first call.
 
@@ -123,7 +127,7 @@ def make_plan(
     inputs = {item.id: values for item, values in zip(data.items, given, strict=True)}
     if options.default_model is None:
         options = replace(options, default_model=chosen.model)
-    plan = Plan(workflow, data.items, metric, chosen, options, repeats, limits or Limits(), inputs)
+    plan = Plan(workflow, data.items, metric, chosen, options, repeats, limits or Limits(), inputs, asking)
     _check_budget(plan)
     return plan
 

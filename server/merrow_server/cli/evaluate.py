@@ -55,6 +55,9 @@ _SHARE = click.FloatRange(0, 1)
 @click.option("--concurrency", type=click.IntRange(min=1), help="Calls at the same time, and items.")
 @click.option("--fresh", is_flag=True, help="Ask again what is known already.")
 @click.option("--model", metavar="MODEL", help="In place of the workflow's model; nodes that name their own keep it.")
+@click.option(
+    "--judge-model", metavar="MODEL", help="The model that the metric judge asks; without it, the workflow's."
+)
 @click.option("--base-url", metavar="URL", help="The endpoint; `offline` is the embedded model.")
 @click.option("--budget-usd", type=click.FloatRange(min=0), metavar="USD", help="Stop at this much money.")
 @click.option("--budget-tokens", type=click.IntRange(min=0), metavar="N", help="Stop at this many tokens.")
@@ -72,7 +75,13 @@ _SHARE = click.FloatRange(0, 1)
     metavar="N",
     help="Exit with 1 where more than N answers are unanswered or invalid; 0 with any other gate.",
 )
-@click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", help="How to print.")
+@click.option(
+    "--format",
+    "output",
+    type=click.Choice(["text", "json", "csv", "junit", "github"]),
+    default="text",
+    help="How to print.",
+)
 @click.pass_context
 def command(ctx: click.Context, /, file: str | None, compare: tuple[str, str] | None, **given: Any) -> None:
     """Score the workflow in FILE on a data set: what it got right, where it failed, what it cost, and how sure that is.
@@ -133,6 +142,7 @@ def _asked(given: dict[str, Any]) -> Asked:
         "metric",
         "seed",
         "model",
+        "judge_model",
         "base_url",
         "concurrency",
         "fresh",
@@ -187,8 +197,8 @@ async def _evaluated(user: Store, file: str, given: dict[str, Any]) -> tuple[int
 
 
 def _compare(user: Store, compare: tuple[str, str], given: dict[str, Any]) -> int:
-    from merrow_server.cli.evaluation_text import comparison_lines, score_text
-    from merrow_server.evaluations.report import comparison, evaluation_object
+    from merrow_server.cli.evaluation_text import comparison_lines
+    from merrow_server.evaluations.report import comparison, evaluation_object, score_text
 
     found: list[EvaluationRecord] = []
     for one in compare:

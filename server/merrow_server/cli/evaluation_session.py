@@ -27,6 +27,7 @@ from merrow_server.cli.run_session import ending_signals
 from merrow_server.cli.runs import duration
 from merrow_server.evaluations.preparing import Prepared
 from merrow_server.evaluations.report import comparison, evaluation_report, summary
+from merrow_server.rendering.evaluation_formats import as_csv, as_github, as_junit
 from merrow_server.rendering.terminal import console, echo, emit, style
 from merrow_server.run_report import cost_text
 
@@ -106,6 +107,12 @@ def report(user: Store, record: EvaluationRecord, gates: Gates, baseline: Evalua
         if baseline is not None and found is not None:
             told["baseline"] = {"evaluation": baseline.id, **found.to_json()}
         emit(json.dumps(told, indent=2))
+    elif output == "csv":
+        emit(as_csv(told))
+    elif output == "junit":
+        emit(as_junit(told))
+    elif output == "github":
+        emit("\n".join(as_github(told, failed)))
     else:
         for line in report_lines(told, whole=False):
             echo(line)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from merrow_server.cli.forecast_text import bounds_text
 from merrow_server.cli.runs import duration
+from merrow_server.evaluations.report import score_text
 from merrow_server.rendering.snippet import cells, visible
 from merrow_server.rendering.terminal import style
 from merrow_server.run_report import cost_text
@@ -33,15 +34,6 @@ def forecast_text(forecast: Forecast, dataset: str, part: str) -> str:
         f"{items} of {visible(dataset)} (part {part}), each {times}: {calls} calls, at most about {tokens} tokens, {money};"
         " what is known already costs nothing."
     )
-
-
-def score_text(report: Mapping[str, Any]) -> str:
-    """The score with its interval, and what it leaves out."""
-    if report["score"] is None:
-        return "no score"
-    lower, upper = report["interval"]
-    items = "1 item" if report["counted"] == 1 else f"{report['counted']:,} items"
-    return f"{report['score']:.3f} [{lower:.3f}, {upper:.3f}] on {items}"
 
 
 def table_lines(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:

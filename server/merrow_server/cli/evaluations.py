@@ -48,7 +48,7 @@ def command(limit: int, workflow: str | None, output: str) -> None:
 
 
 def _print(found: list[dict[str, Any]]) -> None:
-    from merrow_server.cli.evaluation_text import score_text
+    from merrow_server.evaluations.report import score_text
 
     rows = [
         (

@@ -8,11 +8,12 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from merrow_optimizer.evaluation.asking import Asking
 from merrow_optimizer.evaluation.data import DataError, DataSet, read_items
 from merrow_optimizer.evaluation.metrics import check_scoring, metric
 from merrow_optimizer.evaluation.metrics.base import BaseMetric
 from merrow_optimizer.evaluation.plan import Limits, Plan, make_plan
-from merrow_runtime.options import RunOptions
+from merrow_runtime.options import DEFAULT_MODEL, RunOptions
 from merrow_runtime.provenance import OFFLINE_ORIGIN, named
 from merrow_runtime.running.resources import choose, without_user
 from merrow_runtime.store.database import Store
@@ -22,6 +23,8 @@ from merrow_runtime.workflow import Workflow, restore
 from merrow_server.errors import InputError
 
 SEED = 42
+JUDGE = "judge"
+"""The metric that asks a model."""
 _GOLD = 200
 """Characters of a gold answer that are kept to be shown."""
 
@@ -42,6 +45,7 @@ class Asked:
     repeats: int = 1
     seed: int = SEED
     model: str | None = None
+    judge_model: str | None = None
     base_url: str | None = None
     concurrency: int | None = None
     fresh: bool = False
@@ -87,13 +91,20 @@ async def _prepared(workflow: Workflow, asked: Asked, user: Store) -> Prepared:
     )
     name = asked.metric or data.metric_name
     own = data.metric_options if name == data.metric_name else {}
-    scored_by = metric(name, **{**own, **asked.metric_options})
+    judging: dict[str, Any] = {}
+    asking = None
+    if name == JUDGE:
+        asking = Asking(asked.judge_model or asked.model or workflow.analysis.settings.model or DEFAULT_MODEL)
+        judging = {"ask": asking.ask, "model": asking.model}
+    scored_by = metric(name, **{**own, **asked.metric_options, **judging})
     options = RunOptions(
         model=asked.model, base_url=asked.base_url, concurrency=asked.concurrency, seed=asked.seed, fresh=asked.fresh
     )
     chosen = choose(options, asked.base_url, workflow.machine, user.dialects)
     try:
-        plan = make_plan(workflow, data, scored_by, chosen, options, repeats=asked.repeats, limits=asked.limits)
+        plan = make_plan(
+            workflow, data, scored_by, chosen, options, repeats=asked.repeats, limits=asked.limits, asking=asking
+        )
         await check_scoring(data, scored_by)
     except BaseException:
         await scored_by.close()

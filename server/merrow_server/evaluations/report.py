@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from merrow_optimizer.evaluation.scores import Status
@@ -80,3 +80,12 @@ def comparison(user: Store, before: EvaluationRecord, after: EvaluationRecord) -
         user.evaluations.scores(after.id),
         repeats=max(before.repeats, after.repeats),
     )
+
+
+def score_text(report: Mapping[str, Any]) -> str:
+    """The score with its interval, and what it leaves out."""
+    if report["score"] is None:
+        return "no score"
+    lower, upper = report["interval"]
+    items = "1 item" if report["counted"] == 1 else f"{report['counted']:,} items"
+    return f"{report['score']:.3f} [{lower:.3f}, {upper:.3f}] on {items}"

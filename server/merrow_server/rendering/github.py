@@ -30,6 +30,11 @@ def _command(file: FileReport, diagnostic: Diagnostic) -> str:
     return f"::{_COMMAND[diagnostic.severity]} {written}::{_data(diagnostic.message)}"
 
 
+def annotation(command: str, file: str, text: str, title: str) -> str:
+    """One command about a whole file: ``error``, ``warning`` or ``notice``."""
+    return f"::{command} file={_property(file)},title={_property(title)}::{_data(text)}"
+
+
 def _data(text: str) -> str:
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 

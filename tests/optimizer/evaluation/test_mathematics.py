@@ -153,10 +153,10 @@ HOSTILE = {
     "a million boxes": (r"\boxed{" * 1_000_000, 0.0),
     "a million closed boxes": (r"\boxed{1}" * 300_000, 0.0),
     "a million dollars": ("$" * 1_000_000, 0.0),
-    "a long number": (r"\boxed{%s}" % ("9" * 100_000), 0.0),
-    "a deep fraction": (r"\boxed{%s1%s}" % (r"\frac{1}{" * 150, "}" * 150), None),
-    "deep brackets": (r"\boxed{%s1%s}" % ("(1," * 400, ")" * 400), None),
-    "many values": (r"\boxed{%s}" % ",".join(map(str, range(400))), 0.0),
+    "a long number": (f"\\boxed{{{'9' * 100_000}}}", 0.0),
+    "a deep fraction": ("\\boxed{" + r"\frac{1}{" * 150 + "1" + "}" * 151, None),
+    "deep brackets": ("\\boxed{" + "(1," * 400 + "1" + ")" * 400 + "}", None),
+    "many values": ("\\boxed{" + ",".join(map(str, range(400))) + "}", 0.0),
     "zero bytes": ("\\boxed{1\x002}", 0.0),
     "half of a pair": ("\\boxed{\ud800}", 0.0),
     "a division by zero": (r"\boxed{\frac{1}{0}}", 0.0),
@@ -210,7 +210,7 @@ def test_the_published_rule() -> None:
 
 def test_a_missing_package_is_said_before_any_call(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "math_verify", None)
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     with pytest.raises(
         DataError, match=r"needs the package math-verify; install it with: pip install 'merrow\[evaluate\]'"
     ):

@@ -1,0 +1,86 @@
+"""Evaluations for other programs: CSV, JUnit's XML, GitHub's annotations. ``report`` is that of `evaluations.report`."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Mapping
+from typing import Any
+from xml.sax.saxutils import escape, quoteattr
+
+from merrow_server.evaluations.report import score_text
+from merrow_server.rendering.github import annotation
+from merrow_server.rendering.snippet import visible
+from merrow_server.run_report import workflow_text
+
+COLUMNS = ("item", "repeat", "status", "value", "read", "gold", "reason", "cost_usd", "calls", "seconds", "run")
+
+
+def as_csv(report: Mapping[str, Any]) -> str:
+    """A row for each answer, below the names of the columns."""
+    written = io.StringIO()
+    writer = csv.writer(written, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for row in report["rows"]:
+        shown = {**row, "cost_usd": row["usage"]["cost_usd"], "calls": row["usage"]["calls"]}
+        writer.writerow(["" if shown[name] is None else shown[name] for name in COLUMNS])
+    return written.getvalue().removesuffix("\n")
+
+
+def as_junit(report: Mapping[str, Any]) -> str:
+    """A test case for each answer: wrong and failed ones are failures, invalid ones errors, unanswered ones skipped."""
+    answers = report["answers"]
+    counts = {
+        "tests": len(report["rows"]),
+        "failures": answers["wrong"] + answers["failed"],
+        "errors": answers["invalid"],
+        "skipped": answers["unanswered"],
+    }
+    name = quoteattr(visible(report["workflow"]))
+    shown = " ".join(f'{key}="{count}"' for key, count in counts.items())
+    lines = [
+        '<?xml version="1.0" encoding="UTF-8"?>',
+        f'<testsuites name="merrow evaluate" {shown} time="{report["seconds"]:.3f}">',
+        f'  <testsuite name={name} {shown} time="{report["seconds"]:.3f}">',
+        *(line for row in report["rows"] for line in _case(row, report)),
+        "  </testsuite>",
+        "</testsuites>",
+    ]
+    return "\n".join(lines)
+
+
+def _case(row: Mapping[str, Any], report: Mapping[str, Any]) -> Iterator[str]:
+    repeated = f" ({row['repeat'] + 1})" if report["repeats"] > 1 else ""
+    head = (
+        f"    <testcase name={quoteattr(visible(row['item']) + repeated)} classname={quoteattr(visible(report['workflow']))}"
+        f' time="{row["seconds"]:.3f}"'
+    )
+    element = {"wrong": "failure", "failed": "failure", "invalid": "error", "unanswered": "skipped"}.get(row["status"])
+    if element is None:
+        yield head + "/>"
+        return
+    yield head + ">"
+    kind = "" if element == "skipped" else f' type="{row["status"]}"'
+    said = quoteattr(visible(row["reason"]))
+    if element == "skipped":
+        yield f"      <skipped message={said}/>"
+    else:
+        text = escape(f"read: {_lines(row['read'])}\ngold: {_lines(row['gold'])}\nrun: {row['run']}")
+        yield f"      <{element} message={said}{kind}>{text}</{element}>"
+    yield "    </testcase>"
+
+
+def _lines(text: str) -> str:
+    """A text with its lines, and nothing that XML does not take."""
+    return "\n".join(visible(line) for line in text.splitlines())
+
+
+def as_github(report: Mapping[str, Any], failed: list[str]) -> Iterator[str]:
+    """An annotation with the score, one for each gate that ``failed``, and one for each of the first ten items not right."""
+    file = workflow_text(report["workflow"])
+    yield annotation("notice", file, f"Score {score_text(report)} ({report['metric']})", "merrow evaluate")
+    for sentence in failed:
+        yield annotation("error", file, sentence, "merrow evaluate: gate failed")
+    for row in [row for row in report["rows"] if row["status"] != "right"][:10]:
+        text = f"{row['reason']} Read: {row['read']}. Gold: {row['gold']}. Run: {row['run']}"
+        yield annotation("warning", file, text, f"Item {row['item']}: {row['status']}")
