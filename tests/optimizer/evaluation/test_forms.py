@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -44,6 +45,19 @@ def test_bad_patterns_are_data_errors(pattern: Any) -> None:
     with pytest.raises(DataError, match="The pattern is wrong"):
         metric("regex", pattern=pattern)
     assert str(metric("regex").fault(item(pattern))).startswith("the gold pattern is wrong")
+
+
+def test_what_is_still_asked_when_an_item_hangs_is_cancelled_and_leaves_no_process() -> None:
+    async def main() -> None:
+        scored_by = metric("regex", pattern="(a+)+$")
+        outputs = ["b" if number % 7 else "a" * 50 + "b" for number in range(30)]
+        try:
+            await asyncio.gather(*(scored_by.score(item(None), output) for output in outputs))
+        finally:
+            await scored_by.close()
+
+    with pytest.raises(InvalidItemError):
+        asyncio.run(main())
 
 
 SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,8 @@ TASK = {
     "prompt": PROMPT,
     "entry_point": "f",
     "canonical_solution": "    return 2 * x\n",
-    "test": "def check(candidate):\n    assert candidate(1) == 2\n    assert candidate(halve(3)) == 3\n    assert math.isclose(f(2), 4)\n",
+    "test": "def check(candidate):\n    assert candidate(1) == 2\n    assert candidate(halve(3)) == 3\n"
+    "    assert math.isclose(f(2), 4)\n",
 }
 
 
@@ -63,7 +65,7 @@ def test_what_a_solution_may_look_like(tmp_path: Path) -> None:
         "Here it is:\n\n```python\ndef f(x):\n    return 2 * x\n```\nIt doubles.",
         "    return 2 * x\n",
         "def f(x):\n    return 4 * halve(x)",
-        "from __future__ import annotations\nimport math\ndef f(x: Unknown) -> Unknown:\n    return math.floor(4 * halve(x) * 2) / 2",
+        "from __future__ import annotations\nimport math\ndef f(x: Odd) -> Odd:\n    return math.floor(8 * halve(x)) / 2",
         "f = lambda x: x + x",
     ]
     wrong = [
@@ -97,9 +99,9 @@ def test_forged_solutions_are_wrong(tmp_path: Path, name: str) -> None:
 MORE_FORGERIES = {
     "exits at import": "import os\nos._exit(0)\ndef f(x): pass",
     "a check of its own": "def check(candidate):\n    pass\ndef f(x):\n    return 0",
-    "equal to everything": "class E:\n    def __eq__(self, other): return True\n    def __lt__(self, o): return True\ndef f(x):\n    return E()",
+    "equal to everything": "class E:\n    def __eq__(self, other): return True\ndef f(x):\n    return E()",
     "forks": "import os\ndef f(x):\n    while True: os.fork()",
-    "swallows what stops it": "def f(x):\n    while True:\n        try:\n            while True: pass\n        except BaseException: pass",
+    "swallows what stops it": "def f(x):\n    while True:\n        try: f(x)\n        except BaseException: pass",
     "prints without end": "def f(x):\n    while True: print('x' * 100000)",
     "memory without end": "def f(x):\n    return [0] * 10**12",
     "reads frames": "import sys\ndef f(x):\n    g = sys._getframe(1).f_globals\n    g['check'] = lambda c: None\n    return 0",
@@ -200,7 +202,7 @@ async def scored_by_file(folder: Path, text: str, output: Any = "abc", sandbox: 
 
 
 async def test_a_python_file_scores(tmp_path: Path) -> None:
-    shares = "import os\ndef score(inputs, gold, output):\n    return len(os.path.commonprefix([gold, output])) / len(gold), f'{inputs}'"
+    shares = "def score(inputs, gold, output):\n    return len(set(gold) & set(output)) / len(gold), f'{inputs}'"
     assert await scored_by_file(tmp_path, shares) == Score(0.75, "abc", "{'q': '?'}")
     assert (await scored_by_file(tmp_path, "def score(i, g, o):\n    return g != o")).value == 1.0
     assert (
@@ -256,4 +258,4 @@ def test_another_text_of_the_file_is_another_metric(tmp_path: Path) -> None:
 
 async def test_no_sandbox_is_said_before_any_call() -> None:
     with pytest.raises(DataError, match="The metric pass@1 runs code"):
-        await metric("pass@1", sandbox=Sandbox(means="none of these")).prepare()
+        await metric("pass@1", sandbox=Sandbox(means="seatbelt" if sys.platform == "linux" else "landlock")).prepare()

@@ -1,6 +1,6 @@
 """What runs in a `Worker`'s process: questions on standard input, one JSON object a line, answers on standard output.
 
-Its memory is limited, and an alarm ends it should the process that asks be gone while it computes.
+Its memory is limited, and so is its processor time for each answer: a signal ends it then.
 """
 
 from __future__ import annotations
@@ -27,17 +27,21 @@ def main(work: str, limit_s: float) -> None:
     answer = _WORKS[work]()
     _say(answers, {"ready": True})
     for line in sys.stdin.buffer:
-        if hasattr(signal, "setitimer"):
-            signal.setitimer(signal.ITIMER_REAL, 2 * limit_s + 10)
+        _limit(limit_s)
         try:
             found = answer(json.loads(line))
         except (MemoryError, RecursionError) as error:
             found = {"failed": f"the comparison needs too much memory ({type(error).__name__})"}
         except Exception as error:  # noqa: BLE001 - libraries raise anything on odd input; the item says what
             found = {"failed": f"the comparison failed: {type(error).__name__}: {error}"[:500]}
-        if hasattr(signal, "setitimer"):
-            signal.setitimer(signal.ITIMER_REAL, 0)
+        _limit(0)
         _say(answers, found)
+
+
+def _limit(seconds: float) -> None:
+    """Let SIGPROF end the process after some processor time; 0: no longer."""
+    if hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_PROF, seconds)
 
 
 def _say(answers: Any, value: dict[str, Any]) -> None:

@@ -142,7 +142,12 @@ def best_f1(golds: list[str], answers: list[str]) -> tuple[float, str]:
 
 def tokens(text: str) -> list[str]:
     """The words that count."""
-    return _ARTICLES.sub(" ", text.lower().translate(_NO_PUNCTUATION)).split()
+    text = text.lower().translate(_NO_PUNCTUATION)
+    words = text.split()
+    if text.isascii() and "".join(words).isprintable():
+        # The same, in half the time: nothing but space parts words here.
+        return [word for word in words if word not in ("a", "an", "the")]
+    return _ARTICLES.sub(" ", text).split()
 
 
 def _bare(text: str) -> str:

@@ -6,25 +6,32 @@ import asyncio
 import contextlib
 import json
 import os
+import signal
+import subprocess
 import sys
-from typing import Any, cast
+from typing import Any
 
 from merrow_optimizer.evaluation.scores import InvalidItemError
 
 LIMIT_S = 2.0
-"""Seconds for one answer."""
+"""Seconds of processor time for one answer: on a busy machine an item must not become invalid."""
+_PATIENCE = 5
+"""How many times as long an answer may take by the clock."""
 _START_S = 120.0
-_LONGEST_LINE = 64 * 1024 * 1024
 
 
 class Worker:
-    """One process that answers one question at a time; the others wait. ``work`` is what `guest` does in it."""
+    """One process that answers one question at a time; the others wait. ``work`` is what `guest` does in it.
+
+    A thread waits for its answers. asyncio's own processes can't be used: one that is cancelled while it starts hangs the event
+    loop's end.
+    """
 
     def __init__(self, work: str, limit_s: float = LIMIT_S) -> None:
         self._work = work
         self._limit_s = limit_s
         self._turn = asyncio.Lock()
-        self._process: asyncio.subprocess.Process | None = None
+        self._process: subprocess.Popen[bytes] | None = None
 
     async def start(self) -> None:
         """Start the process, if it doesn't run, and wait until it is ready.
@@ -42,75 +49,84 @@ class Worker:
             InvalidItemError: there was none in time, or the process ended.
         """
         async with self._turn:
-            process = await self._started()
+            await self._started()
             try:
-                async with asyncio.timeout(self._limit_s):
-                    answer = await _exchange(process, question)
+                answer = await self._exchange(json.dumps(question).encode() + b"\n", _PATIENCE * self._limit_s)
             except TimeoutError:
-                await self._end()
                 raise InvalidItemError(f"the comparison took longer than {self._limit_s:g} s") from None
-            except BaseException:
-                await self._end()
-                raise
             if answer is None:
-                await self._end()
                 raise InvalidItemError("the process that compares ended, probably for want of memory")
             return answer
 
     async def close(self) -> None:
         """End the process."""
         async with self._turn:
-            await self._end()
+            self._end()
 
-    async def _started(self) -> asyncio.subprocess.Process:
-        if self._process is not None and self._process.returncode is None:
-            return self._process
+    async def _started(self) -> None:
+        if self._process is not None and self._process.poll() is None:
+            return
+        self._end()
         # Nothing of the user's environment is handed on: it may have keys.
         kept = {
             name: os.environ[name] for name in ("PATH", "SYSTEMROOT", "LANG", "TMPDIR", "TEMP") if name in os.environ
         }
-        self._process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-P", "-m", "merrow_optimizer.evaluation.metrics.guest", self._work, str(self._limit_s)),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
+        self._process = subprocess.Popen(  # noqa: S603 (our own module, with this interpreter)
+            [sys.executable, "-P", "-m", "merrow_optimizer.evaluation.metrics.guest", self._work, str(self._limit_s)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
             env=kept | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
-            limit=_LONGEST_LINE,
             start_new_session=True,
         )
-        try:
-            async with asyncio.timeout(_START_S):
-                ready = await _received(self._process)
-        except BaseException:
-            await self._end()
-            raise
+        ready = None
+        with contextlib.suppress(TimeoutError):
+            ready = await self._exchange(b"", _START_S)
         if ready is None:
-            await self._end()
             raise InvalidItemError("the process that compares could not be started")
-        return self._process
 
-    async def _end(self) -> None:
+    async def _exchange(self, line: bytes, limit_s: float) -> dict[str, Any] | None:
+        """The next answer after a line is sent; None where the process ended. Without an answer the process is ended.
+
+        Raises:
+            TimeoutError: there was none in time.
+        """
+        process = self._process
+        answer = None
+        if process is None:
+            return None
+        try:
+            async with asyncio.timeout(limit_s):
+                answer = await asyncio.to_thread(_sent_and_received, process, line)
+        finally:
+            if answer is None:
+                self._end()  # the thread's reading ends with the process
+        return answer
+
+    def _end(self) -> None:
         process, self._process = self._process, None
         if process is None:
             return
-        with contextlib.suppress(ProcessLookupError):
-            process.kill()
-        cast("asyncio.StreamWriter", process.stdin).close()
-        await process.wait()
+        process.kill()
+        process.wait()
+        for pipe in (process.stdin, process.stdout):
+            with contextlib.suppress(OSError):
+                if pipe is not None:
+                    pipe.close()
 
 
-async def _exchange(process: asyncio.subprocess.Process, question: dict[str, Any]) -> dict[str, Any] | None:
-    stdin = cast("asyncio.StreamWriter", process.stdin)
-    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-        stdin.write(json.dumps(question).encode() + b"\n")
-        await stdin.drain()
-    return await _received(process)
-
-
-async def _received(process: asyncio.subprocess.Process) -> dict[str, Any] | None:
-    """The next answer; None where the process ended."""
-    line = await cast("asyncio.StreamReader", process.stdout).readline()
-    if not line.endswith(b"\n"):
+def _sent_and_received(process: subprocess.Popen[bytes], line: bytes) -> dict[str, Any] | None:
+    if process.stdin is None or process.stdout is None:
         return None
-    answer: dict[str, Any] = json.loads(line)
+    try:
+        process.stdin.write(line)
+        process.stdin.flush()
+        received = process.stdout.readline()
+    except (OSError, ValueError):  # the process or its pipes were ended
+        return None
+    if not received.endswith(b"\n"):
+        if hasattr(signal, "SIGPROF") and process.wait() == -signal.SIGPROF:
+            raise TimeoutError
+        return None
+    answer: dict[str, Any] = json.loads(received)
     return answer
