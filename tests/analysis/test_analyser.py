@@ -131,7 +131,7 @@ def test_an_edited_text_is_analysed_as_if_read_cold(data: st.DataObject, start: 
     check_edits(data, start, statements())
 
 
-@settings(max_examples=examples(40), suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(15), suppress_health_check=list(HealthCheck))
 @given(st.lists(statements(), max_size=4), st.lists(statements(), min_size=1, max_size=4), st.integers(1, 20))
 def test_a_fork_begins_with_what_is_known_and_goes_its_own_way(before: list[str], after: list[str], line: int) -> None:
     place = Range(Position(line, 0), Position(line, 0))
