@@ -131,6 +131,25 @@ def test_an_edited_text_is_analysed_as_if_read_cold(data: st.DataObject, start: 
     check_edits(data, start, statements())
 
 
+@settings(max_examples=examples(15), suppress_health_check=list(HealthCheck))
+@given(st.lists(statements(), max_size=4), st.lists(statements(), min_size=1, max_size=4), st.integers(1, 20))
+def test_a_fork_begins_with_what_is_known_and_goes_its_own_way(before: list[str], after: list[str], line: int) -> None:
+    place = Range(Position(line, 0), Position(line, 0))
+    analyser = Analyser(WITH_SUBGRAPH)
+    analyser.analysis()
+    for one in before:
+        analyser.edit(TextEdit(place, one))
+    known = picture(analyser.analysis()) if line % 2 else None
+    fork = analyser.fork()
+    for one in after:
+        fork.edit(TextEdit(place, one))
+        assert picture(fork.analysis()) == picture(analyse(fork.document.text))
+    assert analyser.document.text != fork.document.text
+    assert known in (None, picture(analyser.analysis()))
+    analyser.edit(TextEdit(place, after[0]))
+    assert picture(analyser.analysis()) == picture(analyse(analyser.document.text))
+
+
 @settings(max_examples=examples(40), suppress_health_check=list(HealthCheck))
 @given(st.data(), decision_workflows())
 def test_an_edited_text_with_several_decisions_is_analysed_as_if_read_cold(data: st.DataObject, start: str) -> None:

@@ -218,6 +218,23 @@ def test_a_new_edge_draws_no_node_into_a_box() -> None:
     assert after.flow.subgraphs["REFINE"].nodes == analyse(text).flow.subgraphs["REFINE"].nodes
 
 
+def test_an_arrow_back_that_is_several_edges_is_not_made_an_again_edge() -> None:
+    """The word would stand on the edge to OUT as well."""
+    out = 'OUT["Custom<br/>(role: out)"]:::CustomOp'
+    text = workflow(A, B, out, "PROBLEM -->|input| A", "A -->|input| B", "B -->|input| A & OUT", "B & OUT --> RETURN")
+    alone = text.replace("B -->|input| A & OUT", "B -->|input| A\nB -->|input| OUT")
+    titles = [[fix.title for fix in found(one, "MW110").fixes] for one in (text, alone)]
+    assert ["Draw a Loop" in " ".join(one) for one in titles] == [False, True]
+
+
+def test_a_loop_of_one_node_gets_an_id_that_nothing_has() -> None:
+    taken = ['LOOP["Custom<br/>(role: l)"]:::CustomOp', "PROBLEM -->|input| LOOP", "LOOP --> RETURN"]
+    text = workflow(A, *taken, "PROBLEM LOOP2@-->|input| A", "A --> A", "A --> RETURN")
+    best = found(text, "MW111").fixes[0]
+    assert best.title == "Draw a Loop around A"
+    assert 'subgraph LOOP3["Loop (max: 3)"]' in apply_edits(text, best.edits)
+
+
 def test_an_edge_that_is_only_implied_is_not_edited() -> None:
     text = 'flowchart TD\n    A["Custom<br/>(role: a)"]\n    PY["Programmer<br/>"]\n    A --> B[Join]\n    PY --> B\n'
     assert "MW202" in serious(text)

@@ -7,8 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.analysis.definition_checks import check, fixed, marked, said
 
+from merrow_analysis.check import analyse
 from merrow_analysis.definitions.prompts import read_prompt_module, read_prompt_yaml
 from merrow_analysis.diagnostics import Tag
+from merrow_analysis.text import apply_edits
 
 
 def flow(*nodes: str, front: str = "") -> str:
@@ -64,6 +66,21 @@ def test_without_any_prompts_there_is_one_hint_a_file() -> None:
     text = flow(CUSTOM, 'B["Custom<br/>(role: other)"]')
     assert said(text) == [("MW302", "simple_solver_1")]
     assert said(text, {"prompt.py": "x = 1\n"}) == [("MW302", "simple_solver_1")]
+
+
+@pytest.mark.parametrize(
+    "front", ["", "workflow:\n  version: 1\n", "workflow: {version: 1}\n", "workflow: {}\n", "title: x\n"]
+)
+def test_one_fix_adds_the_prompts_of_all_roles_in_their_order(front: str) -> None:
+    names = [f"role {number}: #x" if number % 3 == 0 else f"role_{number}" for number in range(30)]
+    nodes = [f"N{number}@{{ op: Custom, role: '{name}' }}" for number, name in enumerate(names)]
+    text = flow(*nodes, front=front)
+    (hint,) = [one for one in check(text) if one.code == "MW302"]
+    (added,) = hint.fixes
+    assert added.title == "Add a prompt for each role to the front matter"
+    after = analyse(apply_edits(text, added.edits))
+    assert list(after.settings.prompts) == names
+    assert "MW302" not in [one.code for one in after.diagnostics]
 
 
 def test_a_prompt_of_the_nodes_own_needs_none_elsewhere() -> None:

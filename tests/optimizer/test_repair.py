@@ -21,7 +21,15 @@ from merrow_analysis.text import apply_edits
 from merrow_optimizer.repair.meaning import meaning_of
 from merrow_optimizer.repair.remedies import MOST_OFFERED, remedies
 from merrow_optimizer.repair.search import Repair, Search, repair
-from merrow_optimizer.repair.weights import EDGE_COMES, EDGE_GOES, NODE_GOES, WORDS
+from merrow_optimizer.repair.weights import (
+    EDGE_COMES,
+    EDGE_GOES,
+    EDGE_MOVES,
+    NODE_COMES,
+    NODE_GOES,
+    WORDS,
+    weight_of_difference,
+)
 
 PLAN = """flowchart TD
     PROBLEM([Problem]):::Interface
@@ -224,6 +232,31 @@ def test_many_findings_are_repaired_by_all_fixes_at_once() -> None:
     done = repair(text, 1.0, clock=Clock(0.02))
     assert done.is_valid
     assert [step.codes for step in done.steps] == [("MW201",)]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "weight"),
+    [
+        ("    B --> V\n", "", EDGE_GOES),
+        ("    B --> V\n", "    B --> V\n    A --> B\n", EDGE_COMES),
+        ("    B --> V\n", "    B --> A\n", EDGE_MOVES),
+        ('    B["Custom<br/>(role: two)"]:::CustomOp\n', '    C["Custom<br/>(role: two)"]:::CustomOp\n', NODE_COMES),
+        (" & B\n", "\n", EDGE_GOES),
+        ("    V --> RETURN\n", "    V --> RETURN\n    V --> B\n    B --> RETURN\n", 2 * EDGE_COMES),
+    ],
+)
+def test_what_edits_weigh_whose_outcome_is_known(old: str, new: str, weight: int) -> None:
+    assert old in VOTE
+    after = VOTE.replace(old, new)
+    assert weight_of_difference(analyse(VOTE), analyse(after), line_edits(VOTE, after)) == weight
+
+
+def test_edges_of_a_node_that_goes_are_part_of_it() -> None:
+    after = VOTE.replace('    B["Custom<br/>(role: two)"]:::CustomOp\n', "").replace(" & B\n", "\n")
+    after = after.replace("    B --> V\n", "")
+    assert weight_of_difference(analyse(VOTE), analyse(after), line_edits(VOTE, after)) == NODE_GOES
+    back = weight_of_difference(analyse(after), analyse(VOTE), line_edits(after, VOTE))
+    assert back == NODE_COMES + 2 * EDGE_COMES
 
 
 def finding_of(text: str, code: str) -> Diagnostic:

@@ -47,10 +47,12 @@ def check_turns(context: GraphContext) -> Iterator[Diagnostic]:
     for edge in graph.again:
         yield from _again(context, edge)
     for record, said in graph.core.words.items():
+        if said.word not in (EACH, FIRST):
+            continue
         edge = graph.edge(record)
         if said.word == EACH:
             yield from _no_list(context, edge)
-        elif said.word == FIRST and edge.target.spec is not None and edge.target.spec.is_ensemble:
+        elif edge.target.spec is not None and edge.target.spec.is_ensemble:
             message = (
                 f"`first` would leave {named(edge.target)} without this voice in later turns, and an ensemble needs all of "
                 "its sources; remove `first`."

@@ -15,7 +15,7 @@ from merrow_analysis.ide.hover import hover
 from merrow_analysis.ide.names.definition import definition
 from merrow_analysis.ide.names.references import highlights, references
 from merrow_analysis.ide.names.rename import RenameRefusedError, rename
-from merrow_analysis.text import apply_edits
+from merrow_analysis.text import Position, apply_edits
 
 TEXT = """---
 workflow:
@@ -117,6 +117,31 @@ def test_every_place_leads_to_all(field: str, place: str) -> None:
     said = hover(here.analysis, here.position)
     assert said is not None
     assert f"A field of record {record}" in said.text.plain().replace("`", "")
+
+
+def test_an_arrow_of_several_edges_names_a_field_once_and_an_invisible_one_names_none() -> None:
+    text = """---
+workflow:
+  types:
+    Trip: {city: Text}
+---
+flowchart TD
+    PROBLEM([Problem]):::Interface
+    A["Custom<br/>(role: a, returns: Trip)"]
+    B["Custom<br/>(role: b, returns: Trip)"]
+    C["Custom<br/>(role: c)"]
+    D["Custom<br/>(role: d)"]
+    RETURN([Return]):::Interface
+    PROBLEM --> A & B
+    A & B -->|city:input| C & D
+    A ~~~|city:input| D
+    C & D --> RETURN
+    classDef Interface fill:#eee
+"""
+    position = Position(3, text.splitlines()[3].index("city") + 1)
+    found = references(analyse(text), position)
+    assert [one.range.start.line for one in found] == [3, 13]
+    assert len(rename(analyse(text), position, "town").edits) == 2
 
 
 @pytest.mark.parametrize(("field", "place"), CASES)
