@@ -115,7 +115,7 @@ def test_what_the_tests_and_scripts_import_is_declared() -> None:
     found = imported(ROOT / "tests") | imported(ROOT / "scripts")
     local = {file.stem for folder in ("tests", "scripts") for file in (ROOT / folder).rglob("*.py")}
     found = {name: file for name, file in found.items() if name not in local and not file.startswith("tests/fuzz/")}
-    assert undeclared(found, RUNTIME + EVALUATE + DEVELOPMENT) == {}
+    assert undeclared(found, RUNTIME + EVALUATE + DEVELOPMENT + BUILD) == {}
 
 
 def test_what_is_declared_for_development_is_imported_or_a_tool_in_use() -> None:

@@ -263,3 +263,23 @@ def test_no_file_of_the_current_folder_is_imported() -> None:
     run = merrow("run", "good.mmd", "--input", "PROBLEM=x", "--no-store")
     assert run.code == 0, run.err
     assert list(Path.cwd().glob("*.hit")) == []
+
+
+@pytest.mark.parametrize("command", ["graph", "metrics", "mutate", "crossover", "render"])
+def test_help_of_a_command_loads_no_analysis(command: str) -> None:
+    script = (
+        f"import sys; from merrow_server.cli import main; main([{command!r}, '--help']);"
+        "print([name for name in sys.modules if name in ('merrow_analysis.check', 'merrow_analysis.graph.nodes', 'lark')])"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.endswith("[]\n")
+
+
+def test_formatting_loads_no_rules() -> None:
+    write("good.mmd", GOOD)
+    script = (
+        "import sys; from merrow_server.cli import main; main(['fmt', '--diff', 'good.mmd']);"
+        "print([name for name in sys.modules if name in ('merrow_analysis.check', 'merrow_analysis.graph.nodes')])"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.endswith("[]\n")

@@ -18,12 +18,9 @@ from merrow_optimizer.mutations.boxes import is_torn
 from merrow_optimizer.mutations.calls.files import Files
 from merrow_optimizer.mutations.calls.moves import rewritings
 from merrow_optimizer.mutations.change import Mutation, Proposal
-from merrow_optimizer.mutations.names import ADDITION, DELETION, REWIRING, SUBGRAPH, SUBSTITUTION
+from merrow_optimizer.mutations.names import ADDITION, DELETION, MAX_NODES, REWIRING, SUBGRAPH, SUBSTITUTION
 from merrow_optimizer.mutations.preconditions import ALL, BOXES, Precondition, failing
 from merrow_optimizer.mutations.subject import Subject, why_unchangeable
-
-MAX_NODES = 20
-"""How many nodes a workflow may grow to, unless told otherwise."""
 
 Proposals = Callable[[Subject], Iterable[Proposal]]
 """How an operator lists what it might do. A sequence is drawn from at random without making all of it."""

@@ -7,3 +7,6 @@ SUBGRAPH, CROSSOVER = "subgraph", "crossover"
 
 OF_ONE_PARENT = (SUBSTITUTION, ADDITION, REWIRING, DELETION, SUBGRAPH)
 """The operators that change one workflow, in the order in which their moves are enumerated."""
+
+MAX_NODES = 20
+"""Nodes to which a mutant may grow, where nothing else is said."""

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 import click
 
-from merrow_analysis.check import Analysis
-from merrow_optimizer.crossover.children import Child, CrossoverRefusedError, children, crossover
-from merrow_optimizer.mutations.subject import why_unchangeable
 from merrow_server.cli import NOT_WELL, Command
 from merrow_server.cli.given import words
 from merrow_server.cli.options import CONFIG_OPTIONS, with_options
 from merrow_server.cli.output import complain
 from merrow_server.errors import InputError
-from merrow_server.opening import Opened, open_diagram
-from merrow_server.rendering.child import child_object
 from merrow_server.rendering.terminal import emit, style
+
+if TYPE_CHECKING:
+    from merrow_analysis.check import Analysis
+    from merrow_optimizer.crossover.children import Child
+    from merrow_server.opening import Opened
 
 
 @click.command(
@@ -58,6 +59,10 @@ def command(
     Children of valid workflows are valid, and bring along the prompts they need. The same files and seed give the same
     children. The exit code is 1 when the two have no child.
     """
+    # Here, since help and mistakes on the command line need none of it.
+    from merrow_optimizer.crossover.children import CrossoverRefusedError, children, crossover
+    from merrow_server.opening import open_diagram
+
     parents = [open_diagram(name, config, use_files=not no_config) for name in (first, second)]
     mine, theirs = (_workflow(parent) for parent in parents)
     made = 0
@@ -77,6 +82,8 @@ def command(
 
 
 def _workflow(opened: Opened) -> Analysis:
+    from merrow_optimizer.mutations.subject import why_unchangeable
+
     unchangeable = why_unchangeable(opened.analysis)
     if unchangeable is not None:
         raise InputError(f"{opened.target.name} {unchangeable}.")
@@ -88,4 +95,6 @@ def _print(child: Child, parents: list[Opened], output: str) -> None:
         emit(style(f"%% {child.id}: {child.title}", bold=True))
         emit(child.text)
         return
+    from merrow_server.rendering.child import child_object
+
     emit(json.dumps(child_object(child, [parent.target.name for parent in parents])))

@@ -6,7 +6,7 @@ import click
 
 from merrow_analysis.formatting import FormatOptions, format_edits
 from merrow_analysis.text import apply_edits
-from merrow_server.checking import diagrams
+from merrow_runtime.program.files import diagrams
 from merrow_server.cli import MISUSED, NOT_WELL, Command
 from merrow_server.cli.options import paths_argument, stdin_filename_option
 from merrow_server.cli.output import complain, print_diff, progress

@@ -6,14 +6,9 @@ import json
 
 import click
 
-from merrow_analysis.text import Range, split_lines
 from merrow_server.cli import NOT_WELL, Command
 from merrow_server.cli.options import CONFIG_OPTIONS, diagram_argument, with_options
 from merrow_server.cli.output import complain
-from merrow_server.errors import InputError
-from merrow_server.opening import open_diagram
-from merrow_server.positions import WireRange, wire_range
-from merrow_server.rendering.graph import graph_object, graph_text
 from merrow_server.rendering.terminal import echo, emit
 
 
@@ -43,6 +38,13 @@ def command(ctx: click.Context, file: str, output: str, as_workflow: bool, confi
 
     The exit code is 1 when the workflow has errors; the graph is printed all the same.
     """
+    # Here, since help and mistakes on the command line need none of it.
+    from merrow_analysis.text import Range, split_lines
+    from merrow_server.errors import InputError
+    from merrow_server.opening import open_diagram
+    from merrow_server.positions import WireRange, wire_range
+    from merrow_server.rendering.graph import graph_object, graph_text
+
     opened = open_diagram(file, config, use_files=not no_config, as_workflow=as_workflow)
     graph = opened.analysis.typed
     if graph is None:

@@ -5,17 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from math import isnan
+from typing import TYPE_CHECKING
 
 import click
 
-from merrow_analysis.graph.measures.measures import Measures
-from merrow_analysis.graph.metrics import DEFAULT_FAILURE_PROBABILITY, Metrics, metrics
 from merrow_server.cli import NOT_WELL, Command
 from merrow_server.cli.options import CONFIG_OPTIONS, diagram_argument, with_options
 from merrow_server.cli.output import complain
-from merrow_server.opening import open_diagram
 from merrow_server.rendering.snippet import cells, visible
 from merrow_server.rendering.terminal import echo, emit
+
+if TYPE_CHECKING:
+    from merrow_analysis.graph.measures.measures import Measures
+    from merrow_analysis.graph.metrics import Metrics
 
 _LONGEST_PATH = 6
 
@@ -41,7 +43,7 @@ _LONGEST_PATH = 6
 @click.option(
     "--failure-probability",
     type=click.FloatRange(0, 1),
-    default=DEFAULT_FAILURE_PROBABILITY,
+    default=0.1,
     show_default=True,
     metavar="P",
     help="How likely a subtask is to fail, from 0 to 1.",
@@ -56,6 +58,10 @@ def command(
     The figures are given for the subtasks alone (without inputs and outputs) and for the whole graph. The exit code is
     1 when the workflow has errors; the figures are printed all the same.
     """
+    # Here, since help and mistakes on the command line need none of it.
+    from merrow_analysis.graph.metrics import metrics
+    from merrow_server.opening import open_diagram
+
     opened = open_diagram(file, config, use_files=not no_config)
     analysis = opened.analysis
     if isnan(failure_probability):

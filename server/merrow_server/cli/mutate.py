@@ -2,30 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
-from pathlib import Path
-from typing import Any
-
 import click
 
-from merrow_analysis.text import TextEdit, apply_edits, split_lines
-from merrow_optimizer.mutations.base import Move, NewFile, Refused
-from merrow_optimizer.mutations.calls.files import Files
-from merrow_optimizer.mutations.moves import DEFAULT, MAX_NODES, Choice, find, moves, random_mutants
-from merrow_optimizer.mutations.subject import why_unchangeable
-from merrow_server.checking import the_diagram
+from merrow_optimizer.mutations.names import MAX_NODES
 from merrow_server.cli import NOT_WELL, Command
 from merrow_server.cli.options import CONFIG_OPTIONS, diagram_argument, with_options
-from merrow_server.cli.output import complain, print_diff
-from merrow_server.errors import InputError
-from merrow_server.files import create, read, write
-from merrow_server.opening import Opened, open_diagram
-from merrow_server.patterns import operators_of
-from merrow_server.positions import wire_range
-from merrow_server.rendering.terminal import echo, emit, style
-from merrow_server.settings import Settings
 
 
 @click.command(
@@ -90,121 +71,16 @@ def command(
         raise click.UsageError("Say one of --list, --apply ID and --random N.", ctx)
     if write_files and identifier is None:
         raise click.UsageError("--write goes with --apply ID.", ctx)
-    opened = open_diagram(file, config, use_files=not no_config)
-    unchangeable = why_unchangeable(opened.analysis)
-    if unchangeable is not None:
-        raise InputError(f"{opened.target.name} {unchangeable}.")
-    if opened.analysis.refusals:
-        first = opened.in_file(opened.analysis.refusals[0].range).start.line + 1
-        raise InputError(f"{opened.target.name} can't be changed: Mermaid refuses it on line {first}. Fix that first.")
-    settings = Settings(config, use_files=not no_config)
-    target = opened.target
-    settled = settings.config(target)
-    files = Files(settings.relative_path(target), settings.surroundings.provider(target.base), settled)
-    operators, problems = operators_of(target.base, settings.surroundings, settled.patterns)
-    for problem in problems:
-        complain(f"{problem.message} ({problem.path})")
-    choice = replace(DEFAULT, operators=operators, max_nodes=max_nodes, files=files)
+    # Here, since help and mistakes on the command line need none of it.
+    from merrow_server.mutating import apply_move, choice_for, list_moves, open_workflow, print_random
+
+    opened = open_workflow(file, config, use_files=not no_config)
+    choice = choice_for(opened, max_nodes, config, use_files=not no_config)
     as_json = output == "json"
     if listing:
-        _list(opened, choice, as_json)
+        list_moves(opened, choice, as_json)
     elif identifier is not None:
-        if not _apply(opened, choice, identifier, as_json, write_files):
+        if not apply_move(opened, choice, identifier, as_json, write_files):
             ctx.exit(NOT_WELL)
-    elif count is not None and not _random(opened, choice, count, seed, as_json):
+    elif count is not None and not print_random(opened, choice, count, seed, as_json):
         ctx.exit(NOT_WELL)
-
-
-def _list(opened: Opened, choice: Choice, as_json: bool) -> None:
-    lines = split_lines(opened.text)
-    for move in moves(opened.analysis, choice):
-        if as_json:
-            edits = [
-                {"range": wire_range(lines, edit.range), "newText": edit.new_text}
-                for edit in _edits_in_file(opened, move)
-            ]
-            emit(json.dumps({**_object(opened, move), "edits": edits, **_created(move)}))
-        else:
-            echo(f"{move.id}  {move.operator:<12}  {move.title}")
-
-
-def _apply(opened: Opened, choice: Choice, identifier: str, as_json: bool, write_files: bool) -> bool:
-    found = find(opened.analysis, identifier, choice)
-    if found is None:
-        raise InputError(
-            f"{opened.target.name} has no mutation {identifier}; merrow mutate {opened.target.name} --list shows all."
-        )
-    if isinstance(found, Refused):
-        if as_json:
-            refused = {"id": identifier, "title": found.title, "precondition": found.precondition}
-            emit(json.dumps({**refused, "message": found.reason}))
-        complain(f"{found.title} is not safe ({found.precondition}): {found.reason}")
-        return False
-    text = apply_edits(opened.text, _edits_in_file(opened, found))
-    if write_files:
-        _write(opened, text, found.created)
-    if as_json:
-        emit(json.dumps({**_object(opened, found), "text": text, **_created(found)}))
-    elif not write_files:
-        emit(text, nl=False)
-        for file in found.created:
-            complain(f"The mutant calls {file.path}, which is not written yet: --write writes both files.")
-    return True
-
-
-def _write(opened: Opened, text: str, created: Iterable[NewFile]) -> None:
-    """Write the new files, none of which may be there, then the workflow. Raises `InputError`, and leaves nothing half done."""
-    target = opened.target
-    if target.path is None:
-        raise InputError("Standard input can't be written; name a file.")
-    made: list[Path] = []
-    try:
-        for file in created:
-            path = target.base / file.path
-            create(path, file.text)
-            made.append(path)
-        write(target.path, replace(read(target), text=text))
-    except InputError:
-        for path in made:
-            path.unlink(missing_ok=True)
-        raise
-    for path in (*made, target.path):
-        echo(f"{path.name} is written.", err=True)
-
-
-def _created(move: Move) -> dict[str, Any]:
-    return {"created": [file._asdict() for file in move.created]} if move.created else {}
-
-
-def _random(opened: Opened, choice: Choice, count: int, seed: int, as_json: bool) -> bool:
-    made = 0
-    for before, move, after in _chain(opened, choice, count, seed):
-        made += 1
-        if as_json:
-            emit(json.dumps({**_object(before, move), "text": after}))
-        else:
-            echo(style(f"{move.id}  {move.title}", bold=True))
-            print_diff(opened.target.name, before.text, after)
-    if made < count:
-        complain(f"No safe mutation is left after {made} of {count}; --max-nodes may leave no room.")
-    return made == count
-
-
-def _chain(opened: Opened, choice: Choice, count: int, seed: int) -> Iterator[tuple[Opened, Move, str]]:
-    """Each mutation with the file before it and its text after it."""
-    start = opened.text if opened.fence is None else opened.fence.text
-    for mutant in random_mutants(start, count, seed, choice):
-        text = apply_edits(opened.text, _edits_in_file(opened, mutant.move))
-        yield opened, mutant.move, text
-        _, fence = the_diagram(opened.target, text)
-        opened = replace(opened, text=text, fence=fence)
-
-
-def _edits_in_file(opened: Opened, move: Move) -> list[TextEdit]:
-    return list(move.edits) if opened.fence is None else opened.fence.edits_to_host(move.edits)
-
-
-def _object(opened: Opened, move: Move) -> dict[str, Any]:
-    lines = split_lines(opened.text)
-    target = wire_range(lines, opened.in_file(move.target))
-    return {"id": move.id, "operator": move.operator, "title": move.title, "target": target}

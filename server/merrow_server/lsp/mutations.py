@@ -34,8 +34,8 @@ from merrow_optimizer.mutations.base import Difference, Move, Refused
 from merrow_optimizer.mutations.calls.files import Files
 from merrow_optimizer.mutations.calls.moves import rewritings
 from merrow_optimizer.mutations.change import Proposal
-from merrow_optimizer.mutations.moves import MAX_NODES, OPERATORS, Choice, Proposals, draw_from, identity
-from merrow_optimizer.mutations.names import ADDITION, DELETION, REWIRING, SUBGRAPH, SUBSTITUTION
+from merrow_optimizer.mutations.moves import OPERATORS, Choice, Proposals, draw_from, identity
+from merrow_optimizer.mutations.names import ADDITION, DELETION, MAX_NODES, REWIRING, SUBGRAPH, SUBSTITUTION
 from merrow_optimizer.mutations.patterns import Pattern, all_patterns
 from merrow_optimizer.mutations.subgraph_around import around, can_go_around, possible_cores
 from merrow_optimizer.mutations.subgraph_boundary import suits
