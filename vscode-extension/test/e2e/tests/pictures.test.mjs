@@ -11,6 +11,10 @@ bricks:
     A wall has 14 rows of 36 bricks, and a window takes 48 of them away.
     How many bricks are in the wall?
 `;
+const FIRST = `flowchart LR
+    PROBLEM([Problem]):::Interface -->|input| SOLVE["Custom<br/>(role: solver)"] --> RETURN([Answer]):::Interface
+    classDef Interface fill:#e2e2f2
+`;
 const viewport = { width: 1280, height: 800 };
 
 describe(
@@ -20,12 +24,24 @@ describe(
       const w = workbench();
       const { page } = w;
       replay(await endpoint(), 'vote');
-      const aside = () => page.mouse.move(viewport.width / 2, 6);
+      // Nothing is hovered over.
+      const aside = async () => {
+        await page.mouse.move(20, 600);
+        await page.locator('.monaco-hover:visible').waitFor({ state: 'hidden' });
+      };
       await w.until(async () => {
         if ((await page.locator('.part.sidebar:visible').count()) === 0) return true;
         await w.command('View: Toggle Primary Side Bar Visibility');
         return false;
       }, 'the side bar is not hidden');
+      // What reaches the endpoint is loaded by the first run, which takes its time.
+      await w.open('first.mmd', FIRST);
+      await w.lens('Run');
+      await w.commandAnswered('Merrow: Run Workflow', 'PROBLEM (', 'Hello');
+      await page.locator('.monaco-dialog-box').getByRole('button', { name: 'Run', exact: true }).click();
+      await w.runEnded('first.mmd');
+      await w.command('View: Hide Panel');
+      await w.closeEditors();
       w.write('word_problem.txt', example('inputs/word_problem.txt'));
       w.write('vote.inputs.yaml', SETS);
       await w.open('vote.mmd', example('vote.mmd'));
@@ -53,6 +69,7 @@ describe(
       await aside();
       await w.shot('picture-run-node');
 
+      await page.keyboard.press('Control+1');
       await w.open('vote.inputs.yaml');
       await w.until(async () => (await page.locator('.codelens-decoration a', { hasText: 'Run with this set' }).count()) === 2, 'there is no lens above each set');
       await aside();
