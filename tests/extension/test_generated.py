@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from merrow_server.lsp.settings import read_editor_settings
 from merrow_server.lsp.start import make_server
 
@@ -52,7 +54,7 @@ def test_what_is_let_through_in_restricted_mode_are_commands_of_the_server() -> 
 def test_what_a_workspace_must_not_choose_unseen_is_restricted() -> None:
     trust = manifest()["capabilities"]["untrustedWorkspaces"]
     assert trust["supported"] == "limited"
-    assert set(trust["restrictedConfigurations"]) == {"merrow.python", "merrow.endpoint"}
+    assert set(trust["restrictedConfigurations"]) == {"merrow.python", "merrow.endpoint", "merrow.model"}
     properties = manifest()["contributes"]["configuration"]["properties"]
     assert all("key" not in name.casefold() for name in properties)
 
@@ -65,6 +67,16 @@ def test_the_walkthrough_offers_commands_that_there_are() -> None:
     assert linked <= own
     for media in re.findall(r'"(walkthrough/\w+\.md)"', found):
         assert (EXTENSION / media).is_file()
+
+
+@pytest.mark.parametrize(
+    "page", ["README.md", *(f"walkthrough/{name}.md" for name in ("see", "repair", "run", "models"))]
+)
+def test_every_picture_of_a_page_is_there(page: str) -> None:
+    named = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", (EXTENSION / page).read_text("utf-8"))
+    assert named
+    for picture in named:
+        assert ((EXTENSION / page).parent / picture).is_file()
 
 
 def test_version_and_licence_are_those_of_merrow() -> None:

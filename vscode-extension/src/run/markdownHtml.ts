@@ -145,8 +145,8 @@ export function codeHtml(text: string): string {
   return `<pre class="code" tabindex="0"><code>${escape(text)}</code></pre>`;
 }
 
-/** Code, emphasis, links and pictures in words. Each pattern looks ahead a bounded way, so that no text takes long. */
-const SPAN = /(`{1,3})(?!`)([^\n]{1,600}?)(?<!`)\1(?!`)|\*\*(?=\S)([^\n*]{1,600}?)(?<=\S)\*\*|(?<![\w*])\*(?=[^\s*])([^\n*]{1,600}?)(?<=[^\s*])\*(?![\w*])|(?<![\w_])_(?=[^\s_])([^\n_]{1,600}?)(?<=[^\s_])_(?![\w_])|!?\[([^\][\n]{1,300})\]\(([^()\s]{1,600})\)|\\([\\`*_{}[\]()#+.!|>~-])|(?: {2,20}|\\)\n/g;
+/** Code, emphasis, links and pictures in words, ends of lines, which models mean as such. Each pattern looks ahead a bounded way, so that no text takes long. */
+const SPAN = /(`{1,3})(?!`)([^\n]{1,600}?)(?<!`)\1(?!`)|\*\*(?=\S)([^\n*]{1,600}?)(?<=\S)\*\*|(?<![\w*])\*(?=[^\s*])([^\n*]{1,600}?)(?<=[^\s*])\*(?![\w*])|(?<![\w_])_(?=[^\s_])([^\n_]{1,600}?)(?<=[^\s_])_(?![\w_])|!?\[([^\][\n]{1,300})\]\(([^()\s]{1,600})\)|\\([\\`*_{}[\]()#+.!|>~-])|(?: {2,20}|\\)?\n/g;
 
 function spans(text: string): string {
   let html = '';

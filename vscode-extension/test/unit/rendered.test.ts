@@ -7,9 +7,9 @@ import { valueHtml, type Text } from '../../src/run/valueHtml';
 const TAG = /<\/?(?:p|h[3-6]|ul|ol|li|blockquote|table|thead|tbody|tr|th|td|pre|code|strong|em|br|hr|span)(?: class="(?:about|code)")?(?: tabindex="0")?>/g;
 
 test('Markdown becomes headings, lists, quotations, tables, code and emphasis', () => {
-  assert.equal(markdownHtml('# One\n\nTwo *three* **four `five`**\nsix'), '<h3>One</h3>\n<p>Two <em>three</em> <strong>four <code>five</code></strong>\nsix</p>');
+  assert.equal(markdownHtml('# One\n\nTwo *three* **four `five`**\nsix'), '<h3>One</h3>\n<p>Two <em>three</em> <strong>four <code>five</code></strong><br>six</p>');
   assert.equal(markdownHtml('- a\n- b\n  - c\n\n1. d\n2. e'), '<ul><li>a</li><li><p>b</p>\n<ul><li>c</li></ul></li></ul>\n<ol><li>d</li><li>e</li></ol>');
-  assert.equal(markdownHtml('> said\n> he'), '<blockquote><p>said\nhe</p></blockquote>');
+  assert.equal(markdownHtml('> said\n> he'), '<blockquote><p>said<br>he</p></blockquote>');
   assert.equal(markdownHtml('a | b\n--|--\n1 | `x`'), '<table><thead><tr><th>a</th><th>b</th></tr></thead><tbody><tr><td>1</td><td><code>x</code></td></tr></tbody></table>');
   assert.equal(markdownHtml('```python\nif a < b:\n    *x*\n```\nafter'), '<pre class="code" tabindex="0"><code>if a &lt; b:\n    *x*</code></pre>\n<p>after</p>');
   assert.equal(markdownHtml('~~~\nnever closed'), '<pre class="code" tabindex="0"><code>never closed</code></pre>');

@@ -198,7 +198,7 @@ export class Workbench {
 
   /** The rows of the tree of runs, which is opened. */
   async runs() {
-    const header = this.page.locator('.pane-header', { hasText: 'Merrow Runs' });
+    const header = this.page.locator('.part.sidebar .pane-header', { hasText: 'Merrow Runs' });
     if ((await header.getAttribute('aria-expanded')) === 'false') await header.click();
     return this.page.locator('.pane', { has: header }).locator('.monaco-list-row');
   }
