@@ -75,7 +75,7 @@ def _month(given: str | None) -> str:
     try:
         return f"{datetime.strptime(given, '%Y-%m'):%Y-%m}"
     except ValueError:
-        raise click.UsageError(f"--month {given} is no month; write it as 2026-11.") from None
+        raise click.UsageError(f"--month {given} is not a month; write it as 2026-11.") from None
 
 
 _KEYS: dict[str, Callable[[Spent], dict[str, str]]] = {
