@@ -289,7 +289,7 @@ class _Kept:
 
     def renewed(self, context: GraphContext, holds: frozenset[Scope]) -> list[Diagnostic]:
         """All findings, with those that do not hold any more found again."""
-        stand_ins = context.rims.stand_in_ids
+        stand_ins = context.boundary.stand_in_ids
         if self.stand_ins != stand_ins:
             self.stand_ins, holds = stand_ins, holds - {Scope.NODE}
         if self.book != context.book:
@@ -322,10 +322,10 @@ def _only_parameters_differ(old: Graph, new: Graph, names: Iterable[str]) -> boo
     """
     if old.shape is not new.shape or old.marks is not new.marks:
         return False
-    rims = old.shape.rims
+    boundary = old.shape.boundary
     for name in names:
         handle = new.handles[name]
-        if handle in rims or handle in new.marks.conflicts:
+        if handle in boundary or handle in new.marks.conflicts:
             return False
         if old.placements[handle] is not new.placements[handle]:
             return False

@@ -1,7 +1,7 @@
 r"""Places in a text, and edits of it.
 
 Everywhere in ``merrow_analysis`` a position counts code points from zero: ``Position(line, column)``. The front doors
-(`merrow_server`) convert to UTF-16 at the rim and nowhere else. Lines end at ``\n``, ``\r\n`` or a lone ``\r``, as
+(`merrow_server`) convert to UTF-16 at the boundary and nowhere else. Lines end at ``\n``, ``\r\n`` or a lone ``\r``, as
 they do for Mermaid and for the Language Server Protocol; no other character ends a line.
 """
 

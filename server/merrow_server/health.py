@@ -96,8 +96,8 @@ def _endpoint(base_url: str | None) -> dict[str, Any]:
 
 
 def _sandbox() -> dict[str, Any]:
-    from merrow_runtime.sandbox import SandboxRefusedError, available_means
-    from merrow_runtime.sandbox.means import choose
+    from merrow_runtime.sandbox import SandboxRefusedError, available_backends
+    from merrow_runtime.sandbox.backends import choose
 
     try:
         in_force: str | None = choose(None, False).name
@@ -105,7 +105,7 @@ def _sandbox() -> dict[str, Any]:
     except SandboxRefusedError as problem:
         in_force = None
         lines = [(False, str(problem))]
-    for means in available_means():
-        holds = f"; it holds {', '.join(means.holds)}" if means.usable and means.holds else ""
-        lines.append((None, f"{means.name}: {'usable' if means.usable else 'not usable'}, {means.why}{holds}"))
+    for backend in available_backends():
+        holds = f"; it holds {', '.join(backend.holds)}" if backend.usable and backend.holds else ""
+        lines.append((None, f"{backend.name}: {'usable' if backend.usable else 'not usable'}, {backend.why}{holds}"))
     return _part(lines, in_force=in_force)

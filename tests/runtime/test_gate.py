@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from merrow_runtime.calls.gate import Flight, Gate, Stops, gate_of
+from merrow_runtime.calls.gate import Gate, InFlightCall, Stops, gate_of
 from merrow_runtime.errors import EndpointFailure
 from merrow_runtime.models.connections import Connection
 from merrow_runtime.models.openai_endpoint import OpenAIEndpoint
@@ -143,12 +143,12 @@ async def test_the_failure_of_one_model_is_told_beside_that_of_all() -> None:
 @given(st.integers(0, 4), st.integers(0, 4), st.sampled_from([None, ALL]))
 def test_all_that_wait_for_a_flight_get_its_outcome(before: int, after: int, outcome: EndpointFailure | None) -> None:
     async def run() -> None:
-        flight = Flight()
+        flight = InFlightCall()
         early = [asyncio.create_task(flight.wait()) for _ in range(before)]
         await asyncio.sleep(0)
         if early:
             early[0].cancel()  # takes nothing from the others
-        flight.land(outcome)
+        flight.settle(outcome)
         late = [asyncio.create_task(flight.wait()) for _ in range(after)]
         assert await asyncio.gather(*early[1:], *late) == [outcome] * (len(early[1:]) + len(late))
 

@@ -26,7 +26,7 @@ def read_knot(graph: Graph, component: Sequence[int], marked: Collection[EdgeRec
     records = [graph.records[node] for node in component]
     nodes = tuple([record.id for record in records if record is not None])
     inside, shape = set(component), graph.shape
-    if not inside.isdisjoint(shape.rims):
+    if not inside.isdisjoint(shape.boundary):
         return None
     handles = graph.handles
     edges = [edge for name in nodes for edge in graph.out_of(name) if handles[edge.target] in inside]

@@ -69,7 +69,7 @@ class Shape:
         return self._sides
 
     @property
-    def rims(self) -> frozenset[int]:
+    def boundary(self) -> frozenset[int]:
         """Inputs and outputs."""
         if self._rims is None:
             self._rims = frozenset().union(*self._ends)
@@ -133,15 +133,17 @@ class Shape:
             into, out = self._inner
             leaving = list(map(out.__getitem__, self.order))
             open_edges = accumulate(map(sub, leaving, map(into.__getitem__, self.order)))
-            rims = self.rims
-            self._cuts = [node for node in compress(self.order, map(eq, open_edges, leaving)) if node not in rims]
+            boundary = self.boundary
+            self._cuts = [node for node in compress(self.order, map(eq, open_edges, leaving)) if node not in boundary]
         return self._cuts
 
     def _count_inner(self, inner: tuple[list[int], list[int]], nodes: Iterable[int]) -> None:
-        rims = self.rims
+        boundary = self.boundary
         for counts, rows in zip(inner, (self.before, self.following), strict=True):
             for node in nodes:
-                counts[node] = 0 if node in rims else sum([other not in rims and other != node for other in rows[node]])
+                counts[node] = (
+                    0 if node in boundary else sum([other not in boundary and other != node for other in rows[node]])
+                )
 
     def changed(
         self,

@@ -12,9 +12,9 @@ from merrow_analysis.definitions.settings import NO_SETTINGS, WorkflowSettings
 from merrow_analysis.diagnostics import Diagnostic
 from merrow_analysis.graph.flow import Flow
 from merrow_analysis.graph.nodes import TypedGraph
+from merrow_analysis.rules.boundary import Boundary, find_boundary
 from merrow_analysis.rules.misplaced import Misplaced, find_misplaced
 from merrow_analysis.rules.registry import Flags, Scope, checks_of
-from merrow_analysis.rules.rims import Rims, find_rims
 from merrow_analysis.syntax.parser import Diagram
 from merrow_analysis.syntax.tree import Block, FrontMatter, Header, Span
 from merrow_analysis.text import Position, Range
@@ -72,7 +72,7 @@ class GraphContext:
     book: PromptBook = field(default_factory=PromptBook)
     diagram: Diagram | None = None
     fixing: Any = None
-    _rims: Rims | None = None
+    _rims: Boundary | None = None
     _misplaced: list[Misplaced] | None = None
 
     @property
@@ -81,10 +81,10 @@ class GraphContext:
         return _top(self.header)
 
     @property
-    def rims(self) -> Rims:
+    def boundary(self) -> Boundary:
         """The inputs and outputs."""
         if self._rims is None:
-            self._rims = find_rims(self.graph)
+            self._rims = find_boundary(self.graph)
         return self._rims
 
     @property
@@ -94,7 +94,7 @@ class GraphContext:
             self._misplaced = find_misplaced(self.graph)
         return self._misplaced
 
-    def rim_places(self) -> dict[str, Range]:
+    def boundary_places(self) -> dict[str, Range]:
         """Where the front matter names inputs and outputs, by their ids."""
         places: dict[str, Range] = {}
         settings = self.graph.settings

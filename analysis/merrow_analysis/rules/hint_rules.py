@@ -94,19 +94,19 @@ def _is_implied(graph: TypedGraph, edge: TypedEdge, waiting: LiveNode) -> bool:
 def _bottlenecks(graph: TypedGraph) -> Iterator[Diagnostic]:
     """Nodes between wide stages that no edge between operators passes by."""
     shape = graph.shape
-    rims = shape.rims
-    if shape.wide <= rims:
+    boundary = shape.boundary
+    if shape.wide <= boundary:
         return
-    inner = shape.count - len(rims)
-    rim_places = sorted(shape.places[rim] for rim in rims)
+    inner = shape.count - len(boundary)
+    boundary_places = sorted(shape.places[end] for end in boundary)
     for index in shape.cuts:
         if index not in shape.wide:
             continue
-        sources = len({source for source in shape.before[index] if source not in rims})
-        targets = len({target for target in shape.following[index] if target not in rims})
+        sources = len({source for source in shape.before[index] if source not in boundary})
+        targets = len({target for target in shape.following[index] if target not in boundary})
         if sources < _WIDE or targets < _WIDE:
             continue
-        earlier = shape.places[index] - bisect_left(rim_places, shape.places[index])
+        earlier = shape.places[index] - bisect_left(boundary_places, shape.places[index])
         node = graph.node(index)
         message = (
             f"All work passes through {named(node)}: {sources} nodes lead into it and {targets} out of it, so none of "

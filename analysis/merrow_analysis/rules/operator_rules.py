@@ -88,7 +88,7 @@ UNKNOWN_TYPE = _FAMILY.rule(
 @_FAMILY.checked_by
 def check_operators(context: GraphContext) -> Iterator[Diagnostic]:
     """Findings about single nodes, but for those that are reported as a misnamed PROBLEM or RETURN."""
-    graph, stand_ins = context.graph, context.rims.stand_in_ids
+    graph, stand_ins = context.graph, context.boundary.stand_in_ids
     spelled: dict[str, list[tuple[TypedNode, Claim]]] = {}
     unknown: dict[str, list[tuple[TypedNode, NodeProblem]]] = {}
     for index in graph.shape.by_rank(graph.marks.conflicts):

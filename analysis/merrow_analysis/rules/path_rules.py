@@ -13,6 +13,7 @@ from merrow_analysis.graph.flow import FlowEdge
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.graph.reach import reach, shortest_cycle
 from merrow_analysis.graph.records import EdgeRecord
+from merrow_analysis.rules.boundary import Boundary
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.fixes.copies import unroll_once
 from merrow_analysis.rules.fixes.edge_fixes import remove_edge, remove_node, turn_edge
@@ -28,7 +29,6 @@ from merrow_analysis.rules.fixes.path_fixes import (
 )
 from merrow_analysis.rules.registry import Family, Flags, Rule, Scope
 from merrow_analysis.rules.reporting import continued, fix, listed, report
-from merrow_analysis.rules.rims import Rims
 from merrow_analysis.rules.word_rules import misplaced_causes
 
 _FAMILY = Family[GraphContext](Scope.GRAPH, Flags.QUICK_LOOK)
@@ -82,13 +82,13 @@ def check_paths(context: GraphContext) -> Iterator[Diagnostic]:
 
 def _missing_rims(context: GraphContext) -> Iterator[Diagnostic]:
     """Missing inputs and outputs, where the front matter names them, else where the diagram begins."""
-    graph, rims = context.graph, context.rims
-    places = context.rim_places() if rims.missing else {}
-    for name in rims.missing:
+    graph, boundary = context.graph, context.boundary
+    places = context.boundary_places() if boundary.missing else {}
+    for name in boundary.missing:
         what = {PROBLEM_ID: "the task to solve", RETURN_ID: "the result"}.get(name)
         named = f", {what}" if what is not None else ", which the front matter names"
         side = "an input" if name == PROBLEM_ID or name in (graph.settings.inputs or ()) else "an output"
-        stand_in = rims.stand_ins.get(name)
+        stand_in = boundary.stand_ins.get(name)
         if stand_in is None:
             message = f"There is no node {name}{named}; declare it (`{name}([...])`, class Interface) and connect it."
             fixes: Iterable[Fix] = (add_input if side == "an input" else add_output)(context, name)
@@ -272,8 +272,8 @@ def _edges_along(graph: TypedGraph, circle: Sequence[int]) -> list[FlowEdge]:
 
 def _off_path(context: GraphContext) -> Iterator[Diagnostic]:
     """Nodes on no path from an input to an output; of several in a row only the one where the path is broken."""
-    graph, rims = context.graph, context.rims
-    shape, starts, ends = graph.shape, dict.fromkeys(rims.starts), dict.fromkeys(rims.ends)
+    graph, boundary = context.graph, context.boundary
+    shape, starts, ends = graph.shape, dict.fromkeys(boundary.starts), dict.fromkeys(boundary.ends)
     # Nothing but itself leads to a root, or follows a sink.
     unreached = (
         [index for index in shape.by_rank(shape.roots) if index not in starts and index not in ends] if starts else []
@@ -283,9 +283,9 @@ def _off_path(context: GraphContext) -> Iterator[Diagnostic]:
         following = _with_again(graph, graph.shape.following, back=False)
         seen = reach(following, starts)
         unreached = [index for index in unreached if not seen[index]]
-    stuck = _dead_ends(graph, rims)
+    stuck = _dead_ends(graph, boundary)
     idle = [index for index in starts if not shape.following[index]] if ends else []
-    unfed = _unfed(graph, rims)
+    unfed = _unfed(graph, boundary)
     if unreached or idle:
         lost = [node for node in map(graph.node, unreached) if node.id not in graph.flow.groups]
         yield from _broken_beginnings(context, lost, [graph.node(i) for i in idle])
@@ -306,9 +306,9 @@ def _with_again(graph: TypedGraph, rows: Sequence[list[int]], *, back: bool) -> 
 
 def told_dead_ends(context: GraphContext) -> dict[int, Cause]:
     """Nodes that an input leads to, that are not an output, and that nothing follows; and where that is reported."""
-    graph, rims = context.graph, context.rims
-    stuck = [graph.node(index) for index in _dead_ends(graph, rims)]
-    result = _unfed_result([graph.node(index) for index in _unfed(graph, rims)])
+    graph, boundary = context.graph, context.boundary
+    stuck = [graph.node(index) for index in _dead_ends(graph, boundary)]
+    result = _unfed_result([graph.node(index) for index in _unfed(graph, boundary)])
     together = result is not None and len(stuck) > 1
     return {
         node.index: Cause(OFF_PATH.code, result.flow.range if together and result is not None else node.flow.range)
@@ -316,29 +316,29 @@ def told_dead_ends(context: GraphContext) -> dict[int, Cause]:
     }
 
 
-def _unfed(graph: TypedGraph, rims: Rims) -> list[int]:
+def _unfed(graph: TypedGraph, boundary: Boundary) -> list[int]:
     """Outputs that nothing leads to."""
-    return [index for index in dict.fromkeys(rims.ends) if not graph.shape.before[index]] if rims.starts else []
+    return [index for index in dict.fromkeys(boundary.ends) if not graph.shape.before[index]] if boundary.starts else []
 
 
 def _unfed_result(unfed: list[TypedNode]) -> TypedNode | None:
     return next((node for node in unfed if node.id == RETURN_ID), None)
 
 
-def _dead_ends(graph: TypedGraph, rims: Rims) -> list[int]:
-    shape, starts, ends = graph.shape, set(rims.starts), set(rims.ends)
+def _dead_ends(graph: TypedGraph, boundary: Boundary) -> list[int]:
+    shape, starts, ends = graph.shape, set(boundary.starts), set(boundary.ends)
     stuck = [index for index in shape.by_rank(shape.sinks) if index not in ends and index not in starts] if ends else []
     # A subgraph's own id is reported as such.
     stuck = [index for index in stuck if graph.node(index).id not in graph.flow.groups] if graph.flow.groups else stuck
     if stuck and graph.composites:
-        stuck = _unread(graph, stuck, rims)
+        stuck = _unread(graph, stuck, boundary)
     if stuck and starts:
         known: dict[int, bool] = {}
         stuck = [index for index in stuck if shape.is_reached(starts, index, known)]
     return stuck
 
 
-def _unread(graph: TypedGraph, stuck: list[int], rims: Rims) -> list[int]:
+def _unread(graph: TypedGraph, stuck: list[int], boundary: Boundary) -> list[int]:
     """Those of some nodes whose values no later turn brings to an output, and no ``until`` or ``best`` reads."""
     read = {
         name
@@ -347,7 +347,7 @@ def _unread(graph: TypedGraph, stuck: list[int], rims: Rims) -> list[int]:
         if key in box.parameters
         for name in read_nodes(box.parameters[key].value)
     }
-    seen = reach(_with_again(graph, graph.shape.before, back=True), rims.ends)
+    seen = reach(_with_again(graph, graph.shape.before, back=True), boundary.ends)
     reading = {graph.core.handles[name] for name in read if name in graph.core.handles}
     return [index for index in stuck if not seen[index] and index not in reading]
 

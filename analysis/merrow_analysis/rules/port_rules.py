@@ -162,10 +162,10 @@ def tell_of_edge(context: GraphContext, node: TypedNode, edge: TypedEdge, findin
 
 def _lacking(context: GraphContext) -> dict[Type, Cause]:
     """Types that nothing gives since an input node is missing or not connected, with where that is reported."""
-    graph, rims = context.graph, context.rims
+    graph, boundary = context.graph, context.boundary
     lacking: dict[Type, Cause] = {}
-    if PROBLEM_ID in rims.missing and PROBLEM_ID not in rims.stand_ins:
-        place = context.rim_places().get(PROBLEM_ID, context.top)
+    if PROBLEM_ID in boundary.missing and PROBLEM_ID not in boundary.stand_ins:
+        place = context.boundary_places().get(PROBLEM_ID, context.top)
         lacking[PROBLEM] = Cause(MISSING_INPUT_OR_OUTPUT.code, place)
     for index in graph.shape.inputs:
         node = graph.node(index)

@@ -75,9 +75,9 @@ def cuts(graph: TypedGraph, most: int = MOST_CUTS) -> Iterator[Cut]:
 
     Takes time linear in the graph for each of them.
     """
-    rims = {*graph.shape.inputs, *graph.shape.outputs}
+    boundary = {*graph.shape.inputs, *graph.shape.outputs}
     by_unit = unit_order(graph.core) if graph.composites else None
-    order = [index for index in by_unit or graph.order if index not in rims]
+    order = [index for index in by_unit or graph.order if index not in boundary]
     place = {index: number for number, index in enumerate(order)}
     for index in spread(graph.shape.cuts, most):
         node = graph.node(index)

@@ -87,7 +87,7 @@ def _width_before(subject: Subject) -> int:
 def width(graph: TypedGraph) -> int:
     """How many nodes besides inputs and outputs have the same longest way to them, at most."""
     shape = graph.shape
-    ends, before = shape.rims, shape.before
+    ends, before = shape.boundary, shape.before
     levels = [0] * len(shape.ranks)
     for handle in shape.order:
         if handle not in ends:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from merrow_runtime.calls.account import Account, NodeAccount
 from merrow_runtime.calls.calling import Calling
-from merrow_runtime.calls.gate import Flight, Gate
+from merrow_runtime.calls.gate import Gate, InFlightCall
 from merrow_runtime.errors import EndpointFailure
 from merrow_runtime.options import RunOptions
 from merrow_runtime.provenance import REPLAY_ORIGIN
@@ -46,7 +46,7 @@ class Question:
     """A question of a node to its model, until it has its reply. It listens to the call that is made for it.
 
     ``digest`` identifies the request; ``sample`` is told with events, None for a node without samples. ``retries`` and
-    ``patience`` say how often and how long the node lets a call be tried.
+    ``retry_terms`` say how often and how long the node lets a call be tried.
     """
 
     effects: Effects
@@ -59,8 +59,8 @@ class Question:
     past_cache: bool
 
     @property
-    def patience(self) -> tuple[Any, ...]:
-        """How long and how often it is tried; see `Flight`."""
+    def retry_terms(self) -> tuple[Any, ...]:
+        """How long and how often it is tried; see `InFlightCall`."""
         return self.request.timeout, self.retries, self.effects.options.retry
 
     @property
@@ -181,7 +181,7 @@ class Effects:
     async def call(self, question: Question, cache_key: bytes) -> tuple[ModelReply, str]:
         """A reply from the cache, from the same request on its way, or from the endpoint; and which of these.
 
-        What the endpoint gave is given to others that ask the same until `landed` is called.
+        What the endpoint gave is given to others that ask the same until `release` is called.
         """
         if self.cache is not None and not question.past_cache and not self.options.fresh:
             cached = await self.cache.get(cache_key, more=self._running() > 1)
@@ -190,17 +190,17 @@ class Effects:
                 return reply, "cache"
         if question.request.temperature > 0:
             return await self._call(question), "endpoint"
-        flying = self.gate.flying
-        patience = question.patience
-        while (other := flying.get(cache_key)) is not None:
+        in_flight = self.gate.in_flight
+        retry_terms = question.retry_terms
+        while (other := in_flight.get(cache_key)) is not None:
             found = await other.wait()
             if isinstance(found, EndpointFailure):
-                if found.transient and other.patience != patience:
+                if found.transient and other.retry_terms != retry_terms:
                     continue  # Who waits longer or tries more often may still succeed.
                 raise found
             if found is not None:
                 return found, "shared"
-        flight = flying[cache_key] = Flight(patience)
+        pending = in_flight[cache_key] = InFlightCall(retry_terms)
         outcome: ModelReply | EndpointFailure | None = None
         try:
             outcome = await self._call(question)
@@ -211,12 +211,12 @@ class Effects:
             return outcome, "endpoint"
         finally:
             if not isinstance(outcome, ModelReply):
-                del flying[cache_key]
-            flight.land(outcome)
+                del in_flight[cache_key]
+            pending.settle(outcome)
 
-    def landed(self, cache_key: bytes) -> None:
+    def release(self, cache_key: bytes) -> None:
         """A reply of the endpoint is committed, or lost: whoever asks the same takes it from the cache, or asks."""
-        self.gate.flying.pop(cache_key, None)
+        self.gate.in_flight.pop(cache_key, None)
 
     def _call(self, question: Question) -> Awaitable[ModelReply]:
         return self.calling.call(question.request, question.retries, question, stream=self.options.stream)

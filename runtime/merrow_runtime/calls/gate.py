@@ -12,31 +12,31 @@ from merrow_runtime.models.endpoint import Endpoint
 from merrow_runtime.requests import ModelReply
 
 
-class Flight:
+class InFlightCall:
     """A call on its way, and those that wait for it: few calls have any, so that a future is made for the first.
 
-    ``patience`` is how long and how often whoever makes the call tries: its failure is that of others as patient.
+    ``retry_terms`` is how long and how often the caller tries: its failure is also that of others with the same terms.
     """
 
-    __slots__ = ("_landed", "_news", "_outcome", "patience")
+    __slots__ = ("_news", "_outcome", "_settled", "retry_terms")
 
-    def __init__(self, patience: object = None) -> None:
-        self.patience = patience
-        self._landed = False
+    def __init__(self, retry_terms: object = None) -> None:
+        self.retry_terms = retry_terms
+        self._settled = False
         self._outcome: ModelReply | EndpointFailure | None = None
         self._news: asyncio.Future[ModelReply | EndpointFailure | None] | None = None
 
     async def wait(self) -> ModelReply | EndpointFailure | None:
         """Its reply, or its failure; None where whoever made it gave up."""
-        if self._landed:
+        if self._settled:
             return self._outcome
         if self._news is None:
             self._news = asyncio.get_running_loop().create_future()
         return await asyncio.shield(self._news)
 
-    def land(self, outcome: ModelReply | EndpointFailure | None) -> None:
+    def settle(self, outcome: ModelReply | EndpointFailure | None) -> None:
         """Tell those that wait."""
-        self._landed, self._outcome = True, outcome
+        self._settled, self._outcome = True, outcome
         if self._news is not None:
             self._news.set_result(outcome)
 
@@ -46,7 +46,7 @@ class Gate:
     """The gate of one endpoint in one event loop, for all runs that use it."""
 
     loop: asyncio.AbstractEventLoop
-    flying: dict[bytes, Flight] = field(default_factory=dict)
+    in_flight: dict[bytes, InFlightCall] = field(default_factory=dict)
     """Calls on their way that others with the same request may wait for, by cache key."""
     under_way: int = 0
     """How many questions are being answered, from wherever."""

@@ -207,7 +207,7 @@ class NodeTools:
             await effects.commit(record, account, answer)
         finally:
             if called:
-                effects.landed(cache_key)
+                effects.release(cache_key)
         if called and failure is not None and request.schema is not None and reply.finish == "stop":
             effects.calling.schema_missed(request.model, reply.text)
         return reply, value, failure

@@ -100,7 +100,7 @@ class Tools(Protocol):
     ) -> T:
         """Ask the node's model and give back what ``read`` makes of the answer's text.
 
-        Where ``read`` raises `AnswerFailure`, or the answer was cut or refused, the model is asked anew with the
+        Where ``read`` raises `AnswerFailure`, or the answer was cut or refused, the model is asked again with the
         failure's advice (at most twice), then `NodeFailure` is raised. ``temperature`` other than the node's where given.
         """
         ...

@@ -37,7 +37,7 @@ def read_code(answer: str, entry_point: str | None = None) -> str:
     """The program in an answer: the whole where that is Python, else all its Python fences joined, else its other fences,
     else the parts that parse. With ``entry_point`` it must define that name. What it gives, it gives again unchanged.
 
-    Raises `AnswerFailure` where there is no such program; then the model can be asked anew.
+    Raises `AnswerFailure` where there is no such program; then the model can be asked again.
     """
     without_entry_point = False
     for candidate in _candidates(answer):

@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A question that an operator will ask, or may: between ``least`` and ``most`` times (asking anew after an unusable
+    """A question that an operator will ask, or may: between ``least`` and ``most`` times (asking again after an unusable
     answer not counted). Where the prompt holds what an earlier step gave, a placeholder stands for it.
     """
 
@@ -52,7 +52,7 @@ class ModelOperator(ABC):
     name: ClassVar[str]
     version: ClassVar[int]
     calls: ClassVar[tuple[int, int]] = (1, 1)
-    """The least and the most questions of one execution; asking anew after an unusable answer is not counted."""
+    """The least and the most questions of one execution; asking again after an unusable answer is not counted."""
 
     @abstractmethod
     def plan(self, task: Task) -> Sequence[Planned]:

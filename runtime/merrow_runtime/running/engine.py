@@ -26,7 +26,7 @@ from merrow_runtime.running.loop_budgets import LoopBudgets
 from merrow_runtime.running.planned_calls import Pools, Turn, results_so_far, standing
 from merrow_runtime.running.scheduler import Finished, Scheduler, ends_run
 from merrow_runtime.running.set_outputs import SetOutputs
-from merrow_runtime.running.single import Anew
+from merrow_runtime.running.single import Rerun
 from merrow_runtime.running.watch import Watch
 from merrow_runtime.store.contract import NodeRecord
 from merrow_runtime.store.rows import text_of
@@ -48,8 +48,8 @@ def seed_of(visit: Visit, key: str, ordinal: str) -> str:
 class Engine:
     """The work of one run. ``executions`` are those that it may reuse from an earlier one.
 
-    ``workflow`` is what it runs, the whole or a called file, and ``watch`` is told of its nodes. ``anew`` are the visits that are
-    made past earlier results and past the cache, each by its node's index. ``parallel`` is how many items of a Map are under way
+    ``workflow`` is what it runs, the whole or a called file, and ``watch`` is told of its nodes. ``rerun`` are the visits
+    that are made past earlier results and past the cache, each by its node's index. ``parallel`` is how many items of a Map are under way
     at once where it doesn't say, ``default_model`` that of the user's settings. ``around`` are the Calls in which it runs,
     outermost first, each by the place of its file and its node. ``pools`` have what turns of planned Calls may take over, and
     ``turn`` what this one may where it runs a planned workflow. ``set_outputs`` are what a person set in it.
@@ -60,7 +60,7 @@ class Engine:
     effects: Effects
     executions: Executions
     watch: Watch
-    anew: Anew = field(default_factory=Anew)
+    rerun: Rerun = field(default_factory=Rerun)
     parallel: int = 1
     default_model: str | None = None
     budgets: LoopBudgets = field(default_factory=LoopBudgets)
@@ -104,7 +104,7 @@ class Engine:
         node, visit, inputs = start.node, start.visit, start.inputs
         step = self.steps[node.index]
         account = self.effects.account.of(visit)
-        past_cache = self.anew.covers(node.index, visit)
+        past_cache = self.rerun.covers(node.index, visit)
         kind, amount = step.memory.kind, step.memory.amount
         memory = [] if kind == "none" else remembered(kind, amount, entries())
         key = step.key(inputs, memory)
@@ -191,7 +191,7 @@ class Engine:
             workflow=plan,
             steps=steps,
             watch=watch,
-            anew=Anew(frozenset(steps)) if self.anew.covers(start.node.index, visit) else Anew(),
+            rerun=Rerun(frozenset(steps)) if self.rerun.covers(start.node.index, visit) else Rerun(),
             turn=pool.next_turn(),
             around=(*self.around, (self.workflow.place, name)),
             set_outputs=None,
@@ -243,7 +243,7 @@ class Engine:
             workflow=called,
             steps=steps,
             watch=self.watch.inside(steps),
-            anew=Anew(frozenset(steps)) if self.anew.covers(start.node.index, visit) else Anew(),
+            rerun=Rerun(frozenset(steps)) if self.rerun.covers(start.node.index, visit) else Rerun(),
             turn=None,
             around=(*self.around, own),
             set_outputs=self.set_outputs.inside(visit) if self.set_outputs else None,

@@ -87,8 +87,8 @@ class Executions:
         is_own = self._done.get((record.key or "", record.visit)) is record
         return self._frames[is_own].get(str(record.visit), [])
 
-    def answered_by_others(self, endpoint: str, anew: Callable[[int, Visit], bool]) -> list[tuple[str, str]]:
-        """The visits with results that may be taken and that another endpoint gave, each with that endpoint; ``anew`` says of a
+    def answered_by_others(self, endpoint: str, rerun: Callable[[int, Visit], bool]) -> list[tuple[str, str]]:
+        """The visits with results that may be taken and that another endpoint gave, each with that endpoint; ``rerun`` says of a
         visit, of the node with an index, that it takes none.
         """
         if not self._own and not self._free:
@@ -104,19 +104,19 @@ class Executions:
         found: list[tuple[str, str]] = []
         for index, step in self._steps.items():
             for record in (*own.get(step.definition.id, ()), *free.get(text_of(step.shown), ())):
-                if not anew(index, record.visit):
+                if not rerun(index, record.visit):
                     found += _others(record, endpoint)
         planned = {step.definition.id for step in (*self._steps.values(), *self._inside) if step.is_planned_call}
         calls = {step.definition.id: index for index, step in self._steps.items() if step.is_call}
         for step in self._inside:
             for record in (*own.get(step.definition.id, ()), *free.get(text_of(step.shown), ())):
                 call = _call_around(record.path, calls)
-                if call is None or not anew(calls[call.node], call):
+                if call is None or not rerun(calls[call.node], call):
                     found += _others(record, endpoint)
         for record in self._of_run[0] if planned else ():
             call = _call_around(record.path, planned)
             outermost = _call_around(record.path, calls)
-            if call is not None and (outermost is None or not anew(calls[outermost.node], outermost)):
+            if call is not None and (outermost is None or not rerun(calls[outermost.node], outermost)):
                 found += _others(record, endpoint)
         return list(dict.fromkeys(found))
 

@@ -27,7 +27,7 @@ from merrow_runtime.running.resources import Resources
 from merrow_runtime.running.run import Execution, Run, with_members
 from merrow_runtime.running.scheduler import Scheduler
 from merrow_runtime.running.set_outputs import SetOutputs
-from merrow_runtime.running.single import Anew, single_inputs, visit_named
+from merrow_runtime.running.single import Rerun, single_inputs, visit_named
 from merrow_runtime.running.watch import NodeRecords, Watch
 from merrow_runtime.spending.meter import Meter
 from merrow_runtime.store.contract import NodeRecord, RunJournal, RunRecord
@@ -85,7 +85,7 @@ class Job:
         self.inputs = {} if self.only is not None else read_inputs(graph, inputs)
         self.executions = Executions() if self.only is not None else Executions(earlier, self.steps, taken, own, inside)
         start = None if options.from_node is None else visit_named(graph, options.from_node)
-        self.anew = Anew() if start is None else Anew(behind(graph, graph.by_id[start.node].index), start)
+        self.rerun = Rerun() if start is None else Rerun(behind(graph, graph.by_id[start.node].index), start)
         self.set_outputs = SetOutputs(workflow, options.set_outputs)
         self.replay = None if options.replay is None else Replay.read(options.replay)
         self.notices = [*notices, *self._inputs_of_others(before)]
@@ -113,7 +113,7 @@ class Job:
 
     def answered_by_others(self) -> list[tuple[str, str]]:
         """The nodes whose results would be reused and are of another endpoint, each with that endpoint."""
-        return self.executions.answered_by_others(self.endpoint, self.anew.covers)
+        return self.executions.answered_by_others(self.endpoint, self.rerun.covers)
 
     def check_reuse(self, run: str, others: Sequence[tuple[str, str]]) -> None:
         """Raise `ForeignResults` where ``run`` has results of others that would be used, and the user has not decided;
@@ -156,7 +156,7 @@ class Job:
             effects,
             self.executions,
             watch,
-            self.anew,
+            self.rerun,
             self.chosen.concurrency,
             self.chosen.model,
             set_outputs=self.set_outputs,

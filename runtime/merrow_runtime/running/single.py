@@ -51,7 +51,7 @@ def visit_named(graph: TypedGraph, name: str) -> Visit:
 
 
 @dataclass(frozen=True, slots=True)
-class Anew:
+class Rerun:
     """Which visits are made again with ``--from``: those of ``handles`` (the node, and what follows from it), in the frames that
     come from ``start`` on.
     """

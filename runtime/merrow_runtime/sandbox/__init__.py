@@ -6,10 +6,10 @@ another process than the solution's. See docs/sandbox.md for what holds and what
 
 from __future__ import annotations
 
-from merrow_runtime.sandbox.means import available_means
+from merrow_runtime.sandbox.backends import available_backends
 from merrow_runtime.sandbox.results import (
+    BackendStatus,
     Limits,
-    Means,
     SandboxJob,
     SandboxRefusedError,
     SandboxResult,
@@ -19,13 +19,13 @@ from merrow_runtime.sandbox.results import (
 from merrow_runtime.sandbox.sandbox import Sandbox
 
 __all__ = [
+    "BackendStatus",
     "Limits",
-    "Means",
     "Sandbox",
     "SandboxJob",
     "SandboxRefusedError",
     "SandboxResult",
     "TestFailure",
     "TestResult",
-    "available_means",
+    "available_backends",
 ]

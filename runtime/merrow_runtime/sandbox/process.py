@@ -15,9 +15,9 @@ from types import CodeType
 from typing import Any, cast
 
 from merrow_runtime.sandbox import folder as guest_folder
+from merrow_runtime.sandbox.backends import Backend
+from merrow_runtime.sandbox.backends.base import FOLDER
 from merrow_runtime.sandbox.guest.channel import HEADER, MAX_FRAME
-from merrow_runtime.sandbox.means import Way
-from merrow_runtime.sandbox.means.base import FOLDER
 from merrow_runtime.sandbox.results import Limits, Outcome, SandboxRefusedError
 
 # In the order in which the guest takes them: what is imported comes before what imports it.
@@ -87,8 +87,8 @@ class GuestEndedError(Exception):
 class Guest:
     """A sandboxed process. Use as an async context manager: at its end the process is gone and its folder as well."""
 
-    def __init__(self, way: Way, limits: Limits, job: dict[str, Any]) -> None:
-        self._way = way
+    def __init__(self, backend: Backend, limits: Limits, job: dict[str, Any]) -> None:
+        self._backend = backend
         self._limits = limits
         self._job = job
         self._folder = Path()
@@ -101,7 +101,7 @@ class Guest:
     async def __aenter__(self) -> Guest:
         self._folder = guest_folder.make()
         try:
-            self._start = self._way.start(self._folder, self._limits)
+            self._start = self._backend.start(self._folder, self._limits)
             # As `asyncio.create_subprocess_exec` does it, but keeping the transport: only with it can a pipe be closed unread.
             loop = asyncio.get_running_loop()
             self._transport, protocol = await loop.subprocess_exec(
@@ -192,7 +192,7 @@ class Guest:
 
     def _refused(self, why: str) -> SandboxRefusedError:
         return SandboxRefusedError(
-            f"Generated code was not run: the sandbox {self._way.name!r} could not be set up ({why}); choose another one."
+            f"Generated code was not run: the sandbox {self._backend.name!r} could not be set up ({why}); choose another one."
         )
 
     async def receive(self) -> tuple[bytes, bytes]:

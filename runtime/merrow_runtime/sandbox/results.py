@@ -141,11 +141,11 @@ class TestResult:
 
 
 @dataclass(frozen=True)
-class Means:
-    """A way of holding generated code, for `merrow doctor`.
+class BackendStatus:
+    """A back end of the sandbox, usable or not, for `merrow doctor`.
 
     Attributes:
-        name: as asked for in `Sandbox(means=...)`.
+        name: as asked for in `Sandbox(backend=...)`.
         usable: whether it works here and now.
         why: one sentence: what it is made of here, or what is missing.
         holds: what it keeps generated code from.

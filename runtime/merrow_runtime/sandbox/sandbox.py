@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from merrow_runtime.sandbox.means import Way, choose_soon
+from merrow_runtime.sandbox.backends import Backend, choose_soon
 from merrow_runtime.sandbox.process import Guest, GuestEndedError
-from merrow_runtime.sandbox.results import PROTOCOL, Limits, Means, SandboxJob, SandboxResult, TestResult
+from merrow_runtime.sandbox.results import PROTOCOL, BackendStatus, Limits, SandboxJob, SandboxResult, TestResult
 from merrow_runtime.sandbox.testing import test_solution
 
 
@@ -18,7 +18,7 @@ class Sandbox:
     """Runs generated Python code in processes of their own that can reach nothing.
 
     Args:
-        means: name of a means of isolation (`available_means`); None: the best there is.
+        backend: name of a back end (`available_backends`); None: the best there is.
         limits: what the code may use.
         allow_unsafe: where nothing adequate exists, run with resource limits alone.
         concurrency: evaluations and tests at once in one event loop; what comes later waits. Default: the number of processors.
@@ -28,25 +28,25 @@ class Sandbox:
 
     def __init__(
         self,
-        means: str | None = None,
+        backend: str | None = None,
         limits: Limits | None = None,
         allow_unsafe: bool = False,
         concurrency: int | None = None,
     ) -> None:
         self.limits = limits or Limits()
-        self._asked_for = means
+        self._asked_for = backend
         self._allow_unsafe = allow_unsafe
         self._concurrency = concurrency or os.cpu_count() or 1
-        self._way: Way | None = None
+        self._backend: Backend | None = None
         self._turns: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
 
-    async def means(self) -> Means:
-        """The means in force.
+    async def status(self) -> BackendStatus:
+        """The back end in force.
 
         Raises:
             SandboxRefusedError: when there is none.
         """
-        return (await self._chosen()).means()
+        return (await self._chosen()).status()
 
     async def evaluate(self, code: str, call: str | None = "solve") -> SandboxResult:
         """Run code and call one function of it without arguments (None: none).
@@ -62,9 +62,9 @@ class Sandbox:
         Raises:
             SandboxRefusedError: as `evaluate`.
         """
-        way = await self._chosen()
+        backend = await self._chosen()
         async with self._turn():
-            guest = Guest(way, self.limits, _work(job))
+            guest = Guest(backend, self.limits, _work(job))
             async with guest:
                 try:
                     async with asyncio.timeout(job.timeout_s or self.limits.wall_s):
@@ -91,9 +91,9 @@ class Sandbox:
         """
         if not tests:
             return TestResult(False, (), "no_tests")
-        way = await self._chosen()
+        backend = await self._chosen()
         async with self._turn():
-            return await test_solution(way, self.limits, solution, tests, entry_point)
+            return await test_solution(backend, self.limits, solution, tests, entry_point)
 
     def request_of(
         self,
@@ -105,17 +105,17 @@ class Sandbox:
     ) -> dict[str, Any]:
         """What a result depends on, as JSON, for hashing: of a job, or of a test of a solution.
 
-        The means in force is no part of it, nor is the interpreter: a recording is replayed anywhere.
+        The back end in force is no part of it, nor is the interpreter: a recording is replayed anywhere.
         """
         shared = {"sandbox": PROTOCOL, "limits": self.limits.to_json()}
         if job is not None:
             return {**shared, "work": "evaluate", **_content(job), "timeout_s": job.timeout_s}
         return {**shared, "work": "test", "code": solution, "tests": list(tests), "entry": entry_point}
 
-    async def _chosen(self) -> Way:
-        if self._way is None:
-            self._way = await choose_soon(self._asked_for, self._allow_unsafe)
-        return self._way
+    async def _chosen(self) -> Backend:
+        if self._backend is None:
+            self._backend = await choose_soon(self._asked_for, self._allow_unsafe)
+        return self._backend
 
     def _turn(self) -> asyncio.Semaphore:
         return self._turns.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(self._concurrency))

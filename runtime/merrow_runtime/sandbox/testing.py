@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 
-from merrow_runtime.sandbox.means import Way
+from merrow_runtime.sandbox.backends import Backend
 from merrow_runtime.sandbox.process import Guest, GuestEndedError, parsed_report
 from merrow_runtime.sandbox.results import Limits, TestFailure, TestOutcome, TestResult
 
@@ -30,8 +30,8 @@ class _LoadError(Exception):
 class _Trial:
     """All tests of one solution."""
 
-    def __init__(self, way: Way, limits: Limits, solution: str, entry_point: str) -> None:
-        self._way = way
+    def __init__(self, backend: Backend, limits: Limits, solution: str, entry_point: str) -> None:
+        self._backend = backend
         self._limits = limits
         self._code = solution
         self._entry = entry_point
@@ -59,7 +59,7 @@ class _Trial:
         return self._judge, self._solution
 
     def _new(self, work: str) -> Guest:
-        return Guest(self._way, self._limits, {"work": work, "code": self._code, "entry": self._entry})
+        return Guest(self._backend, self._limits, {"work": work, "code": self._code, "entry": self._entry})
 
     async def _load(self, guest: Guest) -> bytes:
         """What the solution's process says of its names, unread: it is for the tests' process to make sense of."""
@@ -143,9 +143,11 @@ def _outcome(ended: GuestEndedError) -> TestOutcome:
     return "crashed" if ended.outcome == "ok" else ended.outcome
 
 
-async def test_solution(way: Way, limits: Limits, solution: str, tests: Sequence[str], entry_point: str) -> TestResult:
+async def test_solution(
+    backend: Backend, limits: Limits, solution: str, tests: Sequence[str], entry_point: str
+) -> TestResult:
     """Run all tests within one time limit; see `Sandbox.test`."""
-    trial = _Trial(way, limits, solution, entry_point)
+    trial = _Trial(backend, limits, solution, entry_point)
     failures: list[TestFailure] = []
     worst: TestOutcome = "passed"
     done = 0

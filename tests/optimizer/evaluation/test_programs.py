@@ -258,4 +258,4 @@ def test_another_text_of_the_file_is_another_metric(tmp_path: Path) -> None:
 
 async def test_no_sandbox_is_said_before_any_call() -> None:
     with pytest.raises(DataError, match="The metric pass@1 runs code"):
-        await metric("pass@1", sandbox=Sandbox(means="seatbelt" if sys.platform == "linux" else "landlock")).prepare()
+        await metric("pass@1", sandbox=Sandbox(backend="seatbelt" if sys.platform == "linux" else "landlock")).prepare()

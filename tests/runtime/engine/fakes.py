@@ -28,7 +28,7 @@ class FakeEndpoint:
         self.origin = origin
         self.seen: list[ModelRequest] = []
         self.finished = 0
-        self.flying = 0
+        self.in_flight = 0
         self.most_flying = 0
         self.closed = False
         self.gate: asyncio.Event | None = None
@@ -37,8 +37,8 @@ class FakeEndpoint:
 
     async def complete(self, request: ModelRequest, on_text: OnText | None = None) -> ModelReply:
         self.seen.append(request)
-        self.flying += 1
-        self.most_flying = max(self.most_flying, self.flying)
+        self.in_flight += 1
+        self.most_flying = max(self.most_flying, self.in_flight)
         async with self.asked:
             self.asked.notify_all()
         try:
@@ -55,7 +55,7 @@ class FakeEndpoint:
             self.finished += 1
             return ModelReply(answer) if isinstance(answer, str) else answer
         finally:
-            self.flying -= 1
+            self.in_flight -= 1
 
     async def close(self) -> None:
         self.closed = True

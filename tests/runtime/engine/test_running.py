@@ -215,7 +215,7 @@ async def test_cancelling_stops_calls_and_keeps_their_estimated_usage() -> None:
     assert result.usage.calls == 2
     assert result.usage.prompt_tokens > 0
     assert endpoint.finished == 0
-    assert endpoint.flying == 0
+    assert endpoint.in_flight == 0
     assert store.run(run.id).status == "cancelled"
     assert (await names_of(run))[-1] == ("run_cancelled", None)
 

@@ -9,14 +9,14 @@ from typing import Any, TypeVar
 
 import pytest
 
-from merrow_runtime.sandbox import available_means
+from merrow_runtime.sandbox import available_backends
 
 T = TypeVar("T")
 
 #: MERROW_SANDBOX_ALL=1 runs the long variants: every published problem, every repetition, every test as another user.
 EVERYTHING = bool(os.environ.get("MERROW_SANDBOX_ALL"))
 
-USABLE = {means.name: means for means in available_means()}
+USABLE = {means.name: means for means in available_backends()}
 _NOTHING = "no sandbox is available here: " + "; ".join(f"{found.name}: {found.why}" for found in USABLE.values())
 ISOLATING = ("landlock", "bubblewrap", "seatbelt", "container")
 

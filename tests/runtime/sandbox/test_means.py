@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.runtime.sandbox.conftest import run
 
-from merrow_runtime.sandbox import Limits, Sandbox, SandboxRefusedError, TestResult, available_means
+from merrow_runtime.sandbox import Limits, Sandbox, SandboxRefusedError, TestResult, available_backends
 
 CODE = "def solve():\n    return 1"
 
@@ -30,7 +30,7 @@ if words[0] == "run":
 
 
 def test_every_means_says_what_it_holds_and_why_it_can_be_used_or_not() -> None:
-    found = {means.name: means for means in available_means()}
+    found = {means.name: means for means in available_backends()}
 
     assert list(found) == ["landlock", "bubblewrap", "seatbelt", "container", "none"]
     assert all(means.why and means.holds for means in found.values())
@@ -39,7 +39,7 @@ def test_every_means_says_what_it_holds_and_why_it_can_be_used_or_not() -> None:
 
 
 def test_the_means_in_force_can_be_asked(default_means: str) -> None:
-    assert run(Sandbox().means()).name == default_means
+    assert run(Sandbox().status()).name == default_means
     assert run(Sandbox(default_means).evaluate(CODE)).value == "1"
 
 
@@ -53,11 +53,11 @@ def test_limits_alone_need_leave() -> None:
 
 
 def test_leave_to_run_unsafely_does_not_replace_a_sandbox_that_is_there(default_means: str) -> None:
-    assert run(Sandbox(allow_unsafe=True).means()).name == default_means
+    assert run(Sandbox(allow_unsafe=True).status()).name == default_means
 
 
 def test_a_means_that_can_not_be_used_is_refused_with_the_reason() -> None:
-    missing = next((means for means in available_means() if not means.usable), None)
+    missing = next((means for means in available_backends() if not means.usable), None)
     if missing is None:
         pytest.skip("every means can be used here")
 
@@ -130,7 +130,7 @@ def test_a_container_is_sent_source_since_its_python_may_be_another_one(tmp_path
 
 def test_a_profile_for_macos_denies_first_and_names_the_folder() -> None:
     """What can be told without macOS: its form."""
-    from merrow_runtime.sandbox.means.seatbelt import profile
+    from merrow_runtime.sandbox.backends.seatbelt import profile
 
     text = profile('/private/tmp/a"b.c', ["/usr/lib"], ["/packages"])
 
@@ -142,8 +142,8 @@ def test_a_profile_for_macos_denies_first_and_names_the_folder() -> None:
 
 
 def test_a_guest_on_macos_is_started_under_the_profile_of_its_real_folder(tmp_path: Path) -> None:
-    from merrow_runtime.sandbox.means.base import environment, resource_limits
-    from merrow_runtime.sandbox.means.seatbelt import Seatbelt
+    from merrow_runtime.sandbox.backends.base import environment, resource_limits
+    from merrow_runtime.sandbox.backends.seatbelt import Seatbelt
 
     real, limits = tmp_path / "real", Limits()
     real.mkdir()

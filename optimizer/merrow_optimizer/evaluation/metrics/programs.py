@@ -29,7 +29,7 @@ class _InSandbox(BaseMetric):
 
     async def prepare(self) -> None:
         try:
-            await self._sandbox.means()
+            await self._sandbox.status()
         except SandboxRefusedError as refused:
             raise DataError.of(f"The metric {self.name} runs code. {refused}") from None
 

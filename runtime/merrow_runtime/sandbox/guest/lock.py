@@ -164,7 +164,7 @@ def lock(settings: dict[str, Any]) -> None:
     """Lock this process in as the host asks.
 
     Args:
-        settings: `limits` always; `parent`, `landlock` and `seccomp` as the means in force wants them; `removed`, a folder, where
+        settings: `limits` always; `parent`, `landlock` and `seccomp` as the back end wants them; `removed`, a folder, where
             files must keep a name until the process ends (`removal`).
 
     Raises:

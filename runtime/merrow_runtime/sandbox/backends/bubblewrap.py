@@ -9,11 +9,11 @@ import sys
 from functools import cache
 from pathlib import Path
 
-from merrow_runtime.sandbox.means.base import (
+from merrow_runtime.sandbox.backends.base import (
     BOOT,
     FOLDER,
+    BackendStatus,
     Limits,
-    Means,
     Start,
     environment,
     interpreter,
@@ -21,7 +21,7 @@ from merrow_runtime.sandbox.means.base import (
     resource_limits,
     system_files,
 )
-from merrow_runtime.sandbox.means.landlock import HOLDS, filter_missing
+from merrow_runtime.sandbox.backends.landlock import HOLDS, filter_missing
 
 
 @cache
@@ -38,12 +38,12 @@ def _works(program: str) -> str:
 class Bubblewrap:
     name = "bubblewrap"
 
-    def means(self) -> Means:
+    def status(self) -> BackendStatus:
         program = shutil.which("bwrap")
         missing = filter_missing() or ("bwrap is not installed" if program is None else _works(program))
         if missing:
-            return Means(self.name, False, missing, HOLDS)
-        return Means(
+            return BackendStatus(self.name, False, missing, HOLDS)
+        return BackendStatus(
             self.name, True, f"namespaces of {program}, seccomp and resource limits; used when asked for", HOLDS
         )
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from merrow_runtime.sandbox.means.base import (
+from merrow_runtime.sandbox.backends.base import (
     BOOT,
+    BackendStatus,
     Limits,
-    Means,
     Start,
     environment,
     interpreter,
@@ -20,11 +20,11 @@ from merrow_runtime.sandbox.means.base import (
 class LimitsOnly:
     name = "none"
 
-    def means(self) -> Means:
+    def status(self) -> BackendStatus:
         holds = ("environment", "memory", "processor time", "output")
         if os.name != "posix":
-            return Means(self.name, False, "resource limits need a POSIX system", holds)
-        return Means(self.name, True, "resource limits alone: no sandbox, only with explicit leave", holds)
+            return BackendStatus(self.name, False, "resource limits need a POSIX system", holds)
+        return BackendStatus(self.name, True, "resource limits alone: no sandbox, only with explicit leave", holds)
 
     def start(self, folder: Path, limits: Limits) -> Start:
         lock = {"limits": resource_limits(limits), "parent": os.getpid()}

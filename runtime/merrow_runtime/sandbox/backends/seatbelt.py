@@ -6,10 +6,10 @@ import os
 import sys
 from pathlib import Path
 
-from merrow_runtime.sandbox.means.base import (
+from merrow_runtime.sandbox.backends.base import (
     BOOT,
+    BackendStatus,
     Limits,
-    Means,
     Start,
     environment,
     interpreter,
@@ -62,7 +62,7 @@ def _escaped(path: str) -> str:
 class Seatbelt:
     name = "seatbelt"
 
-    def means(self) -> Means:
+    def status(self) -> BackendStatus:
         holds = (
             "files",
             "network",
@@ -74,10 +74,10 @@ class Seatbelt:
             "output",
         )
         if sys.platform != "darwin":
-            return Means(self.name, False, "it needs macOS", holds)
+            return BackendStatus(self.name, False, "it needs macOS", holds)
         if not Path(_PROGRAM).exists():
-            return Means(self.name, False, f"{_PROGRAM} is missing", holds)
-        return Means(self.name, True, "a sandbox-exec profile and resource limits", holds)
+            return BackendStatus(self.name, False, f"{_PROGRAM} is missing", holds)
+        return BackendStatus(self.name, True, "a sandbox-exec profile and resource limits", holds)
 
     def start(self, folder: Path, limits: Limits) -> Start:
         real = os.path.realpath(folder)

@@ -1,4 +1,4 @@
-"""What every means of isolation has in common."""
+"""What every back end of the sandbox has in common."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
-from merrow_runtime.sandbox.results import Limits, Means
+from merrow_runtime.sandbox.results import BackendStatus, Limits
 
 __all__ = [
     "FOLDER",
+    "Backend",
+    "BackendStatus",
     "Libraries",
     "Limits",
-    "Means",
     "Start",
-    "Way",
     "environment",
     "interpreter",
     "libraries",
@@ -75,12 +75,12 @@ class Start:
     watch: bool = True
 
 
-class Way(Protocol):
-    """A means of isolation."""
+class Backend(Protocol):
+    """A back end of the sandbox: one way to isolate a guest."""
 
     name: str
 
-    def means(self) -> Means: ...
+    def status(self) -> BackendStatus: ...
 
     def start(self, folder: Path, limits: Limits) -> Start: ...
 

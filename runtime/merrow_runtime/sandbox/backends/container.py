@@ -1,4 +1,4 @@
-"""A container of Docker or Podman, where there is no better means: no network, nothing writable but a small folder in memory."""
+"""A container of Docker or Podman, the last choice: no network, nothing writable but a small folder in memory."""
 
 from __future__ import annotations
 
@@ -8,7 +8,15 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from merrow_runtime.sandbox.means.base import BOOT, FOLDER, Limits, Means, Start, environment, resource_limits
+from merrow_runtime.sandbox.backends.base import (
+    BOOT,
+    FOLDER,
+    BackendStatus,
+    Limits,
+    Start,
+    environment,
+    resource_limits,
+)
 
 #: Images are not pulled: one of these must be there. The first that is, is taken.
 IMAGES = ("python:3.13-slim", "python:3.12-slim", "python:3.11-slim", "python:3-slim", "python:3")
@@ -30,7 +38,7 @@ class Container:
         self._engine = ""
         self._image = ""
 
-    def means(self) -> Means:
+    def status(self) -> BackendStatus:
         holds = (
             "files",
             "network",
@@ -58,12 +66,12 @@ class Container:
                 present, _ = _ask([program, "image", "inspect", image])
                 if present:
                     self._engine, self._image = program, image
-                    return Means(self.name, True, f"{engine} with the image {image}", holds)
+                    return BackendStatus(self.name, True, f"{engine} with the image {image}", holds)
             reasons.append(f"{engine} has no Python image: run `{engine} pull {IMAGES[0]}`")
-        return Means(self.name, False, "; ".join(reasons), holds)
+        return BackendStatus(self.name, False, "; ".join(reasons), holds)
 
     def start(self, folder: Path, limits: Limits) -> Start:  # noqa: ARG002 - the guest has a folder of its own
-        if not self._engine and not self.means().usable:
+        if not self._engine and not self.status().usable:
             raise OSError("the container engine does not answer")
         name = f"merrow-{secrets.token_hex(8)}"
         command = [

@@ -14,7 +14,7 @@ _END_WORDS = frozenset({"end_", "finish", "output", "result", "answer", "done", 
 
 
 @dataclass(frozen=True, slots=True)
-class Rims:
+class Boundary:
     """Where a workflow begins and ends. ``missing`` are the ids that should be there; ``stand_ins`` maps some to
     the nodes that are probably meant to be them. ``starts`` and ``ends`` are indices, empty where nothing may be
     said of paths.
@@ -30,12 +30,12 @@ class Rims:
         return frozenset(node.id for node in self.stand_ins.values())
 
 
-def find_rims(graph: TypedGraph) -> Rims:
+def find_boundary(graph: TypedGraph) -> Boundary:
     """Find the inputs and outputs, and what is missing of them."""
     settings, nodes = graph.settings, graph.core.chart.nodes
     if graph.core.reading.drawn:
         # Its ends were found or implied; without any, all of it is a cycle, which has a finding of its own.
-        return Rims((), {}, list(graph.shape.inputs), list(graph.shape.outputs))
+        return Boundary((), {}, list(graph.shape.inputs), list(graph.shape.outputs))
     wanted_inputs = [PROBLEM_ID] if settings.inputs is None else settings.inputs
     wanted_outputs = [RETURN_ID] if settings.outputs is None else settings.outputs
     lost_inputs = [name for name in wanted_inputs if name not in nodes]
@@ -58,7 +58,7 @@ def find_rims(graph: TypedGraph) -> Rims:
         starts = []
     if any(name not in stand_ins for name in lost_outputs):
         ends = []
-    return Rims((*lost_inputs, *lost_outputs), stand_ins, starts, ends)
+    return Boundary((*lost_inputs, *lost_outputs), stand_ins, starts, ends)
 
 
 def _stand_in(name: str, candidates: Iterable[TypedNode], kind: str, words: frozenset[str]) -> TypedNode | None:

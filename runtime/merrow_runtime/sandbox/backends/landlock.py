@@ -7,12 +7,10 @@ import platform
 import sys
 from pathlib import Path
 
-from merrow_runtime.sandbox.folder import removed
-from merrow_runtime.sandbox.guest.syscalls import AUDIT_ARCHITECTURE
-from merrow_runtime.sandbox.means.base import (
+from merrow_runtime.sandbox.backends.base import (
     BOOT,
+    BackendStatus,
     Limits,
-    Means,
     Start,
     environment,
     interpreter,
@@ -20,6 +18,8 @@ from merrow_runtime.sandbox.means.base import (
     resource_limits,
     system_files,
 )
+from merrow_runtime.sandbox.folder import removed
+from merrow_runtime.sandbox.guest.syscalls import AUDIT_ARCHITECTURE
 
 HOLDS = ("files", "network", "processes", "signals", "environment", "memory", "processor time", "output", "threads")
 
@@ -38,21 +38,21 @@ def filter_missing() -> str:
 class Landlock:
     name = "landlock"
 
-    def means(self) -> Means:
+    def status(self) -> BackendStatus:
         missing = filter_missing()
         if missing:
-            return Means(self.name, False, missing, HOLDS)
+            return BackendStatus(self.name, False, missing, HOLDS)
         from merrow_runtime.sandbox.guest.lock import landlock_version
 
         version = landlock_version()
         if version < 1:
-            return Means(
+            return BackendStatus(
                 self.name,
                 False,
                 "the kernel has no Landlock, or it is switched off (5.13 or later, lsm=landlock)",
                 HOLDS,
             )
-        return Means(self.name, True, f"Landlock ABI {version}, seccomp and resource limits", HOLDS)
+        return BackendStatus(self.name, True, f"Landlock ABI {version}, seccomp and resource limits", HOLDS)
 
     def start(self, folder: Path, limits: Limits) -> Start:
         packages = libraries()
