@@ -139,7 +139,7 @@ CASES = {
     ),
     "MW109": (
         workflow('A["Custom<br/>(role: one)"]', 'A["Custom<br/>(role: two)"]', "PROBLEM -->|input| A", "A --> RETURN"),
-        ["Rename to A2, the step after A", "Keep A as “Custom (role: two)”", "Keep A as “Custom (role: one)”"],
+        ["Keep A as “Custom (role: two)”", "Keep A as “Custom (role: one)”", "Rename to A2, the step after A"],
     ),
     "MW219": (
         workflow("A@{ op: Custom, role: one, returns: Cod }", "PROBLEM -->|input| A", "A --> RETURN"),

@@ -110,7 +110,7 @@ def test_a_second_declaration_becomes_the_next_step() -> None:
     text = HEAD + '    A["Custom<br/>(role: one)"]\n    A["Custom<br/>(role: two)"]\n'
     text += "    PROBLEM -->|input| A --> RETURN\n"
     made = results(text, "MW109")
-    assert next(iter(made)) == "Rename to A2, the step after A"
+    assert list(made)[-1] == "Rename to A2, the step after A"
     after = made["Rename to A2, the step after A"]
     assert errors(after) == []
     assert '    A2["Custom<br/>(role: two)"]\n' in after

@@ -12,6 +12,7 @@ from merrow_analysis.text import apply_edits
 
 OTHERWISE = {
     "MW001": "what an unfinished arrow was to lead to only its author knows",
+    "MW109": "the page shows two steps; the first fix keeps the declaration that Mermaid draws, and adds no edge",
     "MW212": "where the rest is to go only its author knows; the page shows a way without another edge",
     "MW301": "the page shows how to add the prompt; the fix writes the name that is there",
     "MW306": "the page says the value once; the fix that changes least writes the same value twice",

@@ -134,17 +134,18 @@ def keep_one(context: GraphContext, rule: Rule, node: TypedNode, declarations: S
 
 
 def tell_apart(context: GraphContext, rule: Rule, node: TypedNode, declarations: Sequence[Mention]) -> Iterator[Fix]:
-    """Make a node of its own of each declaration but the first, with the edges of its own line or as the step after the first
-    one; or keep one declaration. Last come nodes that nothing leads to yet.
+    """Make a node of its own of each declaration but the first, with the edges of its own line; or keep one declaration; or
+    make another one the step after the first. Last come nodes that nothing leads to yet.
     """
     fixing = asked(context)
     names, edits = _renamed(context, node, declarations)
     renamed = [Fix(f"Rename to {' and '.join(names)}", tuple(edits), Applicability.UNSAFE)] if names else []
     best = list(fixing.sound(rule, renamed))
-    if not best and len(names) == 1:
-        best = list(fixing.sound(rule, _in_a_row(context, node, names[0], edits)))
     yield from best
     yield from keep_one(context, rule, node, declarations)
+    if not best and len(names) == 1:
+        best = list(fixing.sound(rule, _in_a_row(context, node, names[0], edits)))
+        yield from best
     if not best:
         yield from fixing.sound(rule, renamed, _lonely)
 

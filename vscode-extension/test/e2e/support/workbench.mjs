@@ -198,9 +198,10 @@ export class Workbench {
 
   /** The rows of the tree of runs, which is opened. */
   async runs() {
-    const header = this.page.locator('.part.sidebar .pane-header', { hasText: 'Merrow Runs' });
+    const pane = this.page.locator('.part.sidebar .pane', { has: this.page.locator('.pane-header', { hasText: 'Merrow Runs' }) });
+    const header = pane.locator('.pane-header');
     if ((await header.getAttribute('aria-expanded')) === 'false') await header.click();
-    return this.page.locator('.pane', { has: header }).locator('.monaco-list-row');
+    return pane.locator('.monaco-list-row');
   }
 
   /** The text editor of the group that is active. */
