@@ -67,8 +67,8 @@ def test_the_command_line_goes_before_the_file() -> None:
         ('select = ["unknown-paramter"]', 0, "did you mean `unknown-parameter`"),
         ('[severity]\nMW304 = "bad"', 1, "error, warning, hint or off"),
         ('base_url = "http://x"', 0, "ignored in a file that can be shared"),
-        ("a = ", 0, "no TOML"),
-        ("[severity\n", 0, "no TOML"),
+        ("a = ", 0, "not valid TOML"),
+        ("[severity\n", 0, "not valid TOML"),
     ],
 )
 def test_mistakes_are_told_with_their_line(text: str, line: int, words: str) -> None:

@@ -87,7 +87,7 @@ def test_a_pattern_as_it_is_read() -> None:
         ("pattern:\n", "patterns:\n", "needs a `pattern:` block"),
         ('title: "Ask', 'name: "Ask', "key `name`"),
         ("core: CORE", "core: GONE", "no operator node has that id"),
-        ("core: CORE", "core: CORE\n  copies: [SECOND, RETURN]", "no node with the operator of the core"),
+        ("core: CORE", "core: CORE\n  copies: [SECOND, RETURN]", "not a node with the operator of the core"),
         ("core: CORE", "core: CORE\n  copies: SECOND", "needs `copies` as a list"),
         ("    second: Say what you would have answered, and why.\n", "", "no prompt"),
         ("CORE -->|input| SECOND", "CORE -->|inptu| SECOND", "error on line"),

@@ -280,7 +280,7 @@ def test_all_fixes_at_once_come_to_an_end(part: int) -> None:
         ),
         (
             '    A["Custom<br/>(role: one)"]:::CustomOp\n    A["Format"]:::FormatOp\n    PROBLEM -->|input| A --> RETURN\n',
-            ["Keep A as “Custom (role: one)”", "Keep A as “Format”"],
+            ["Keep A as “Custom (role: one)”", "Keep A as “Format”", "Rename to A2"],
         ),
         ("    D{ok?}:::DecisionOp\n    A[x] --> D\n    D --> A\n    D -->|yes| RETURN\n", None),
     ],

@@ -39,7 +39,9 @@ def tests_of(task: Task) -> list[str]:
     for number, text in enumerate((text for text in texts if text.strip()), 1):
         tree = parsed(text)
         if tree is None:
-            raise NodeFailure.of(task.node.id, f"test {number} is no Python; write it as `assert candidate(1) == 2`.")
+            raise NodeFailure.of(
+                task.node.id, f"test {number} is not valid Python; write it as `assert candidate(1) == 2`."
+            )
         ready = _ready(text, tree)
         if not ready:
             raise NodeFailure.of(

@@ -334,7 +334,10 @@ def check_renaming(text: str, data: st.DataObject) -> str:
         assert after_text == text
         reject()
     spellings = {o.written for o in occurrences_of(analysis, outcome.symbol)}
-    moved = symbol(outcome.symbol.kind, outcome.new)
+    owner, mark, _ = outcome.symbol.name.rpartition(":" if outcome.symbol.kind == "input" else ".")
+    moved = symbol(
+        outcome.symbol.kind, f"{owner}{mark}{outcome.new}" if outcome.symbol.kind in ("input", "field") else outcome.new
+    )
     same_kinds = [o for o in occurrences_of(after, moved) if o.written == outcome.new]
     assert same_kinds
     if len(spellings) == 1 and re.fullmatch(r"[^\W\d]\w+", outcome.old) and outcome.old not in NEVER_AGAIN:

@@ -46,7 +46,7 @@ async def test_a_run_may_be_named_and_a_name_is_given_once(tmp_path: Path) -> No
         with pytest.raises(UsageFailure) as failure:
             await begun(store, "nightly/2026-11-22:3")
         assert str(failure.value) == (
-            "There is a run nightly/2026-11-22:3 already; choose another name, or go on with it:"
+            "There is a run nightly/2026-11-22:3 already; choose another name, or continue it:"
             " merrow resume nightly/2026-11-22:3"
         )
     assert there.runs() == [before]

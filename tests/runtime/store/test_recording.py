@@ -50,7 +50,7 @@ async def test_what_is_not_in_the_recording_is_named(tmp_path: Path) -> None:
     [
         ("", "Line 1"),
         ("[]\n", "Line 1"),
-        ('{"merrow_recording": 99}\n', "no recording of this version"),
+        ('{"merrow_recording": 99}\n', "not a recording of this version"),
         ('{"merrow_recording": 1}\n{"node": "A"}\n', "Line 2"),
         ('{"merrow_recording": 1}\nnot json\n', "Line 2"),
     ],
