@@ -45,12 +45,11 @@ CASE_METRICS: Mapping[str, CaseMetric] = {
     ),
     "numeric": CaseMetric("The last number of the output is this one.", _TEXTS, None, ("tolerance",)),
     "regex": CaseMetric(
-        "The output has a text that the pattern matches (Python's re).", {"type": "string", "minLength": 1}, "pattern"
+        "The output has a text that the pattern matches (Python's re).", {"type": "string", "minLength": 1}
     ),
     "json-schema": CaseMetric(
         "The output is JSON, alone or in one fence, that meets the schema: a mapping, or the path of a JSON file.",
         {"anyOf": [{"type": "string", "minLength": 1}, {"type": "object"}]},
-        "schema",
     ),
     "f1": CaseMetric(
         "How many words the output shares with this text: token F1, from 0 to 1.", _TEXTS, None, ("separator",)

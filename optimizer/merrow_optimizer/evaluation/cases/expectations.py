@@ -33,8 +33,9 @@ def metric_of(one: Expectation, folder: Path, ask: Ask | None = None, model: str
     option = CASE_METRICS[one.metric].option
     options: dict[str, Any] = {key: value for key, value in one.options.items() if key != "gold"}
     if option is not None:
-        is_file = option == "file" or (option == "schema" and isinstance(one.value, str))
-        options[option] = folder / one.value if is_file else one.value
+        options[option] = folder / one.value if option == "file" else one.value
+    elif one.metric == "json-schema" and isinstance(one.value, str):
+        options["schema"] = folder / one.value
     if one.metric == "judge":
         options |= {"ask": ask, "model": model}
     return metric(one.metric, **options)
