@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from pathlib import Path
 
 from merrow_analysis.cases.writing import UnwritableCaseError, new_id, with_case
 from merrow_runtime.errors import InputError
 from merrow_runtime.store.contract import RunRecord
-from merrow_runtime.store.database import Store
 from merrow_server.cases.files import cases_path, is_cases
 from merrow_server.files import Source, create, read_path, write
 
 
-def save_run(run: str, path: Path | None) -> str:
-    """Add a case made of ``run`` to the cases file at ``path`` (or of the workflow there), else to that beside its workflow;
+def save_run(record: RunRecord, path: Path | None) -> str:
+    """Add a case made of a run to the cases file at ``path`` (or of the workflow there), else to that beside its workflow;
     a sentence that says where it is. Raises `RunFailure`.
     """
-    from merrow_server.cli.given.run_names import run_meant
-
-    with closing(Store.open()) as store:
-        record = store.run(run_meant(store, run))
     file = _file(record, path)
     outputs = record.outputs
     if record.status != "finished" or not outputs:

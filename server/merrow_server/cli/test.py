@@ -65,11 +65,7 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], save: str | None, **g
     The exit code is 0 when all is well, 1 when a case failed or is stale, 2 when no case was found or a file is wrong.
     """
     if save is not None:
-        from merrow_server.cases.saving import save_run
-
-        if len(paths) > 1:
-            raise InputError("--save writes one cases file; name one PATH, or none.")
-        echo(save_run(save, Path(paths[0].partition("::")[0]) if paths else None))
+        echo(_saved(save, paths))
         return
     from merrow_server.cases.collecting import collect, select
 
@@ -100,6 +96,18 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], save: str | None, **g
     if ended.interrupted:
         ctx.exit(INTERRUPTED)
     ctx.exit(MISUSED if broken or ended.problems else OK if ended.is_good(given["allow_stale"]) else NOT_WELL)
+
+
+def _saved(run: str, paths: tuple[str, ...]) -> str:
+    from merrow_runtime.store.database import Store
+    from merrow_server.cases.saving import save_run
+    from merrow_server.cli.given.run_names import run_meant
+
+    if len(paths) > 1:
+        raise InputError("--save writes one cases file; name one PATH, or none.")
+    with closing(Store.open()) as store:
+        record = store.run(run_meant(store, run))
+    return save_run(record, Path(paths[0].partition("::")[0]) if paths else None)
 
 
 @dataclass
