@@ -67,7 +67,16 @@ async def record(name: str, folder: Path) -> str:
     for case, answers in answers_of(name).items():
         async with OpenAIServer(_answering(answers)) as server:
             process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "merrow_server", "test", f"{name}.mmd::{case}", "--record", "--concurrency", "1"),
+                *(
+                    sys.executable,
+                    "-m",
+                    "merrow_server",
+                    "test",
+                    f"{name}.mmd::{case}",
+                    "--record",
+                    "--concurrency",
+                    "1",
+                ),
                 cwd=folder,
                 env={**environment, "OPENAI_BASE_URL": server.base_url},
                 stdout=asyncio.subprocess.PIPE,
