@@ -118,3 +118,22 @@ class RunProgress:
         with contextlib.suppress(Exception):  # the client may be gone
             self._server.work_done_progress.end(token, types.WorkDoneProgressEnd())
         self._server.work_done_progress.tokens.pop(token, None)
+
+
+class CaseProgress(RunProgress):
+    """Shows how many of ``count`` cases have ended."""
+
+    def __init__(self, server: Host, title: str, cancel: Callable[[], None], count: int) -> None:
+        super().__init__(server, title, cancel)
+        self._total = count
+        self._ended_cases = 0
+
+    def tell(self, event: dict[str, Any]) -> None:
+        """A case has begun (no ``result``), or ended."""
+        self._ended_cases += event["result"] is not None
+        if self._token is None:
+            return
+        message = f"{event['id']}, {self._ended_cases} of {self._total} cases done"
+        percentage = 100 * self._ended_cases // max(self._total, 1)
+        report = types.WorkDoneProgressReport(message=message, percentage=percentage, cancellable=True)
+        self._server.work_done_progress.report(self._token, report)

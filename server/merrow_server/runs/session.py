@@ -25,7 +25,7 @@ from merrow_runtime.workflow import Workflow, check_workflow, restore
 from merrow_server.runs.channel import Channel, Json
 from merrow_server.runs.endpoints import Access, Endpoints
 from merrow_server.runs.keys import Keys
-from merrow_server.runs.orders import Order, WorkflowText
+from merrow_server.runs.orders import CasesOrder, Order, WorkflowText
 
 
 class Session:
@@ -35,6 +35,7 @@ class Session:
         self._endpoints = Endpoints(keys)
         self._store: Store | None = None
         self._runs: dict[int, Run] = {}
+        self._tests: dict[int, asyncio.Future[Json]] = {}
         self._cancelled: set[int] = set()
         self._tasks: set[asyncio.Task[Any]] = set()
 
@@ -79,8 +80,34 @@ class Session:
         """Cancel what was ordered under this number, begun or not."""
         if ticket in self._runs:
             self._runs[ticket].cancel()
+        elif ticket in self._tests:
+            self._tests[ticket].cancel()
         else:
             self._cancelled.add(ticket)
+
+    async def test(self, order: CasesOrder, told: Callable[[Json], None]) -> Json:
+        """Carry out cases to their end, or until they are cancelled; see `merrow_server.runs.testing`. Raises `RunFailure`."""
+        from merrow_server.runs.testing import carry_out
+
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101 (this is a coroutine of a task)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        work = asyncio.ensure_future(carry_out(order, check(order.workflow), self.store, self._endpoints, told))
+        self._tests[order.ticket] = work
+        if order.ticket in self._cancelled:
+            self._cancelled.discard(order.ticket)
+            work.cancel()
+        try:
+            return await work
+        except asyncio.CancelledError:
+            if not work.cancelled():
+                work.cancel()
+                await asyncio.gather(work, return_exceptions=True)
+                raise
+            return {"whole": False}
+        finally:
+            del self._tests[order.ticket]
 
     def cancel_run(self, run: str) -> bool:
         """Cancel a run by its id or the beginning of it, whichever process works on it; whether one does.
@@ -121,6 +148,8 @@ class Session:
         """Cancel what goes on, wait until the journal says so, and close it."""
         for run in self._runs.values():
             run.cancel()
+        for test in self._tests.values():
+            test.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         if self._store is not None:
             self._store.close()
