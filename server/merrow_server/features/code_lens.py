@@ -1,4 +1,4 @@
-"""Code lenses above a workflow's header: to run it, to see what a run would do, and its figures, told by a click."""
+"""Code lenses above a workflow's header: to run it, to see what a run would do, its figures, and its last evaluation."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 from lsprotocol import types
 
 from merrow_analysis.ide import code_lens as ide_code_lens
+from merrow_server.features.evaluation_commands import SHOW as SHOW_EVALUATION
 from merrow_server.features.run_commands import DRY_RUN, RUN
 from merrow_server.lsp.documents import OpenDiagram
 from merrow_server.lsp.protocol import InvalidParameters
@@ -38,11 +39,22 @@ def code_lens(server: MerrowServer, params: types.CodeLensParams) -> list[types.
                     for title, command in ((RUN_TITLE, RUN), (DRY_RUN_TITLE, DRY_RUN))
                 ]
             found.append(types.CodeLens(diagram.to_lsp(place), data=where))
+            evaluation = server.last_evaluations.of(diagram, number)
+            if evaluation is not None:
+                found.append(types.CodeLens(diagram.to_lsp(place), _evaluated(evaluation)))
             last = server.runs.results.of(diagram)
             if last is not None and last.offline:
                 # Without a command: words to read.
                 found.append(types.CodeLens(diagram.to_lsp(place), types.Command(f"Last run: {OFFLINE_NAME}", "")))
     return found
+
+
+def _evaluated(evaluation: dict[str, Any]) -> types.Command:
+    from merrow_server.evaluations.words import facts, last_text, lens_title
+
+    arguments = [{"id": evaluation["evaluation"]}]
+    tooltip = "\n".join([last_text(evaluation), *(f"{name}: {value}" for name, value in facts(evaluation))])
+    return types.Command(lens_title(evaluation), SHOW_EVALUATION, tooltip, arguments)
 
 
 def resolve(server: MerrowServer, lens: types.CodeLens) -> types.CodeLens:

@@ -62,6 +62,17 @@ class Order:
     no_store: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class EvaluationOrder:
+    """An evaluation to make ready, or with ``resume`` one to go on with; ``asked`` are fields of `Asked` by name."""
+
+    ticket: int
+    workflow: WorkflowText | None = None
+    asked: Mapping[str, Any] = field(default_factory=dict)
+    budget: Mapping[str, Any] = field(default_factory=dict)
+    resume: str | None = None
+
+
 class EditorFiles:
     """The files beside a workflow, read on the editor's side, which knows which of them are open and not saved yet."""
 

@@ -7,7 +7,7 @@ import contextlib
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from merrow_runtime.errors import RunFailure, StoreFailure, UsageFailure
 from merrow_runtime.events import Event
@@ -27,6 +27,9 @@ from merrow_server.runs.endpoints import Access, Endpoints
 from merrow_server.runs.keys import Keys
 from merrow_server.runs.orders import Order, WorkflowText
 
+if TYPE_CHECKING:
+    from merrow_server.runs.evaluating import Evaluations
+
 
 class Session:
     """Runs, and the journal that they are kept in. Everything of it belongs to one thread's event loop."""
@@ -37,6 +40,16 @@ class Session:
         self._runs: dict[int, Run] = {}
         self._cancelled: set[int] = set()
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._evaluations: Evaluations | None = None
+
+    @property
+    def evaluations(self) -> Evaluations:
+        """The evaluations, which bring the optimizer with them: made when they are first asked for. Raises `StoreFailure`."""
+        if self._evaluations is None:
+            from merrow_server.runs.evaluating import Evaluations
+
+            self._evaluations = Evaluations(self.store, self._endpoints.own, check)
+        return self._evaluations
 
     @property
     def store(self) -> Store:
@@ -79,7 +92,7 @@ class Session:
         """Cancel what was ordered under this number, begun or not."""
         if ticket in self._runs:
             self._runs[ticket].cancel()
-        else:
+        elif self._evaluations is None or not self._evaluations.cancel(ticket):
             self._cancelled.add(ticket)
 
     def cancel_run(self, run: str) -> bool:
@@ -121,6 +134,8 @@ class Session:
         """Cancel what goes on, wait until the journal says so, and close it."""
         for run in self._runs.values():
             run.cancel()
+        if self._evaluations is not None:
+            await self._evaluations.close()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         if self._store is not None:
             self._store.close()
