@@ -45,7 +45,7 @@ class LastEvaluations:
         self._server = server
         self._runs = runs
         self._looked: WeakKeyDictionary[OpenDiagram, _Looked] = WeakKeyDictionary()
-        self._waiting: WeakKeyDictionary[OpenDiagram, asyncio.Handle] = WeakKeyDictionary()
+        self._waiting: WeakKeyDictionary[OpenDiagram, tuple[asyncio.Handle, Analysis]] = WeakKeyDictionary()
         self._tasks: set[asyncio.Task[None]] = set()
 
     def of(self, diagram: OpenDiagram, number: int) -> Json | None:
@@ -62,14 +62,16 @@ class LastEvaluations:
 
     def _look_soon(self, diagram: OpenDiagram, number: int) -> None:
         """Look once the text has rested; whoever types on puts it off."""
-        waiting = self._waiting.pop(diagram, None)
+        waiting = self._waiting.get(diagram)
         if waiting is not None:
-            waiting.cancel()
+            if waiting[1] is diagram.analysis:
+                return
+            waiting[0].cancel()
         try:
-            loop = asyncio.get_running_loop()
-        except RuntimeError:
+            handle = asyncio.get_running_loop().call_later(_REST, self._begin, diagram, number)
+        except RuntimeError:  # There is none in a server that ends.
             return
-        self._waiting[diagram] = loop.call_later(_REST, self._begin, diagram, number)
+        self._waiting[diagram] = handle, diagram.analysis
 
     def _begin(self, diagram: OpenDiagram, number: int) -> None:
         self._waiting.pop(diagram, None)
