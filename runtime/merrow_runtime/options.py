@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.models.retry import RetryPolicy
 from merrow_runtime.provenance import Reuse
 from merrow_runtime.values import Value
+
+if TYPE_CHECKING:
+    from merrow_runtime.store.recording import KeepsCalls, Replay
 
 DEFAULT_MODEL = "gpt-4o-mini"
 """The model where neither node, workflow, command line nor settings name one."""
@@ -28,7 +31,8 @@ class RunOptions:
     - ``budget_usd``, ``budget_tokens``, ``budget_seconds``: in place of the workflow's own limits.
     - ``no_store``: the journal, the answers and the run are in memory only and gone with the process.
     - ``fresh``: no answer is taken from the cache (answers are still put there).
-    - ``record``, ``replay``: a file that all calls are written to, or answered from and from nowhere else.
+    - ``record``, ``replay``: a file that all calls are written to, or answered from and from nowhere else; or the object
+      that does it.
     - ``seed``: what shuffles are seeded with, together with the node's id.
     - ``repeat``: the number of this repetition of equal runs: with a temperature above 0 they don't share answers.
     - ``from_run``: a run whose results are reused where a node's key is equal.
@@ -54,8 +58,8 @@ class RunOptions:
     budget_seconds: float | None = None
     no_store: bool = False
     fresh: bool = False
-    record: Path | None = None
-    replay: Path | None = None
+    record: Path | KeepsCalls | None = None
+    replay: Path | Replay | None = None
     seed: int = 0
     repeat: int = 0
     from_run: str | None = None

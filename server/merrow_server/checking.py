@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
+from merrow_analysis.cases.schema import ENDING
 from merrow_analysis.check import Analyser, Analysis
 from merrow_analysis.definitions.provider import ResourceError
 from merrow_analysis.diagnostics import Diagnostic
@@ -44,6 +45,12 @@ class Checker:
 
     def diagnose(self, target: Target, text: str) -> list[Diagnostic]:
         """What is wrong with ``target`` whose file has this ``text``; places and fixes speak of the file."""
+        if target.name.lower().endswith(ENDING):
+            from merrow_server.cases.checking import findings
+
+            place = target.base / Path(target.name).name
+            config, path = self._settings.config(target), self._settings.relative_path(target)
+            return findings(text, place, self._provider(target), config, path)[1]
         if not target.is_markdown:
             return list(self.analyse(target, text).diagnostics)
         return [

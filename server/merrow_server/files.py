@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from merrow_analysis.cases.schema import ENDING
 from merrow_analysis.text import LARGEST_TEXT
 from merrow_runtime.program.files import (
     DIAGRAM_SUFFIXES,
@@ -29,6 +30,9 @@ ALWAYS_SKIPPED = frozenset({".git", ".hg", ".svn", "node_modules", ".venv", "ven
 VIRTUAL_ENVIRONMENT = "pyvenv.cfg"
 """The file that marks a folder as a Python environment, whatever the folder is called."""
 STDIN_NAME = "<stdin>"
+WORKFLOW_ENDINGS = DIAGRAM_SUFFIXES + MARKDOWN_SUFFIXES
+CHECKED_ENDINGS = (*WORKFLOW_ENDINGS, ENDING)
+"""Of all files that `merrow check` has findings about."""
 _BOM = "\ufeff"
 
 __all__ = [
@@ -55,10 +59,10 @@ class Found:
     problems: list[str] = field(default_factory=list)
 
 
-def discover(paths: Iterable[str], stdin_name: str | None = None) -> Found:
+def discover(paths: Iterable[str], stdin_name: str | None = None, endings: tuple[str, ...] = WORKFLOW_ENDINGS) -> Found:
     """Turn the paths of a command line into targets, in their order, each file once.
 
-    A folder means the diagram and Markdown files below it, sorted, without what ``.gitignore`` files exclude and
+    A folder means the files with one of the ``endings`` below it, sorted, without what ``.gitignore`` files exclude and
     without virtual environments; a file or folder that is named outright is taken whatever it is. ``-`` is standard
     input, shown as ``stdin_name``.
     """
@@ -69,7 +73,7 @@ def discover(paths: Iterable[str], stdin_name: str | None = None) -> Found:
             found.targets.append(Target(stdin_name or STDIN_NAME, None))
             continue
         try:
-            targets = _targets(name, found.problems)
+            targets = _targets(name, found.problems, endings)
         except InputError as problem:
             found.problems.append(str(problem))
             continue
@@ -89,7 +93,7 @@ def no_workflows(folder: str) -> str:
     )
 
 
-def _targets(name: str, problems: list[str]) -> list[Target]:
+def _targets(name: str, problems: list[str], endings: tuple[str, ...]) -> list[Target]:
     path = Path(name)
     try:
         mode = path.stat().st_mode
@@ -102,14 +106,14 @@ def _targets(name: str, problems: list[str]) -> list[Target]:
         raise InputError(f"{name} can't be read: {reason_of(problem)}.") from None
     if stat.S_ISDIR(mode):
         before = len(problems)
-        targets = _walk(name, problems)
+        targets = _walk(name, problems, endings)
         if not targets and len(problems) == before:
             raise InputError(no_workflows(name))
         return targets
     return [Target(name, path)]
 
 
-def _walk(folder: str, problems: list[str]) -> list[Target]:
+def _walk(folder: str, problems: list[str], endings: tuple[str, ...]) -> list[Target]:
     """The files to check below ``folder``: entries sorted by name, links to folders not followed.
 
     A folder that can't be listed adds its sentence to ``problems``; the others are still walked.
@@ -135,7 +139,7 @@ def _walk(folder: str, problems: list[str]) -> list[Target]:
                 if entry.name not in ALWAYS_SKIPPED and not ignore.excludes(entry.path, is_folder=True):
                     pending.append((os.path.normpath(entry.path), ignore.inside(entry.path)))
             elif (
-                entry.name.lower().endswith(DIAGRAM_SUFFIXES + MARKDOWN_SUFFIXES)
+                entry.name.lower().endswith(endings)
                 and not entry.is_dir()
                 and not ignore.excludes(entry.path, is_folder=False)
             ):

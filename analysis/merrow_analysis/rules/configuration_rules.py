@@ -34,6 +34,20 @@ BAD_CONFIGURATION = _FAMILY.rule(
     Severity.WARNING,
     fix="sometimes",
 )
+BAD_CASES = _FAMILY.rule(
+    "MW521",
+    "bad-cases",
+    "A key or a value in a cases file means nothing, or is wrong.",
+    Severity.ERROR,
+    fix="sometimes",
+)
+UNFIT_CASE = _FAMILY.rule(
+    "MW522",
+    "unfit-case",
+    "A case does not fit its workflow, or names a file that can't be read.",
+    Severity.ERROR,
+    fix="sometimes",
+)
 
 
 def machine_setting_message(key: str) -> str:

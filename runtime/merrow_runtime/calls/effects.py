@@ -22,7 +22,7 @@ from merrow_runtime.options import RunOptions
 from merrow_runtime.provenance import REPLAY_ORIGIN
 from merrow_runtime.requests import CallKey, ModelReply, ModelRequest
 from merrow_runtime.store.contract import AnswerCache, CallRecord, RunJournal
-from merrow_runtime.store.recording import Recorder, Replay
+from merrow_runtime.store.recording import KeepsCalls, Replay
 from merrow_runtime.telling import Telling
 from merrow_runtime.usage import NOTHING, Usage
 
@@ -100,7 +100,7 @@ class Effects:
     account: Account
     cache: AnswerCache | None = None
     replay: Replay | None = None
-    recorder: Recorder | None = None
+    recorder: KeepsCalls | None = None
     busy: list[Busy] = field(default_factory=list)
     """Who knows how many nodes run: of the workflow, and of each file that one of its nodes calls."""
     _sandbox: Sandbox | None = None
@@ -118,7 +118,7 @@ class Effects:
     @property
     def endpoint(self) -> str:
         """The origin of what answers this run."""
-        return self.calling.origin if self.replay is None else REPLAY_ORIGIN
+        return self.calling.origin if self.replay is None or self.replay.may_ask else REPLAY_ORIGIN
 
     @property
     def sandbox(self) -> Sandbox:
@@ -142,7 +142,9 @@ class Effects:
             return record
         if self.replay is None:
             return None
-        recorded = self.replay.recall(key, digest)
+        recorded = self.replay.find(key, digest) if self.replay.may_ask else self.replay.recall(key, digest)
+        if recorded is None:
+            return None
         # Nothing is paid for a replay.
         record = replace(
             recorded,

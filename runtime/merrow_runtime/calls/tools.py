@@ -170,7 +170,7 @@ class NodeTools:
         if record is not None and known is not None:
             account.answered[record.source] = None
             return (known, *_judged(known, read))
-        if effects.replay is not None:
+        if effects.replay is not None and not effects.replay.may_ask:
             raise ReplayMiss(
                 f"The recording {effects.replay.path} has an answer of node {key.node} that can't be read."
             )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from merrow_analysis.definitions.settings import Budget as Limits
@@ -87,17 +88,20 @@ class Job:
         start = None if options.from_node is None else visit_named(graph, options.from_node)
         self.anew = Anew() if start is None else Anew(behind(graph, graph.by_id[start.node].index), start)
         self.set_outputs = SetOutputs(workflow, options.set_outputs)
-        self.replay = None if options.replay is None else Replay.read(options.replay)
+        self.replay = Replay.read(options.replay) if isinstance(options.replay, Path) else options.replay
+        self.asks = self.replay is None or self.replay.may_ask
         self.notices = [*notices, *self._inputs_of_others(before)]
         self.limits = limits_of(workflow, options)
         self.loop_budgets = {
             name: limits for one in workflow.reached() for name, limits in _loop_budgets(one.graph).items()
         }
         priced = [self.limits, *self.loop_budgets.values()]
-        if any(limits.usd is not None for limits in priced) and self.replay is None:
+        if any(limits.usd is not None for limits in priced) and self.asks:
             self._check_prices()
-        if options.record is not None:
+        if isinstance(options.record, Path):
             resources.recorder = Recorder(options.record, {"workflow": workflow.name, "seed": options.seed})
+        elif options.record is not None:
+            resources.recorder = options.record
 
     def _check_prices(self) -> None:
         endpoint = self.chosen.endpoint
@@ -109,7 +113,7 @@ class Job:
     @property
     def endpoint(self) -> str:
         """The origin of what answers the run."""
-        return self.chosen.endpoint.origin if self.options.replay is None else REPLAY_ORIGIN
+        return self.chosen.endpoint.origin if self.asks else REPLAY_ORIGIN
 
     def answered_by_others(self) -> list[tuple[str, str]]:
         """The nodes whose results would be reused and are of another endpoint, each with that endpoint."""
@@ -192,7 +196,7 @@ class Job:
             gate,
             telling,
             Account(journal.spent(), before, meters=frozenset(map(segment, self.loop_budgets))),
-            resources.store.cache if self.replay is None else None,
+            resources.store.cache if self.asks else None,
             self.replay,
             resources.recorder,
         )

@@ -45,7 +45,7 @@ class LoopBudgets:
         key = CallKey(turn.composite.id, 0, STEP, turn.number, turn.around)
         if effects.knows and await effects.recall_fact(key, digest):
             return True
-        if effects.replay is not None:
+        if effects.replay is not None and not effects.replay.may_ask:
             return False
         used = effects.account.metered.get(place, NOTHING)
         seconds = time.monotonic() - self._begun[place]

@@ -23,7 +23,7 @@ from merrow_runtime.spending.ledger import ledger
 from merrow_runtime.spending.meter import Meter
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.memory import MemoryStore
-from merrow_runtime.store.recording import Recorder
+from merrow_runtime.store.recording import KeepsCalls
 
 
 class NoEndpoint:
@@ -89,7 +89,7 @@ class Resources:
         self._own_store = store is None
         self._base_url = options.base_url
         self.store = store if store is not None else MemoryStore() if options.no_store else Store.open()
-        self.recorder: Recorder | None = None
+        self.recorder: KeepsCalls | None = None
 
     def __enter__(self) -> Resources:
         return self

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 from merrow_runtime.events import LAST_OF
@@ -86,9 +87,8 @@ def _numbered(told: list[Told]) -> list[Told]:
 def _record(record: RunRecord, store: Store, options: RunOptions) -> None:
     """Write the calls of the run as a recording, which is what a resumed run with ``--record`` leaves."""
     assert options.record is not None  # noqa: S101 (that is why it was called)
-    recorder = Recorder(
-        options.record, {"workflow": record.workflow, "seed": record.snapshot["options"].get("seed", 0)}
-    )
+    header = {"workflow": record.workflow, "seed": record.snapshot["options"].get("seed", 0)}
+    recorder = Recorder(options.record, header) if isinstance(options.record, Path) else options.record
     try:
         recorder.begin()
         for call in store.calls(record.id):

@@ -10,7 +10,7 @@ import contextlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, Protocol, TextIO
 
 from merrow_runtime.errors import ReplayMiss, UsageFailure
 from merrow_runtime.requests import CallKey
@@ -19,8 +19,26 @@ from merrow_runtime.store.rows import text_of
 from merrow_runtime.usage import Usage
 
 FORMAT = 1
-_MARK = "merrow_recording"
+MARK = "merrow_recording"
+CASES_MARK = "cases"
+"""In the header of a recording of cases (`merrow_runtime.store.case_recording`)."""
 _SHOWN = 60
+
+
+class KeepsCalls(Protocol):
+    """What a run hands its calls to, each before its result is used."""
+
+    def begin(self) -> None:
+        """The run begins."""
+
+    async def record(self, call: CallRecord) -> None:
+        """Add a call."""
+
+    def write(self, call: CallRecord) -> None:
+        """The same, outside an event loop."""
+
+    def close(self) -> None:
+        """The run has ended."""
 
 
 class Recorder:
@@ -31,7 +49,7 @@ class Recorder:
         since a run may yet be refused. Raises `UsageFailure`.
         """
         self._path = path
-        self._header = {_MARK: FORMAT, **(header or {})}
+        self._header = {MARK: FORMAT, **(header or {})}
         try:
             self._file: TextIO = path.open("a", encoding="utf-8", newline="\n")
         except OSError as problem:
@@ -56,23 +74,7 @@ class Recorder:
 
     def write(self, call: CallRecord) -> None:
         """The same, outside an event loop."""
-        key = call.key
-        self._line(
-            {
-                "node": key.node,
-                **({"path": key.path} if key.path else {}),
-                **({"redo": key.redo} if key.redo else {}),
-                "sample": key.sample,
-                "step": key.step,
-                "attempt": key.attempt,
-                "kind": call.kind,
-                "request_hash": call.request_hash,
-                "request": call.request,
-                "result": call.result,
-                "usage": call.usage.to_json(),
-                "usable": call.usable,
-            }
-        )
+        self._line(line_of(call))
 
     def close(self) -> None:
         """Close the file."""
@@ -88,12 +90,24 @@ class Recorder:
 
 
 class Replay:
-    """Answers from a recording, and from nowhere else."""
+    """Answers from a recording, and from nowhere else unless it ``may_ask`` for those that it does not have.
 
-    def __init__(self, path: str, header: Mapping[str, Any], calls: Mapping[tuple[CallKey, str], CallRecord]) -> None:
-        """Use `Replay.read`."""
+    ``misses`` are the calls that were looked for and are not in it.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        header: Mapping[str, Any],
+        calls: Mapping[tuple[CallKey, str], CallRecord],
+        *,
+        may_ask: bool = False,
+    ) -> None:
+        """``calls`` by their keys and the hashes of their requests; `Replay.read` has them from a file."""
         self.path = path
         self.header = header
+        self.may_ask = may_ask
+        self.misses: list[CallKey] = []
         self._calls = calls
 
     @classmethod
@@ -104,15 +118,17 @@ class Replay:
         except (OSError, UnicodeDecodeError) as problem:
             reason = problem.strerror if isinstance(problem, OSError) else "it is not UTF-8 text"
             raise UsageFailure(f"The recording {path} can't be read ({reason}).") from None
-        header = _object(path, 1, lines[0] if lines else "")
-        if header.get(_MARK) != FORMAT:
+        header = object_of(path, 1, lines[0] if lines else "")
+        if header.get(CASES_MARK):
+            raise UsageFailure(f"{path} is the recording of cases; run them with: merrow test")
+        if header.get(MARK) != FORMAT:
             raise UsageFailure(
                 f"{path} is not a recording of this version of Merrow; make one with: merrow run ... --record"
             )
         calls: dict[tuple[CallKey, str], CallRecord] = {}
         for number, line in enumerate(lines[1:], start=2):
             if line.strip():
-                call = _call(path, number, _object(path, number, line))
+                call = call_of(path, number, object_of(path, number, line))
                 calls[call.key, call.request_hash] = call
         return cls(str(path), header, calls)
 
@@ -125,6 +141,7 @@ class Replay:
         call = self.find(key, request_hash)
         if call is not None:
             return call
+        self.misses.append(key)
         where = f"node {key.visit.name}, step {key.step!r}"
         if key.sample:
             where += f", sample {key.sample + 1}"
@@ -138,7 +155,27 @@ class Replay:
         raise ReplayMiss(f"The recording {self.path} has no answer at {where}. Record the run again.")
 
 
-def _object(path: Path, number: int, line: str) -> dict[str, Any]:
+def line_of(call: CallRecord) -> dict[str, Any]:
+    """A call as a line of a recording has it."""
+    key = call.key
+    return {
+        "node": key.node,
+        **({"path": key.path} if key.path else {}),
+        **({"redo": key.redo} if key.redo else {}),
+        "sample": key.sample,
+        "step": key.step,
+        "attempt": key.attempt,
+        "kind": call.kind,
+        "request_hash": call.request_hash,
+        "request": call.request,
+        "result": call.result,
+        "usage": call.usage.to_json(),
+        "usable": call.usable,
+    }
+
+
+def object_of(path: Path, number: int, line: str) -> dict[str, Any]:
+    """The object of a line. Raises `UsageFailure` where it is none."""
     try:
         content = json.loads(line)
     except (json.JSONDecodeError, RecursionError):
@@ -153,7 +190,8 @@ def _model(content: Mapping[str, Any]) -> str:
     return str(result.get("model", "")) if content["kind"] == "model" and isinstance(result, Mapping) else ""
 
 
-def _call(path: Path, number: int, content: Mapping[str, Any]) -> CallRecord:
+def call_of(path: Path, number: int, content: Mapping[str, Any]) -> CallRecord:
+    """The call of a line. Raises `UsageFailure` where it is none."""
     try:
         key = CallKey(
             content["node"],

@@ -43,6 +43,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "repair": "Find the smallest edits that make a workflow valid, and show or apply them.",
     },
     "Evaluate": {
+        "test": "Test workflows by the cases beside them.",
         "evaluate": "Score a workflow on a data set, with its uncertainty.",
         "evaluations": "List the evaluations in the journal.",
     },

@@ -16,7 +16,7 @@ from merrow_server.cli.given import words
 from merrow_server.cli.options import INPUT_OPTIONS, paths_argument, with_options
 from merrow_server.cli.output import complain, print_diff, progress
 from merrow_server.errors import InputError
-from merrow_server.files import Source, Target, discover, no_workflows, read, write, write_stdout
+from merrow_server.files import CHECKED_ENDINGS, Source, Target, discover, no_workflows, read, write, write_stdout
 from merrow_server.rendering.terminal import echo, emit, style
 from merrow_server.rendering.text import counted, render_file, summary
 from merrow_server.report import Report
@@ -122,7 +122,7 @@ class _Run:
         self.wrote_to_stdout = False
 
     def check(self, paths: Sequence[str], stdin_name: str | None) -> Report:
-        found = discover(paths, stdin_name)
+        found = discover(paths, stdin_name, CHECKED_ENDINGS)
         self.report.problems += found.problems
         # A folder in which nothing was there to check is a mistake of whoever named it.
         barren = {target.folder for target in found.targets if target.folder is not None}

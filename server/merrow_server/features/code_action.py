@@ -25,9 +25,9 @@ from merrow_analysis.ide.actions import code_actions as ide_actions
 from merrow_analysis.text import Range, TextEdit, line_ending, with_line_ending
 from merrow_server.lsp.diagnostics import SOURCE
 from merrow_server.lsp.documents import OpenDiagram, OpenDocument
+from merrow_server.lsp.files_beside import findings_of_file
 from merrow_server.lsp.protocol import FeatureError
 from merrow_server.lsp.server import MerrowServer
-from merrow_server.lsp.settings_files import findings_of_settings
 
 if TYPE_CHECKING:
     from merrow_analysis.ide.actions.actions import Action
@@ -325,7 +325,7 @@ def _offers(
 ) -> Iterator[_Offer]:
     """What can be done at a range of a document, and with ``whole`` the repair of all of it, which comes last."""
     if wanted(QUICK_FIX):
-        yield from _of_settings(document, place, list(sent))
+        yield from _of_file_beside(document, place, list(sent))
     for diagram in document.diagrams:
         within = diagram.range_from_lsp(place)
         if within is not None:
@@ -334,10 +334,10 @@ def _offers(
         yield _Offer("Repair all that can be repaired safely", FIX_ALL, lambda: _repaired(document, Applicability.SAFE))
 
 
-def _of_settings(document: OpenDocument, place: types.Range, sent: list[types.Diagnostic]) -> Iterator[_Offer]:
-    """The fixes of what is wrong at a range of a settings file."""
+def _of_file_beside(document: OpenDocument, place: types.Range, sent: list[types.Diagnostic]) -> Iterator[_Offer]:
+    """The fixes of what is wrong at a range of a settings file or a cases file."""
     within = document.range_from_lsp(place)
-    for finding in findings_of_settings(document):
+    for finding in findings_of_file(document):
         if finding.range.start > within[1] or within[0] > finding.range.end:
             continue
         shown = document.to_lsp(finding.range)

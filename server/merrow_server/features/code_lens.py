@@ -7,8 +7,10 @@ from typing import Any
 from lsprotocol import types
 
 from merrow_analysis.ide import code_lens as ide_code_lens
+from merrow_server.features.cases import TEST
 from merrow_server.features.evaluation_commands import SHOW as SHOW_EVALUATION
 from merrow_server.features.run_commands import DRY_RUN, RUN
+from merrow_server.lsp.cases import cases_beside
 from merrow_server.lsp.documents import OpenDiagram
 from merrow_server.lsp.protocol import InvalidParameters
 from merrow_server.lsp.run_results import OFFLINE_NAME
@@ -38,6 +40,7 @@ def code_lens(server: MerrowServer, params: types.CodeLensParams) -> list[types.
                     types.CodeLens(diagram.to_lsp(place), types.Command(title, command, arguments=[where]))
                     for title, command in ((RUN_TITLE, RUN), (DRY_RUN_TITLE, DRY_RUN))
                 ]
+                found += _of_cases(server, diagram, diagram.to_lsp(place))
             found.append(types.CodeLens(diagram.to_lsp(place), data=where))
             evaluation = server.last_evaluations.of(diagram, number)
             if evaluation is not None:
@@ -55,6 +58,23 @@ def _evaluated(evaluation: dict[str, Any]) -> types.Command:
     arguments = [{"id": evaluation["evaluation"]}]
     tooltip = "\n".join([last_text(evaluation), *(f"{name}: {value}" for name, value in facts(evaluation))])
     return types.Command(lens_title(evaluation), SHOW_EVALUATION, tooltip, arguments)
+
+
+def _of_cases(server: MerrowServer, diagram: OpenDiagram, place: types.Range) -> list[types.CodeLens]:
+    """The lens that runs the cases of a workflow, where it has any."""
+    document = diagram.document
+    if document.path is None or len(document.diagrams) > 1:
+        return []
+    file = cases_beside(server, document.path)
+    if file is None:
+        return []
+    from merrow_analysis.cases.reading import read_cases
+
+    count = len(read_cases(file.text).cases)
+    if not count:
+        return []
+    title = "▶ Run 1 case" if count == 1 else f"▶ Run {count} cases"
+    return [types.CodeLens(place, types.Command(title, TEST, arguments=[{"uri": file.uri}]))]
 
 
 def resolve(server: MerrowServer, lens: types.CodeLens) -> types.CodeLens:

@@ -9,7 +9,7 @@ from lsprotocol import types
 from merrow_analysis.ide.completion import completion as ide_completion
 from merrow_analysis.ide.completion import paths as ide_paths
 from merrow_analysis.text import TextEdit
-from merrow_server.lsp import callers
+from merrow_server.lsp import callers, cases
 from merrow_server.lsp.located import Located
 from merrow_server.lsp.server import MerrowServer
 
@@ -42,6 +42,9 @@ def register(server: MerrowServer) -> None:
 
 
 async def complete(server: MerrowServer, params: types.CompletionParams) -> types.CompletionList | None:
+    document = server.document(params.text_document.uri)
+    if document is not None and document.kind == "cases":
+        return cases.complete(server, document, params.position)
     here = server.locate(params.text_document.uri, params.position)
     if here is None:
         return None

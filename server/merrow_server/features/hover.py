@@ -7,6 +7,7 @@ from lsprotocol import types
 from merrow_analysis.ide import code_lens as ide_code_lens
 from merrow_analysis.ide import hover as ide_hover
 from merrow_analysis.ide.texts import markup
+from merrow_server.lsp import cases
 from merrow_server.lsp.located import Located
 from merrow_server.lsp.run_texts import ResultText, result_text
 from merrow_server.lsp.server import MerrowServer
@@ -17,6 +18,9 @@ def register(server: MerrowServer) -> None:
 
 
 def hover(server: MerrowServer, params: types.HoverParams) -> types.Hover | None:
+    document = server.document(params.text_document.uri)
+    if document is not None and document.kind == "cases":
+        return cases.hover(server, document, params.position)
     here = server.locate(params.text_document.uri, params.position)
     if here is None:
         return None

@@ -214,6 +214,12 @@ def runnable(server: MerrowServer, asked: dict[str, Any]) -> OpenDiagram:
     """The workflow that is meant, where it has no errors. Raises `FeatureError` with the errors that it has."""
     diagram = _diagram(server, asked)
     check_trust(server)
+    check_runnable(diagram)
+    return diagram
+
+
+def check_runnable(diagram: OpenDiagram) -> None:
+    """Raise `FeatureError`, with the errors that it has, where a diagram can't be run."""
     errors = [diagram.in_document(one) for one in diagram.analysis.errors]
     name = name_of(diagram)
     if errors:
@@ -229,7 +235,6 @@ def runnable(server: MerrowServer, asked: dict[str, Any]) -> OpenDiagram:
             " `Read this flowchart as a workflow` makes it one.",
             "workflow",
         )
-    return diagram
 
 
 def name_of(diagram: OpenDiagram) -> str:

@@ -56,12 +56,13 @@ class _Answer:
 
     async def report_all(self, token: types.ProgressToken | None, *, only_news: bool = False) -> None:
         """Report on every file; with ``only_news`` on those whose diagnostics the client doesn't have yet."""
-        from merrow_server.files import discover
+        from merrow_server.files import CHECKED_ENDINGS, discover
 
         server = self._server
         folders = server.surroundings.folders
         # Walking a large tree takes a while; editing goes on meanwhile.
-        found = await asyncio.to_thread(discover, [str(folder) for folder in folders]) if folders else None
+        names = [str(folder) for folder in folders]
+        found = await asyncio.to_thread(discover, names, None, CHECKED_ENDINGS) if folders else None
         self._paths = [target.path for target in found.targets if target.path is not None] if found is not None else []
         count = len(self._paths)
         async with progress(server, "Checking workflows", count, token, ask=count >= MANY and not only_news) as shown:

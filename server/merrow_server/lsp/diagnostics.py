@@ -16,7 +16,7 @@ from lsprotocol import types
 from merrow_analysis.diagnostics import Diagnostic, Related, Severity, Tag
 from merrow_analysis.text import LARGEST_TEXT
 from merrow_server.lsp.documents import OpenDiagram, OpenDocument
-from merrow_server.lsp.settings_files import findings_of_settings
+from merrow_server.lsp.files_beside import findings_of_file
 from merrow_server.lsp.supports import Supports
 from merrow_server.lsp.told import PlainDiagnostic
 
@@ -39,8 +39,8 @@ def document_diagnostics(document: OpenDocument, supports: Supports, settings: E
     if document.kind == "too large":
         return [_too_large()]
     most = settings.maximum_problems
-    if document.kind == "settings":
-        found = findings_of_settings(document)[:most]
+    if document.kind in ("settings", "cases"):
+        found = findings_of_file(document)[:most]
         return [_diagnostic(document, document, one, supports, settings) for one in found]
     shown: list[PlainDiagnostic] = []
     hidden: list[tuple[OpenDiagram, Diagnostic]] = []

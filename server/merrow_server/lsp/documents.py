@@ -15,6 +15,7 @@ from urllib.parse import unquote
 from lsprotocol import types
 from pygls.uris import to_fs_path
 
+from merrow_analysis.cases.schema import ENDING
 from merrow_analysis.definitions.provider import ResourceError
 from merrow_analysis.edits.difference import single_edit
 from merrow_analysis.text import (
@@ -49,7 +50,7 @@ class Locator(Protocol):
     def is_inside(self, path: str) -> bool: ...
 
 
-Kind = Literal["diagram", "markdown", "settings", "other", "too large"]
+Kind = Literal["diagram", "markdown", "settings", "cases", "other", "too large"]
 DIAGRAM_LANGUAGES = frozenset({"mermaid", "mmd", "merrow"})
 MARKDOWN_LANGUAGES = frozenset({"markdown", "gfm", "mdx", "quarto", "rmd"})
 
@@ -377,6 +378,8 @@ def _length(lines: Sequence[str], place: Range) -> int:
 def kind_of(uri: str, language_id: str = "") -> Kind:
     """What a document holds, by its language and else by its name."""
     language, name = language_id.lower(), unquote(uri).lower()
+    if name.endswith(ENDING):
+        return "cases"
     if language in DIAGRAM_LANGUAGES:
         return "diagram"
     if language in MARKDOWN_LANGUAGES:

@@ -128,3 +128,18 @@ class RunProgress(ShownProgress):
         done = min(len(self._done), self._total)
         cost = cost_text({"cost_usd": self._cost, "estimated": self._estimated})
         self.report(f"{self._node}, {done} of {self._total} nodes done, {cost}", done, self._total)
+
+
+class CaseProgress(ShownProgress):
+    """Shows how many of ``count`` cases have ended."""
+
+    def __init__(self, server: Host, title: str, cancel: Callable[[], None], count: int) -> None:
+        super().__init__(server, title, cancel)
+        self._total = count
+        self._ended_cases = 0
+
+    def tell(self, event: dict[str, Any]) -> None:
+        """A case has begun (no ``result``), or ended."""
+        self._ended_cases += event["result"] is not None
+        message = f"{event['id']}, {self._ended_cases} of {self._total} cases done"
+        self.report(message, self._ended_cases, self._total)

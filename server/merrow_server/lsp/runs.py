@@ -21,14 +21,14 @@ from merrow_server.lsp.execution import EXECUTION
 from merrow_server.lsp.host import Host
 from merrow_server.lsp.protocol import FeatureError
 from merrow_server.lsp.run_inputs import Inputs
-from merrow_server.lsp.run_progress import RunProgress
+from merrow_server.lsp.run_progress import CaseProgress, RunProgress
 from merrow_server.lsp.run_questions import ask_about_reuse
 from merrow_server.lsp.run_results import Results
 from merrow_server.runs.keys import Keys
 from merrow_server.runs.worker import Worker
 
 if TYPE_CHECKING:
-    from merrow_server.runs.orders import Order
+    from merrow_server.runs.orders import CasesOrder, Order
     from merrow_server.runs.session import Session
 
 log = logging.getLogger(__name__)
@@ -129,6 +129,30 @@ class Runs:
     def ticket(self) -> int:
         """The number of a new run or evaluation."""
         return next(self._tickets)
+
+    async def test(self, order: CasesOrder, told: Callable[[Json], None], title: str, count: int) -> Json:
+        """Carry out cases, tell the client of them meanwhile (``told`` is called here with each); what they came to.
+
+        The test is cancelled with the request that it answers. Raises `FeatureError` where it can't be begun.
+        """
+        order = replace(order, ticket=self.ticket())
+        loop = asyncio.get_running_loop()
+        progress = CaseProgress(self._server, title, lambda: self.cancel(order.ticket), count)
+
+        def deliver(event: Json) -> None:
+            progress.tell(event)
+            told(event)
+
+        def send(event: Json) -> None:
+            with contextlib.suppress(RuntimeError):  # the editor's loop is closed
+                loop.call_soon_threadsafe(deliver, event)
+
+        try:
+            await progress.begin()
+            EXECUTION.get().on_cancel(lambda: self.cancel(order.ticket))
+            return await self._ask(lambda: self._here().test(order, send))
+        finally:
+            progress.end()
 
     def cancel(self, ticket: int) -> None:
         """Cancel a run or an evaluation, begun or not."""

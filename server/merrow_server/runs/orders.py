@@ -73,6 +73,21 @@ class EvaluationOrder:
     resume: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class CasesOrder:
+    """Cases to carry out: those of ``ids`` (None: all) of the cases file at ``path``, whose text is ``text``."""
+
+    ticket: int
+    path: Path
+    text: str
+    workflow: WorkflowText
+    files: Provider
+    ids: tuple[str, ...] | None = None
+    record: bool = False
+    model: str | None = None
+    base_url: str | None = None
+
+
 class EditorFiles:
     """The files beside a workflow, read on the editor's side, which knows which of them are open and not saved yet."""
 

@@ -25,7 +25,7 @@ from merrow_runtime.workflow import Workflow, check_workflow, restore
 from merrow_server.runs.channel import Channel, Json
 from merrow_server.runs.endpoints import Access, Endpoints
 from merrow_server.runs.keys import Keys
-from merrow_server.runs.orders import Order, WorkflowText
+from merrow_server.runs.orders import CasesOrder, Order, WorkflowText
 
 if TYPE_CHECKING:
     from merrow_server.runs.evaluating import Evaluations
@@ -38,6 +38,7 @@ class Session:
         self._endpoints = Endpoints(keys)
         self._store: Store | None = None
         self._runs: dict[int, Run] = {}
+        self._tests: dict[int, asyncio.Future[Json]] = {}
         self._cancelled: set[int] = set()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._evaluations: Evaluations | None = None
@@ -92,8 +93,34 @@ class Session:
         """Cancel what was ordered under this number, begun or not."""
         if ticket in self._runs:
             self._runs[ticket].cancel()
+        elif ticket in self._tests:
+            self._tests[ticket].cancel()
         elif self._evaluations is None or not self._evaluations.cancel(ticket):
             self._cancelled.add(ticket)
+
+    async def test(self, order: CasesOrder, told: Callable[[Json], None]) -> Json:
+        """Carry out cases to their end, or until they are cancelled; see `merrow_server.runs.testing`. Raises `RunFailure`."""
+        from merrow_server.runs.testing import carry_out
+
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101 (this is a coroutine of a task)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        work = asyncio.ensure_future(carry_out(order, check(order.workflow), self.store, self._endpoints, told))
+        self._tests[order.ticket] = work
+        if order.ticket in self._cancelled:
+            self._cancelled.discard(order.ticket)
+            work.cancel()
+        try:
+            return await work
+        except asyncio.CancelledError:
+            if not work.cancelled():
+                work.cancel()
+                await asyncio.gather(work, return_exceptions=True)
+                raise
+            return {"whole": False}
+        finally:
+            del self._tests[order.ticket]
 
     def cancel_run(self, run: str) -> bool:
         """Cancel a run by its id or the beginning of it, whichever process works on it; whether one does.
@@ -136,6 +163,8 @@ class Session:
             run.cancel()
         if self._evaluations is not None:
             await self._evaluations.close()
+        for test in self._tests.values():
+            test.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         if self._store is not None:
             self._store.close()

@@ -1,4 +1,4 @@
-"""What is wrong in a settings file that is open in an editor."""
+"""What is wrong in a file beside workflows that is open in an editor: settings, cases."""
 
 from __future__ import annotations
 
@@ -6,8 +6,12 @@ from merrow_analysis.diagnostics import Diagnostic
 from merrow_server.lsp.documents import OpenDocument
 
 
-def findings_of_settings(document: OpenDocument) -> list[Diagnostic]:
-    """The findings about a document that is a settings file, with places in it; none for any other."""
+def findings_of_file(document: OpenDocument) -> list[Diagnostic]:
+    """The findings about a document that is a settings file or a cases file, with places in it; none for any other."""
+    if document.kind == "cases":
+        from merrow_server.lsp.cases import findings_of_cases
+
+        return findings_of_cases(document)
     if document.kind != "settings":
         return []
     from merrow_analysis.definitions.configuration import parse_configuration

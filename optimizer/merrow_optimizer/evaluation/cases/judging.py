@@ -1,0 +1,106 @@
+"""The calls of a judge in a case: from the recording where it has them, else of the endpoint, and recorded like any call."""
+
+from __future__ import annotations
+
+import time
+
+from merrow_optimizer.evaluation.metrics.judge import Ask
+from merrow_runtime.calls.calling import Calling
+from merrow_runtime.calls.gate import gate_of
+from merrow_runtime.errors import EndpointFailure, ReplayMiss, StoreFailure
+from merrow_runtime.provenance import OFFLINE_ORIGIN
+from merrow_runtime.requests import AnswerSchema, CallKey, Message, ModelReply, ModelRequest
+from merrow_runtime.running.resources import Chosen
+from merrow_runtime.spending.ledger import ledger
+from merrow_runtime.spending.meter import Meter
+from merrow_runtime.store.case_recording import CallList
+from merrow_runtime.store.contract import CallRecord
+from merrow_runtime.store.recording import Replay
+from merrow_runtime.usage import NOTHING, Usage
+
+NODE = "expect"
+"""The node in the keys of calls that a judge makes."""
+
+
+class JudgeCalls:
+    """The calls of the judges of one answer. ``usage`` is what they used."""
+
+    def __init__(
+        self, model: str, workflow: str, chosen: Chosen | None, replay: Replay | None, kept: CallList | None
+    ) -> None:
+        self.usage: Usage = NOTHING
+        self._model = model
+        self._workflow = workflow
+        self._chosen = chosen
+        self._replay = replay
+        self._kept = kept
+
+    def asks(self, number: int) -> Ask:
+        """How the judge of the expectation with this number asks."""
+        attempts = 0
+
+        async def ask(messages: tuple[Message, ...], schema: AnswerSchema) -> str:
+            nonlocal attempts
+            request = ModelRequest(self._model, messages, schema=schema)
+            key = CallKey(NODE, 0, f"judge {number}", attempts)
+            attempts += 1
+            return await self._answer(key, request)
+
+        return ask
+
+    async def _answer(self, key: CallKey, request: ModelRequest) -> str:
+        replay = self._replay
+        if replay is not None:
+            known = replay.find(key, request.hash) if replay.may_ask else replay.recall(key, request.hash)
+            if known is not None:
+                await self._keep(known)
+                return ModelReply.from_json(known.result).text
+        if self._chosen is None:
+            raise ReplayMiss("There is no endpoint to ask.")
+        started = time.time()
+        reply = await self._calling(self._chosen).call(request, None, self)
+        self.usage += reply.usage
+        await self._keep(
+            CallRecord(
+                key,
+                "model",
+                request.hash,
+                request.canonical_text(),
+                reply.json_text(),
+                reply.usage,
+                True,
+                "endpoint",
+                started,
+                reply.seconds,
+                self._chosen.endpoint.origin,
+                reply.model or request.model,
+            )
+        )
+        return reply.text
+
+    def _calling(self, chosen: Chosen) -> Calling:
+        meter = None
+        if chosen.endpoint.origin != OFFLINE_ORIGIN:
+            try:
+                meter = Meter(ledger(), chosen.limits, self._workflow, chosen.endpoint.origin)
+            except StoreFailure:
+                if chosen.limits.month_usd is not None:
+                    raise
+            else:
+                meter.check()
+        return Calling(chosen.endpoint, gate_of(chosen.endpoint).semaphore(chosen.concurrency), None, None, meter)
+
+    async def _keep(self, call: CallRecord) -> None:
+        if self._kept is not None:
+            await self._kept.record(call)
+
+    def retrying(self, failure: EndpointFailure, wait: float) -> None:
+        """See `merrow_runtime.calls.calling.Listener`."""
+
+    def streamed(self, text: str) -> None:
+        """See `merrow_runtime.calls.calling.Listener`."""
+
+    async def lost(self, usage: Usage, why: str) -> None:
+        """See `merrow_runtime.calls.calling.Listener`."""
+        del why
+        self.usage += usage

@@ -1,0 +1,1 @@
+"""Cases of workflows for every front door: found, checked, carried out, reported, and made of runs."""

@@ -1,0 +1,134 @@
+"""Cases files in an editor: what is wrong in them, what could be written, what words mean, and where the cases are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lsprotocol import types
+
+from merrow_analysis.diagnostics import Diagnostic
+from merrow_server.lsp.documents import OpenDocument, path_of
+from merrow_server.lsp.host import Host
+
+if TYPE_CHECKING:
+    from merrow_analysis.cases.checking import Beside
+    from merrow_analysis.cases.reading import CasesFile
+    from merrow_analysis.ide.completion.items import Completion
+
+
+def findings_of_cases(document: OpenDocument) -> list[Diagnostic]:
+    """The findings about a document that is a cases file."""
+    from merrow_server.cases.checking import findings
+
+    context = document.context
+    provider = None if document.path is None else context.provider
+    path = document.path or Path(document.uri)
+    return findings(document.text, path, provider, context.config, context.path)[1]
+
+
+def _read(document: OpenDocument) -> tuple[CasesFile, Beside | None]:
+    from merrow_analysis.cases.reading import read_cases
+    from merrow_server.cases.checking import beside
+
+    file = read_cases(document.text)
+    if document.path is None:
+        return file, None
+    context = document.context
+    return file, beside(document.path.name, document.path.parent, context.provider, context.config)
+
+
+def complete(server: Host, document: OpenDocument, position: types.Position) -> types.CompletionList:
+    """What could be written at a position of a cases file."""
+    from merrow_analysis.ide.cases import complete as complete_cases
+
+    file, near = _read(document)
+    found = complete_cases(file, document.position_from_lsp(position), near)
+    markdown = server.supports.markdown_completion
+    return types.CompletionList(False, [_item(document, one, markdown=markdown) for one in found])
+
+
+def _item(document: OpenDocument, found: Completion, *, markdown: bool) -> types.CompletionItem:
+    kinds = {"key": types.CompletionItemKind.Property, "node": types.CompletionItemKind.Variable}
+    form = types.MarkupKind.Markdown if markdown else types.MarkupKind.PlainText
+    return types.CompletionItem(
+        label=found.label,
+        kind=kinds.get(found.kind, types.CompletionItemKind.Value),
+        sort_text=found.sort,
+        documentation=types.MarkupContent(form, found.detail) if found.detail else None,
+        text_edit=types.TextEdit(document.to_lsp(found.edit.range), found.edit.new_text),
+        insert_text_format=types.InsertTextFormat.PlainText,
+    )
+
+
+def hover(server: Host, document: OpenDocument, position: types.Position) -> types.Hover | None:
+    """What the word at a position of a cases file means."""
+    from merrow_analysis.ide.cases import hover as hover_cases
+
+    file, near = _read(document)
+    found = hover_cases(file, document.position_from_lsp(position), near)
+    if found is None:
+        return None
+    if server.supports.markdown_hover:
+        content = types.MarkupContent(types.MarkupKind.Markdown, found.text.markdown())
+    else:
+        content = types.MarkupContent(types.MarkupKind.PlainText, found.text.plain())
+    return types.Hover(content, document.to_lsp(found.range))
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """The cases of a workflow as the editor has them: a document, open or read from the disk."""
+
+    path: Path
+    document: OpenDocument
+    file: CasesFile
+    findings: list[Diagnostic]
+    workflow: Path | None
+
+    def place(self, span: tuple[int, int]) -> dict[str, Any]:
+        """A span of the cases file as the client counts it."""
+        return self.document.to_plain(self.file.range(span))
+
+
+def cases_beside(server: Host, path: Path) -> OpenDocument | None:
+    """The cases file at ``path``, or of the workflow there, as the editor has it; None where there is none."""
+    from merrow_server.cases.files import cases_path, is_cases
+    from merrow_server.errors import InputError
+    from merrow_server.files import read_path
+
+    file = path if is_cases(path.name) else cases_path(path)
+    uri = file.as_uri()
+    document = server.document(uri)
+    if document is not None and document.kind == "cases":
+        return document
+    if not file.is_file():
+        return None
+    try:
+        text = read_path(file, str(file)).text
+    except InputError:
+        return None
+    found = OpenDocument(uri, text, encoding=server.encoding, path=file)
+    found.context = server.surroundings.context_of(found)
+    return found
+
+
+def located(server: Host, uri: str) -> Located | None:
+    """The cases that are meant by the URI of a cases file or of its workflow; None where there are none."""
+    from merrow_analysis.cases.reading import read_cases
+    from merrow_server.cases.files import workflow_name
+
+    path = path_of(uri)
+    document = None if path is None else cases_beside(server, path)
+    if document is None or document.path is None:
+        return None
+    provider = document.context.provider
+    name = None if provider is None else workflow_name(document.path.name, provider.exists)
+    return Located(
+        document.path,
+        document,
+        read_cases(document.text),
+        findings_of_cases(document),
+        None if name is None else document.path.with_name(name),
+    )
