@@ -39,25 +39,26 @@ COMPARE, DELETE, REPORT = "merrow.compareEvaluations", "merrow.deleteEvaluation"
 _AGREE = "Evaluate"
 _LISTED = 50
 _MOST = 1_000
-_KINDS: dict[str, tuple[str, type[Any], str]] = {
-    "reader": ("reader", str, "a text"),
-    "mapping": ("mapping", dict, "an object, such as {problem: question}"),
-    "gold": ("gold", str, "a text"),
-    "part": ("part", str, "a text"),
-    "limit": ("limit", int, "a whole number from 1"),
-    "items": ("items", list, "a list of ids"),
-    "metric": ("metric", str, "a text"),
-    "metricOptions": ("metric_options", dict, "an object"),
-    "repeat": ("repeats", int, "a whole number from 1"),
-    "seed": ("seed", int, "a whole number"),
-    "model": ("model", str, "a text"),
-    "judgeModel": ("judge_model", str, "a text"),
-    "baseUrl": ("base_url", str, "a text"),
-    "concurrency": ("concurrency", int, "a whole number from 1"),
-    "fresh": ("fresh", bool, "true or false"),
+_TEXT = (str, "a text")
+_FROM_1 = (int, "a whole number from 1")
+_KINDS: dict[str, tuple[type[Any], str]] = {
+    "reader": _TEXT,
+    "mapping": (dict, "an object, such as {problem: question}"),
+    "gold": _TEXT,
+    "part": _TEXT,
+    "limit": _FROM_1,
+    "items": (list, "a list of ids"),
+    "metric": _TEXT,
+    "metricOptions": (dict, "an object"),
+    "repeat": _FROM_1,
+    "seed": (int, "a whole number"),
+    "model": _TEXT,
+    "judgeModel": _TEXT,
+    "baseUrl": _TEXT,
+    "concurrency": _FROM_1,
+    "fresh": (bool, "true or false"),
 }
-"""What may be asked for, by its name in an argument: its name in `Asked`, its type, and the type in words."""
-_FROM_ONE = ("limit", "repeat", "concurrency")
+"""What may be asked for beside the data: its type, and that in words."""
 
 
 def register(server: MerrowServer) -> None:
@@ -197,18 +198,20 @@ async def _ask_to_agree(server: MerrowServer, title: str, forecast: dict[str, An
 
 def _said(asked: dict[str, Any]) -> dict[str, Any]:
     """What is asked for, by the names of `Asked`. Raises `InvalidParameters`."""
+    from merrow_server.runs.orders import ASKED
+
     found: dict[str, Any] = {}
-    for key, (name, kind, words) in _KINDS.items():
+    for key, (kind, words) in _KINDS.items():
         value = asked.get(key)
         if value is None:
             continue
         if (
             not isinstance(value, kind)
             or (isinstance(value, bool) and kind is not bool)
-            or (key in _FROM_ONE and value < 1)
+            or (words is _FROM_1[1] and value < 1)
         ):
             raise InvalidParameters(f"`{key}` must be {words}.")
-        found[name] = value
+        found[ASKED[key]] = value
     for key in ("mapping", "items"):
         values = list(found.get(key, {}).values()) if key == "mapping" else found.get(key, [])
         if not all(isinstance(value, str) for value in values):

@@ -30,7 +30,7 @@ from merrow_server.evaluations.report import comparison, evaluation_object, eval
 from merrow_server.evaluations.so_far import SoFar
 from merrow_server.rendering.terminal import unstyled
 from merrow_server.runs.journal import place_of
-from merrow_server.runs.orders import EvaluationOrder, WorkflowText
+from merrow_server.runs.orders import ASKED, EvaluationOrder, WorkflowText
 
 Json = dict[str, Any]
 Check = Callable[[WorkflowText], Workflow]
@@ -219,7 +219,7 @@ class Evaluations:
         return self._known[key]
 
     def _place(self, record: EvaluationRecord) -> Json:
-        return {**place_of(record.workflow), "here": record.id in self.running}
+        return {**place_of(record.workflow), "here": record.id in self.running, "asked": _asked_again(record)}
 
 
 class _Telling:
@@ -259,6 +259,12 @@ class _Telling:
                 "rows": rows,
             }
         )
+
+
+def _asked_again(record: EvaluationRecord) -> Json:
+    """What ``merrow.evaluate`` takes to evaluate the same again, without the workflow."""
+    said = record.plan["asked"]
+    return {key: said[name] for key, name in ASKED.items() if said.get(name) not in (None, {}, [], ())}
 
 
 def _semantic(workflow: Workflow, options: RunOptions) -> str:
