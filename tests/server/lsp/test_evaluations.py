@@ -119,7 +119,7 @@ async def test_an_evaluation_is_watched_listed_shown_compared_and_deleted(tmp_pa
         assert "q3    wrong" in page["text"]
 
         compared = await editor.execute("merrow.compareEvaluations", a=ended["evaluation"], b=again["evaluation"])
-        assert (compared["difference"]["difference"], compared["better"], compared["worse"]) == (0.0, [], [])
+        assert (compared["difference"], compared["better"], compared["worse"]) == (0.0, [], [])
         assert "Difference +0.000" in compared["text"]
         assert await editor.execute("merrow.deleteEvaluation", id=ended["evaluation"]) == {
             "evaluation": ended["evaluation"]
