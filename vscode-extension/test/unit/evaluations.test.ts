@@ -34,8 +34,7 @@ test('no text of data, models or files is markup in the report', () => {
     rows: [row(bad, 'wrong', { read: bad, gold: bad, reason: bad, run: bad })],
   } satisfies Report);
   assert.doesNotMatch(html, /<img|<script|onerror=alert\(1\)>/);
-  assert.doesNotMatch(html, /data-run="[^"]*"[^>]*onerror=[^"]*"x/);
-  for (const [tag] of html.matchAll(/<[^>]*>/g)) assert.doesNotMatch(tag, /onerror/);
+  for (const [tag] of html.matchAll(/<[^>]*>/g)) assert.doesNotMatch(tag.replaceAll(/"[^"]*"/g, ''), /onerror/);
 });
 
 test('evaluations stand in a group of their own, and say what can be done with them', () => {
