@@ -54,14 +54,15 @@
 
 (defun merrow--execute (command arguments done)
   "Have the server carry out COMMAND with ARGUMENTS about this file, and call DONE with its answer."
-  (let ((server (eglot-current-server)))
+  (let ((server (eglot-current-server))
+        (here (current-buffer)))
     (unless server (user-error "Merrow's language server does not run here; M-x eglot starts it"))
     (jsonrpc-async-request
      server :workspace/executeCommand
      (list :command command
            :arguments (vector (append (list :uri (plist-get (eglot--TextDocumentIdentifier) :uri)) arguments)))
      :timeout 86400
-     :success-fn done
+     :success-fn (lambda (result) (with-current-buffer here (funcall done result)))
      :error-fn (lambda (problem) (message "Merrow: %s" (plist-get problem :message))))))
 
 (defun merrow--show (result)
@@ -122,21 +123,18 @@ Leave GOLD and METRIC empty for a published data set, or where a TOML file besid
 (defun merrow-evaluations ()
   "Choose an evaluation of this file and show its report."
   (interactive)
-  (let ((source (current-buffer)))
-    (merrow--execute
-     "merrow.evaluations" nil
-     (lambda (found)
-       (let ((choices (mapcar (lambda (one)
-                                (cons (format "%s  %s  %s  %s" (plist-get one :evaluation) (plist-get one :status)
-                                              (or (plist-get one :score) "no score")
-                                              (file-name-nondirectory (plist-get one :dataset)))
-                                      (plist-get one :evaluation)))
-                              found)))
-         (if (null choices)
-             (message "Merrow: this workflow was not evaluated yet")
-           (with-current-buffer source
-             (merrow--show-evaluation
-              (cdr (assoc (completing-read "Evaluation: " choices nil t) choices))))))))))
+  (merrow--execute
+   "merrow.evaluations" nil
+   (lambda (found)
+     (let ((choices (mapcar (lambda (one)
+                              (cons (format "%s  %s  %s  %s" (plist-get one :evaluation) (plist-get one :status)
+                                            (or (plist-get one :score) "no score")
+                                            (file-name-nondirectory (plist-get one :dataset)))
+                                    (plist-get one :evaluation)))
+                            found)))
+       (if (null choices)
+           (message "Merrow: this workflow was not evaluated yet")
+         (merrow--show-evaluation (cdr (assoc (completing-read "Evaluation: " choices nil t) choices))))))))
 
 (provide 'merrow)
 ;;; merrow.el ends here

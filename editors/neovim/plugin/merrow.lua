@@ -40,8 +40,8 @@ local function client_of(buffer)
   end
 end
 
-local function execute(command, argument, done)
-  local buffer = vim.api.nvim_get_current_buf()
+local function execute(command, argument, done, about)
+  local buffer = about or vim.api.nvim_get_current_buf()
   local client = client_of(buffer)
   if client == nil then
     vim.notify('Merrow does not look after this file. Open a *.mmd, *.mermaid or *.md file.', vim.log.levels.ERROR)
@@ -53,7 +53,7 @@ local function execute(command, argument, done)
     if problem then
       vim.notify('Merrow: ' .. problem.message, vim.log.levels.ERROR)
     elseif result then
-      done(result)
+      done(result, buffer)
     end
   end, buffer)
 end
@@ -82,10 +82,10 @@ local function show(result)
 end
 
 -- The report of an evaluation; the server has asked before it cost anything.
-local function show_evaluation(id)
+local function show_evaluation(id, buffer)
   execute('merrow.showEvaluation', { id = id }, function(report)
     open(vim.split(report.text, '\n', { plain = true }), 'text')
-  end)
+  end, buffer)
 end
 
 local NUMBERS = { limit = true, ['repeat'] = true, seed = true, concurrency = true }
@@ -105,18 +105,18 @@ local function evaluate(command)
       argument[key] = NUMBERS[key] and tonumber(value) or value
     end
   end
-  execute('merrow.evaluate', argument, function(ended) show_evaluation(ended.evaluation) end)
+  execute('merrow.evaluate', argument, function(ended, buffer) show_evaluation(ended.evaluation, buffer) end)
 end
 
 local function evaluations()
-  execute('merrow.evaluations', {}, function(found)
+  execute('merrow.evaluations', {}, function(found, buffer)
     local function label(one)
       local score = type(one.score) == 'number' and ('%.3f'):format(one.score) or 'no score'
       return ('%s  %s  %s  %s'):format(one.evaluation, one.status, score, vim.fn.fnamemodify(one.dataset, ':t'))
     end
     vim.ui.select(found, { prompt = 'Evaluation', format_item = label }, function(chosen)
       if chosen then
-        show_evaluation(chosen.evaluation)
+        show_evaluation(chosen.evaluation, buffer)
       end
     end)
   end)
