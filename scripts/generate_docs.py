@@ -18,6 +18,7 @@ sys.path.insert(0, str(ROOT))
 
 from scripts.make_replays import scripts  # noqa: E402
 
+from merrow_analysis.cases.schema import cases_schema  # noqa: E402
 from merrow_analysis.definitions.configuration import settings_schema, settings_table  # noqa: E402
 from merrow_analysis.definitions.operators import BUILT_IN_TABLE, PLANNED_CALL, InputPort, OperatorSpec  # noqa: E402
 from merrow_analysis.definitions.schema import schema  # noqa: E402
@@ -131,6 +132,7 @@ FILES: dict[str, Callable[[], str]] = {
     "docs/operators.md": operators,
     "docs/patterns-gallery.md": gallery,
     "schemas/front-matter.schema.json": lambda: as_json(schema("front-matter")),
+    "schemas/cases.schema.json": lambda: as_json(cases_schema()),
     "schemas/library.schema.json": lambda: as_json(schema("library")),
     "schemas/merrow.schema.json": lambda: as_json(settings_schema()),
 }

@@ -8,7 +8,13 @@ from dataclasses import dataclass, field
 
 from markdown_it import MarkdownIt
 
+from merrow_analysis.cases.checking import beside_workflow, check_cases
+from merrow_analysis.cases.reading import read_cases
+from merrow_analysis.check import analyse
+from merrow_analysis.diagnostics import Diagnostic
+
 SETTINGS_FILE = "merrow.toml"
+CASES_FILE = "flow.cases.yaml"
 SECTIONS = ["What it does", "Why is this bad", "Wrong", "Right", "How to configure"]
 _EXPECT = re.compile(r"^\s*(?:%%|#)\s*expect(?P<file>-file)?:\s*(?P<codes>MW\d{3}(?:\s*,\s*MW\d{3})*)\s*$")
 
@@ -17,8 +23,8 @@ _EXPECT = re.compile(r"^\s*(?:%%|#)\s*expect(?P<file>-file)?:\s*(?P<codes>MW\d{3
 class Example:
     """A mermaid block of a page, and the files that stand before it in its section.
 
-    ``expected`` has (line, code) pairs, ``in_settings`` those in merrow.toml, ``anywhere`` codes that the diagram must
-    have somewhere.
+    ``expected`` has (line, code) pairs, ``in_settings`` and ``in_cases`` those in merrow.toml and in the cases file, ``anywhere``
+    codes that the diagram must have somewhere.
     """
 
     section: str
@@ -27,6 +33,7 @@ class Example:
     files: dict[str, str]
     expected: set[tuple[int, str]] = field(default_factory=set)
     in_settings: set[tuple[int, str]] = field(default_factory=set)
+    in_cases: set[tuple[int, str]] = field(default_factory=set)
     anywhere: set[str] = field(default_factory=set)
 
 
@@ -73,8 +80,9 @@ def _example(section: str, number: int, content: str, files: dict[str, str]) -> 
             example.anywhere.add(code)
         else:
             example.expected.add((above, code))
-    settings = files.get(SETTINGS_FILE, "").split("\n")
-    example.in_settings = {(above, code) for above, code in _expectations(settings) if above is not None}
+    for name, found in ((SETTINGS_FILE, example.in_settings), (CASES_FILE, example.in_cases)):
+        beside = files.get(name, "").split("\n")
+        found.update((above, code) for above, code in _expectations(beside) if above is not None)
     return example
 
 
@@ -104,3 +112,12 @@ class GivenFiles:
 
     def exists(self, path: str) -> bool:
         return path.removeprefix("./") in self._files
+
+
+def found_in_cases(workflow: str, files: dict[str, str]) -> list[Diagnostic]:
+    """The findings about the cases file among ``files``, beside the text of its workflow; none where there is no such file."""
+    text = files.get(CASES_FILE)
+    if text is None:
+        return []
+    graph = analyse(workflow, as_workflow=True).typed
+    return check_cases(read_cases(text), beside_workflow("flow.mmd", graph, GivenFiles(files)))

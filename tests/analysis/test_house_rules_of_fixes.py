@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from random import Random
 
 import pytest
-from tests.analysis.rule_page import SETTINGS_FILE, GivenFiles, read_page
+from tests.analysis.rule_page import SETTINGS_FILE, GivenFiles, found_in_cases, read_page
 from tests.boxes.defects import DEFECTS
 from tests.breakage import broken
 
@@ -114,7 +114,8 @@ def test_the_registry_says_which_rules_have_fixes() -> None:
     without: set[str] = set()
     for _, text, files in examples():
         toml = files.get(SETTINGS_FILE, "")
-        for one in (*found(text, files), *check_configuration(parse_configuration(toml), toml)):
+        settings = check_configuration(parse_configuration(toml), toml)
+        for one in (*found(text, files), *settings, *found_in_cases(text, files)):
             (with_fixes if one.fixes else without).add(one.code)
     for rule in all_rules():
         if rule.fix == "none":

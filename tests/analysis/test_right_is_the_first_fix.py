@@ -18,6 +18,8 @@ OTHERWISE = {
     "MW309": "a fix can only write a prompt to be filled in",
     "MW311": "how much may be spent only the author knows; the fix removes it",
     "MW520": "the finding is in the settings file, where tests/server/test_settings_fixes.py applies it",
+    "MW521": "the finding is in the cases file, where tests/server/lsp/test_cases.py applies it",
+    "MW522": "the finding is in the cases file, where tests/analysis/test_cases_files.py applies it",
 }
 """Pages that show something else, and why."""
 _MOST_FIXES = 20

@@ -1,7 +1,7 @@
 """The page of each rule is run: what stands under Wrong is found where it says, what stands under Right is not."""
 
 import pytest
-from tests.analysis.rule_page import SECTIONS, SETTINGS_FILE, Example, GivenFiles, Page, read_page
+from tests.analysis.rule_page import SECTIONS, SETTINGS_FILE, Example, GivenFiles, Page, found_in_cases, read_page
 
 from merrow_analysis.check import analyse
 from merrow_analysis.definitions.configuration import parse_configuration
@@ -31,6 +31,10 @@ def in_settings(example: Example) -> set[tuple[int, str]]:
     return {(each.range.start.line, each.code) for each in check_configuration(config)}
 
 
+def in_cases(example: Example) -> set[tuple[int, str]]:
+    return {(each.range.start.line, each.code) for each in found_in_cases(example.text, example.files)}
+
+
 def described(found: list[Diagnostic]) -> str:
     return "\n".join(
         f"line {each.range.start.line + 1}: {each.code} {each.severity.value}: {each.message}" for each in found
@@ -54,7 +58,7 @@ def test_what_is_wrong_is_found_where_the_page_says(code: str) -> None:
         found = check(example)
         places = {(each.range.start.line, each.code) for each in found}
         shown = f"example {example.number}:\n{example.text}\nfound:\n{described(found)}"
-        expected = example.expected | example.in_settings
+        expected = example.expected | example.in_settings | example.in_cases
         assert code in example.anywhere | {each for _, each in expected}, f"nothing is expected in {shown}"
         assert example.expected <= places, f"{sorted(example.expected - places)} was not found in {shown}"
         assert example.anywhere <= {each.code for each in found}, shown
@@ -66,6 +70,7 @@ def test_what_is_wrong_is_found_where_the_page_says(code: str) -> None:
             and (each.range.start.line, each.code) not in example.expected
         ]
         assert in_settings(example) == example.in_settings, shown
+        assert in_cases(example) == example.in_cases, shown
         assert not surprising, f"unexpected:\n{described(surprising)}\nin {shown}"
 
 
@@ -75,4 +80,5 @@ def test_what_is_right_has_neither_the_finding_nor_an_error(code: str) -> None:
         found = check(example)
         bad = [each for each in found if each.code == code or each.severity.value == "error"]
         assert in_settings(example) == set()
+        assert in_cases(example) == set()
         assert not bad, f"example {example.number}:\n{example.text}\nfound:\n{described(bad)}"

@@ -9,4 +9,5 @@ export const selector: DocumentFilter[] = schemes.flatMap((scheme) => [
   { scheme, language: 'markdown' },
   { scheme, pattern: '**/*.{mmd,mermaid}' },
   { scheme, pattern: '**/merrow.toml' },
+  { scheme, pattern: '**/*.cases.yaml' },
 ]);

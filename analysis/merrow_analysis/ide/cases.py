@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from merrow_analysis.cases.checking import Beside
@@ -14,6 +15,9 @@ from merrow_analysis.ide.hover import Hover
 from merrow_analysis.ide.texts.markup import Code, Markup
 from merrow_analysis.text import Position, Range, TextEdit, split_lines
 
+_TAGS = re.compile(r"^[ \t-]*tags:[ \t]*\[([^\]\n#]*)\]", re.MULTILINE)
+"""The tags of a line, also where the text can't be read as YAML while a line of it is being typed."""
+_WORD = re.compile(r"[\w.-]+")
 _FILE: Fragment = {"description": "A text file, from the folder of the cases file."}
 
 
@@ -81,7 +85,9 @@ def _values(file: CasesFile, path: tuple[str, ...], beside: Beside | None, where
     if path == ("defaults", "metric"):
         return _words(DEFAULT_KEYS["metric"]["enum"], "value", where)
     if path[-1:] == ("tags",):
-        return _words(sorted({tag for case in file.cases for tag in case.tags}), "value", where)
+        return _words(
+            sorted({word for found in _TAGS.finditer(file.text) for word in _WORD.findall(found[1])}), "value", where
+        )
     if path[-1:] == ("output",):
         return _words(() if beside is None else beside.outputs, "node", where)
     if path == ("cases", "xfail"):

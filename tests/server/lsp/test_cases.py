@@ -1,0 +1,206 @@
+"""Cases in an editor: findings, completion, hover, the commands and the lens; a real server process where they run."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException
+from tests.runtime.openai_server import Hang, OpenAIServer, Reply
+from tests.runtime.workflows import CHAIN
+from tests.server.lsp.editor import PULLING, Editor
+from tests.server.lsp.running import RunningEditor, editor_on
+
+CASES = """\
+cases:
+  - id: spider
+    inputs: {PROBLEM: How many legs has a spider?}
+    expect: [{contains: eight}, {not-contains: six}]
+    tags: [smoke]
+  - id: ant
+    inputs: {PROBLEM: How many legs has an ant?}
+    expect: {numeric: 6}
+"""
+
+
+def files(folder: Path, cases: str = CASES) -> str:
+    """A workflow with its cases; the URI of the cases file."""
+    (folder / "flow.mmd").write_text(CHAIN)
+    (folder / "flow.cases.yaml").write_text(cases)
+    return (folder / "flow.cases.yaml").as_uri()
+
+
+def opened(open_editor: Callable[..., Editor], folder: Path, cases: str) -> tuple[Editor, str]:
+    files(folder, cases)
+    editor = open_editor(PULLING, folder)
+    return editor, editor.open(cases, "flow.cases.yaml", "yaml")
+
+
+def findings(editor: Editor, uri: str) -> list[tuple[int, str, str]]:
+    report = editor.request("textDocument/diagnostic", {"textDocument": {"uri": uri}})
+    return [(one["range"]["start"]["line"], one["code"], one["message"]) for one in report["items"]]
+
+
+def test_mistakes_have_their_places_and_fixes(open_editor: Callable[..., Editor], tmp_path: Path) -> None:
+    wrong = CASES.replace("{numeric: 6}", "{numerc: 6}").replace(
+        "PROBLEM: How many legs has an", "PROBLM: How many has an"
+    )
+    editor, uri = opened(open_editor, tmp_path, wrong)
+    found = findings(editor, uri)
+    assert [(line, code) for line, code, _ in found] == [(5, "MW522"), (6, "MW522"), (7, "MW521")]
+    place = editor.at(uri, "numerc", 2)
+    actions = editor.request(
+        "textDocument/codeAction",
+        {
+            "textDocument": {"uri": uri},
+            "range": {"start": place["position"], "end": place["position"]},
+            "context": {"diagnostics": []},
+        },
+    )
+    (action,) = [one for one in actions if one["title"] == "Write numeric"]
+    assert editor.applied(action["edit"])[uri] == wrong.replace("numerc", "numeric")
+
+
+def test_a_change_of_the_workflow_changes_the_findings(open_editor: Callable[..., Editor], tmp_path: Path) -> None:
+    editor, uri = opened(open_editor, tmp_path, CASES)
+    assert findings(editor, uri) == []
+    flow = editor.open(CHAIN, "flow.mmd")
+    editor.change(flow, {"text": CHAIN.replace("PROBLEM", "QUESTION")})
+    assert {code for _, code, _ in findings(editor, uri)} in (set(), {"MW522"})
+    (tmp_path / "flow.mmd").unlink()
+    editor.close_document(flow)
+    assert [code for _, code, _ in findings(editor, uri)] == ["MW522"]
+
+
+def labels(editor: Editor, uri: str, word: str, offset: int) -> list[str]:
+    answer = editor.request("textDocument/completion", editor.at(uri, word, offset))
+    return [item["label"] for item in answer["items"]]
+
+
+def test_completion_knows_keys_metrics_inputs_and_tags(open_editor: Callable[..., Editor], tmp_path: Path) -> None:
+    text = CASES + "  - id: more\n    inp\n    inputs:\n      PR\n    expect:\n      - con\n    tags: [s]\n"
+    editor, uri = opened(open_editor, tmp_path, text)
+    assert {"id", "inputs", "expect", "xfail", "max_cost"} <= set(labels(editor, uri, "    inp\n", 7))
+    assert labels(editor, uri, "      PR\n", 8) == ["PROBLEM"]
+    metrics = labels(editor, uri, "- con\n", 5)
+    assert metrics[0] == "contains"
+    assert {"not-regex", "judge", "at_least"} <= set(metrics)
+    assert "smoke" in labels(editor, uri, "tags: [s]", 8)
+    answer = editor.request("textDocument/completion", editor.at(uri, "- con\n", 5))
+    first = next(item for item in answer["items"] if item["label"] == "contains")
+    assert editor.edited(uri, [first["textEdit"]]) == text.replace("- con\n", "- contains: \n")
+    assert "whole words" in first["documentation"]["value"]
+
+
+def test_hover_says_what_a_metric_means(open_editor: Callable[..., Editor], tmp_path: Path) -> None:
+    editor, uri = opened(open_editor, tmp_path, CASES)
+    shown = editor.request("textDocument/hover", editor.at(uri, "not-contains", 3))
+    assert "whole words" in shown["contents"]["value"]
+    assert (
+        "An input of flow.mmd"
+        in editor.request("textDocument/hover", editor.at(uri, "PROBLEM", 1))["contents"]["value"]
+    )
+    assert editor.request("textDocument/hover", editor.at(uri, "eight", 1)) is None
+
+
+def test_a_lens_above_the_workflow_runs_its_cases(open_editor: Callable[..., Editor], tmp_path: Path) -> None:
+    uri = files(tmp_path)
+    editor = open_editor(PULLING, tmp_path)
+    flow = editor.open(CHAIN, "flow.mmd")
+    lenses = editor.request("textDocument/codeLens", {"textDocument": {"uri": flow}})
+    titles = {one["command"]["title"]: one["command"] for one in lenses if one.get("command")}
+    assert titles["▶ Run 2 cases"] == {"title": "▶ Run 2 cases", "command": "merrow.test", "arguments": [{"uri": uri}]}
+
+
+async def test_cases_are_listed_with_their_places(tmp_path: Path) -> None:
+    uri = files(tmp_path)
+    async with editor_on(tmp_path) as editor:
+        flow = (tmp_path / "flow.mmd").as_uri()
+        found = await editor.execute("merrow.cases", uri=flow)
+        assert found == await editor.execute("merrow.cases", uri=uri)
+        assert (found["uri"], found["workflow"], found["recording"], found["problems"]) == (uri, flow, None, 0)
+        spider, ant = found["cases"]
+        assert spider == {
+            "id": "spider",
+            "range": {"start": {"line": 1, "character": 8}, "end": {"line": 1, "character": 14}},
+            "tags": ["smoke"],
+            "repeat": 1,
+            "xfail": None,
+        }
+        assert ant["range"]["start"] == {"line": 5, "character": 8}
+        other = await editor.execute("merrow.cases", uri=(tmp_path / "other.mmd").as_uri())
+        assert (other["uri"], other["cases"]) == (None, [])
+
+
+def events_of_tests(editor: RunningEditor) -> list[Any]:
+    """Where notifications of tests are collected from now on."""
+    events: list[Any] = []
+    editor.client.protocol.fm.add_builtin_feature("merrow/testEvent", lambda event: events.append(event))
+    return events
+
+
+async def test_a_test_tells_each_case_and_answers_all(tmp_path: Path) -> None:
+    uri = files(tmp_path)
+    async with OpenAIServer() as server, editor_on(tmp_path, server) as editor:
+        events = events_of_tests(editor)
+        server.script(*[Reply("It has eight legs.")] * 4)
+        result = await editor.execute("merrow.test", uri=uri)
+        assert (result["ok"], result["cancelled"], result["counts"]) == (False, False, {"passed": 1, "failed": 1})
+        passed, failed = result["results"]
+        assert (passed["id"], passed["status"], passed["message"], passed["source"]) == (
+            "spider",
+            "passed",
+            "",
+            "endpoint",
+        )
+        assert failed["place"]["start"]["line"] == 7
+        assert (failed["expected"], failed["actual"]) == ("numeric: 6", "It has eight legs.")
+        assert failed["run"]
+        ended = {event["id"]: event["result"] for event in map(_plain, events) if event["result"] is not None}
+        assert ended == {"spider": passed, "ant": failed}
+        assert {event["id"] for event in map(_plain, events) if event["result"] is None} == {"spider", "ant"}
+        begin, *_, end = editor.progress
+        assert (begin.title, end.kind) == ("Testing flow.mmd", "end")
+        again = await editor.execute("merrow.test", uri=uri, ids=["spider"])
+        assert [one["id"] for one in again["results"]] == ["spider"]
+        assert len(server.requests) == 3  # equal questions are asked once, and answers are known
+        with pytest.raises(JsonRpcException, match="Did you mean spider"):
+            await editor.execute("merrow.test", uri=uri, ids=["spidr"])
+
+
+def _plain(event: Any) -> Any:
+    return json.loads(
+        json.dumps(event, default=lambda value: value._asdict() if hasattr(value, "_asdict") else vars(value))
+    )
+
+
+async def test_what_cant_be_tested_is_refused_with_the_reason(tmp_path: Path) -> None:
+    uri = files(tmp_path, CASES.replace("numeric", "numerc"))
+    async with editor_on(tmp_path) as editor:
+        with pytest.raises(JsonRpcException, match=r"flow.cases.yaml has an error and is not run: line 8: .*\(MW521\)"):
+            await editor.execute("merrow.test", uri=uri)
+        (tmp_path / "flow.cases.yaml").write_text(CASES)
+        result = await editor.execute("merrow.test", uri=uri)
+        assert result["counts"] == {"skipped": 2}
+        assert result["ok"]
+        with pytest.raises(JsonRpcException) as caught:
+            await editor.execute("merrow.test", uri=uri, record=True)
+        assert caught.value.data["remedy"] == "key"
+        assert await editor.execute("merrow.cases", uri=uri)
+
+
+async def test_a_test_is_cancelled_by_its_progress(tmp_path: Path) -> None:
+    uri = files(tmp_path)
+    async with OpenAIServer(lambda _: Hang()) as server, editor_on(tmp_path, server) as editor:
+        task = editor.begin("merrow.test", uri=uri)
+        while not server.requests:
+            await asyncio.sleep(0.05)
+        token = list(editor.client.progress_reports)[-1]
+        editor.client.window_work_done_progress_cancel(types.WorkDoneProgressCancelParams(token))
+        result = await asyncio.wait_for(task, 30)
+        assert (result["cancelled"], result["ok"], result["results"]) == (True, False, [])

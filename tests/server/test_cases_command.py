@@ -1,0 +1,306 @@
+"""``merrow test``: cases from a recording, by an endpoint on loopback, or skipped; the program in a process of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+import xml.etree.ElementTree as ET
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.runtime.openai_server import Hang, OpenAIServer, Received, Reply, Status, Step
+from tests.runtime.workflows import CHAIN
+from tests.server.program import Outcome
+
+CASES = """\
+# My cases
+cases:
+  - id: spider
+    inputs: {PROBLEM: How many legs has a spider?}
+    expect: [{contains: eight}, {not-contains: six}]
+    tags: [smoke]
+
+  - id: ant
+    inputs: {PROBLEM: How many legs has an ant?}
+    expect: {numeric: 6}
+"""
+_OURS = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "MERROW_MODEL")
+
+
+def legs(request: Received) -> Step:
+    """What knows spiders and ants; the second node is given the first one's answer."""
+    if "spider" in request.prompt or "eight" in request.prompt:
+        return Reply("It has eight legs.")
+    return Reply("It has 6 legs.")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a workflow and its cases, in which the program runs with a journal of its own, and no endpoint."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MERROW_STATE_DIR", str(tmp_path / ".state"))
+    monkeypatch.setenv("MERROW_CONFIG_DIR", str(tmp_path / ".config"))
+    for name in _OURS:
+        monkeypatch.delenv(name, raising=False)
+    (tmp_path / "flow.mmd").write_text(CHAIN)
+    (tmp_path / "flow.cases.yaml").write_text(CASES)
+    return tmp_path
+
+
+async def merrow(*arguments: str, server: OpenAIServer | None = None) -> Outcome:
+    own = {} if server is None else {"OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": "none"}
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "merrow_server", *arguments),
+        env={**os.environ, **own},
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    out, err = await asyncio.wait_for(process.communicate(), 120)
+    assert process.returncode is not None
+    assert "Traceback" not in err.decode()
+    return Outcome(process.returncode, out.decode(), err.decode())
+
+
+def statuses(outcome: Outcome) -> dict[str, str]:
+    return {one["id"]: one["status"] for one in outcome.json["results"]}
+
+
+async def recorded(answers: Callable[[Received], Step] = legs) -> Outcome:
+    async with OpenAIServer(answers) as server:
+        return await merrow("test", "--record", server=server)
+
+
+async def test_without_recording_and_endpoint_cases_are_skipped(folder: Path) -> None:
+    done = await merrow("test")
+    assert done.code == 0
+    assert done.out.count("skipped  flow.cases.yaml::") == 2
+    assert "set OPENAI_API_KEY" in done.out
+    asked = await merrow("test", "--base-url", "offline", "--format", "json")
+    assert set(statuses(asked).values()) == {"failed"}  # it was asked for by name
+    assert asked.code == 1
+    refused = await merrow("test", "--record")
+    assert refused.code == 2
+    assert "There is no endpoint to record" in refused.err
+    assert not (folder / "flow.replay.jsonl").exists()
+
+
+async def test_an_endpoint_answers_and_nothing_is_paid_twice() -> None:
+    async with OpenAIServer(legs) as server:
+        done = await merrow("test", server=server)
+        assert done.code == 0
+        assert "passed   flow.cases.yaml::spider" in done.out
+        assert "2 cases: 2 passed" in done.out
+        asked = len(server.requests)
+        assert (await merrow("test", server=server)).code == 0
+        assert len(server.requests) == asked
+
+
+async def test_a_failed_case_says_what_was_expected_and_read_and_where() -> None:
+    async with OpenAIServer(lambda _: Reply("It has six legs.")) as server:
+        done = await merrow("test", "--junit", "report.xml", server=server)
+    assert done.code == 1
+    assert "flow.cases.yaml:5: failed: spider" in done.out
+    assert "contains `eight`: doesn't contain the gold answer" in done.out
+    assert "expected  contains: eight" in done.out
+    assert "actual    It has six legs." in done.out
+    root = ET.fromstring(Path("report.xml").read_text())
+    failure = root.find("./testsuite/testcase[@name='spider']/failure")
+    assert (root.get("tests"), root.get("failures")) == ("2", "2")
+    assert failure is not None
+    assert "actual: It has six legs." in (failure.text or "")
+
+
+async def test_a_recording_answers_without_an_endpoint(folder: Path) -> None:
+    done = await recorded()
+    assert done.code == 0
+    first = (folder / "flow.replay.jsonl").read_bytes()
+    again = await merrow("test", "--format", "json")
+    assert (again.code, statuses(again)) == (0, {"spider": "passed", "ant": "passed"})
+    assert {one["source"] for one in again.json["results"]} == {"recording"}
+    assert again.json["cost_usd"] == 0
+    # What is recorded is not asked again, and stays as it was written.
+    async with OpenAIServer(lambda _: Status(500, "nobody asks")) as server:
+        assert (await merrow("test", "--record", server=server)).code == 0
+        assert server.requests == []
+    assert (folder / "flow.replay.jsonl").read_bytes() == first
+
+
+async def test_a_change_makes_cases_stale_until_what_is_missing_is_recorded(folder: Path) -> None:
+    await recorded()
+    (folder / "flow.mmd").write_text(CHAIN.replace("Shorten the answer.", "Say the number alone."))
+    stale = await merrow("test")
+    assert stale.code == 1
+    assert "stale    flow.cases.yaml::ant" in stale.out
+    assert "at node B" in stale.out
+    assert "merrow test --record" in stale.out
+    assert (await merrow("test", "--allow-stale")).code == 0
+
+    def answer(request: Received) -> Step:
+        assert "Say the number alone." in request.text
+        return Reply("eight" if "eight" in request.prompt else "6")
+
+    async with OpenAIServer(answer) as server:
+        done = await merrow("test", "--record", server=server)
+        assert len(server.requests) == 2  # node A is as it was recorded
+    assert done.code == 0
+    assert "changed: flow.cases.yaml::spider" in done.out
+    assert "before    It has eight legs." in done.out
+    assert "after     eight" in done.out
+    assert (await merrow("test")).code == 0
+
+
+async def test_cases_are_chosen_by_path_text_tag_and_last_failure(folder: Path) -> None:
+    await recorded()
+    for arguments, wanted in {
+        ("flow.mmd::ant",): {"ant"},
+        ("flow.cases.yaml::ant", "flow.cases.yaml::spider"): {"ant", "spider"},
+        ("-k", "SPI"): {"spider"},
+        ("--tag", "smoke"): {"spider"},
+        (".", "flow.mmd::ant"): {"ant", "spider"},
+    }.items():
+        assert set(statuses(await merrow("test", *arguments, "--format", "json"))) == wanted, arguments
+    nothing = await merrow("test", "--last-failed")
+    assert (nothing.code, nothing.err.strip()) == (0, "No case failed when it was last tested.")
+    (folder / "flow.cases.yaml").write_text(CASES.replace("numeric: 6", "numeric: 7"))
+    assert (await merrow("test")).code == 1
+    assert statuses(await merrow("test", "--last-failed", "--format", "json")) == {"ant": "failed"}
+    (folder / "flow.cases.yaml").write_text(CASES.replace("eight", "nine"))
+    first = await merrow("test", "-x", "--format", "json")
+    assert statuses(first) == {"spider": "failed"}
+
+
+async def test_what_is_not_there_or_wrong_exits_with_2(folder: Path) -> None:
+    await recorded()
+    for arguments, words in {
+        ("-k", "nobody"): "No case was found",
+        ("flow.mmd::spidr",): "Did you mean flow.cases.yaml::spider?",
+        ("flw.mmd",): "Did you mean flow.mmd?",
+        ("--record", "--model", "x", "--base-url", "http://127.0.0.1:9"): "don't go together",
+    }.items():
+        done = await merrow("test", *arguments)
+        assert (done.code, words in done.err) == (2, True), (arguments, done)
+    (folder / "flow.cases.yaml").write_text(CASES.replace("numeric", "numerc"))
+    done = await merrow("test")
+    assert done.code == 2
+    assert "error[MW521]" in done.err
+    assert "flow.cases.yaml:10:14" in done.err
+    checked = await merrow("check", ".")
+    assert (checked.code, "error[MW521]" in checked.out) == (1, True)
+    fixed = await merrow("check", "--fix", "--unsafe-fixes", "flow.cases.yaml")
+    assert fixed.code == 0
+    assert (folder / "flow.cases.yaml").read_text() == CASES
+    (folder / "flow.replay.jsonl").write_text("nonsense\n")
+    assert "is not a JSON object" in (await merrow("test")).err
+    (folder / "flow.mmd").unlink()
+    assert "There is no workflow beside this file" in (await merrow("test")).err
+
+
+async def test_expected_failures_repeats_and_limits(folder: Path) -> None:
+    (folder / "flow.cases.yaml").write_text(
+        "defaults: {inputs: {PROBLEM: legs?}}\n"
+        "cases:\n"
+        "- {id: known, xfail: 'see 41', expect: {exact: 9}}\n"
+        "- {id: cured, xfail: true, expect: {contains: legs}}\n"
+        "- {id: mostly, repeat: 3, min_pass: 2, expect: {contains: legs}}\n"
+        "- {id: never, repeat: 3, min_pass: 2, expect: {not-contains: legs}}\n"
+        "- {id: slow, max_seconds: 0.001, expect: {contains: legs}}\n"
+        "- {id: finishes}\n"
+    )
+    async with OpenAIServer(legs) as server:
+        done = await merrow("test", "--format", "json", server=server)
+    found = statuses(done)
+    assert found == {
+        "known": "xfailed",
+        "cured": "xpassed",
+        "mostly": "passed",
+        "never": "failed",
+        "slow": "failed",
+        "finishes": "passed",
+    }
+    by = {one["id"]: one for one in done.json["results"]}
+    assert (by["mostly"]["passed"], by["mostly"]["repeat"], by["mostly"]["min_pass"]) == (3, 3, 2)
+    assert by["never"]["message"].startswith("0 of 3 repeats passed, 2 must.")
+    assert "max_seconds: 0.001" in by["slow"]["message"]
+
+
+async def test_an_endpoint_that_fails_is_not_a_failed_case() -> None:
+    async with OpenAIServer(lambda _: Status(401, "no such key")) as server:
+        done = await merrow("test", "--format", "json", server=server)
+    assert done.code == 1
+    assert set(statuses(done).values()) == {"error"}
+
+
+async def test_a_judge_is_recorded_like_any_call(folder: Path) -> None:
+    (folder / "flow.cases.yaml").write_text(CASES.replace("{numeric: 6}", "{judge: names a number of legs}"))
+
+    def answer(request: Received) -> Step:
+        if "strict and fair judge" in request.text:
+            return Reply('{"reason": "It names six.", "score": 9}')
+        return legs(request)
+
+    assert (await recorded(answer)).code == 0
+    again = await merrow("test")
+    assert again.code == 0
+    (folder / "flow.cases.yaml").write_text(
+        CASES.replace("{numeric: 6}", "{judge: names a number of legs, at_least: 0.95}")
+    )
+    strict = await merrow("test", "flow.mmd::ant", "--format", "json")
+    (result,) = strict.json["results"]
+    assert result["status"] == "failed"
+    assert "9 of 10: It names six." in result["message"]
+    (folder / "flow.cases.yaml").write_text(CASES.replace("{numeric: 6}", "{judge: rhymes}"))
+    assert statuses(await merrow("test", "--format", "json"))["ant"] == "stale"
+
+
+async def test_a_run_becomes_a_case_that_passes(folder: Path) -> None:
+    async with OpenAIServer(legs) as server:
+        run = await merrow("run", "flow.mmd", "--input", "problem=How many legs\nhas a spider: 8?", server=server)
+        assert run.code == 0
+        saved = await merrow("test", "--save", "flow.mmd")
+        assert saved.code == 0
+        assert "flow.cases.yaml:12 has the new case how-many-legs-has-a-spider" in saved.out
+        text = (folder / "flow.cases.yaml").read_text()
+        assert text.startswith(CASES)
+        assert (await merrow("test", "-k", "how-many", server=server)).code == 0
+    (folder / "flow.cases.yaml").unlink()
+    assert (await merrow("test", "--save", "flow.mmd", "other.cases.yaml")).code == 0
+    assert (folder / "other.cases.yaml").read_text().startswith("cases:\n  - id: how-many")
+
+
+async def test_hostile_texts_drive_neither_terminal_nor_xml(folder: Path) -> None:
+    evil = "\x1b[31m<b>&\x07 ]]> \u202e\x00"
+    (folder / "flow.cases.yaml").write_text(
+        'cases:\n- id: "\\e[2J<x>&\\u0007"\n  inputs: {PROBLEM: x}\n  expect: {exact: "\\e]0;t\\a"}\n'
+    )
+    async with OpenAIServer(lambda _: Reply(evil)) as server:
+        done = await merrow("test", "--junit", "r.xml", server=server)
+        shown = await merrow("test", "--format", "json", server=server)
+    assert done.code == 1
+    assert "\x1b[2J" not in done.out
+    assert "\x07" not in done.out
+    assert "\x1b]" not in done.out
+    assert ET.fromstring(Path("r.xml").read_text()).get("failures") == "1"
+    assert json.loads(shown.out)["results"][0]["id"] == "\x1b[2J<x>&\x07"
+
+
+async def test_ctrl_c_keeps_what_was_recorded(folder: Path) -> None:
+    def answer(request: Received) -> Step:
+        return Hang() if "ant" in request.prompt else legs(request)
+
+    async with OpenAIServer(answer) as server:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "merrow_server", "test", "--record", "--concurrency", "1"),
+            env={**os.environ, "OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": "none"},
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        while not (folder / "flow.replay.jsonl").exists():
+            await asyncio.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        await asyncio.wait_for(process.communicate(), 60)
+    assert process.returncode == 130
+    assert statuses(await merrow("test", "flow.mmd::spider", "--format", "json")) == {"spider": "passed"}
