@@ -4,13 +4,16 @@
 
 ;;; Commentary:
 
-;; A mode with colours for *.mmd and *.mermaid, the language server by Eglot, and two commands:
+;; A mode with colours for *.mmd and *.mermaid, the language server by Eglot, and commands:
 ;;   M-x merrow-run     run the workflow of this file, ask for its inputs, and show what it gives
-;;   M-x merrow-stop    stop the runs of this file
+;;   M-x merrow-stop    stop the runs and evaluations of this file
+;;   M-x merrow-evaluate      evaluate the workflow of this file on a data set, and show the report
+;;   M-x merrow-evaluations   choose an evaluation of this file and show its report
 
 ;;; Code:
 
 (require 'eglot)
+(require 'subr-x)
 
 (defvar merrow-font-lock-keywords
   `(("^[ \t]*%%.*$" 0 font-lock-comment-face t)
@@ -51,14 +54,15 @@
 
 (defun merrow--execute (command arguments done)
   "Have the server carry out COMMAND with ARGUMENTS about this file, and call DONE with its answer."
-  (let ((server (eglot-current-server)))
+  (let ((server (eglot-current-server))
+        (here (current-buffer)))
     (unless server (user-error "Merrow's language server does not run here; M-x eglot starts it"))
     (jsonrpc-async-request
      server :workspace/executeCommand
      (list :command command
            :arguments (vector (append (list :uri (plist-get (eglot--TextDocumentIdentifier) :uri)) arguments)))
      :timeout 86400
-     :success-fn done
+     :success-fn (lambda (result) (with-current-buffer here (funcall done result)))
      :error-fn (lambda (problem) (message "Merrow: %s" (plist-get problem :message))))))
 
 (defun merrow--show (result)
@@ -86,6 +90,51 @@
   "Stop the runs of this file."
   (interactive)
   (merrow--execute "merrow.cancel" nil (lambda (_result) (message "Merrow: stopped"))))
+
+;;;###autoload
+(defun merrow-evaluate (dataset gold metric)
+  "Evaluate the workflow of this file on DATASET, with the field GOLD as the right answer and METRIC.
+Leave GOLD and METRIC empty for a published data set, or where a TOML file beside the data names them."
+  (interactive
+   (list (expand-file-name (read-file-name "Data set: " nil nil t))
+         (read-string "Field with the right answer (empty: as the data say): ")
+         (completing-read "Metric (empty: as the data say): " '("exact" "contains" "numeric" "choice" "f1" "math" "judge"))))
+  (merrow--execute
+   "merrow.evaluate"
+   (append (list :dataset dataset)
+           (unless (string-empty-p gold) (list :gold gold))
+           (unless (string-empty-p metric) (list :metric metric)))
+   (lambda (result) (merrow--show-evaluation (plist-get result :evaluation)))))
+
+(defun merrow--show-evaluation (id)
+  "Show the report of the evaluation ID."
+  (merrow--execute
+   "merrow.showEvaluation" (list :id id)
+   (lambda (report)
+     (with-current-buffer (get-buffer-create "*merrow evaluation*")
+       (let ((inhibit-read-only t))
+         (erase-buffer)
+         (insert (plist-get report :text) "\n"))
+       (goto-char (point-min))
+       (special-mode)
+       (display-buffer (current-buffer))))))
+
+;;;###autoload
+(defun merrow-evaluations ()
+  "Choose an evaluation of this file and show its report."
+  (interactive)
+  (merrow--execute
+   "merrow.evaluations" nil
+   (lambda (found)
+     (let ((choices (mapcar (lambda (one)
+                              (cons (format "%s  %s  %s  %s" (plist-get one :evaluation) (plist-get one :status)
+                                            (or (plist-get one :score) "no score")
+                                            (file-name-nondirectory (plist-get one :dataset)))
+                                    (plist-get one :evaluation)))
+                            found)))
+       (if (null choices)
+           (message "Merrow: this workflow was not evaluated yet")
+         (merrow--show-evaluation (cdr (assoc (completing-read "Evaluation: " choices nil t) choices))))))))
 
 (provide 'merrow)
 ;;; merrow.el ends here

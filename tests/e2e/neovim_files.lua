@@ -32,5 +32,19 @@ if answer then
 else
   vim.wait(1500, function() return false end, 20)
 end
+if vim.env.MERROW_DATA then
+  vim.cmd('buffer ' .. file)
+  vim.cmd('MerrowEvaluate ' .. vim.env.MERROW_DATA .. ' gold=answer metric=exact map:PROBLEM=question')
+  wait('no report', function() return vim.api.nvim_buf_get_lines(0, 0, 1, false)[1]:find('^Evaluation') end)
+  for _, line in ipairs(vim.api.nvim_buf_get_lines(0, 0, -1, false)) do say('REPORT ' .. line) end
+  vim.cmd('close')
+  vim.cmd('buffer ' .. file)
+  vim.ui.select = function(items, options, done)
+    say(('CHOICE %d %s'):format(#items, options.format_item(items[1])))
+    done(items[1])
+  end
+  vim.cmd('MerrowEvaluations')
+  wait('no report again', function() return vim.api.nvim_buf_get_lines(0, 0, 1, false)[1]:find('^Evaluation') end)
+end
 say('DONE')
 vim.cmd('qall!')

@@ -18,8 +18,10 @@ WORKFLOW = """flowchart TD
 """
 
 
-def in_editor(editor: str, folder: Path, answer: str) -> str:
-    """What the editor prints when `WORKFLOW` is run there and ``answer`` given; nothing is given without one."""
+def in_editor(editor: str, folder: Path, answer: str, data: Path | None = None) -> str:
+    """What the editor prints when `WORKFLOW` is run there and ``answer`` given; nothing is given without one. With ``data`` it is
+    evaluated, too.
+    """
     file = folder / "flow.mmd"
     file.write_text(WORKFLOW, encoding="utf-8")
     here = Path(__file__)
@@ -30,6 +32,8 @@ def in_editor(editor: str, folder: Path, answer: str) -> str:
         script = here.with_name("emacs_files.el")
         command = [need("emacs", "apt-get install emacs-nox elpa-eglot"), "--batch", "-Q", "-l", str(script)]
     variables = {"MERROW_FILE": str(file), "MERROW_EDITOR": str(ROOT / "editors" / editor), "MERROW_ANSWER": answer}
+    if data is not None:
+        variables["MERROW_DATA"] = str(data)
     printed = run(command, folder, **variables)
     assert "DONE" in printed, printed
     return printed
@@ -41,6 +45,18 @@ def test_a_workflow_is_run_with_the_input_that_was_asked_for(editor: str, tmp_pa
     assert "PROMPT Subject (Problem): " in printed, printed
     assert "SHOWN The sea at night" in printed, printed
     assert "finished" in printed
+
+
+@pytest.mark.parametrize("editor", ["neovim", "emacs"])
+def test_a_workflow_is_evaluated_and_its_report_shown(editor: str, tmp_path: Path) -> None:
+    data = tmp_path / "own.jsonl"
+    # Emacs asks for no mapping, so the field that feeds the input has its name there.
+    row = '{"id": "%s", "problem": "sea", "question": "sea", "answer": "%s"}'
+    data.write_text("\n".join(row % pair for pair in (("one", "sea"), ("two", "land"))), encoding="utf-8")
+    printed = in_editor(editor, tmp_path, "x", data)
+    assert "REPORT Score 0.500" in printed, printed
+    assert "REPORT two   wrong" in printed
+    assert "CHOICE 1 " in printed
 
 
 @pytest.mark.parametrize("editor", ["neovim", "emacs"])

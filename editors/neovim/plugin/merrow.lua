@@ -1,6 +1,8 @@
 -- Merrow in Neovim, from 0.7 on: starts the language server, runs workflows and asks for their inputs.
 --   :MerrowRun [N]    run the workflow, or the Nth diagram of a Markdown file, and show what it gives
---   :MerrowStop       stop the runs of this file
+--   :MerrowStop       stop the runs and evaluations of this file
+--   :MerrowEvaluate FILE [KEY=VALUE...]   evaluate the workflow on a data set, such as: own.jsonl gold=answer metric=numeric limit=10
+--   :MerrowEvaluations                    choose an evaluation of this file and show it
 local LONGEST_WAIT = 24 * 60 * 60 * 1000 -- milliseconds that a prompt may stay open
 
 local function ask(_, input)
@@ -38,8 +40,8 @@ local function client_of(buffer)
   end
 end
 
-local function execute(command, argument, done)
-  local buffer = vim.api.nvim_get_current_buf()
+local function execute(command, argument, done, about)
+  local buffer = about or vim.api.nvim_get_current_buf()
   local client = client_of(buffer)
   if client == nil then
     vim.notify('Merrow does not look after this file. Open a *.mmd, *.mermaid or *.md file.', vim.log.levels.ERROR)
@@ -51,9 +53,16 @@ local function execute(command, argument, done)
     if problem then
       vim.notify('Merrow: ' .. problem.message, vim.log.levels.ERROR)
     elseif result then
-      done(result)
+      done(result, buffer)
     end
   end, buffer)
+end
+
+local function open(lines, filetype)
+  vim.cmd('botright new')
+  vim.bo.buftype, vim.bo.bufhidden, vim.bo.swapfile, vim.bo.filetype = 'nofile', 'wipe', false, filetype
+  vim.api.nvim_buf_set_lines(0, 0, -1, false, lines)
+  vim.bo.modifiable = false
 end
 
 local function show(result)
@@ -69,10 +78,48 @@ local function show(result)
     add('## ' .. name)
     add(type(value) == 'string' and value or vim.fn.json_encode(value))
   end
-  vim.cmd('botright new')
-  vim.bo.buftype, vim.bo.bufhidden, vim.bo.swapfile, vim.bo.filetype = 'nofile', 'wipe', false, 'markdown'
-  vim.api.nvim_buf_set_lines(0, 0, -1, false, lines)
-  vim.bo.modifiable = false
+  open(lines, 'markdown')
+end
+
+-- The report of an evaluation; the server has asked before it cost anything.
+local function show_evaluation(id, buffer)
+  execute('merrow.showEvaluation', { id = id }, function(report)
+    open(vim.split(report.text, '\n', { plain = true }), 'text')
+  end, buffer)
+end
+
+local NUMBERS = { limit = true, ['repeat'] = true, seed = true, concurrency = true }
+
+local function evaluate(command)
+  local argument = { dataset = command.fargs[1], mapping = vim.empty_dict() }
+  for _, word in ipairs({ unpack(command.fargs, 2) }) do
+    local key, value = word:match('^([%w_:]+)=(.*)$')
+    if key == nil then
+      vim.notify('Merrow: what follows the data is KEY=VALUE, such as gold=answer.', vim.log.levels.ERROR)
+      return
+    end
+    local input = key:match('^map:(.+)$') -- map:problem=question
+    if input then
+      argument.mapping[input] = value
+    else
+      argument[key] = NUMBERS[key] and tonumber(value) or value
+    end
+  end
+  execute('merrow.evaluate', argument, function(ended, buffer) show_evaluation(ended.evaluation, buffer) end)
+end
+
+local function evaluations()
+  execute('merrow.evaluations', {}, function(found, buffer)
+    local function label(one)
+      local score = type(one.score) == 'number' and ('%.3f'):format(one.score) or 'no score'
+      return ('%s  %s  %s  %s'):format(one.evaluation, one.status, score, vim.fn.fnamemodify(one.dataset, ':t'))
+    end
+    vim.ui.select(found, { prompt = 'Evaluation', format_item = label }, function(chosen)
+      if chosen then
+        show_evaluation(chosen.evaluation, buffer)
+      end
+    end)
+  end)
 end
 
 vim.api.nvim_create_autocmd({ 'BufReadPost', 'BufNewFile' }, {
@@ -87,3 +134,9 @@ vim.api.nvim_create_user_command('MerrowStop', function()
     vim.notify(('Merrow: %d stopped'):format(#(result.cancelled or {})))
   end)
 end, { desc = 'Stop the runs of this file' })
+vim.api.nvim_create_user_command('MerrowEvaluate', evaluate, {
+  nargs = '+',
+  complete = 'file',
+  desc = 'Evaluate the workflow of this file on a data set',
+})
+vim.api.nvim_create_user_command('MerrowEvaluations', evaluations, { desc = 'Show an evaluation of this file' })

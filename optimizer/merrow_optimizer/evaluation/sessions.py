@@ -88,3 +88,18 @@ def state_of(user: Store, record: EvaluationRecord) -> State:
         return "interrupted"
     with closing(Store.open(path)) as own:
         return "running" if own.is_open_elsewhere else "interrupted"
+
+
+def delete(user: Store, evaluation: str) -> None:
+    """Take an evaluation out of the user's store, and its runs with their journal. What models answered stays in the cache.
+
+    Raises `StoreFailure` while a process works on it.
+    """
+    path = journal_of(user, evaluation)
+    if path.exists():
+        with closing(Store.open(path)) as own:
+            if own.is_open_elsewhere:
+                raise StoreFailure(f"Evaluation {evaluation} is still going on; stop it first.")
+    user.evaluations.delete(evaluation)
+    for ending in ("", "-wal", "-shm", ".ballast"):
+        path.with_name(path.name + ending).unlink(missing_ok=True)

@@ -136,6 +136,10 @@ class Evaluations:
             )
         ]
 
+    def delete(self, evaluation: str) -> None:
+        """Take an evaluation with its scores out of the store. Answers of models stay in the cache."""
+        self._writer.now(lambda database: database.execute("DELETE FROM evaluations WHERE id = ?", (evaluation,)))
+
     def readings(self, dataset: str, part: str) -> int:
         """How many evaluations have read this part of a data set."""
         (row,) = self._rows("SELECT count(*) FROM evaluations WHERE dataset = ? AND part = ?", (dataset, part))

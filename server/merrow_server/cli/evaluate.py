@@ -170,9 +170,8 @@ def _plain(text: str) -> Any:
 async def _dry_run(user: Store, file: str, given: dict[str, Any]) -> None:
     from merrow_optimizer.evaluation.plan import forecast
     from merrow_runtime.program.loading import load
-    from merrow_server.cli.evaluation_session import forecast_json
     from merrow_server.cli.evaluation_text import forecast_text
-    from merrow_server.evaluations.preparing import prepare
+    from merrow_server.evaluations.preparing import forecast_json, prepare
 
     prepared = await prepare(load(file), _asked(given), user)
     try:

@@ -54,7 +54,8 @@ def command(run: str | None, node: str | None, item: str | None, output: str) ->
     latest of all. RUN may also be an evaluation, or a run of one.
     """
     from merrow_runtime.store.database import Store
-    from merrow_server.cli.given.run_names import evaluation_meant, journal_with
+    from merrow_server.cli.given.run_names import evaluation_meant
+    from merrow_server.evaluations.journals import journal_with
 
     with closing(Store.open()) as user, journal_with(user, run) as store:
         evaluation = evaluation_meant(user, run)

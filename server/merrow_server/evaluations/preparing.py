@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,10 +12,12 @@ from merrow_optimizer.evaluation.asking import Asking
 from merrow_optimizer.evaluation.data import DataError, DataSet, read_items
 from merrow_optimizer.evaluation.metrics import check_scoring, metric
 from merrow_optimizer.evaluation.metrics.base import BaseMetric
-from merrow_optimizer.evaluation.plan import Limits, Plan, make_plan
+from merrow_optimizer.evaluation.plan import Limits, Plan, forecast, make_plan
+from merrow_runtime.models.dialects import DialectStore
+from merrow_runtime.models.trust import WorkspaceValue
 from merrow_runtime.options import DEFAULT_MODEL, RunOptions
 from merrow_runtime.provenance import OFFLINE_ORIGIN, named
-from merrow_runtime.running.resources import choose, without_user
+from merrow_runtime.running.resources import Chosen, choose, without_user
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.evaluations import EvaluationRecord
 from merrow_runtime.values import as_text
@@ -23,10 +25,14 @@ from merrow_runtime.workflow import Workflow, restore
 from merrow_server.errors import InputError
 
 SEED = 42
+OFFLINE = "The embedded offline model answers: it is not a real model, and its scores say nothing of the workflow."
+ONE_SUFFICES = "At temperature 0 nothing is answered anew, so that repeats only show the same again."
 JUDGE = "judge"
 """The metric that asks a model."""
 _GOLD = 200
 """Characters of a gold answer that are kept to be shown."""
+Choosing = Callable[[RunOptions, str | None, Sequence[WorkspaceValue], DialectStore | None], Chosen]
+"""Chooses the endpoint, as `choose` does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,18 +73,19 @@ class Prepared:
         await self.plan.chosen.endpoint.close()
 
 
-async def prepare(workflow: Workflow, asked: Asked, user: Store) -> Prepared:
-    """Check everything that can be wrong, and make the evaluation ready. ``user`` is the user's store.
+async def prepare(workflow: Workflow, asked: Asked, user: Store, choosing: Choosing = choose) -> Prepared:
+    """Check everything that can be wrong, and make the evaluation ready. ``user`` is the user's store; ``choosing`` chooses
+    and opens the endpoint.
 
     Raises `RunFailure`, with every mistake in the data and its place.
     """
     try:
-        return await _prepared(workflow, asked, user)
+        return await _prepared(workflow, asked, user, choosing)
     except DataError as problem:
         raise InputError(str(problem)) from None
 
 
-async def _prepared(workflow: Workflow, asked: Asked, user: Store) -> Prepared:
+async def _prepared(workflow: Workflow, asked: Asked, user: Store, choosing: Choosing) -> Prepared:
     data = read_items(
         Path(asked.dataset),
         reader=asked.reader,
@@ -100,7 +107,7 @@ async def _prepared(workflow: Workflow, asked: Asked, user: Store) -> Prepared:
     options = RunOptions(
         model=asked.model, base_url=asked.base_url, concurrency=asked.concurrency, seed=asked.seed, fresh=asked.fresh
     )
-    chosen = choose(options, asked.base_url, workflow.machine, user.dialects)
+    chosen = choosing(options, asked.base_url, workflow.machine, user.dialects)
     try:
         plan = make_plan(
             workflow, data, scored_by, chosen, options, repeats=asked.repeats, limits=asked.limits, asking=asking
@@ -129,7 +136,13 @@ def _again(workflow: Workflow, asked: Asked, data: DataSet) -> dict[str, Any]:
 
 
 async def prepare_again(
-    record: EvaluationRecord, user: Store, *, limits: Limits, base_url: str | None, concurrency: int | None
+    record: EvaluationRecord,
+    user: Store,
+    *,
+    limits: Limits,
+    base_url: str | None,
+    concurrency: int | None,
+    choosing: Choosing = choose,
 ) -> Prepared:
     """An evaluation of the journal made ready to go on: the workflow, options and metric that it has, with the data of its file.
 
@@ -146,7 +159,7 @@ async def prepare_again(
         before.tokens if limits.tokens is None else limits.tokens,
         before.seconds if limits.seconds is None else limits.seconds,
     )
-    prepared = await prepare(restore(record.plan["snapshot"]), Asked(**said, limits=now), user)
+    prepared = await prepare(restore(record.plan["snapshot"]), Asked(**said, limits=now), user, choosing)
     why = None
     origin = prepared.plan.chosen.endpoint.origin
     if prepared.data.hash != record.dataset or list(record.plan["golds"]) != [one.id for one in prepared.data.items]:
@@ -164,3 +177,29 @@ async def prepare_again(
         await prepared.close()
         raise InputError(why)
     return prepared
+
+
+def forecast_json(prepared: Prepared) -> dict[str, Any]:
+    """What an evaluation may use, for programs."""
+    data = prepared.data
+    return {
+        "dataset": str(data.file),
+        "part": data.part,
+        "metric": prepared.metric.name,
+        **forecast(prepared.plan).to_json(),
+    }
+
+
+def remarks(user: Store, prepared: Prepared) -> list[str]:
+    """What is remarkable about an evaluation, in sentences to be read before its first call."""
+    plan, data = prepared.plan, prepared.data
+    said = [OFFLINE] if plan.chosen.endpoint.origin == OFFLINE_ORIGIN else []
+    if plan.repeats > 1 and not plan.varies:
+        said.append(ONE_SUFFICES)
+    said += [*plan.workflow.how_read, *plan.chosen.notices]
+    if data.held_out:
+        before = user.evaluations.readings(data.hash, data.part)
+        times = "once" if before == 1 else f"{before} times"
+        known = f"it was read {times} before." if before else "this is its first reading."
+        said.append(f"The part {data.part} is held out, for final figures only; {known}")
+    return said

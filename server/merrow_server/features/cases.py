@@ -9,12 +9,13 @@ from typing import Any
 from lsprotocol import types
 
 from merrow_server.features.code_action import as_mapping
-from merrow_server.features.run_commands import UNTRUSTED, check_runnable, tell, text_of
+from merrow_server.features.run_commands import UNTRUSTED, check_runnable, tell
 from merrow_server.lsp.cases import Located, located
 from merrow_server.lsp.documents import path_of
 from merrow_server.lsp.protocol import InvalidParameters
 from merrow_server.lsp.runs import refused
 from merrow_server.lsp.server import MerrowServer
+from merrow_server.lsp.workflow_texts import text_of
 
 CASES, TEST = "merrow.cases", "merrow.test"
 TEST_EVENT = "merrow/testEvent"

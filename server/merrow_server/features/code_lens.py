@@ -1,4 +1,4 @@
-"""Code lenses above a workflow's header: to run it, to see what a run would do, and its figures, told by a click."""
+"""Code lenses above a workflow's header: to run it, to see what a run would do, its figures, and its last evaluation."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from lsprotocol import types
 
 from merrow_analysis.ide import code_lens as ide_code_lens
 from merrow_server.features.cases import TEST
+from merrow_server.features.evaluation_commands import SHOW as SHOW_EVALUATION
 from merrow_server.features.run_commands import DRY_RUN, RUN
 from merrow_server.lsp.cases import cases_beside
 from merrow_server.lsp.documents import OpenDiagram
@@ -41,11 +42,22 @@ def code_lens(server: MerrowServer, params: types.CodeLensParams) -> list[types.
                 ]
                 found += _of_cases(server, diagram, diagram.to_lsp(place))
             found.append(types.CodeLens(diagram.to_lsp(place), data=where))
+            evaluation = server.last_evaluations.of(diagram, number)
+            if evaluation is not None:
+                found.append(types.CodeLens(diagram.to_lsp(place), _evaluated(evaluation)))
             last = server.runs.results.of(diagram)
             if last is not None and last.offline:
                 # Without a command: words to read.
                 found.append(types.CodeLens(diagram.to_lsp(place), types.Command(f"Last run: {OFFLINE_NAME}", "")))
     return found
+
+
+def _evaluated(evaluation: dict[str, Any]) -> types.Command:
+    from merrow_server.evaluations.words import facts, last_text, lens_title
+
+    arguments = [{"id": evaluation["evaluation"]}]
+    tooltip = "\n".join([last_text(evaluation), *(f"{name}: {value}" for name, value in facts(evaluation))])
+    return types.Command(lens_title(evaluation), SHOW_EVALUATION, tooltip, arguments)
 
 
 def _of_cases(server: MerrowServer, diagram: OpenDiagram, place: types.Range) -> list[types.CodeLens]:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from lsprotocol import types
 
+from merrow_analysis.ide import code_lens as ide_code_lens
 from merrow_analysis.ide import hover as ide_hover
+from merrow_analysis.ide.texts import markup
 from merrow_server.lsp import cases
-from merrow_server.lsp.run_texts import result_text
+from merrow_server.lsp.located import Located
+from merrow_server.lsp.run_texts import ResultText, result_text
 from merrow_server.lsp.server import MerrowServer
 
 
@@ -25,8 +28,21 @@ def hover(server: MerrowServer, params: types.HoverParams) -> types.Hover | None
     if found is None:
         return None
     result = result_text(server, here)
+    if found.range == ide_code_lens.header_range(here.analysis):
+        result = ResultText(_evaluated(server, here))
     if here.supports.markdown_hover:
         content = types.MarkupContent(types.MarkupKind.Markdown, found.text.join(result.text).markdown() + result.link)
     else:
         content = types.MarkupContent(types.MarkupKind.PlainText, found.text.join(result.text).plain())
     return types.Hover(content, here.to_lsp(found.range))
+
+
+def _evaluated(server: MerrowServer, here: Located) -> markup.Markup:
+    """The last evaluation of the workflow, and what it was of; nothing where there is none."""
+    text = markup.Markup()
+    found = server.last_evaluations.of(here.diagram, here.document.diagrams.index(here.diagram) + 1)
+    if found is not None:
+        from merrow_server.evaluations.words import facts, last_text
+
+        text.say(last_text(found)).items([(f"{name}: ", markup.Code(value)) for name, value in facts(found)])
+    return text

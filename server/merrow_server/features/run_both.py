@@ -18,11 +18,12 @@ from weakref import ref
 from lsprotocol import types
 
 from merrow_server.features.mutation_commands import move_found, workflow
-from merrow_server.features.run_commands import asked_of, name_of, runnable, text_of
+from merrow_server.features.run_commands import asked_of, name_of, runnable
 from merrow_server.lsp.documents import OpenDiagram
 from merrow_server.lsp.protocol import FeatureError, InvalidParameters
 from merrow_server.lsp.runs import Place
 from merrow_server.lsp.server import MerrowServer
+from merrow_server.lsp.workflow_texts import text_of
 
 if TYPE_CHECKING:
     from merrow_optimizer.mutations.base import Move

@@ -21,7 +21,6 @@ remedy?}``, also where it failed or was cancelled. A workflow that can't be run 
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 from weakref import ref
@@ -34,9 +33,10 @@ from merrow_server.lsp.documents import OpenDiagram
 from merrow_server.lsp.protocol import InvalidParameters
 from merrow_server.lsp.runs import RESUME, RUN_FROM, Place, refused
 from merrow_server.lsp.server import MerrowServer
+from merrow_server.lsp.workflow_texts import text_of
 
 if TYPE_CHECKING:
-    from merrow_server.runs.orders import Order, WorkflowText
+    from merrow_server.runs.orders import Order
 
 RUN, DRY_RUN = "merrow.run", "merrow.dryRun"
 UNTRUSTED = "This workspace is not trusted, so nothing in it is run; trust it in your editor first."
@@ -107,7 +107,7 @@ async def resume(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
     from merrow_server.runs.orders import Order
 
     asked = asked_of(arguments)
-    _check_trust(server)
+    check_trust(server)
     if asked.get("run") is None:
         raise InvalidParameters("`run` must be the id of a run; `merrow/runs` lists them.")
     order = Order(0, resume=asked["run"], budget=asked.get("budget", {}), reuse=asked.get("reuse"))
@@ -200,7 +200,7 @@ def asked_of(arguments: list[Any]) -> dict[str, Any]:
 _WORDS = {int: "a whole number from 1", dict: "an object", str: "a text", bool: "true or false"}
 
 
-def _check_trust(server: MerrowServer) -> None:
+def check_trust(server: MerrowServer) -> None:
     if not server.runs.trusted:
         raise refused(UNTRUSTED, "untrusted", "trust")
 
@@ -213,7 +213,7 @@ def _diagram(server: MerrowServer, asked: dict[str, Any]) -> OpenDiagram:
 def runnable(server: MerrowServer, asked: dict[str, Any]) -> OpenDiagram:
     """The workflow that is meant, where it has no errors. Raises `FeatureError` with the errors that it has."""
     diagram = _diagram(server, asked)
-    _check_trust(server)
+    check_trust(server)
     check_runnable(diagram)
     return diagram
 
@@ -240,27 +240,6 @@ def check_runnable(diagram: OpenDiagram) -> None:
 def name_of(diagram: OpenDiagram) -> str:
     document = diagram.document
     return unquote(document.uri.rpartition("/")[2]) if document.path is None else document.path.name
-
-
-def text_of(diagram: OpenDiagram, number: int) -> WorkflowText:
-    """The diagram as it is now, for the thread of the runs."""
-    from merrow_server.lsp.contexts import absolute_path
-    from merrow_server.runs.orders import EditorFiles, WorkflowText
-
-    document, context = diagram.document, diagram.document.context
-    file = None if document.path is None else absolute_path(document.path)
-    name = document.uri if file is None else str(file)
-    provider = context.provider
-    return WorkflowText(
-        name if diagram.fence is None else f"{name}#{number}",
-        diagram.text,
-        context.path,
-        file,
-        None if provider is None else EditorFiles(provider, asyncio.get_running_loop()),
-        context.config,
-        diagram.fence,
-        diagram.analysis,
-    )
 
 
 def tell(server: MerrowServer, text: str, kind: types.MessageType) -> None:

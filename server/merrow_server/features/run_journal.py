@@ -36,7 +36,7 @@ async def runs(server: MerrowServer, params: Any) -> list[dict[str, Any]]:
     limit = _LISTED if asked.get("limit") is None else asked["limit"]
     if not isinstance(limit, int) or not 1 <= limit <= _MOST:
         raise InvalidParameters(f"`limit` must be a whole number from 1 to {_MOST}.")
-    name = _workflow(server, asked)
+    name = workflow_in_journal(server, asked, RUNS)
     found, damaged = await server.runs.ask(lambda session: _journal().list_runs(session, name, limit))
     for sentence in damaged:
         server.runs.warn_once(sentence)
@@ -46,21 +46,21 @@ async def runs(server: MerrowServer, params: Any) -> list[dict[str, Any]]:
 
 async def show(server: MerrowServer, params: Any) -> dict[str, Any]:
     """One run, or one of its nodes."""
-    run, node = _text(params, "run", SHOW), None
+    run, node = text_in(params, "run", SHOW), None
     if params.get("node") is not None:
-        node = _text(params, "node", SHOW)
+        node = text_in(params, "node", SHOW)
     return await server.runs.ask(lambda session: _journal().show_run(session, run, node))
 
 
 async def delete(server: MerrowServer, params: Any) -> dict[str, Any]:
     """Take a run out of the journal."""
-    run = _text(params, "run", DELETE)
+    run = text_in(params, "run", DELETE)
     return await server.runs.ask(lambda session: _journal().delete_run(session, run))
 
 
 async def compare(server: MerrowServer, params: Any) -> dict[str, Any]:
     """Two runs side by side."""
-    first, second = _text(params, "a", COMPARE), _text(params, "b", COMPARE)
+    first, second = text_in(params, "a", COMPARE), text_in(params, "b", COMPARE)
     return await server.runs.ask(lambda session: _journal().compare(session, first, second))
 
 
@@ -71,14 +71,15 @@ def _journal() -> ModuleType:
     return journal
 
 
-def _text(params: Any, key: str, method: str) -> str:
+def text_in(params: Any, key: str, method: str) -> str:
+    """A text of the parameters. Raises `InvalidParameters`."""
     value = params.get(key) if isinstance(params, dict) else None
     if not isinstance(value, str) or not value:
         raise InvalidParameters(f"{method} needs `{key}`, a text.")
     return value
 
 
-def _workflow(server: MerrowServer, asked: dict[str, Any]) -> str | None:
+def workflow_in_journal(server: MerrowServer, asked: dict[str, Any], method: str) -> str | None:
     """What the journal calls the diagram that is asked about; None for all."""
     from merrow_server.lsp.contexts import absolute_path
 
@@ -86,7 +87,7 @@ def _workflow(server: MerrowServer, asked: dict[str, Any]) -> str | None:
     if uri is None:
         return None
     if not isinstance(uri, str):
-        raise InvalidParameters(f"The uri of {RUNS} must be a text.")
+        raise InvalidParameters(f"The uri of {method} must be a text.")
     path = path_of(uri)
     name = uri if path is None else str(absolute_path(path))
     document = server.document(uri)

@@ -1,4 +1,4 @@
-"""Progress of a run: the node that was last heard of, how many are done, what was spent; the client may cancel it."""
+"""Progress of what runs: the node that was last heard of, how many are done, what was spent; the client may cancel it."""
 
 from __future__ import annotations
 
@@ -30,21 +30,14 @@ def round_text(event: dict[str, Any]) -> str:
     return f"{what} {event[what]} of {event['of']}"
 
 
-class RunProgress:
-    """Shows a run's progress to a client that can; ``cancel`` is called when the user presses the button there."""
+class ShownProgress:
+    """Shows progress to a client that can; ``cancel`` is called when the user presses the button there."""
 
     def __init__(self, server: Host, title: str, cancel: Callable[[], None]) -> None:
         self._server = server
         self._title = title
         self._cancel = cancel
         self._token: types.ProgressToken | None = None
-        self._total = 0
-        self._done: set[str] = set()
-        self._node = ""
-        self._rounds: dict[str, str] = {}
-        """By the path of a turn or an item, which of how many it is; those that began last."""
-        self._cost: float | None = 0.0
-        self._estimated = False
         self._shown = ""
 
     async def begin(self) -> None:
@@ -67,6 +60,37 @@ class RunProgress:
     def _ended(self, future: Future[Any]) -> None:
         if future.cancelled():
             self._cancel()
+
+    def report(self, message: str, done: int, total: int) -> None:
+        """Tell the client, where there is anything new."""
+        if self._token is None or message == self._shown:
+            return
+        self._shown = message
+        report = types.WorkDoneProgressReport(message=message, percentage=100 * done // max(total, 1), cancellable=True)
+        self._server.work_done_progress.report(self._token, report)
+
+    def end(self) -> None:
+        """It is over."""
+        token, self._token = self._token, None
+        if token is None:
+            return
+        with contextlib.suppress(Exception):  # the client may be gone
+            self._server.work_done_progress.end(token, types.WorkDoneProgressEnd())
+        self._server.work_done_progress.tokens.pop(token, None)
+
+
+class RunProgress(ShownProgress):
+    """That of a run."""
+
+    def __init__(self, server: Host, title: str, cancel: Callable[[], None]) -> None:
+        super().__init__(server, title, cancel)
+        self._total = 0
+        self._done: set[str] = set()
+        self._node = ""
+        self._rounds: dict[str, str] = {}
+        """By the path of a turn or an item, which of how many it is; those that began last."""
+        self._cost: float | None = 0.0
+        self._estimated = False
 
     def take(self, event: dict[str, Any]) -> None:
         """What an event says of the progress."""
@@ -97,30 +121,16 @@ class RunProgress:
 
     def show(self) -> None:
         """Tell the client, where there is anything new."""
-        if self._token is None or not self._node:
+        if not self._node:
             return
         from merrow_server.run_report import cost_text
 
         done = min(len(self._done), self._total)
         cost = cost_text({"cost_usd": self._cost, "estimated": self._estimated})
-        message = f"{self._node}, {done} of {self._total} nodes done, {cost}"
-        if message != self._shown:
-            self._shown = message
-            percentage = 100 * done // max(self._total, 1)
-            report = types.WorkDoneProgressReport(message=message, percentage=percentage, cancellable=True)
-            self._server.work_done_progress.report(self._token, report)
-
-    def end(self) -> None:
-        """It is over."""
-        token, self._token = self._token, None
-        if token is None:
-            return
-        with contextlib.suppress(Exception):  # the client may be gone
-            self._server.work_done_progress.end(token, types.WorkDoneProgressEnd())
-        self._server.work_done_progress.tokens.pop(token, None)
+        self.report(f"{self._node}, {done} of {self._total} nodes done, {cost}", done, self._total)
 
 
-class CaseProgress(RunProgress):
+class CaseProgress(ShownProgress):
     """Shows how many of ``count`` cases have ended."""
 
     def __init__(self, server: Host, title: str, cancel: Callable[[], None], count: int) -> None:
@@ -131,9 +141,5 @@ class CaseProgress(RunProgress):
     def tell(self, event: dict[str, Any]) -> None:
         """A case has begun (no ``result``), or ended."""
         self._ended_cases += event["result"] is not None
-        if self._token is None:
-            return
         message = f"{event['id']}, {self._ended_cases} of {self._total} cases done"
-        percentage = 100 * self._ended_cases // max(self._total, 1)
-        report = types.WorkDoneProgressReport(message=message, percentage=percentage, cancellable=True)
-        self._server.work_done_progress.report(self._token, report)
+        self.report(message, self._ended_cases, self._total)

@@ -57,12 +57,12 @@ class Place:
 
 @dataclass(slots=True)
 class LiveRun:
-    """A run that goes on. ``run`` is its id as soon as it has begun."""
+    """A run or an evaluation that goes on. ``run`` is its id as soon as it has begun."""
 
     ticket: int
     place: Place
-    progress: RunProgress
     run: str | None = None
+    evaluates: bool = False
 
 
 class Runs:
@@ -100,10 +100,10 @@ class Runs:
 
     async def _carry_out(self, order: Order, place: Place, title: str) -> Json:
         """The same unasked. Raises `ForeignResults` too."""
-        order = replace(order, ticket=next(self._tickets))
+        order = replace(order, ticket=self.ticket())
         loop = asyncio.get_running_loop()
         progress = RunProgress(self._server, title, lambda: self.cancel(order.ticket))
-        live = self.live[order.ticket] = LiveRun(order.ticket, place, progress)
+        live = self.live[order.ticket] = LiveRun(order.ticket, place)
         try:
             await progress.begin()
             # pygls answers a cancelled request at once and lets its command go on.
@@ -114,7 +114,7 @@ class Runs:
                     loop.call_soon_threadsafe(self._begun, live, run, name)
 
             def deliver(events: list[Json]) -> None:
-                self._deliver(live, events)
+                self._deliver(live, progress, events)
 
             async def work() -> Json:
                 from merrow_server.runs.channel import Channel
@@ -126,12 +126,16 @@ class Runs:
             self.live.pop(order.ticket, None)
             progress.end()
 
+    def ticket(self) -> int:
+        """The number of a new run or evaluation."""
+        return next(self._tickets)
+
     async def test(self, order: CasesOrder, told: Callable[[Json], None], title: str, count: int) -> Json:
         """Carry out cases, tell the client of them meanwhile (``told`` is called here with each); what they came to.
 
         The test is cancelled with the request that it answers. Raises `FeatureError` where it can't be begun.
         """
-        order = replace(order, ticket=next(self._tickets))
+        order = replace(order, ticket=self.ticket())
         loop = asyncio.get_running_loop()
         progress = CaseProgress(self._server, title, lambda: self.cancel(order.ticket), count)
 
@@ -151,7 +155,7 @@ class Runs:
             progress.end()
 
     def cancel(self, ticket: int) -> None:
-        """Cancel a run, begun or not."""
+        """Cancel a run or an evaluation, begun or not."""
         self._worker.call(lambda: self._here().cancel(ticket))
 
     async def ask(self, work: Callable[[Session], _T]) -> _T:
@@ -161,6 +165,10 @@ class Runs:
             return work(self._here())
 
         return await self._ask(called)
+
+    async def have(self, work: Callable[[Session], Coroutine[Any, Any, _T]]) -> _T:
+        """The same for what takes its time there."""
+        return await self._ask(lambda: work(self._here()))
 
     def warn_once(self, sentence: str) -> None:
         """Show the user a sentence, the first time it is to be said."""
@@ -230,13 +238,13 @@ class Runs:
         diagram = ref(diagrams[number - 1]) if 1 <= number <= len(diagrams) else None
         return Place(uri if document is None else document.uri, number, diagram)
 
-    def _deliver(self, live: LiveRun, events: list[Json]) -> None:
+    def _deliver(self, live: LiveRun, progress: RunProgress, events: list[Json]) -> None:
         """Events of a run: to the client, and to what is shown in the text."""
         place = live.place
         for event in events:
             self._server.protocol.send_plain(RUN_EVENT, {"uri": place.uri, "diagram": place.number, "event": event})
-            live.progress.take(event)
-        live.progress.show()
+            progress.take(event)
+        progress.show()
         diagram = place.open_diagram()
         if diagram is not None:
             self.results.take(diagram, events)

@@ -15,7 +15,9 @@ from pygls.exceptions import FeatureRequestError, JsonRpcException
 
 from merrow_server.lsp.diagnostics import document_diagnostics
 from merrow_server.lsp.documents import OpenDocument, path_of
+from merrow_server.lsp.evaluations import Evaluations
 from merrow_server.lsp.host import Host, Wire
+from merrow_server.lsp.last_evaluations import LastEvaluations
 from merrow_server.lsp.located import Located
 from merrow_server.lsp.logs import ClientLog
 from merrow_server.lsp.protocol import FeatureError, MerrowProtocol
@@ -49,6 +51,8 @@ class MerrowServer(Host):
         self.log = ClientLog(self)
         self.reports: Reports = Reports(self)
         self.runs = Runs(self)
+        self.evaluations = Evaluations(self, self.runs)
+        self.last_evaluations = LastEvaluations(self, self.runs)
         self.is_initialized = False
         self.initial_settings: object = {}
         """What the client gave as settings at its start."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from merrow_server.evaluations.journals import journal_with
 from merrow_server.run_report import run_object, run_report
 from merrow_server.runs.comparing import compare_runs
 from merrow_server.runs.session import Session
@@ -26,8 +27,9 @@ def list_runs(session: Session, workflow: str | None, limit: int) -> tuple[list[
 
 def show_run(session: Session, run: str, node: str | None) -> Json:
     """A run as a whole, or one of its nodes. Raises `UsageFailure` where there is none, `StoreFailure`."""
-    report = run_report(session.store, run, node)
-    snapshot = session.store.run(report["run"]).snapshot
+    with journal_with(session.store, run) as store:
+        report = run_report(store, run, node)
+        snapshot = store.run(report["run"]).snapshot
     return {**report, **place_of(report["workflow"]), "text": snapshot.get("workflow", {}).get("text")}
 
 

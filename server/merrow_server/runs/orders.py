@@ -62,6 +62,38 @@ class Order:
     no_store: bool = False
 
 
+ASKED = {
+    "dataset": "dataset",
+    "reader": "reader",
+    "mapping": "mapping",
+    "gold": "gold",
+    "part": "part",
+    "limit": "limit",
+    "items": "items",
+    "metric": "metric",
+    "metricOptions": "metric_options",
+    "repeat": "repeats",
+    "seed": "seed",
+    "model": "model",
+    "judgeModel": "judge_model",
+    "baseUrl": "base_url",
+    "concurrency": "concurrency",
+    "fresh": "fresh",
+}
+"""What editors say about an evaluation, by their names for it: the fields of `Asked`."""
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationOrder:
+    """An evaluation to make ready, or with ``resume`` one to go on with; ``asked`` are fields of `Asked` by name."""
+
+    ticket: int
+    workflow: WorkflowText | None = None
+    asked: Mapping[str, Any] = field(default_factory=dict)
+    budget: Mapping[str, Any] = field(default_factory=dict)
+    resume: str | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class CasesOrder:
     """Cases to carry out: those of ``ids`` (None: all) of the cases file at ``path``, whose text is ``text``."""

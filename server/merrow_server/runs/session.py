@@ -7,7 +7,7 @@ import contextlib
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from merrow_runtime.errors import RunFailure, StoreFailure, UsageFailure
 from merrow_runtime.events import Event
@@ -27,6 +27,9 @@ from merrow_server.runs.endpoints import Access, Endpoints
 from merrow_server.runs.keys import Keys
 from merrow_server.runs.orders import CasesOrder, Order, WorkflowText
 
+if TYPE_CHECKING:
+    from merrow_server.runs.evaluating import Evaluations
+
 
 class Session:
     """Runs, and the journal that they are kept in. Everything of it belongs to one thread's event loop."""
@@ -38,6 +41,16 @@ class Session:
         self._tests: dict[int, asyncio.Future[Json]] = {}
         self._cancelled: set[int] = set()
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._evaluations: Evaluations | None = None
+
+    @property
+    def evaluations(self) -> Evaluations:
+        """The evaluations, which bring the optimizer with them: made when they are first asked for. Raises `StoreFailure`."""
+        if self._evaluations is None:
+            from merrow_server.runs.evaluating import Evaluations
+
+            self._evaluations = Evaluations(self.store, self._endpoints.own, check)
+        return self._evaluations
 
     @property
     def store(self) -> Store:
@@ -82,7 +95,7 @@ class Session:
             self._runs[ticket].cancel()
         elif ticket in self._tests:
             self._tests[ticket].cancel()
-        else:
+        elif self._evaluations is None or not self._evaluations.cancel(ticket):
             self._cancelled.add(ticket)
 
     async def test(self, order: CasesOrder, told: Callable[[Json], None]) -> Json:
@@ -148,6 +161,8 @@ class Session:
         """Cancel what goes on, wait until the journal says so, and close it."""
         for run in self._runs.values():
             run.cancel()
+        if self._evaluations is not None:
+            await self._evaluations.close()
         for test in self._tests.values():
             test.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

@@ -4,6 +4,8 @@ import type { MerrowContext } from '../context';
 import { previews } from '../preview';
 import { intercept } from '../server/interceptors';
 import { WhoAnswers } from '../answering';
+import { registerEvaluations } from '../evaluations';
+import { EvaluationServer } from '../evaluations/server';
 import { SetEditing } from '../inputs/editing';
 import { registerFigures } from '../metrics';
 import { runBoth, type Mutant } from './both';
@@ -17,6 +19,7 @@ import { Runner } from './runner';
 import { RunServer } from './server';
 import { RunStatusBar } from './statusBar';
 import { RunTree } from './tree';
+import { registerTesting } from '../testing';
 
 /** Set while something runs, and once a server has been there: for menus, and for the view of runs. */
 const RUNNING = 'merrow.running';
@@ -30,7 +33,8 @@ export function register(context: MerrowContext): vscode.Disposable {
   const pictures = new RunPictures(previews(context), live);
   const nodeView = new NodeView(context, server, live, documents, previews(context));
   const output = new RunOutput(live);
-  const tree = new RunTree(server, live, () => context.client() !== undefined);
+  const evaluations = new EvaluationServer(context);
+  const tree = new RunTree(server, evaluations, live, () => context.client() !== undefined);
   const runner = new Runner(context, server, live, nodeView);
   const became = (): void => {
     const there = context.client() !== undefined;
@@ -47,6 +51,9 @@ export function register(context: MerrowContext): vscode.Disposable {
     tree,
     new RunStatusBar(context, live),
     registerFigures(context, documents),
+    evaluations,
+    registerEvaluations(context, server, evaluations, documents),
+    registerTesting(context, evaluations),
     new WhoAnswers(context, nodeView),
     new SetEditing(context, runner.starting.sets, server),
     registerRunCommands({ context, server, live, runner, documents, nodeView, output, pictures, tree }),

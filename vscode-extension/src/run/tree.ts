@@ -1,9 +1,12 @@
 import * as vscode from 'vscode';
+import { Command } from '../contributed';
+import type { EvaluationServer } from '../evaluations/server';
+import { scoreText, statusText } from '../evaluations/words';
 import type { LiveRuns } from './live';
 import type { RunSummary } from './protocol';
 import type { RunServer } from './server';
 import { sentence } from './rejection';
-import { nodeItem, runTree, type Item } from './treeModel';
+import { evaluationTree, nodeItem, runTree, type Item } from './treeModel';
 
 export const VIEW = 'merrow.runs';
 /** Runs that the tree has. */
@@ -26,6 +29,7 @@ export class RunTree implements vscode.TreeDataProvider<Item>, vscode.Disposable
 
   constructor(
     private readonly server: RunServer,
+    private readonly evaluations: EvaluationServer,
     live: LiveRuns,
     private readonly active: () => boolean,
   ) {
@@ -36,6 +40,7 @@ export class RunTree implements vscode.TreeDataProvider<Item>, vscode.Disposable
       live.onDidHappen(({ event }) => {
         if (event.node === null) this.soon();
       }),
+      evaluations.onDidChange(() => { this.soon(); }),
       this.view.onDidChangeVisibility(({ visible }) => {
         if (visible && this.stale) this.refresh();
       }),
@@ -63,7 +68,8 @@ export class RunTree implements vscode.TreeDataProvider<Item>, vscode.Disposable
   async getChildren(item?: Item): Promise<Item[]> {
     if (item === undefined) return this.roots();
     if (item.kind === 'workflow') return [...item.runs];
-    if (item.kind === 'node') return [];
+    if (item.kind === 'evaluations') return [...item.evaluations];
+    if (item.kind === 'node' || item.kind === 'evaluation') return [];
     const { run } = item.summary;
     return (await this.server.show(run)).nodes.map((node) => nodeItem(run, node));
   }
@@ -90,6 +96,25 @@ export class RunTree implements vscode.TreeDataProvider<Item>, vscode.Disposable
         shown.command = { command: 'merrow.openRun', title: 'Open Result', arguments: [item] };
         return shown;
       }
+      case 'evaluations': {
+        const shown = new vscode.TreeItem('Evaluations', vscode.TreeItemCollapsibleState.Expanded);
+        shown.id = 'evaluations';
+        shown.iconPath = new vscode.ThemeIcon('graph');
+        shown.contextValue = 'evaluations';
+        return shown;
+      }
+      case 'evaluation': {
+        const { evaluation } = item;
+        const shown = new vscode.TreeItem(item.label, vscode.TreeItemCollapsibleState.None);
+        shown.id = `evaluation ${evaluation.evaluation}`;
+        shown.description = item.description;
+        shown.tooltip = [`Evaluation ${evaluation.evaluation}: ${statusText(evaluation.status)}`, scoreText(evaluation), `${evaluation.dataset} (part ${evaluation.part})`, `metric ${evaluation.metric}`, evaluation.error ?? ''].join('\n').trimEnd();
+        shown.iconPath = icon(item.icon);
+        shown.accessibilityInformation = { label: item.spoken };
+        shown.contextValue = item.context;
+        shown.command = { command: Command.openEvaluation, title: 'Open Report', arguments: [item] };
+        return shown;
+      }
       case 'node': {
         const shown = new vscode.TreeItem(item.node, vscode.TreeItemCollapsibleState.None);
         shown.id = `${item.run}/${item.node}`;
@@ -114,7 +139,9 @@ export class RunTree implements vscode.TreeDataProvider<Item>, vscode.Disposable
     if (!this.active()) return [];
     try {
       const folders = (vscode.workspace.workspaceFolders ?? []).map(({ uri }) => uri.fsPath);
-      return runTree(await this.list(), folders, Date.now() / 1000);
+      const now = Date.now() / 1000;
+      const [runs, evaluations] = await Promise.all([this.list(), this.evaluations.list(MOST)]);
+      return [...evaluationTree(evaluations, now), ...runTree(runs, folders, now)];
     } catch (problem) {
       this.view.message = sentence(problem);
       return [];

@@ -1,4 +1,6 @@
 /** The tree of runs as data. Pure. */
+import { evaluationItem, type EvaluationItem } from '../evaluations/words';
+import type { Evaluation } from '../evaluations/protocol';
 import { ageText, costText, figures, secondsText } from './figures';
 import { shortName } from './pages';
 import type { NodeReport, RunStatus, RunSummary } from './protocol';
@@ -37,7 +39,13 @@ export interface Icon {
   readonly color?: string;
 }
 
-export type Item = WorkflowItem | RunItem | NodeItem;
+/** The evaluations of all workflows, the newest first. */
+export interface EvaluationsItem {
+  readonly kind: 'evaluations';
+  readonly evaluations: readonly EvaluationItem[];
+}
+
+export type Item = WorkflowItem | RunItem | NodeItem | EvaluationsItem | EvaluationItem;
 
 const RUNS: Readonly<Record<RunStatus, Icon>> = {
   running: { name: 'sync~spin' },
@@ -71,6 +79,11 @@ export function runTree(runs: readonly RunSummary[], folders: readonly string[],
     description: folderOf(workflow, folders),
     runs: own.map((run) => runItem(run, now)),
   }));
+}
+
+/** The group of evaluations; none where there is none. */
+export function evaluationTree(evaluations: readonly Evaluation[], now: number): EvaluationsItem[] {
+  return evaluations.length === 0 ? [] : [{ kind: 'evaluations', evaluations: evaluations.map((one) => evaluationItem(one, now)) }];
 }
 
 export function runItem(run: RunSummary, now: number): RunItem {

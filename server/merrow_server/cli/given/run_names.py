@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -54,17 +52,3 @@ def evaluation_meant(user: Store, said: str | None) -> str | None:
             return None
         raise
     return found if found == said or not user.has_run_like(said) else None
-
-
-@contextmanager
-def journal_with(user: Store, run: str | None) -> Iterator[Store]:
-    """The journal that has a run: that of the evaluation before its first ``/``, else the user's own."""
-    evaluation = None if run is None or "/" not in run else user.evaluations.identity(run.partition("/")[0])
-    if evaluation is None:
-        yield user
-        return
-    from merrow_optimizer.evaluation.sessions import journal_of
-    from merrow_runtime.store.database import Store
-
-    with closing(Store.open(journal_of(user, evaluation))) as own:
-        yield own

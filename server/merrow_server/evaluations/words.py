@@ -1,0 +1,85 @@
+"""Evaluations in words, for editors: in a lens, in a message, and as a page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from merrow_runtime.provenance import OFFLINE_ORIGIN, named
+from merrow_server.cli.evaluation_text import report_lines, summary_lines
+from merrow_server.cli.runs import ago
+from merrow_server.evaluations.report import score_text
+from merrow_server.rendering.snippet import visible
+from merrow_server.rendering.terminal import unstyled
+from merrow_server.run_report import workflow_text
+
+
+def lens_title(found: Mapping[str, Any]) -> str:
+    """The last evaluation in a few words: score and interval, items, age, and whether the text is another one now."""
+    lower, upper = found["interval"]
+    words = [
+        f"Score {found['score']:.3f} [{lower:.3f}, {upper:.3f}]",
+        f"n = {found['counted']:,}",
+        ago(found["started"]),
+    ]
+    return " · ".join([*words, *(["before this change"] if found["changed"] else [])])
+
+
+def facts(found: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What an evaluation was of: data, metric, and who answered."""
+    repeats = "" if found["repeats"] == 1 else f", each item {found['repeats']} times"
+    data = f"{visible(workflow_text(found['dataset']))} (part {visible(found['part'])}{repeats})"
+    origin = named(found["endpoint"])
+    by = f"{visible(found['model'])} at {origin}" if found["model"] else origin
+    return [("data", data), ("metric", visible(found["metric"])), ("answered by", by)]
+
+
+def last_text(found: Mapping[str, Any]) -> str:
+    """The last evaluation, in sentences for a hover."""
+    changed = " The workflow does something else now." if found["changed"] else ""
+    return f"Last evaluation, {ago(found['started'])}: score {score_text(found)}.{changed}"
+
+
+def ended_text(found: Mapping[str, Any]) -> str:
+    """How an evaluation ended, for a message."""
+    *_, usage = lines = [unstyled(line) for line in summary_lines(found)]
+    ended = "" if found["status"] == "finished" else f"Evaluation {found['evaluation']} was {_WORDS[found['status']]}. "
+    error = f" {found['error']}" if found["error"] else ""
+    return f"{ended}{lines[0]}: {lines[1]}; {usage}.{error}"
+
+
+_WORDS = {
+    "cancelled": "cancelled",
+    "stopped": "stopped before its end",
+    "interrupted": "interrupted",
+    "running": "left",
+}
+
+
+def cost_sentence(forecast: Mapping[str, Any]) -> str:
+    """What an evaluation may cost, to agree to it."""
+    cost = forecast["cost_usd"]["most"]
+    money = "for a price that is not known" if cost is None else f"for at most about ${cost:.4f}"
+    items = "1 item" if forecast["items"] == 1 else f"{forecast['items']:,} items"
+    times = "" if forecast["repeats"] == 1 else f", each {forecast['repeats']} times"
+    least, most = forecast["calls"]["least"], forecast["calls"]["most"]
+    calls = f"{least:,.0f}" if least == most else f"{least:,.0f} to {'unknown' if most is None else f'{most:,.0f}'}"
+    return (
+        f"{items} of {visible(workflow_text(forecast['dataset']))} (part {visible(forecast['part'])}){times}:"
+        f" {calls} calls to {named(forecast['endpoint'])}, {money}; what is known already costs nothing."
+    )
+
+
+def may_cost(forecast: Mapping[str, Any]) -> bool:
+    """Whether an evaluation is not known to be free."""
+    return bool(forecast["endpoint"] != OFFLINE_ORIGIN and forecast["cost_usd"]["most"] != 0)
+
+
+def report_text(report: Mapping[str, Any]) -> str:
+    """A whole evaluation as a page of plain text, failures first."""
+    head = (
+        f"Evaluation {report['evaluation']} of {visible(workflow_text(report['workflow']))}\n"
+        f"{'; '.join(f'{name} {value}' for name, value in facts(report))}\n{report['status']}, {ago(report['started'])}"
+    )
+    error = [visible(report["error"])] if report["error"] else []
+    return "\n".join([head, *error, "", *map(unstyled, report_lines(report, whole=True))])

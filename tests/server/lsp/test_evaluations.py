@@ -1,0 +1,251 @@
+"""Evaluations as an editor has them: begun, watched, cancelled, gone on with, listed, shown, compared, deleted."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException
+from tests.runtime.openai_server import OpenAIServer, Received, Reply, Step
+from tests.server.lsp.editor import MODERN
+from tests.server.lsp.running import WAIT, RunningEditor, editor_on
+
+FLOW = """\
+flowchart TD
+    PROBLEM([Problem]):::Interface
+    A@{op: Custom, prompt: "first", model: m-1}
+    RETURN([Answer]):::Interface
+    PROBLEM --> A --> RETURN
+"""
+OWN = {"dataset": "own.jsonl", "gold": "answer", "metric": "numeric", "agreed": True}
+
+
+def answer(request: Received) -> Step:
+    """The sum that is asked for; that of 3 and 3 is wrong."""
+    numbers = [
+        int(word) for word in request.body["messages"][-1]["content"].replace("?", " ").split() if word.isdigit()
+    ]
+    return Reply("7" if numbers[0] == 3 else str(sum(numbers)))
+
+
+def slow(request: Received) -> Step:
+    """The same, but the sum of 5 and 5 is long in coming."""
+    return Reply("10", delay=300.0) if " 5 " in request.body["messages"][-1]["content"] else answer(request)
+
+
+def data(folder: Path, count: int = 6) -> None:
+    rows = [{"id": f"q{n}", "problem": f"What is {n} plus {n}?", "answer": str(2 * n)} for n in range(count)]
+    (folder / "own.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+class Watched:
+    """What an editor was told of evaluations."""
+
+    def __init__(self, editor: RunningEditor) -> None:
+        self.news: list[dict[str, Any]] = []
+        editor.client.protocol.fm.add_builtin_feature("merrow/evaluationEvent", self.news.append)
+
+    async def until(self, done: int) -> dict[str, Any]:
+        """Wait until so many answers are scored."""
+        async with asyncio.timeout(WAIT):
+            while not self.news or self.news[-1]["done"] < done:
+                await asyncio.sleep(0.01)
+        return self.news[-1]
+
+
+async def lenses(editor: RunningEditor, uri: str) -> list[types.Command]:
+    found = await editor.client.text_document_code_lens_async(types.CodeLensParams(types.TextDocumentIdentifier(uri)))
+    return [
+        lens.command
+        for lens in found or []
+        if lens.command is not None and lens.command.command == "merrow.showEvaluation"
+    ]
+
+
+async def lens(editor: RunningEditor, uri: str, says: str) -> types.Command:
+    """The lens of the last evaluation, as soon as it says this."""
+    async with asyncio.timeout(WAIT):
+        while True:
+            for found in await lenses(editor, uri):
+                if says in found.title:
+                    return found
+            await asyncio.sleep(0.1)
+
+
+async def test_an_evaluation_is_watched_listed_shown_compared_and_deleted(tmp_path: Path) -> None:
+    data(tmp_path)
+    async with OpenAIServer(answer) as server, editor_on(tmp_path, server) as editor:
+        watched = Watched(editor)
+        uri = editor.open(FLOW)
+        forecast = await editor.execute("merrow.evaluate", uri=uri, **OWN, dryRun=True)
+        assert (forecast["items"], forecast["calls"], forecast["mayCost"]) == (6, {"least": 6, "most": 6}, True)
+        assert "6 items of" in forecast["text"]
+        assert server.requests == []
+        assert await editor.execute("merrow.evaluations") == []
+
+        ended = await editor.execute("merrow.evaluate", uri=uri, **OWN)
+        assert (ended["status"], ended["answers"]["right"], ended["answers"]["wrong"]) == ("finished", 5, 1)
+        assert (ended["uri"], ended["diagram"], ended["here"]) == (uri, 1, False)
+        assert len(server.requests) == 6
+        assert watched.news[0]["done"] == 0
+        assert watched.news[-1]["done"] == watched.news[-1]["total"] == 6
+        rows = [row for news in watched.news for row in news["rows"]]
+        assert {row["item"]: row["status"] for row in rows} == {
+            f"q{n}": "wrong" if n == 3 else "right" for n in range(6)
+        }
+        reports = [report.message for report in editor.progress if report.kind == "report"]
+        assert reports[-1].startswith("6 of 6 answers, score 0.833, cost unknown")
+
+        again = await editor.execute("merrow.evaluate", uri=uri, **(OWN | {"metric": "contains"}))
+        assert len(server.requests) == 6
+        assert [one["evaluation"] for one in await editor.execute("merrow.evaluations", uri=uri)] == [
+            again["evaluation"],
+            ended["evaluation"],
+        ]
+        report = await editor.ask("merrow/evaluation", id=ended["evaluation"])
+        assert report["rows"][0]["item"] == "q3"
+        assert sorted(row["item"] for row in report["rows"]) == [f"q{n}" for n in range(6)]
+        assert (report["rows"][0]["read"], report["rows"][0]["gold"]) == ("7", "6")
+        item = await editor.ask("merrow/evaluation", id=ended["evaluation"], item="q3")
+        assert [row["output"] for row in item["rows"]] == ["7"]
+        shown = await editor.ask("merrow/show", run=report["rows"][0]["run"])
+        assert [call["result"]["text"] for node in shown["nodes"] for call in node["calls"]] == ["7"]
+        page = await editor.execute("merrow.showEvaluation", id=ended["evaluation"])
+        assert "\x1b" not in page["text"]
+        assert "q3    wrong" in page["text"]
+
+        compared = await editor.execute("merrow.compareEvaluations", a=ended["evaluation"], b=again["evaluation"])
+        assert (compared["difference"], compared["better"], compared["worse"]) == (0.0, [], [])
+        assert "Difference +0.000" in compared["text"]
+        assert await editor.execute("merrow.deleteEvaluation", id=ended["evaluation"]) == {
+            "evaluation": ended["evaluation"]
+        }
+        assert [one["evaluation"] for one in await editor.execute("merrow.evaluations")] == [again["evaluation"]]
+        assert not list((tmp_path / ".state" / "evaluations").glob(f"{ended['evaluation']}*"))
+        with pytest.raises(JsonRpcException, match="There is no evaluation"):
+            await editor.ask("merrow/evaluation", id=ended["evaluation"])
+
+
+@pytest.mark.parametrize("by", ["command", "button", "request", "evaluation"])
+async def test_a_cancelled_evaluation_keeps_what_it_has_and_goes_on(tmp_path: Path, by: str) -> None:
+    data(tmp_path)
+    async with OpenAIServer(answer) as server, editor_on(tmp_path, server) as editor:
+        watched = Watched(editor)
+        server.answer = slow
+        uri = editor.open(FLOW)
+        params = types.ExecuteCommandParams("merrow.evaluate", [{"uri": uri, **OWN}])
+        method = types.WORKSPACE_EXECUTE_COMMAND
+        running = asyncio.ensure_future(editor.client.protocol.send_request_async(method, params, msg_id="it"))
+        news = await watched.until(5)
+        # The server answers meanwhile.
+        assert "Evaluation" not in await editor.hover(uri, 2, 4)
+        assert [one["here"] for one in await editor.execute("merrow.evaluations")] == [True]
+        if by == "command":
+            assert await editor.execute("merrow.cancel", uri=uri) == {"cancelled": [news["evaluation"]]}
+        elif by == "evaluation":
+            assert await editor.execute("merrow.cancel", run=news["evaluation"]) == {"cancelled": [news["evaluation"]]}
+        elif by == "button":
+            (token,) = editor.client.progress_reports
+            editor.client.window_work_done_progress_cancel(types.WorkDoneProgressCancelParams(token))
+        else:
+            editor.client.cancel_request(types.CancelParams("it"))
+            with pytest.raises(JsonRpcException) as caught:
+                await asyncio.wait_for(running, WAIT)
+            assert caught.value.code == types.LSPErrorCodes.RequestCancelled
+        if by != "request":
+            ended = await asyncio.wait_for(running, WAIT)
+            assert (ended["status"], ended["missing"]) == ("cancelled", 1)
+        async with asyncio.timeout(WAIT):
+            while (await editor.execute("merrow.evaluations"))[0]["status"] != "cancelled":
+                await asyncio.sleep(0.05)
+        server.answer = answer
+        asked = len(server.requests)
+        done = await editor.execute("merrow.evaluate", resume=news["evaluation"], agreed=True)
+        assert (done["status"], done["missing"], done["answers"]["right"]) == ("finished", 0, 5)
+        assert len(server.requests) == asked + 1
+
+
+async def test_the_lens_tells_the_last_evaluation_and_whether_the_workflow_changed_since(tmp_path: Path) -> None:
+    data(tmp_path)
+    async with OpenAIServer(answer) as server, editor_on(tmp_path, server) as editor:
+        uri = editor.open(FLOW)
+        assert await lenses(editor, uri) == []
+        ended = await editor.execute("merrow.evaluate", uri=uri, **OWN)
+        found = await lens(editor, uri, "Score 0.833")
+        assert "before this change" not in found.title
+        assert "n = 6" in found.title
+        assert list(found.arguments or ()) == [{"id": ended["evaluation"]}]
+        hovered = await editor.hover(uri, 0, 3)
+        assert "own.jsonl" in hovered
+        assert "- metric: `numeric`" in hovered
+        assert "m-1 at http://" in hovered
+        editor.change(uri, FLOW.replace("first", "another"))
+        await lens(editor, uri, "before this change")
+        assert "does something else now" in await editor.hover(uri, 0, 3)
+        # Neither an id nor a comment changes what the workflow does.
+        editor.change(uri, FLOW.replace(" A", " FIRST") + "    %% words\n")
+        async with asyncio.timeout(WAIT):
+            while "before this change" in (await lens(editor, uri, "Score 0.833")).title:
+                await asyncio.sleep(0.1)
+
+
+async def test_who_shows_no_runs_is_asked_for_money_and_told_the_score(tmp_path: Path) -> None:
+    data(tmp_path)
+    async with OpenAIServer(answer) as server, editor_on(tmp_path, server, capabilities=MODERN) as editor:
+        asked: list[str] = []
+        answers: list[types.MessageActionItem | None] = [None, types.MessageActionItem("Evaluate")]
+
+        def agree(params: types.ShowMessageRequestParams) -> types.MessageActionItem | None:
+            asked.append(params.message)
+            return answers.pop(0)
+
+        editor.client.protocol.fm.add_builtin_feature(types.WINDOW_SHOW_MESSAGE_REQUEST, agree)
+        uri = editor.open(FLOW)
+        own = OWN | {"agreed": None}
+        with pytest.raises(JsonRpcException, match="Nothing was evaluated"):
+            await editor.execute("merrow.evaluate", uri=uri, **own)
+        assert server.requests == []
+        ended = await editor.execute("merrow.evaluate", uri=uri, **own)
+        assert ended["status"] == "finished"
+        assert "6 calls to http://" in asked[0]
+        assert any("Score 0.833" in message.message for message in editor.client.messages)
+
+
+@pytest.mark.parametrize(
+    ("argument", "says"),
+    [
+        ({}, "`dataset` must be"),
+        ({"dataset": "none.jsonl"}, "none.jsonl"),
+        ({"dataset": "own.jsonl"}, "answer"),
+        (OWN | {"limit": 0}, "`limit` must be a whole number from 1"),
+        (OWN | {"mapping": {"problem": 3}}, "`mapping` must have texts"),
+        (OWN | {"metric": "exakt"}, "exakt"),
+        (OWN | {"budget": {"usd": 1, "eur": 2}}, "`budget` has"),
+        (OWN | {"budget": {"tokens": 1}}, "not enough for one item"),
+        ({"resume": "nothing"}, "There is no evaluation"),
+    ],
+)
+async def test_what_cant_be_evaluated_is_said_before_the_first_call(
+    tmp_path: Path, argument: dict[str, Any], says: str
+) -> None:
+    data(tmp_path)
+    async with OpenAIServer(answer) as server, editor_on(tmp_path, server) as editor:
+        uri = editor.open(FLOW)
+        with pytest.raises(JsonRpcException, match=says):
+            await editor.execute("merrow.evaluate", uri=uri, **argument)
+        assert server.requests == []
+        assert await editor.execute("merrow.evaluations") == []
+
+
+async def test_nothing_is_evaluated_in_a_workspace_that_is_not_trusted(tmp_path: Path) -> None:
+    data(tmp_path)
+    async with OpenAIServer(answer) as server, editor_on(tmp_path, server, options={"trusted": False}) as editor:
+        uri = editor.open(FLOW)
+        for argument in (OWN, OWN | {"dryRun": True}, {"resume": "x"}):
+            with pytest.raises(JsonRpcException, match="not trusted"):
+                await editor.execute("merrow.evaluate", uri=uri, **argument)
+        assert server.requests == []

@@ -1,0 +1,87 @@
+/** What the server says of evaluations. Types only. */
+import type { Bounds, Usage } from '../run/protocol';
+
+export type Outcome = 'right' | 'wrong' | 'failed' | 'unanswered' | 'invalid';
+
+export type EvaluationStatus = 'running' | 'finished' | 'stopped' | 'cancelled' | 'interrupted';
+
+/** What `merrow.evaluate` takes besides the workflow. */
+export interface Question {
+  readonly dataset: string;
+  readonly reader?: string;
+  readonly mapping?: Readonly<Record<string, string>>;
+  readonly gold?: string;
+  readonly part?: string;
+  readonly limit?: number;
+  readonly items?: readonly string[];
+  readonly metric?: string;
+}
+
+/** An evaluation in a list. */
+export interface Evaluation {
+  readonly evaluation: string;
+  readonly workflow: string;
+  readonly uri: string | null;
+  readonly diagram: number;
+  readonly status: EvaluationStatus;
+  readonly started: number;
+  readonly seconds: number;
+  readonly error: string | null;
+  readonly dataset: string;
+  readonly part: string;
+  readonly metric: string;
+  readonly model: string;
+  readonly endpoint: string;
+  readonly repeats: number;
+  readonly items: number;
+  readonly counted: number;
+  readonly answers: Readonly<Record<Outcome, number>>;
+  readonly missing: number;
+  readonly score: number | null;
+  readonly interval: readonly [number, number] | null;
+  readonly usage: Usage;
+  /** Whether this editor's server works on it. */
+  readonly here: boolean;
+  readonly asked: Question;
+}
+
+/** What one answer to an item came to. */
+export interface Row {
+  readonly item: string;
+  readonly repeat: number;
+  readonly status: Outcome;
+  readonly value: number | null;
+  readonly read: string;
+  readonly gold: string;
+  readonly reason: string;
+  readonly usage: Usage;
+  readonly seconds: number;
+  readonly run: string;
+}
+
+/** The answer to `merrow/evaluation`: failures first. */
+export interface Report extends Evaluation {
+  readonly rows: readonly Row[];
+}
+
+/** The answer to `merrow.evaluate` with `dryRun`. */
+export interface Forecast {
+  readonly items: number;
+  readonly calls: Bounds;
+  readonly endpoint: string;
+  readonly notices: readonly string[];
+  /** What it may cost, in a sentence. */
+  readonly text: string;
+  readonly mayCost: boolean;
+}
+
+/** The notification `merrow/evaluationEvent`; `rows` are those since the last one. */
+export interface EvaluationNews {
+  readonly uri: string | null;
+  readonly diagram: number;
+  readonly evaluation: string;
+  readonly done: number;
+  readonly total: number;
+  readonly text: string;
+  readonly rows: readonly Row[];
+}

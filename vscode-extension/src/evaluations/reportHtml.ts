@@ -1,0 +1,47 @@
+/** The report of an evaluation as HTML. Pure; every text is escaped. */
+import { costText, endpointName, secondsText } from '../run/figures';
+import { escape } from '../run/markdownHtml';
+import type { Outcome, Report, Row } from './protocol';
+import { fileName, scoreText, statusText } from './words';
+
+const OUTCOMES: readonly Outcome[] = ['failed', 'wrong', 'invalid', 'unanswered', 'right'];
+
+export function reportHtml(report: Report): string {
+  const { answers, missing } = report;
+  const about = [
+    statusText(report.status),
+    `${fileName(report.dataset)} (part ${report.part})`,
+    `metric ${report.metric}`,
+    `${report.model === '' ? '' : `${report.model} at `}${endpointName(report.endpoint)}`,
+    costText(report.usage),
+    secondsText(report.seconds),
+    new Date(report.started * 1000).toLocaleString(),
+    `evaluation ${report.evaluation}`,
+  ];
+  const parts = [
+    `<header><h1>${escape(fileName(report.workflow))}: ${escape(scoreText(report))}</h1><p class="about">${about.map(escape).join(' · ')}</p></header>`,
+  ];
+  if (report.error !== null) parts.push(`<p class="failure">${escape(report.error)}</p>`);
+  if (report.status !== 'finished' && report.status !== 'running') parts.push('<p><button data-act="resume">Go On with It</button></p>');
+  const left = answers.unanswered + answers.invalid;
+  if (left > 0) parts.push('<p class="about">The score leaves out what is unanswered or invalid.</p>');
+  const filters = OUTCOMES.filter((one) => answers[one] > 0).map((one) => `<button class="filter ${one}" aria-pressed="false" data-filter="${one}">${answers[one]} ${one}</button>`);
+  if (missing > 0) filters.push(`<span class="about">${missing} not asked yet</span>`);
+  parts.push(`<p class="filters" role="group" aria-label="Show only">${filters.join(' ')}</p>`);
+  if (report.rows.length > 0) parts.push(table(report));
+  return parts.join('\n');
+}
+
+function table({ rows, repeats }: Report): string {
+  const head = ['Item', 'Status', 'Read', 'Gold', 'Reason', 'Cost', 'Time'].map((name) => `<th scope="col">${name}</th>`).join('');
+  return `<table><thead><tr>${head}</tr></thead><tbody>${rows.map((row) => line(row, repeats)).join('\n')}</tbody></table>`;
+}
+
+function line(row: Row, repeats: number): string {
+  const name = escape(repeats > 1 ? `${row.item} (${row.repeat + 1})` : row.item);
+  // Only what ran can be opened.
+  const item = row.run === '' ? name : `<button class="link" data-act="run" data-run="${escape(row.run)}" title="Show its run">${name}</button>`;
+  const value = row.value !== null && row.value > 0 && row.value < 1 ? ` ${row.value.toFixed(2)}` : '';
+  const texts = [row.read, row.gold, row.reason].map((text) => `<td><div class="text">${escape(text)}</div></td>`).join('');
+  return `<tr data-status="${row.status}"><th scope="row">${item}</th><td class="${row.status}">${row.status}${value}</td>${texts}<td class="number">${escape(costText(row.usage))}</td><td class="number">${secondsText(row.seconds)}</td></tr>`;
+}

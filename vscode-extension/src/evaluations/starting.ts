@@ -1,0 +1,139 @@
+import * as vscode from 'vscode';
+import { Setting, defaults } from '../contributed';
+import type { MerrowContext } from '../context';
+import { canReachModels } from '../run/access';
+import { offline } from '../run/figures';
+import type { Target } from '../run/protocol';
+import type { RunServer } from '../run/server';
+import { nameOf } from '../run/starting';
+import { say } from '../say';
+import { METRICS, byGold, fieldsOf, hasReader, unfed } from './fields';
+import type { Question } from './protocol';
+import type { EvaluationServer } from './server';
+import { fileName } from './words';
+
+const LAST = 'merrow.lastEvaluations';
+const DATA = '**/*.{jsonl,ndjson,json,csv}';
+const IGNORED = '**/{node_modules,.git,.venv,.vscode,dist}/**';
+const MOST_FILES = 200;
+/** Characters of a data file that are read for its fields. */
+const BEGINNING = 200_000;
+const CONFIGURATION = /(?:^|\/)(?:package(?:-lock)?|tsconfig|merrow)\.json$|\.replay\.jsonl$/;
+
+interface Choice<Value> extends vscode.QuickPickItem {
+  readonly value: Value;
+}
+
+/** Asks what an evaluation is to be of, and whether it may cost what it may. */
+export class EvaluationStart {
+  constructor(
+    private readonly context: MerrowContext,
+    private readonly runs: RunServer,
+    private readonly server: EvaluationServer,
+  ) {}
+
+  /** What to ask of a workflow; undefined where the user leaves. */
+  async question(target: Target): Promise<Question | undefined> {
+    const title = `Evaluate ${nameOf(target)}`;
+    const file = await this.dataset(target, title);
+    if (file === undefined || 'dataset' in file) return file;
+    const question: { -readonly [Key in keyof Question]: Question[Key] } = { dataset: file.fsPath };
+    const fields = (await describes(file)) ? [] : fieldsOf(fileName(file.path), await beginning(file));
+    if (fields.length > 0) {
+      const gold = await pick(title, 'The field with the right answer', byGold(fields).map((field) => ({ label: field, value: field })));
+      if (gold === undefined) return undefined;
+      question.gold = gold;
+      const rest = fields.filter((field) => field !== gold);
+      const { inputs } = await this.runs.graph(target);
+      const mapping: Record<string, string> = {};
+      for (const input of unfed(inputs, rest)) {
+        const none = { label: '$(dash) No field', description: 'its default, where it has one', value: '' };
+        const field = await pick(title, `The field that ${input} gets`, [...rest.map((one) => ({ label: one, value: one })), none]);
+        if (field === undefined) return undefined;
+        if (field !== '') mapping[input] = field;
+      }
+      if (Object.keys(mapping).length > 0) question.mapping = mapping;
+      const metric = await pick(title, 'An answer is right when it …', METRICS.map(([name, says]) => ({ label: name, description: says, value: name })));
+      if (metric === undefined) return undefined;
+      question.metric = metric;
+    }
+    const part = await pick(title, 'Which part of the data?', [
+      { label: 'As usual', description: 'all of your own data, validate of a published set', value: '' },
+      { label: 'validate', description: 'a fifth, for trying things out', value: 'validate' },
+      { label: 'test', description: 'held out: for final figures', value: 'test' },
+      { label: 'all', description: '', value: 'all' },
+    ]);
+    if (part === undefined) return undefined;
+    if (part !== '') question.part = part;
+    const limit = await this.limit(title);
+    if (limit === undefined) return undefined;
+    if (limit > 0) question.limit = limit;
+    return question;
+  }
+
+  /** Whether an evaluation may go on: what reaches its endpoint is there, and the user agreed to what it may cost. */
+  async agreed(target: Target, question: Question): Promise<boolean> {
+    const forecast = await this.server.forecast(target, question);
+    if (forecast.endpoint !== offline && !(await canReachModels(this.context))) return false;
+    const asks = vscode.workspace.getConfiguration('merrow').get(Setting.confirmRuns, defaults.confirmRuns);
+    if (asks && forecast.mayCost) {
+      const detail = [forecast.text, ...forecast.notices].join('\n\n');
+      if ((await say.info(`Evaluate ${nameOf(target)}?`, { modal: true, detail }, 'Evaluate')) !== 'Evaluate') return false;
+    }
+    await this.context.extension.workspaceState.update(LAST, { ...this.lasts, [keyOf(target)]: question });
+    return true;
+  }
+
+  private get lasts(): Readonly<Record<string, Question>> {
+    return this.context.extension.workspaceState.get(LAST, {});
+  }
+
+  /** The data file, or all that was asked last time. */
+  private async dataset(target: Target, title: string): Promise<vscode.Uri | Question | undefined> {
+    const last = this.lasts[keyOf(target)];
+    const files = (await vscode.workspace.findFiles(DATA, IGNORED, MOST_FILES)).filter(({ path }) => !CONFIGURATION.test(path));
+    const choices: Choice<vscode.Uri | Question | 'browse'>[] = files
+      .sort((one, other) => one.path.localeCompare(other.path))
+      .map((uri) => ({ label: fileName(uri.path), description: vscode.workspace.asRelativePath(uri), value: uri }));
+    if (last !== undefined) choices.unshift({ label: '$(history) As Last Time', description: describe(last), value: last });
+    choices.push({ label: '$(folder-opened) Another File...', value: 'browse' });
+    const chosen = await pick(title, 'The data: JSON Lines, a JSON array or CSV', choices);
+    if (chosen !== 'browse') return chosen;
+    const filters = { 'Data sets': ['jsonl', 'ndjson', 'json', 'csv'] };
+    return (await vscode.window.showOpenDialog({ title, openLabel: 'Evaluate on This File', filters }))?.[0];
+  }
+
+  /** At most how many items; 0 for all, undefined where the user leaves. */
+  private async limit(title: string): Promise<number | undefined> {
+    const sizes = [10, 50, 200].map((size) => ({ label: `${size} items`, value: size }));
+    const chosen = await pick(title, 'At most how many items?', [{ label: 'All items', value: 0 }, ...sizes, { label: 'Another number...', value: -1 }]);
+    if (chosen !== -1) return chosen;
+    const validateInput = (text: string) => (/^[1-9]\d{0,8}$/.test(text.trim()) ? undefined : 'A whole number from 1.');
+    const typed = await vscode.window.showInputBox({ title, prompt: 'At most how many items?', validateInput, ignoreFocusOut: true });
+    return typed === undefined ? undefined : Number(typed);
+  }
+}
+
+function keyOf({ uri, diagram }: Target): string {
+  return `${uri}#${diagram}`;
+}
+
+function describe({ dataset, part, limit, metric }: Question): string {
+  return [fileName(dataset), metric, part, limit === undefined ? undefined : `${limit} items`].filter((one) => one !== undefined).join(' · ');
+}
+
+async function pick<Value>(title: string, placeHolder: string, choices: readonly Choice<Value>[]): Promise<Value | undefined> {
+  return (await vscode.window.showQuickPick(choices, { title, placeHolder, ignoreFocusOut: true, matchOnDescription: true }))?.value;
+}
+
+/** Whether the fields of a data file are known: by its name, or by a TOML file beside it. */
+async function describes(file: vscode.Uri): Promise<boolean> {
+  if (hasReader(fileName(file.path))) return true;
+  const settings = file.with({ path: file.path.replace(/\.[^./]+$/, '.toml') });
+  return vscode.workspace.fs.stat(settings).then(() => true, () => false);
+}
+
+async function beginning(file: vscode.Uri): Promise<string> {
+  const bytes = await vscode.workspace.fs.readFile(file);
+  return new TextDecoder().decode(bytes.subarray(0, BEGINNING));
+}

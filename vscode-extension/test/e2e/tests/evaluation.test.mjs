@@ -1,0 +1,124 @@
+// Evaluations: asked what on, what they may cost, watched, stopped, gone on with, reported, in the tree and in the Test Explorer.
+import { assert, describe, it } from '../support/harness.mjs';
+import { endpoint } from '../support/endpoint.mjs';
+
+const FLOW = `flowchart LR
+    PROBLEM([Problem]):::Interface --> SUM["Custom<br/>(role: sum)"]:::CustomOp
+    SUM --> RETURN([Answer]):::Interface
+    classDef CustomOp fill:#d0e1f9,stroke:#4378a2
+    classDef Interface fill:#e2e2f2,stroke:#6a6ab2
+`;
+const HEAD = `---
+workflow:
+  prompts:
+    sum: Add the numbers.
+---
+`;
+/** The texts of the last item are hostile: they must be shown as they are. */
+const HOSTILE = '<img src=x onerror="document.body.textContent=666">';
+const ROWS = [1, 2, 3, 4].map((n) => ({ id: `q${n}`, question: `What is ${n} plus ${n}?`, answer: String(2 * n) }));
+const DATA = [...ROWS, { id: HOSTILE, question: 'What is 5 plus 5?', answer: HOSTILE }].map((row) => `${JSON.stringify(row)}\n`).join('');
+
+/** The sum that is asked for; that of 3 and 3 is wrong, and of 5 and 5 hostile. */
+const sums = (messages) => {
+  const [, n] = /What is (\d)/.exec(messages.at(-1).content) ?? [];
+  return n === undefined ? undefined : n === '3' ? '7' : n === '5' ? `10 ${HOSTILE}` : String(2 * Number(n));
+};
+
+describe(
+  'Evaluations',
+  (workbench) => {
+    it('are asked for step by step, cost what was agreed to, and have a report', async () => {
+      const w = workbench();
+      const { page } = w;
+      const model = await endpoint();
+      model.answerWith(sums);
+      model.hold((messages) => messages.at(-1).content.includes('4 plus 4'));
+      await w.open('own.jsonl', DATA);
+      await w.open('sums.mmd', HEAD + FLOW);
+      await w.lens('Run');
+      await w.command('Merrow: Evaluate This Workflow...');
+      for (const [asked, choice] of [
+        ['The data:', 'own.jsonl'],
+        ['The field with the right answer', 'answer'],
+        ['The field that PROBLEM gets', 'question'],
+        ['An answer is right when', 'numeric'],
+        ['Which part of the data?', 'As usual'],
+        ['At most how many items?', 'All items'],
+      ]) await step(w, asked, choice);
+      const dialog = page.locator('.monaco-dialog-box');
+      await dialog.waitFor();
+      assert.match(await dialog.innerText(), /5 items of .*own\.jsonl \(part all\).*5 calls to http:\/\/127/s);
+      await w.shot('evaluation-consent');
+      assert.equal(model.asked('Add the numbers'), 0);
+      await dialog.getByRole('button', { name: 'Evaluate', exact: true }).click();
+      const progress = page.locator('.notification-toast', { hasText: 'Evaluating sums.mmd' });
+      await progress.getByText(/4 of 5 answers, score/).waitFor();
+      await w.shot('evaluation-going-on');
+      await w.until(async () => {
+        if (await progress.isVisible()) await progress.getByRole('button', { name: 'Cancel' }).click().catch(() => undefined);
+        return !(await progress.isVisible());
+      }, 'the evaluation is not stopped');
+      const report = await w.frame('.filters');
+      await report.locator('h1', { hasText: /on 4 items|on 3 items/ }).waitFor();
+      await w.shot('evaluation-stopped');
+      model.release();
+      await report.getByRole('button', { name: 'Go On with It' }).click();
+      await report.locator('button[data-filter="right"]', { hasText: /^3 right$|^4 right$/ }).waitFor();
+      await report.getByRole('button', { name: 'Go On with It' }).waitFor({ state: 'detached' });
+      const rows = report.locator('tbody tr');
+      assert.equal(await rows.count(), 5);
+      assert.notEqual(await rows.first().getAttribute('data-status'), 'right');
+      assert.equal(await report.locator('main img').count(), 0);
+      assert.ok((await report.locator('main').innerText()).includes(HOSTILE));
+      await w.shot('evaluation-report');
+      await report.locator('button[data-filter="right"]').click();
+      await w.until(async () => (await report.locator('tbody tr:visible').count()) < 5, 'the rows are not filtered');
+      await report.locator('button[data-filter="right"]').click();
+      await report.locator('button[data-run]', { hasText: 'q3' }).click();
+      const panel = await w.frame('body[data-engine] header h1');
+      await panel.locator('main', { hasText: '7' }).waitFor();
+      await w.shot('evaluation-run');
+    });
+
+    it('are in the tree and above the workflow, and two are compared', async () => {
+      const w = workbench();
+      const { page } = w;
+      await w.open('sums.mmd', HEAD + FLOW);
+      await w.lens('Score');
+      await w.shot('evaluation-lens');
+      await w.command('Merrow: Evaluate This Workflow...');
+      await step(w, 'The data:', 'As Last Time');
+      const dialog = page.locator('.monaco-dialog-box');
+      await dialog.waitFor();
+      await dialog.getByRole('button', { name: 'Evaluate', exact: true }).click();
+      await w.frame('.filters');
+      await w.runs();
+      const shown = page.locator('.monaco-list-row', { hasText: /sums\.mmd: 0\./ });
+      await w.until(async () => (await shown.count()) >= 2, 'the tree has not both evaluations');
+      await w.shot('evaluation-tree');
+      await shown.nth(0).click();
+      await shown.nth(1).click({ modifiers: ['ControlOrMeta'] });
+      await shown.nth(1).click({ button: 'right' });
+      await page.locator('.context-view .action-label', { hasText: 'Compare Evaluations...' }).click();
+      await page.locator('.view-lines', { hasText: 'Difference' }).waitFor();
+      await w.shot('evaluation-compared');
+    });
+  },
+  { profile: 'endpoint' },
+);
+
+/** Answer a quick pick that asks this, however slow it is in coming and in taking words. */
+async function step(w, asked, choice) {
+  const { page } = w;
+  const box = page.locator('.quick-input-widget');
+  const input = box.locator(`input[placeholder^="${asked}"]`);
+  await input.waitFor();
+  await w.until(async () => {
+    if (!(await input.isVisible())) return true;
+    await input.fill(choice).catch(() => undefined);
+    const row = box.locator('.monaco-list-row', { hasText: choice }).first();
+    await row.click({ timeout: 2000 }).catch(() => undefined);
+    return !(await input.isVisible());
+  }, `the question “${asked}” takes no answer`);
+}
