@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
@@ -35,8 +36,9 @@ _NUMBER = "(SELECT number FROM runs WHERE id = ?)"
 _PLACES = ", ".join("?" * (rows.RUN_COLUMNS.count(",") + 1))
 _BEGIN = f"INSERT INTO runs ({rows.RUN_COLUMNS}) VALUES ({_PLACES})"  # noqa: S608 (texts of this package)
 _SOURCES = rows.RUN_COLUMNS.split(", ").index("sources")
+_ALL_OF_RUN = rows.RUN_COLUMNS.replace("outputs", OUTPUTS)
 _RUNS = (
-    f"SELECT {rows.RUN_COLUMNS.replace('outputs', OUTPUTS)}, (SELECT bodies.body FROM uses JOIN bodies ON bodies.number = uses.body"  # noqa: S608
+    f"SELECT {_ALL_OF_RUN}, (SELECT bodies.body FROM uses JOIN bodies ON bodies.number = uses.body"  # noqa: S608
     f" WHERE run = runs.number AND part = '{WORKFLOW}') FROM runs"
 )
 _DEFINITIONS_OF = """
@@ -192,6 +194,11 @@ class Store:
         """Whether there is any run."""
         return bool(self._rows("SELECT 1 FROM runs LIMIT 1", ()))
 
+    def inputs(self) -> dict[str, Any]:
+        """What was given to each run, by its id. Raises `StoreFailure`."""
+        found = self._rows("SELECT id, json_extract(snapshot, '$.inputs') FROM runs WHERE json_valid(snapshot)", ())
+        return {run: json.loads(inputs) for run, inputs in found if inputs is not None}
+
     def status(self, run: str) -> RunStatus | None:
         """How the run with this very id ended as far as it is written down; None where there is none. Raises `StoreFailure`."""
         found = self._rows("SELECT status FROM runs WHERE id = ?", (run,))
@@ -287,7 +294,10 @@ class Store:
         for number, started, seconds, sound in self._rows(_TIMES, (run,)):
             if not sound:
                 # What SQLite doesn't take for JSON may be some all the same.
-                (row,) = self._rows(f"SELECT {rows.CALL_COLUMNS} FROM {CALLS} WHERE run = {_NUMBER} AND number = ?", (run, number))  # noqa: S608
+                (row,) = self._rows(
+                    f"SELECT {rows.CALL_COLUMNS} FROM {CALLS} WHERE run = {_NUMBER} AND number = ?",  # noqa: S608
+                    (run, number),
+                )
                 try:
                     rows.call_of(row)
                 except rows.Damaged:

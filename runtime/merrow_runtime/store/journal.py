@@ -240,7 +240,7 @@ def _known(database: sqlite3.Connection, run: int) -> tuple[dict[_Key, dict[str,
     known: dict[_Key, dict[str, int]] = {}
     try:
         for row in database.execute(
-            "SELECT node, sample, step, attempt, path, redo, request_hash, number, usage, origin, endpoint"
+            "SELECT node, sample, step, attempt, path, redo, request_hash, number, usage, origin, endpoint"  # noqa: S608
             f" FROM {CALLS} WHERE run = ? ORDER BY number",
             (run,),
         ):
@@ -273,7 +273,7 @@ class _Pages:
         while not told:
             try:
                 found = self._database.execute(
-                    f"SELECT number, several FROM {NODES} WHERE run = ? AND number > ? ORDER BY number LIMIT ?",
+                    f"SELECT number, several FROM {NODES} WHERE run = ? AND number > ? ORDER BY number LIMIT ?",  # noqa: S608
                     (self._run, self._last, _PAGE),
                 ).fetchall()
             except sqlite3.Error as problem:
@@ -290,7 +290,8 @@ class _Pages:
 def _last_nodes(database: sqlite3.Connection, run: int) -> int:
     """The number of the last row of nodes that a run has."""
     try:
-        last: int | None = database.execute(f"SELECT max(number) FROM {NODES} WHERE run = ?", (run,)).fetchone()[0]
+        sql = f"SELECT max(number) FROM {NODES} WHERE run = ?"  # noqa: S608 (texts of this package)
+        last: int | None = database.execute(sql, (run,)).fetchone()[0]
     except sqlite3.Error as problem:
         raise explained(problem) from problem
     return last or 0

@@ -78,7 +78,7 @@ _SHARE = click.FloatRange(0, 1)
 @click.option(
     "--format",
     "output",
-    type=click.Choice(["text", "json", "csv", "junit", "github"]),
+    type=click.Choice(["text", "json", "csv", "junit", "github", "html", "inspect"]),
     default="text",
     help="How to print.",
 )

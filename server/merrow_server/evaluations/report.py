@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
+from contextlib import closing
 from typing import Any
 
 from merrow_optimizer.evaluation.scores import Status
-from merrow_optimizer.evaluation.sessions import state_of
+from merrow_optimizer.evaluation.sessions import journal_of, state_of
 from merrow_optimizer.evaluation.summary import Comparison, Summary, compared, summary_of
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.evaluations import EvaluationRecord, ScoreRecord, output_of
@@ -42,16 +43,30 @@ def evaluation_object(user: Store, record: EvaluationRecord, scores: Sequence[Sc
     }
 
 
-def evaluation_report(user: Store, record: EvaluationRecord) -> dict[str, Any]:
-    """An evaluation with all of its items, failures first, in the order of the data."""
-    scores = user.evaluations.scores(record.id)
+def evaluation_report(user: Store, record: EvaluationRecord, *, whole: bool = False) -> dict[str, Any]:
+    """An evaluation with all of its items, failures first, in the order of the data; ``whole`` with their inputs and answers.
+    An item's inputs are None where no journal has its run any more.
+    """
+    scores = user.evaluations.scores(record.id, outputs=whole)
     golds = record.plan["golds"]
     places = {item: place for place, item in enumerate(golds)}
     ordered = sorted(scores, key=lambda one: (_ORDER.index(Status(one.status)), places.get(one.item, 0), one.repeat))
-    return {
-        **evaluation_object(user, record, scores),
-        "rows": [item_object(one, golds.get(one.item, "")) for one in ordered],
-    }
+    shown = [item_object(one, golds.get(one.item, "")) for one in ordered]
+    if whole:
+        given = _inputs(user, {one.run for one in ordered})
+        shown = [{**row, "inputs": given.get(row["run"])} for row in shown]
+    return {**evaluation_object(user, record, scores), "rows": shown}
+
+
+def _inputs(user: Store, runs: Set[str]) -> dict[str, Any]:
+    """What was given to runs of evaluations, by their ids, as far as the journals are there."""
+    given: dict[str, Any] = {}
+    for evaluation in {run.partition("/")[0] for run in runs if run}:
+        path = journal_of(user, evaluation)
+        if path.exists():
+            with closing(Store.open(path)) as own:
+                given |= own.inputs()
+    return given
 
 
 def item_object(score: ScoreRecord, gold: str) -> dict[str, Any]:

@@ -35,7 +35,14 @@ def user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
 
 def told(store: Store, run: str) -> tuple[Any, ...]:
     """All that readers are told of a run."""
-    return (store.run(run), store.calls(run), store.calls(run, "B"), store.told(run), store.nodes(run), store.times(run))
+    return (
+        store.run(run),
+        store.calls(run),
+        store.calls(run, "B"),
+        store.told(run),
+        store.nodes(run),
+        store.times(run),
+    )
 
 
 def count(path: Path, table: str) -> int:
