@@ -17,7 +17,7 @@ _PATIENCE = 0.3
 
 @dataclass(frozen=True, slots=True)
 class Glimpse:
-    """What is seen of a run; ``workflow`` is the whole path of its file."""
+    """What is seen of a run or an evaluation; ``workflow`` is the whole path of its file."""
 
     id: str
     workflow: str
@@ -26,10 +26,20 @@ class Glimpse:
 
 def newest_runs(limit: int) -> list[Glimpse]:
     """The newest runs, newest first; none where the journal isn't there or can't be read now."""
+    return _newest("runs", limit)
+
+
+def newest_evaluations(limit: int) -> list[Glimpse]:
+    """The same for evaluations."""
+    return _newest("evaluations", limit)
+
+
+def _newest(table: str, limit: int) -> list[Glimpse]:
     path = state_folder() / FILE
+    sql = f"SELECT id, workflow, status FROM {table} ORDER BY started DESC, id LIMIT ?"  # noqa: S608 (a name of this module)
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=_PATIENCE)) as database:
-            rows = database.execute("SELECT id, workflow, status FROM runs ORDER BY started DESC, id LIMIT ?", (limit,))
+            rows = database.execute(sql, (limit,))
             return [Glimpse(*map(str, row)) for row in rows]
     except sqlite3.Error:
         return []

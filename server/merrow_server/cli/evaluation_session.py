@@ -40,7 +40,7 @@ ONE_SUFFICES = "At temperature 0 nothing is answered anew, so that repeats only 
 def begun(user: Store, prepared: Prepared) -> EvaluationRecord:
     """Put a new evaluation into the journal, after telling what it may cost and what is remarkable about it."""
     plan, data = prepared.plan, prepared.data
-    echo(forecast_text(forecast(plan), str(data.file), data.part), err=True)
+    echo(forecast_text(forecast(plan, user.evaluations.known), str(data.file), data.part), err=True)
     if plan.chosen.endpoint.origin == OFFLINE_ORIGIN:
         notice(OFFLINE)
     if plan.repeats > 1 and not plan.varies:
@@ -175,12 +175,12 @@ class _SoFar:
         bar.update(task, completed=self.done, told=self.text())
 
 
-def forecast_json(prepared: Prepared) -> dict[str, Any]:
+def forecast_json(user: Store, prepared: Prepared) -> dict[str, Any]:
     """What an evaluation may use, for programs."""
     data = prepared.data
     return {
         "dataset": str(data.file),
         "part": data.part,
         "metric": prepared.metric.name,
-        **forecast(prepared.plan).to_json(),
+        **forecast(prepared.plan, user.evaluations.known).to_json(),
     }

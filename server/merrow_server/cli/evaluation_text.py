@@ -32,7 +32,7 @@ def forecast_text(forecast: Forecast, dataset: str, part: str) -> str:
     calls = bounds_text(forecast.calls)
     return (
         f"{items} of {visible(dataset)} (part {part}), each {times}: {calls} calls, at most about {tokens} tokens, {money};"
-        " what is known already costs nothing."
+        " what is known already costs nothing and is not counted."
     )
 
 

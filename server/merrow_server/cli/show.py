@@ -41,7 +41,7 @@ _MOST_NAMED = 4
     merrow show 9c1d --item 17        an item of it: what was read, gold, reason, the answer and its run
     """,
 )
-@click.argument("run", required=False, shell_complete=words.runs)
+@click.argument("run", required=False, shell_complete=words.runs_or_evaluations)
 @click.option(
     "--node",
     metavar="NODE",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +14,14 @@ from merrow_optimizer.evaluation.metrics import check_scoring, metric
 from merrow_optimizer.evaluation.metrics.base import BaseMetric
 from merrow_optimizer.evaluation.plan import Limits, Plan, make_plan
 from merrow_runtime.options import DEFAULT_MODEL, RunOptions
-from merrow_runtime.provenance import OFFLINE_ORIGIN, named
+from merrow_runtime.provenance import OFFLINE_ORIGIN, Reuse, named
 from merrow_runtime.running.resources import choose, without_user
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.evaluations import EvaluationRecord
 from merrow_runtime.values import as_text
 from merrow_runtime.workflow import Workflow, restore
 from merrow_server.errors import InputError
+from merrow_server.evaluations.report import origins_of
 
 SEED = 42
 JUDGE = "judge"
@@ -129,12 +130,19 @@ def _again(workflow: Workflow, asked: Asked, data: DataSet) -> dict[str, Any]:
 
 
 async def prepare_again(
-    record: EvaluationRecord, user: Store, *, limits: Limits, base_url: str | None, concurrency: int | None
+    record: EvaluationRecord,
+    user: Store,
+    *,
+    limits: Limits,
+    base_url: str | None,
+    concurrency: int | None,
+    reuse: Reuse | None,
 ) -> Prepared:
     """An evaluation of the journal made ready to go on: the workflow, options and metric that it has, with the data of its file.
 
-    What is given here replaces what it was begun with. Raises `RunFailure`, also where the data are not the same any more or
-    another endpoint would answer.
+    What is given here replaces what it was begun with. Where another endpoint would answer than before, ``reuse`` says whether
+    the answers of that are kept (``any``) or had again (``same``), and who answered is kept. Raises `RunFailure`, also where
+    the data are not the same any more, or another endpoint would answer and ``reuse`` is None.
     """
     said = dict(record.plan["asked"])
     before = Limits(**said.pop("limits"))
@@ -154,13 +162,20 @@ async def prepare_again(
             f"The data of evaluation {record.id}, {said['dataset']}, are not the same any more; evaluate again, and items that"
             " did not change cost nothing."
         )
-    elif origin != record.plan["origin"]:
+    elif origin != record.plan["origin"] and reuse is None:
         again = "use --base-url offline" if record.plan["origin"] == OFFLINE_ORIGIN else "set the environment as it was"
         why = (
             f"Evaluation {record.id} was answered by {named(record.plan['origin'])}, but {named(origin)} would answer now. To"
-            f" go on, {again}, or name the endpoint with --base-url."
+            f" go on with that, {again}. Else choose --reuse any to keep its answers, or --reuse same to have all of"
+            f" {named(origin)}."
         )
     if why is not None:
         await prepared.close()
         raise InputError(why)
-    return prepared
+    reuse = reuse or record.plan.get("reuse")
+    plan = replace(prepared.plan, options=replace(prepared.plan.options, reuse=reuse))
+    if origin != record.plan["origin"]:
+        before_it = () if reuse == "same" else origins_of(record)
+        kept = {"asked": {**record.plan["asked"], "base_url": said["base_url"]}, "origin": origin, "reuse": reuse}
+        user.evaluations.replan(record.id, {**record.plan, **kept, "origins": [*before_it, origin]})
+    return replace(prepared, plan=plan)

@@ -36,11 +36,16 @@ def evaluation_object(user: Store, record: EvaluationRecord, scores: Sequence[Sc
         "held_out": record.plan["held_out"],
         "metric": record.metric,
         "model": record.model,
-        "endpoint": record.plan["origin"],
+        "endpoint": ", ".join(origins_of(record)),
         "seed": record.seed,
         "repeats": record.repeats,
         **summary(record, scores).to_json(),
     }
+
+
+def origins_of(record: EvaluationRecord) -> tuple[str, ...]:
+    """The endpoints that answered an evaluation, each once."""
+    return tuple(dict.fromkeys(record.plan.get("origins", [record.plan["origin"]])))
 
 
 def evaluation_report(user: Store, record: EvaluationRecord, *, whole: bool = False) -> dict[str, Any]:
