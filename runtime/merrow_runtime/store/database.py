@@ -20,6 +20,7 @@ from merrow_runtime.store.contract import CallRecord, NodeRecord, RunFailed, Run
 from merrow_runtime.store.dialects import Dialects
 from merrow_runtime.store.evaluations import Evaluations
 from merrow_runtime.store.journal import SqliteJournal, sharing
+from merrow_runtime.store.labels import Labels
 from merrow_runtime.store.location import FILE, private_file, state_folder
 from merrow_runtime.store.opening import connect
 from merrow_runtime.store.packing import CALLS, NODES, OUTPUTS
@@ -83,6 +84,7 @@ class Store:
         self._opening: lease.Holder | None = None
         self.cache: Cache = Cache(self._writer) if answers is None else answers.cache
         self.evaluations = Evaluations(self._writer)
+        self.labels = Labels(self._writer)
         self.dialects: Dialects = Dialects(self._writer) if answers is None else answers.dialects
 
     @classmethod

@@ -10,6 +10,7 @@ from typing import Any
 
 from merrow_optimizer.evaluation.asking import Asking
 from merrow_optimizer.evaluation.data import DataError, DataSet, read_items
+from merrow_optimizer.evaluation.items import hash_of
 from merrow_optimizer.evaluation.metrics import check_scoring, metric
 from merrow_optimizer.evaluation.metrics.base import BaseMetric
 from merrow_optimizer.evaluation.plan import Limits, Plan, make_plan
@@ -26,6 +27,8 @@ from merrow_server.evaluations.report import origins_of
 SEED = 42
 JUDGE = "judge"
 """The metric that asks a model."""
+LABELS = "labels"
+"""The metric that people's verdicts are."""
 _GOLD = 200
 """Characters of a gold answer that are kept to be shown."""
 
@@ -97,6 +100,8 @@ async def _prepared(workflow: Workflow, asked: Asked, user: Store) -> Prepared:
     if name == JUDGE:
         asking = Asking(asked.judge_model or asked.model or workflow.analysis.settings.model or DEFAULT_MODEL)
         judging = {"ask": asking.ask, "model": asking.model}
+    elif name == LABELS:
+        judging = {"said": user.labels.get, "edition": user.labels.edition}
     scored_by = metric(name, **{**own, **asked.metric_options, **judging})
     options = RunOptions(
         model=asked.model, base_url=asked.base_url, concurrency=asked.concurrency, seed=asked.seed, fresh=asked.fresh
@@ -125,6 +130,7 @@ def _again(workflow: Workflow, asked: Asked, data: DataSet) -> dict[str, Any]:
         "part": data.part,
         "reader": data.reader,
         "held_out": data.held_out,
+        "hashes": {item.id: hash_of(item) for item in data.items},
         "golds": {item.id: "" if item.gold is None else as_text(item.gold)[:_GOLD] for item in data.items},
     }
 

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 from contextlib import closing
+from dataclasses import asdict
 from typing import Any
 
 from merrow_optimizer.evaluation.scores import Status
 from merrow_optimizer.evaluation.sessions import journal_of, state_of
-from merrow_optimizer.evaluation.summary import Comparison, Summary, compared, summary_of
+from merrow_optimizer.evaluation.statistics.agreement import agreement
+from merrow_optimizer.evaluation.summary import COUNTED, Comparison, Summary, compared, summary_of
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.evaluations import EvaluationRecord, ScoreRecord, output_of
+
+_GOOD = 0.5
+"""The score from which a metric is taken to call an answer good."""
 
 _ORDER = (Status.FAILED, Status.WRONG, Status.INVALID, Status.UNANSWERED, Status.RIGHT)
 """In which order items are listed: failures first."""
@@ -60,7 +65,23 @@ def evaluation_report(user: Store, record: EvaluationRecord, *, whole: bool = Fa
     if whole:
         given = _inputs(user, {one.run for one in ordered})
         shown = [{**row, "inputs": given.get(row["run"])} for row in shown]
-    return {**evaluation_object(user, record, scores), "rows": shown}
+    people = _agreement(user, record, scores if whole else user.evaluations.scores(record.id, outputs=True))
+    return {**evaluation_object(user, record, scores), **people, "rows": shown}
+
+
+def _agreement(user: Store, record: EvaluationRecord, scores: Sequence[ScoreRecord]) -> dict[str, Any]:
+    """How far people who rated the answers agree with the metric; nothing where nobody did."""
+    hashes = record.plan.get("hashes", {})
+    if not user.labels.edition or record.metric == "labels":
+        return {}
+    pairs = []
+    for one in scores:
+        if one.output is not None and one.status in COUNTED and one.item in hashes:
+            said = user.labels.get(hashes[one.item], one.output)
+            if said is not None:
+                pairs.append((said == "good", (one.value or 0.0) >= _GOOD))
+    found = agreement(pairs)
+    return {} if found is None else {"people": asdict(found)}
 
 
 def _inputs(user: Store, runs: Set[str]) -> dict[str, Any]:
