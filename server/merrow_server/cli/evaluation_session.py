@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
 OFFLINE = "The embedded offline model answers: it is not a real model, and its scores say nothing of the workflow."
-ONE_SUFFICES = "At temperature 0 nothing is answered anew, so that repeats only show the same again."
+ONE_SUFFICES = "At temperature 0 nothing is asked again, so that repeats only show the same again."
 
 
 def begun(user: Store, prepared: Prepared) -> EvaluationRecord:
@@ -76,7 +76,7 @@ async def watch(user: Store, record: EvaluationRecord, prepared: Prepared) -> in
             evaluator = await work(user, record.id, plan, told)
     except asyncio.CancelledError:
         echo(
-            f"{style('Stopped', fg='yellow')}: what is finished is kept; go on with: merrow resume {record.id}",
+            f"{style('Stopped', fg='yellow')}: what is finished is kept; continue it with: merrow resume {record.id}",
             err=True,
         )
         return INTERRUPTED
@@ -88,7 +88,7 @@ async def watch(user: Store, record: EvaluationRecord, prepared: Prepared) -> in
     if evaluator.stopped_by is not None:
         complain(evaluator.stopped_by)
         echo(
-            f"{style('Stopped', fg='red')} before its end; what is finished is kept. Go on with: merrow resume {record.id}",
+            f"{style('Stopped', fg='red')} before its end; what is finished is kept. Continue it with: merrow resume {record.id}",
             err=True,
         )
         return NOT_WELL

@@ -51,7 +51,7 @@ def show_evaluation(user: Store, evaluation: str, item: str | None, output: str)
         emit(json.dumps(objects, indent=2))
         return
     if not objects:
-        echo(f"Item {visible(item)} was not asked yet; go on with: merrow resume {record.id}")
+        echo(f"Item {visible(item)} was not asked yet; continue it with: merrow resume {record.id}")
     for one in objects:
         for line in _lines(one, several=record.repeats > 1):
             echo(line)

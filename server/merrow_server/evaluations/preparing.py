@@ -172,7 +172,7 @@ async def prepare_again(
         again = "use --base-url offline" if record.plan["origin"] == OFFLINE_ORIGIN else "set the environment as it was"
         why = (
             f"Evaluation {record.id} was answered by {named(record.plan['origin'])}, but {named(origin)} would answer now. To"
-            f" go on with that, {again}. Else choose --reuse any to keep its answers, or --reuse same to have all of"
+            f" continue with that, {again}. Else choose --reuse any to keep its answers, or --reuse same to have all of"
             f" {named(origin)}."
         )
     if why is not None:
