@@ -125,7 +125,8 @@ NIGHTLY := long-tests lowest audit dist mutants
 
 # The long variants of tests. A further variable, or a Hypothesis profile, is added here.
 LONG := MERROW_ALL_CASES=1 MERROW_TIMES=20 MERROW_EXAMPLES=3000 MERROW_GROWTH=1 MERROW_MEMORY_EDITS=20000 \
-  MERROW_KILLS=200 MERROW_PROBLEMS=164 MERROW_ALL_VISIBLE_TESTS=1 MERROW_SANDBOX_ALL=1 MERROW_SURVIVAL=whole MERROW_NESTED=50000
+  MERROW_KILLS=200 MERROW_PROBLEMS=164 MERROW_ALL_VISIBLE_TESTS=1 MERROW_SANDBOX_ALL=1 MERROW_SURVIVAL=whole MERROW_NESTED=50000 \
+  MERROW_INSPECT_PYTHON=$(CURDIR)/.venv-inspect/bin/python
 
 nightly: setup
 	@failed=; \
@@ -136,8 +137,12 @@ nightly: setup
 	if [ -n "$$failed" ]; then echo "Failed:$$failed" >&2; exit 1; fi; \
 	echo "All is well: $(NIGHTLY)."
 
-long-tests: $(DEV) $(NPM)
+long-tests: $(DEV) $(NPM) .venv-inspect/bin/inspect
 	@$(REQUIRED) $(LONG) $(BIN)/$(PYTEST)
+
+# A program that is no dependency, for the test that it reads what we write.
+.venv-inspect/bin/inspect:
+	@python3 -m venv .venv-inspect && .venv-inspect/bin/pip install --quiet inspect-ai
 
 # Everything with the lowest versions that pyproject.toml allows; the tests of the editors and of other programs stay out.
 lowest: $(LOWEST) $(NPM)
@@ -179,4 +184,4 @@ docs: $(DEV)
 	@$(BIN)/python scripts/make_images.py
 
 clean:
-	@rm -rf .venv .venv-lowest dist $(NPM_FOLDERS:%=%/node_modules) .mypy_cache .ruff_cache .pytest_cache .cache .hypothesis .import_linter_cache
+	@rm -rf .venv .venv-lowest .venv-inspect dist $(NPM_FOLDERS:%=%/node_modules) .mypy_cache .ruff_cache .pytest_cache .cache .hypothesis .import_linter_cache

@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import time
 from contextvars import ContextVar
+from typing import NamedTuple
 
 from merrow_runtime.calls.calling import Calling
 from merrow_runtime.calls.gate import gate_of
 from merrow_runtime.errors import EndpointFailure
 from merrow_runtime.models.endpoint import Endpoint
 from merrow_runtime.requests import AnswerSchema, Message, ModelRequest
+from merrow_runtime.store.cache import Cache, kept
 from merrow_runtime.usage import Usage
+from merrow_runtime.values import canonical
 
-USED: ContextVar[list[Usage]] = ContextVar("used by a metric")
-"""What the metric that scores an answer in this context has used."""
+_KEY_BYTES = 16
+
+
+class Scoring(NamedTuple):
+    """``run`` is the name of the answer that is scored; ``used`` what the metric has used for that."""
+
+    run: str
+    used: list[Usage]
+
+
+SCORING: ContextVar[Scoring] = ContextVar("what a metric scores")
+"""What is scored in this context."""
 
 
 class Asking:
@@ -21,16 +37,31 @@ class Asking:
     def __init__(self, model: str) -> None:
         self.model = model
         self._calling: Calling | None = None
+        self._kept: Cache | None = None
 
-    def begin(self, endpoint: Endpoint, concurrency: int) -> None:
-        """From here on this endpoint is asked, beside what the runs ask of it."""
+    def begin(self, endpoint: Endpoint, concurrency: int, kept: Cache) -> None:
+        """From here on this endpoint is asked, beside what the runs ask of it. Answers are ``kept``, so that none is asked for
+        again where the process dies before the score is.
+        """
+        self._kept = kept
         self._calling = Calling(endpoint, gate_of(endpoint).semaphore(concurrency))
 
     async def ask(self, messages: tuple[Message, ...], schema: AnswerSchema) -> str:
         """The text of the answer. Raises `EndpointFailure`, `BudgetFailure`."""
         assert self._calling is not None  # noqa: S101 (answers are scored by an evaluation that has begun)
-        reply = await self._calling.call(ModelRequest(self.model, messages, schema=schema), None, self)
-        USED.get().append(reply.usage)
+        assert self._kept is not None  # noqa: S101
+        scoring = SCORING.get()
+        request = ModelRequest(self.model, messages, schema=schema)
+        said = [scoring.run, self._calling.origin, request.to_json()]
+        key = hashlib.sha256(canonical(said).encode("utf-8", "surrogatepass")).digest()[:_KEY_BYTES]
+        known = await self._kept.get(key)
+        if known is not None:
+            scoring.used.append(Usage.from_json(known["usage"]))
+            return str(known["text"])
+        reply = await self._calling.call(request, None, self)
+        scoring.used.append(reply.usage)
+        answer = json.dumps({"text": reply.text, "usage": reply.usage.to_json()})
+        await self._kept.writer.write(kept(key, answer, time.time()))
         return reply.text
 
     def retrying(self, failure: EndpointFailure, wait: float) -> None:
@@ -42,4 +73,4 @@ class Asking:
     async def lost(self, usage: Usage, why: str) -> None:
         """See `merrow_runtime.calls.calling.Listener`."""
         del why
-        USED.get().append(usage)
+        SCORING.get().used.append(usage)

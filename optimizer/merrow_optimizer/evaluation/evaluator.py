@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from merrow_optimizer.evaluation.asking import USED
+from merrow_optimizer.evaluation.asking import SCORING, Scoring
 from merrow_optimizer.evaluation.endings import Fatal, Outcome, ending_of
 from merrow_optimizer.evaluation.items import Item
-from merrow_optimizer.evaluation.keys import score_key, work_key
+from merrow_optimizer.evaluation.keys import score_key
 from merrow_optimizer.evaluation.plan import Plan
 from merrow_optimizer.evaluation.scores import InvalidItemError, Status
 from merrow_optimizer.evaluation.spending import BudgetedEndpoint
@@ -22,6 +22,7 @@ from merrow_runtime.models.budget import Budget
 from merrow_runtime.models.endpoint import Endpoint
 from merrow_runtime.running.api import finish, resume, start
 from merrow_runtime.running.run import RunResult
+from merrow_runtime.store.contract import NodeRecord
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.evaluations import ScoreRecord, output_of, output_text
 from merrow_runtime.usage import NOTHING, Usage
@@ -73,7 +74,7 @@ class Evaluator:
         self._stop = asyncio.Event()
         self._endpoint = _within(plan, self.spent)
         if plan.asking is not None:
-            plan.asking.begin(self._endpoint, plan.concurrency)
+            plan.asking.begin(self._endpoint, plan.concurrency, user.cache)
         self._options = replace(plan.options, concurrency=plan.chosen.concurrency)
 
     @property
@@ -83,10 +84,16 @@ class Evaluator:
 
     def left(self) -> list[Task]:
         """The answers to be had, in order: every item once before any is repeated."""
-        done = {key for key, one in self.scores.items() if one.status != Status.UNANSWERED}
+        done = {key for key, one in self.scores.items() if one.status != Status.UNANSWERED and self._counts(one)}
         every = ((item, repeat) for repeat in range(self.plan.repeats) for item in self.plan.items)
         wanted = ((item, repeat) for item, repeat in every if (item.id, repeat) not in done)
         return [Task(place, item, repeat) for place, (item, repeat) in enumerate(wanted)]
+
+    def _counts(self, score: ScoreRecord) -> bool:
+        """Whether a score stays: not where only answers of the endpoint that answers now are wanted, and another gave it."""
+        if self.plan.options.reuse != "same" or score.item not in self.plan.inputs:
+            return True
+        return score.work == self.plan.work_key(score.item, score.repeat)
 
     async def run(self, told: OnScore = lambda _: None) -> None:
         """Have all answers that are left, tell each score once it is kept, and end; early where `stopped_by` says why.
@@ -136,9 +143,7 @@ class Evaluator:
     async def _answered(self, task: Task) -> tuple[ScoreRecord, Fatal | None]:
         """The score of a task: as it is known, of an answer that is known, or of a run. And whether no other can be had now."""
         plan, item = self.plan, task.item
-        work = work_key(
-            plan.semantic, plan.chosen.endpoint.origin, plan.options.seed, task.repeat, plan.inputs[item.id]
-        )
+        work = plan.work_key(item.id, task.repeat)
         scored = score_key(work, item, plan.metric)
         if not plan.options.fresh:
             for known in self._user.evaluations.known(work):
@@ -150,7 +155,7 @@ class Evaluator:
         ending = ending_of(result, self._outputs)
         outcome, used = ending.scored, NOTHING
         if ending.status is None:
-            outcome, used = await self._scored(item, ending.output)
+            outcome, used = await self._scored(task, ending.output)
         output = output_text(ending.output) if ending.status is None else None
         record = ScoreRecord(
             item.id, task.repeat, *outcome, result.usage + used, result.seconds, name, work, scored, output
@@ -164,7 +169,7 @@ class Evaluator:
         if not same and known.status != Status.FAILED:
             if known.output is None:
                 return None
-            outcome, used = await self._scored(task.item, output_of(known.output))
+            outcome, used = await self._scored(task, output_of(known.output))
         return ScoreRecord(
             task.item.id, task.repeat, *outcome, used, known.seconds, known.run, known.work, scored, known.output
         )
@@ -172,8 +177,9 @@ class Evaluator:
     async def _run(self, name: str, task: Task) -> RunResult:
         """The run that answers a task, begun or gone on with, at its end."""
         status = self._own.status(name) if self._is_resumed else None
-        if status == "finished" and (task.item.id, task.repeat) in self.scores:
-            # It went on without an answer that an endpoint owed it; what was answered is in the cache.
+        if status == "finished" and ((task.item.id, task.repeat) in self.scores or self._went_without(name)):
+            # It went on without an answer that an endpoint owed it, or another endpoint answered; what this one answered is in
+            # the cache.
             self._own.delete(name)
             status = None
         if status is None:
@@ -186,11 +192,16 @@ class Evaluator:
             )
         return await finish(resume(name, options=self._options, endpoint=self._endpoint, store=self._own))
 
-    async def _scored(self, item: Item, output: Any) -> tuple[Outcome, Usage]:
+    def _went_without(self, run: str) -> bool:
+        """Whether a finished run, whose process died before its score was kept, went on without an answer of an endpoint."""
+        nodes = (one for one in self._own.told(run) if isinstance(one, NodeRecord))
+        return any(one.failed is not None and one.failed.code == EndpointFailure.code for one in nodes)
+
+    async def _scored(self, task: Task, output: Any) -> tuple[Outcome, Usage]:
         """What the metric says of an answer, and what it used for that."""
-        used: list[Usage] = []
-        USED.set(used)
-        return await self._judged(item, output), sum(used, NOTHING)
+        scoring = Scoring(run_name(self.id, task.item.id, task.repeat), [])
+        SCORING.set(scoring)
+        return await self._judged(task.item, output), sum(scoring.used, NOTHING)
 
     async def _judged(self, item: Item, output: Any) -> Outcome:
         """What the metric says of an answer. Whatever goes wrong in there makes the item invalid, with the reason."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -10,8 +10,8 @@ from typing import Any
 from merrow_optimizer.evaluation.asking import Asking
 from merrow_optimizer.evaluation.data import DataSet, fitted
 from merrow_optimizer.evaluation.items import Item
-from merrow_optimizer.evaluation.keys import semantic_hash
-from merrow_optimizer.evaluation.scores import Metric
+from merrow_optimizer.evaluation.keys import score_key, semantic_hash, work_key
+from merrow_optimizer.evaluation.scores import Metric, Status
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.models.budget import unpriced_failure
 from merrow_runtime.models.prices import price_at
@@ -19,7 +19,10 @@ from merrow_runtime.options import RunOptions
 from merrow_runtime.program.definitions import Steps, make_steps
 from merrow_runtime.running.forecast import Bounds, dry_run
 from merrow_runtime.running.resources import Chosen
+from merrow_runtime.store.evaluations import ScoreRecord
 from merrow_runtime.workflow import Workflow
+
+Known = Callable[[bytes], Sequence[ScoreRecord]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +100,10 @@ class Plan:
             step.definition.temperature > 0 for one in self.workflow.reached() for step in self._steps_of(one).values()
         )
 
+    def work_key(self, item: str, repeat: int) -> bytes:
+        """The key of an answer to an item, by its id."""
+        return work_key(self.semantic, self.chosen.endpoint.origin, self.options.seed, repeat, self.inputs[item])
+
     @property
     def concurrency(self) -> int:
         """How many items are worked on at the same time."""
@@ -162,21 +169,45 @@ _SAMPLE = 20
 """Items that are unfolded for a forecast; the others are taken to be like these."""
 
 
-def forecast(plan: Plan) -> Forecast:
-    """What the evaluation may use, if nothing of it is known yet. Tokens and cost are estimates."""
-    step = max(1, len(plan.items) // _SAMPLE)
-    some = [forecast_item(plan, item) for item in plan.items[::step]]
-    times = len(plan.items) * plan.repeats / len(some)
+_JUDGED = Bounds(1, 2)
+"""Calls of a metric that asks a model, for an answer."""
 
-    def total(bounds: Sequence[Bounds]) -> Bounds:
+
+def forecast(plan: Plan, known: Known) -> Forecast:
+    """What the evaluation may use beyond what is ``known``, which gives the scores for the key of an answer. Tokens and cost are
+    estimates, without those of a metric that asks a model.
+    """
+    left: list[Item] = []
+    judged = 0
+    for item, repeat in ((item, repeat) for repeat in range(plan.repeats) for item in plan.items):
+        work = plan.work_key(item.id, repeat)
+        found = [] if plan.options.fresh else [one for one in known(work) if _is_known(one)]
+        if not found:
+            left.append(item)
+        scored = score_key(work, item, plan.metric)
+        judged += not any(one.scored == scored or one.status == Status.FAILED for one in found)
+    step = max(1, len(left) // _SAMPLE)
+    some = [forecast_item(plan, item) for item in left[::step]]
+    times = len(left) / max(1, len(some))
+
+    def total(bounds: Sequence[Bounds], more: Bounds | None = None) -> Bounds:
         mosts = [one.most for one in bounds]
         most = None if None in mosts else sum(one for one in mosts if one is not None) * times
-        return Bounds(sum(one.least for one in bounds) * times, most)
+        least = sum(one.least for one in bounds) * times
+        if more is None:
+            return Bounds(least, most)
+        return Bounds(least + more.least, None if most is None or more.most is None else most + more.most)
 
+    judging = None if plan.asking is None else Bounds(_JUDGED.least * judged, (_JUDGED.most or 0) * judged)
     return Forecast(
         len(plan.items),
         plan.repeats,
-        total([one.calls for one in some]),
+        total([one.calls for one in some], judging),
         total([one.tokens for one in some]),
         total([one.cost_usd for one in some]),
     )
+
+
+def _is_known(score: ScoreRecord) -> bool:
+    """Whether an earlier score saves the run."""
+    return score.output is not None or score.status == Status.FAILED

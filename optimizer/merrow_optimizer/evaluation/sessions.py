@@ -6,7 +6,7 @@ import asyncio
 import os
 import time
 from collections.abc import Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,6 +19,9 @@ from merrow_runtime.store.names import new_id
 
 FOLDER = "evaluations"
 """Where journals of evaluations are, in the user's state folder."""
+
+_LOOK = 0.5
+"""Seconds between two looks at whether an evaluation was cancelled."""
 
 State = Literal["running", "finished", "stopped", "cancelled", "interrupted"]
 
@@ -63,6 +66,9 @@ async def work(user: Store, evaluation: str, plan: Plan, told: OnScore = lambda 
     with closing(own):
         evaluator = Evaluator(evaluation, plan, user, own)
         user.evaluations.update(evaluation, "running")
+        working = asyncio.current_task()
+        assert working is not None  # noqa: S101 (this is a coroutine of a task)
+        watching = asyncio.ensure_future(_watch_for_cancel(user, evaluation, working))
         try:
             await evaluator.run(told)
         except asyncio.CancelledError:
@@ -73,33 +79,55 @@ async def work(user: Store, evaluation: str, plan: Plan, told: OnScore = lambda 
             # A disk that is full may have room for this, which is little; where it has not, the process is over for others, too.
             user.evaluations.update(evaluation, "stopped", str(problem), time.time(), time.monotonic() - started)
             raise
+        finally:
+            watching.cancel()
         status: Literal["finished", "stopped"] = "finished" if evaluator.stopped_by is None else "stopped"
         seconds = time.monotonic() - started
         user.evaluations.update(evaluation, status, evaluator.stopped_by, time.time(), seconds)
     return evaluator
 
 
+async def _watch_for_cancel(user: Store, evaluation: str, working: asyncio.Task[Any]) -> None:
+    """Cancel the task that works on an evaluation once somebody wrote down that it is cancelled, or deleted it."""
+    while True:
+        await asyncio.sleep(_LOOK)
+        with suppress(StoreFailure):  # the next write reports it, to a caller that can act on it
+            if user.evaluations.status(evaluation) != "running":
+                working.cancel()
+                return
+
+
+def request_cancel(user: Store, evaluation: str) -> bool:
+    """Ask the process that works on an evaluation to end it; False where none does. Raises `StoreFailure`."""
+    record = user.evaluations.get(evaluation)
+    if state_of(user, record) != "running":
+        return False
+    user.evaluations.update(record.id, "cancelled")
+    return True
+
+
+def delete(user: Store, evaluation: str) -> None:
+    """Delete an evaluation with its scores and the journal of its runs. Raises `StoreFailure` while a process works on it."""
+    record = user.evaluations.get(evaluation)
+    if is_open(user, record.id):
+        raise StoreFailure(f"Evaluation {record.id} is still going on; stop it first with: merrow cancel {record.id}")
+    user.evaluations.delete(record.id)
+    path = journal_of(user, record.id)
+    for suffix in ("", "-wal", "-shm", ".ballast"):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
+
+
+def is_open(user: Store, evaluation: str) -> bool:
+    """Whether a living process works on an evaluation."""
+    path = journal_of(user, evaluation)
+    if not path.exists():
+        return False
+    with closing(Store.open(path)) as own:
+        return own.is_open_elsewhere
+
+
 def state_of(user: Store, record: EvaluationRecord) -> State:
     """How an evaluation is now: one that no living process works on is not running, whatever was written down last."""
     if record.status != "running":
         return record.status
-    path = journal_of(user, record.id)
-    if not path.exists():
-        return "interrupted"
-    with closing(Store.open(path)) as own:
-        return "running" if own.is_open_elsewhere else "interrupted"
-
-
-def delete(user: Store, evaluation: str) -> None:
-    """Take an evaluation out of the user's store, and its runs with their journal. What models answered stays in the cache.
-
-    Raises `StoreFailure` while a process works on it.
-    """
-    path = journal_of(user, evaluation)
-    if path.exists():
-        with closing(Store.open(path)) as own:
-            if own.is_open_elsewhere:
-                raise StoreFailure(f"Evaluation {evaluation} is still going on; stop it first.")
-    user.evaluations.delete(evaluation)
-    for ending in ("", "-wal", "-shm", ".ballast"):
-        path.with_name(path.name + ending).unlink(missing_ok=True)
+    return "running" if is_open(user, record.id) else "interrupted"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
@@ -19,8 +20,10 @@ from merrow_runtime.store.contract import CallRecord, NodeRecord, RunFailed, Run
 from merrow_runtime.store.dialects import Dialects
 from merrow_runtime.store.evaluations import Evaluations
 from merrow_runtime.store.journal import SqliteJournal, sharing
+from merrow_runtime.store.labels import Labels
 from merrow_runtime.store.location import FILE, private_file, state_folder
 from merrow_runtime.store.opening import connect
+from merrow_runtime.store.packing import CALLS, NODES, OUTPUTS
 from merrow_runtime.store.pruning import Pruned, prune, tidy
 from merrow_runtime.store.schema import DEFINITIONS, WORKFLOW
 from merrow_runtime.store.writer import BALLAST, Writer, explained, in_transaction
@@ -34,8 +37,9 @@ _NUMBER = "(SELECT number FROM runs WHERE id = ?)"
 _PLACES = ", ".join("?" * (rows.RUN_COLUMNS.count(",") + 1))
 _BEGIN = f"INSERT INTO runs ({rows.RUN_COLUMNS}) VALUES ({_PLACES})"  # noqa: S608 (texts of this package)
 _SOURCES = rows.RUN_COLUMNS.split(", ").index("sources")
+_ALL_OF_RUN = rows.RUN_COLUMNS.replace("outputs", OUTPUTS)
 _RUNS = (
-    f"SELECT {rows.RUN_COLUMNS}, (SELECT bodies.body FROM uses JOIN bodies ON bodies.number = uses.body"  # noqa: S608
+    f"SELECT {_ALL_OF_RUN}, (SELECT bodies.body FROM uses JOIN bodies ON bodies.number = uses.body"  # noqa: S608
     f" WHERE run = runs.number AND part = '{WORKFLOW}') FROM runs"
 )
 _DEFINITIONS_OF = """
@@ -46,9 +50,9 @@ WHERE id = :run AND part GLOB :part ORDER BY age
 _TIMES = f"""
 SELECT number, started, seconds,
     json_valid(usage) AND json_valid(request) AND json_valid(result) AND request LIKE '{{%' AND result LIKE '{{%'
-FROM calls WHERE run = {_NUMBER} ORDER BY number
+FROM {CALLS} WHERE run = {_NUMBER} ORDER BY number
 """  # noqa: S608 (texts of this package)
-_OTHERS = f"SELECT 1 FROM calls WHERE run = {_NUMBER} AND kind = 'model' AND endpoint <> ? LIMIT 1"  # noqa: S608
+_OTHERS = f"SELECT 1 FROM {CALLS} WHERE run = {_NUMBER} AND kind = 'model' AND endpoint <> ? LIMIT 1"  # noqa: S608
 _REMEDY = "To remove the run, use: merrow runs --delete {}"
 
 
@@ -80,6 +84,7 @@ class Store:
         self._opening: lease.Holder | None = None
         self.cache: Cache = Cache(self._writer) if answers is None else answers.cache
         self.evaluations = Evaluations(self._writer)
+        self.labels = Labels(self._writer)
         self.dialects: Dialects = Dialects(self._writer) if answers is None else answers.dialects
 
     @classmethod
@@ -191,6 +196,11 @@ class Store:
         """Whether there is any run."""
         return bool(self._rows("SELECT 1 FROM runs LIMIT 1", ()))
 
+    def inputs(self) -> dict[str, Any]:
+        """What was given to each run, by its id. Raises `StoreFailure`."""
+        found = self._rows("SELECT id, json_extract(snapshot, '$.inputs') FROM runs WHERE json_valid(snapshot)", ())
+        return {run: json.loads(inputs) for run, inputs in found if inputs is not None}
+
     def status(self, run: str) -> RunStatus | None:
         """How the run with this very id ended as far as it is written down; None where there is none. Raises `StoreFailure`."""
         found = self._rows("SELECT status FROM runs WHERE id = ?", (run,))
@@ -244,7 +254,7 @@ class Store:
             except rows.Damaged:
                 report(f"The definitions of the nodes of run {run} are damaged in the journal. {_REMEDY.format(run)}")
         told: list[Told] = []
-        for (several,) in self._rows(f"SELECT several FROM nodes WHERE run = {_NUMBER} ORDER BY number", (run,)):  # noqa: S608
+        for (several,) in self._rows(f"SELECT several FROM {NODES} WHERE run = {_NUMBER} ORDER BY number", (run,)):  # noqa: S608
             try:
                 told += rows.told_of(several, definitions)
             except rows.Damaged:
@@ -266,7 +276,7 @@ class Store:
         """
         where, values = ("", ()) if node is None else ("AND (node = ? OR path <> '' OR redo <> 0)", (node,))
         found = self._rows(
-            f"SELECT {rows.CALL_COLUMNS} FROM calls WHERE run = {_NUMBER} {where} ORDER BY number",  # noqa: S608
+            f"SELECT {rows.CALL_COLUMNS} FROM {CALLS} WHERE run = {_NUMBER} {where} ORDER BY number",  # noqa: S608
             (run, *values),
         )
         calls: list[CallRecord] = []
@@ -286,7 +296,10 @@ class Store:
         for number, started, seconds, sound in self._rows(_TIMES, (run,)):
             if not sound:
                 # What SQLite doesn't take for JSON may be some all the same.
-                (row,) = self._rows(f"SELECT {rows.CALL_COLUMNS} FROM calls WHERE number = ?", (number,))  # noqa: S608
+                (row,) = self._rows(
+                    f"SELECT {rows.CALL_COLUMNS} FROM {CALLS} WHERE run = {_NUMBER} AND number = ?",  # noqa: S608
+                    (run, number),
+                )
                 try:
                     rows.call_of(row)
                 except rows.Damaged:
@@ -304,7 +317,7 @@ class Store:
             return []
         given: dict[tuple[Any, ...], dict[str, None]] = {}
         for *key, by in self._rows(
-            f"SELECT node, path, redo, sample, step, attempt, request_hash, endpoint FROM calls WHERE run = {_NUMBER}"  # noqa: S608
+            f"SELECT node, path, redo, sample, step, attempt, request_hash, endpoint FROM {CALLS} WHERE run = {_NUMBER}"  # noqa: S608
             " AND kind = 'model' ORDER BY number",
             (run,),
         ):
@@ -398,7 +411,7 @@ class Store:
         spent = NOTHING
         sources: dict[Source, None] = {}
         for kind, origin, usage, endpoint, model in self._rows(
-            f"SELECT kind, origin, usage, endpoint, model FROM calls WHERE run = {_NUMBER} ORDER BY number",  # noqa: S608
+            f"SELECT kind, origin, usage, endpoint, model FROM {CALLS} WHERE run = {_NUMBER} ORDER BY number",  # noqa: S608
             (run,),
         ):
             if origin == "endpoint":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sqlite3
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -141,9 +142,28 @@ class Evaluations:
         self._writer.now(lambda database: database.execute("DELETE FROM evaluations WHERE id = ?", (evaluation,)))
 
     def readings(self, dataset: str, part: str) -> int:
-        """How many evaluations have read this part of a data set."""
-        (row,) = self._rows("SELECT count(*) FROM evaluations WHERE dataset = ? AND part = ?", (dataset, part))
+        """How many evaluations have read this part of a data set, alone or with all others."""
+        sql = "SELECT count(*) FROM evaluations WHERE dataset = ? AND part IN (?, 'all')"
+        (row,) = self._rows(sql, (dataset, part))
         return int(row[0])
+
+    def replan(self, evaluation: str, plan: Mapping[str, Any]) -> None:
+        """Keep what a later resume needs, where that changed."""
+        text = rows.text_of(dict(plan))
+        self._writer.now(
+            lambda database: database.execute("UPDATE evaluations SET plan = ? WHERE id = ?", (text, evaluation))
+        )
+
+    def status(self, evaluation: str) -> EvaluationStatus | None:
+        """How an evaluation is by what was written down last, whoever wrote it; None where it was deleted."""
+        found = self._rows("SELECT status FROM evaluations WHERE id = ?", (evaluation,))
+        return found[0][0] if found else None
+
+    def older_than(self, seconds: float) -> list[EvaluationRecord]:
+        """The evaluations that began, and ended where they did, so long ago."""
+        before = time.time() - seconds
+        sql = f"SELECT {_EVALUATION_COLUMNS} FROM evaluations WHERE started < ? AND coalesce(ended, started) < ?"  # noqa: S608
+        return [_evaluation(row) for row in self._rows(sql, (before, before))]
 
     def keep(self, evaluation: str, score: ScoreRecord) -> asyncio.Future[None]:
         """Keep a score, in place of an earlier one of the same item and repeat; done once it is committed."""

@@ -18,7 +18,7 @@ _PATIENCE = 0.3
 
 @dataclass(frozen=True, slots=True)
 class Glimpse:
-    """What is seen of a run; ``workflow`` is the whole path of its file."""
+    """What is seen of a run or an evaluation; ``workflow`` is the whole path of its file."""
 
     id: str
     workflow: str
@@ -27,13 +27,22 @@ class Glimpse:
 
 def newest_runs(limit: int) -> list[Glimpse]:
     """The newest runs, newest first; none where the journal isn't there or can't be read now."""
-    rows = _rows("SELECT id, workflow, status FROM runs ORDER BY started DESC, id LIMIT ?", limit)
-    return [Glimpse(*map(str, row)) for row in rows]
+    return _newest("runs", limit)
+
+
+def newest_evaluations(limit: int) -> list[Glimpse]:
+    """The same for evaluations."""
+    return _newest("evaluations", limit)
 
 
 def has_evaluation(workflow: str) -> bool:
     """Whether there is an evaluation of a workflow, by the whole path of its file; no where the journal can't be read now."""
     return bool(_rows("SELECT 1 FROM evaluations WHERE workflow = ? LIMIT 1", workflow))
+
+
+def _newest(table: str, limit: int) -> list[Glimpse]:
+    sql = f"SELECT id, workflow, status FROM {table} ORDER BY started DESC, id LIMIT ?"  # noqa: S608 (a name of this module)
+    return [Glimpse(*map(str, row)) for row in _rows(sql, limit)]
 
 
 def _rows(sql: str, value: str | int) -> list[tuple[Any, ...]]:

@@ -17,6 +17,7 @@ from merrow_runtime.store import rows
 from merrow_runtime.store.cache import kept
 from merrow_runtime.store.contract import CallRecord, Pages, RunFailed, RunStatus, Told
 from merrow_runtime.store.lease import BEAT, Holder
+from merrow_runtime.store.packing import CALLS, NODES, pack
 from merrow_runtime.store.schema import DEFINITIONS
 from merrow_runtime.store.writer import Statement, Writer, explained
 from merrow_runtime.usage import NOTHING, Usage
@@ -69,8 +70,8 @@ class SqliteJournal:
             return None
         try:
             row = self._writer.database.execute(
-                f"SELECT {rows.CALL_COLUMNS} FROM calls WHERE number = ?",  # noqa: S608 (texts of this module)
-                (number,),
+                f"SELECT {rows.CALL_COLUMNS} FROM {CALLS} WHERE run = ? AND number = ?",  # noqa: S608 (texts of this module)
+                (self._number, number),
             ).fetchone()
             return None if row is None else rows.call_of(row)
         except rows.Damaged:
@@ -160,6 +161,17 @@ class SqliteJournal:
                 ),
             )
         )
+        if self._answers is not self._writer and status == "finished":
+            self._pack()
+
+    def _pack(self) -> None:
+        """Let a finished run of an evaluation or a search take less room, with the next commit."""
+        try:
+            statements = pack(self._writer.database, self._number)
+        except sqlite3.Error as problem:
+            raise explained(problem) from problem
+        for statement in statements:
+            self._writer.write_later(statement)
 
     def spent(self) -> Usage:
         """What the run had used before this journal was opened, in processes that died too."""
@@ -228,8 +240,8 @@ def _known(database: sqlite3.Connection, run: int) -> tuple[dict[_Key, dict[str,
     known: dict[_Key, dict[str, int]] = {}
     try:
         for row in database.execute(
-            "SELECT node, sample, step, attempt, path, redo, request_hash, number, usage, origin, endpoint FROM calls"
-            " WHERE run = ? ORDER BY number",
+            "SELECT node, sample, step, attempt, path, redo, request_hash, number, usage, origin, endpoint"  # noqa: S608
+            f" FROM {CALLS} WHERE run = ? ORDER BY number",
             (run,),
         ):
             *_, number, usage, origin, endpoint = row
@@ -261,7 +273,7 @@ class _Pages:
         while not told:
             try:
                 found = self._database.execute(
-                    "SELECT number, several FROM nodes WHERE run = ? AND number > ? ORDER BY number LIMIT ?",
+                    f"SELECT number, several FROM {NODES} WHERE run = ? AND number > ? ORDER BY number LIMIT ?",  # noqa: S608
                     (self._run, self._last, _PAGE),
                 ).fetchall()
             except sqlite3.Error as problem:
@@ -278,7 +290,8 @@ class _Pages:
 def _last_nodes(database: sqlite3.Connection, run: int) -> int:
     """The number of the last row of nodes that a run has."""
     try:
-        last: int | None = database.execute("SELECT max(number) FROM nodes WHERE run = ?", (run,)).fetchone()[0]
+        sql = f"SELECT max(number) FROM {NODES} WHERE run = ?"  # noqa: S608 (texts of this package)
+        last: int | None = database.execute(sql, (run,)).fetchone()[0]
     except sqlite3.Error as problem:
         raise explained(problem) from problem
     return last or 0

@@ -6,7 +6,7 @@ import sqlite3
 import time
 
 from merrow_runtime.errors import StoreFailure
-from merrow_runtime.store import lease
+from merrow_runtime.store import lease, packing
 from merrow_runtime.store.schema import HOLDERS, OLDEST, STEPS, TABLES, VERSION, statements
 from merrow_runtime.store.writer import BUSY, PATIENCE, explained, in_transaction
 
@@ -19,6 +19,7 @@ def connect(path: str) -> sqlite3.Connection:
     try:
         database = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
         database.text_factory = _text
+        packing.teach(database)
         database.execute("PRAGMA foreign_keys = ON")
         if database.execute("PRAGMA user_version").fetchone()[0] == 0:
             database.execute("PRAGMA auto_vacuum = INCREMENTAL")

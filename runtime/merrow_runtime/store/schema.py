@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from merrow_runtime.provenance import UNKNOWN_ORIGIN
 
-VERSION = 5
+VERSION = 6
 """Written in the file; a file with a greater one comes from a newer Merrow."""
 
 OLDEST = 2
@@ -56,6 +56,16 @@ CREATE TABLE scores (
 CREATE INDEX scores_of_work ON scores (work);
 """
 
+_SINCE_6 = """
+CREATE TABLE packs (
+    run INTEGER PRIMARY KEY REFERENCES runs ON DELETE CASCADE, body BLOB NOT NULL
+);
+CREATE TABLE labels (
+    number INTEGER PRIMARY KEY, item BLOB NOT NULL, output BLOB NOT NULL, other BLOB NOT NULL, verdict TEXT NOT NULL,
+    at REAL NOT NULL, UNIQUE (item, output, other)
+);
+"""
+
 TABLES = f"""
 CREATE TABLE runs (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -95,7 +105,7 @@ CREATE TABLE answers (
 CREATE TABLE dialects (
     origin TEXT NOT NULL, model TEXT NOT NULL, learned TEXT NOT NULL, PRIMARY KEY (origin, model)
 ) WITHOUT ROWID;
-{_SINCE_4}{_SINCE_5}"""
+{_SINCE_4}{_SINCE_5}{_SINCE_6}"""
 """The number of a deleted run is never used again. ``nodes.several`` holds nodes, turns and items that were written together.
 ``answers`` are in the order of their last use. Long columns come last: what is before them is read without them.
 
@@ -128,6 +138,7 @@ ALTER TABLE lost ADD COLUMN path TEXT NOT NULL DEFAULT '';
 ALTER TABLE lost ADD COLUMN redo INTEGER NOT NULL DEFAULT 0;
 {_SINCE_4}""",
     4: _SINCE_5,
+    5: _SINCE_6,
 }
 """What turns a journal of each older version into one of the next: columns and tables are added, and no row is rewritten.
 

@@ -46,6 +46,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "test": "Test workflows by the cases beside them.",
         "evaluate": "Score a workflow on a data set, with its uncertainty.",
         "evaluations": "List the evaluations in the journal.",
+        "rate": "Say which answers of an evaluation are good, or better than those of another one.",
     },
     "Look inside": {
         "graph": "Print the typed graph of a workflow.",

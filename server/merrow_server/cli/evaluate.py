@@ -11,19 +11,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from merrow_server.cli import NOT_WELL, OK, Command
+from merrow_server.cli.gate_options import GATE_OPTIONS, check_gates, gates_of
 from merrow_server.cli.given import words
+from merrow_server.cli.options import with_options
 from merrow_server.errors import InputError
 from merrow_server.rendering.snippet import visible
 from merrow_server.rendering.terminal import echo, emit
 from merrow_server.run_report import workflow_text
 
 if TYPE_CHECKING:
-    from merrow_optimizer.evaluation.gates import Gates
     from merrow_runtime.store.database import Store
     from merrow_runtime.store.evaluations import EvaluationRecord
     from merrow_server.evaluations.preparing import Asked
-
-_SHARE = click.FloatRange(0, 1)
 
 
 @click.command(
@@ -63,22 +62,18 @@ _SHARE = click.FloatRange(0, 1)
 @click.option("--budget-tokens", type=click.IntRange(min=0), metavar="N", help="Stop at this many tokens.")
 @click.option("--budget-seconds", type=click.FloatRange(min=0), metavar="S", help="Stop after this many seconds.")
 @click.option("--dry-run", is_flag=True, help="Say how many calls it would make and what they may cost; call nothing.")
-@click.option("--compare", nargs=2, metavar="A B", help="Compare two evaluations, or two workflows on --dataset.")
-@click.option("--fail-under", type=_SHARE, metavar="X", help="Exit with 1 where the score is lower.")
-@click.option("--fail-under-lower", type=_SHARE, metavar="X", help="The same for the lower end of its interval.")
-@click.option("--baseline", metavar="EVAL", help="The evaluation that --max-drop and --fail-if-worse compare with.")
-@click.option("--max-drop", type=_SHARE, metavar="X", help="Exit with 1 where the score is lower by more than X.")
-@click.option("--fail-if-worse", is_flag=True, help="Exit with 1 where it is worse, one-sided p < .05.")
 @click.option(
-    "--allow-errors",
-    type=click.IntRange(min=0),
-    metavar="N",
-    help="Exit with 1 where more than N answers are unanswered or invalid; 0 with any other gate.",
+    "--compare",
+    nargs=2,
+    metavar="A B",
+    shell_complete=words.evaluations_or_files,
+    help="Compare two evaluations, or two workflows on --dataset.",
 )
+@with_options(GATE_OPTIONS)
 @click.option(
     "--format",
     "output",
-    type=click.Choice(["text", "json", "csv", "junit", "github"]),
+    type=click.Choice(["text", "json", "csv", "junit", "github", "html", "inspect"]),
     default="text",
     help="How to print.",
 )
@@ -106,7 +101,7 @@ def command(ctx: click.Context, /, file: str | None, compare: tuple[str, str] | 
         from merrow_server.cli.evaluation_session import report
 
         code, record = asyncio.run(_evaluated(user, file, given))
-        passes = report(user, record, _gates(given), baseline, given["output"])
+        passes = report(user, record, gates_of(given), baseline, given["output"])
         ctx.exit(code if code != OK or passes else NOT_WELL)
 
 
@@ -116,15 +111,7 @@ def _check(file: str | None, compare: tuple[str, str] | None, given: dict[str, A
         raise InputError("Name a workflow and its data: merrow evaluate FILE --dataset F.")
     if compare is not None and file is not None:
         raise InputError("--compare takes two evaluations or workflows, and no FILE beside them.")
-    if given["baseline"] is None and (given["max_drop"] is not None or given["fail_if_worse"]):
-        raise InputError("--max-drop and --fail-if-worse compare with --baseline EVAL.")
-
-
-def _gates(given: dict[str, Any]) -> Gates:
-    from merrow_optimizer.evaluation.gates import Gates
-
-    names = ("fail_under", "fail_under_lower", "max_drop", "fail_if_worse", "allow_errors")
-    return Gates(**{name: given[name] for name in names})
+    check_gates(given)
 
 
 def _asked(given: dict[str, Any]) -> Asked:
@@ -176,10 +163,10 @@ async def _dry_run(user: Store, file: str, given: dict[str, Any]) -> None:
     prepared = await prepare(load(file), _asked(given), user)
     try:
         if given["output"] == "json":
-            emit(json.dumps(forecast_json(prepared), indent=2))
+            emit(json.dumps(forecast_json(user, prepared), indent=2))
         else:
             data = prepared.data
-            echo(forecast_text(forecast(prepared.plan), str(data.file), data.part))
+            echo(forecast_text(forecast(prepared.plan, user.evaluations.known), str(data.file), data.part))
             echo("No call was made. A question whose answer can't be used is asked up to twice more.")
     finally:
         await prepared.close()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,14 +20,14 @@ from merrow_server.cli.run_session import ending_signals
 from merrow_server.evaluations.preparing import Prepared, remarks
 from merrow_server.evaluations.report import comparison, evaluation_report, summary
 from merrow_server.evaluations.so_far import SoFar
-from merrow_server.rendering.evaluation_formats import as_csv, as_github, as_junit
+from merrow_server.rendering.evaluation_formats import WHOLE, formatted
 from merrow_server.rendering.terminal import console, echo, emit, style
 
 
 def begun(user: Store, prepared: Prepared) -> EvaluationRecord:
     """Put a new evaluation into the journal, after telling what it may cost and what is remarkable about it."""
     plan, data = prepared.plan, prepared.data
-    echo(forecast_text(forecast(plan), str(data.file), data.part), err=True)
+    echo(forecast_text(forecast(plan, user.evaluations.known), str(data.file), data.part), err=True)
     for sentence in remarks(user, prepared):
         notice(sentence)
     return begin(user, plan, data.hash, data.part, prepared.again)
@@ -78,19 +77,14 @@ def report(user: Store, record: EvaluationRecord, gates: Gates, baseline: Evalua
     """Print how an evaluation came out, failures first; whether it passes the gates."""
     record = user.evaluations.get(record.id)
     found = None if baseline is None else comparison(user, baseline, record)
-    told = evaluation_report(user, record)
+    told = evaluation_report(user, record, whole=output in WHOLE)
     failed = list(gates.failed(summary(record, user.evaluations.scores(record.id)), found))
-    if output == "json":
-        told["gates_failed"] = failed
-        if baseline is not None and found is not None:
-            told["baseline"] = {"evaluation": baseline.id, **found.to_json()}
-        emit(json.dumps(told, indent=2))
-    elif output == "csv":
-        emit(as_csv(told))
-    elif output == "junit":
-        emit(as_junit(told))
-    elif output == "github":
-        emit("\n".join(as_github(told, failed)))
+    if output != "text":
+        if output == "json":
+            told["gates_failed"] = failed
+            if baseline is not None and found is not None:
+                told["baseline"] = {"evaluation": baseline.id, **found.to_json()}
+        emit(formatted(told, output, failed))
     else:
         for line in report_lines(told, whole=False):
             echo(line)

@@ -32,7 +32,7 @@ def forecast_text(forecast: Forecast, dataset: str, part: str) -> str:
     calls = bounds_text(forecast.calls)
     return (
         f"{items} of {visible(dataset)} (part {part}), each {times}: {calls} calls, at most about {tokens} tokens, {money};"
-        " what is known already costs nothing."
+        " what is known already costs nothing and is not counted."
     )
 
 
@@ -103,10 +103,23 @@ def summary_lines(report: Mapping[str, Any]) -> Iterator[str]:
         flaky = report["flaky"]
         named = f": {visible(', '.join(flaky[:8]))}{', ...' if len(flaky) > 8 else ''}" if flaky else ""
         yield f"{passes}; {len(flaky)} flaky{named}"
+    if "people" in report:
+        yield people_text(report["people"])
     usage = report["usage"]
     calls = "1 call" if usage["calls"] == 1 else f"{usage['calls']:,} calls"
     tokens = usage["prompt_tokens"] + usage["completion_tokens"]
     yield f"{calls}, {tokens:,} tokens, {cost_text(usage)}, {duration(report['seconds'])}"
+
+
+def people_text(people: Mapping[str, Any]) -> str:
+    """How far people agree with the metric, in a sentence."""
+    lower, upper = people["interval"]
+    answers = "1 answer" if people["items"] == 1 else f"{people['items']:,} answers"
+    said = f"People agree with it on {people['share']:.3f} [{lower:.3f}, {upper:.3f}] of {answers} that they rated"
+    if people["kappa"] is None:
+        return f"{said}; Cohen's kappa needs both verdicts."
+    lower, upper = people["kappa_interval"]
+    return f"{said}, Cohen's kappa {people['kappa']:.3f} [{lower:.3f}, {upper:.3f}]."
 
 
 def comparison_lines(found: Comparison, before: str, after: str) -> Iterator[str]:

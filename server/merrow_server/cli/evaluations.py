@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from contextlib import closing
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,6 +16,9 @@ from merrow_server.rendering.snippet import cells, visible
 from merrow_server.rendering.terminal import echo, emit, style
 from merrow_server.run_report import cost_text, workflow_text
 
+if TYPE_CHECKING:
+    from merrow_runtime.store.database import Store
+
 
 @click.command(
     "evaluations",
@@ -23,17 +26,31 @@ from merrow_server.run_report import cost_text, workflow_text
     epilog="""
     merrow evaluations                         the newest evaluations
     merrow evaluations --workflow flow.mmd     those of one workflow
+    merrow evaluations --prune 30              delete those older than 30 days, with their runs
+    merrow evaluations --delete 9c1d           delete one
     """,
 )
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="How many to list.")
 @click.option("--workflow", metavar="FILE", shell_complete=words.files, help="Only evaluations of this workflow.")
+@click.option(
+    "--delete",
+    "deleted",
+    metavar="EVAL",
+    shell_complete=words.evaluations,
+    multiple=True,
+    help="Delete an evaluation with its scores and runs.",
+)
+@click.option("--prune", type=click.FloatRange(min=0), metavar="DAYS", help="Delete those older than this many days.")
 @click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", help="How to print.")
-def command(limit: int, workflow: str | None, output: str) -> None:
+def command(limit: int, workflow: str | None, deleted: tuple[str, ...], prune: float | None, output: str) -> None:
     """List the evaluations in the journal, newest first: id, status, when, score, metric, cost, data, workflow."""
     from merrow_runtime.store.database import Store
     from merrow_server.evaluations.report import evaluation_object
 
     with closing(Store.open()) as user:
+        if deleted or prune is not None:
+            _take_out(user, deleted, prune)
+            return
         name = None if workflow is None else os.path.abspath(workflow)  # noqa: PTH100 (#2 may follow)
         found = [
             evaluation_object(user, record, user.evaluations.scores(record.id))
@@ -45,6 +62,18 @@ def command(limit: int, workflow: str | None, output: str) -> None:
         echo("No evaluations yet; make one with: merrow evaluate FILE --dataset F", err=True)
     else:
         _print(found)
+
+
+def _take_out(user: Store, deleted: tuple[str, ...], prune: float | None) -> None:
+    from merrow_optimizer.evaluation.sessions import delete, is_open
+
+    for evaluation in deleted:
+        delete(user, evaluation)
+    if prune is not None:
+        old = [one.id for one in user.evaluations.older_than(prune * 86_400) if not is_open(user, one.id)]
+        for evaluation in old:
+            delete(user, evaluation)
+        echo("1 evaluation was taken out." if len(old) == 1 else f"{len(old)} evaluations were taken out.", err=True)
 
 
 def _print(found: list[dict[str, Any]]) -> None:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from merrow_server.cli import Command
+from merrow_server.cli import NOT_WELL, OK, Command
+from merrow_server.cli.gate_options import GATE_OPTIONS, any_gate, check_gates, gates_of
 from merrow_server.cli.given import words
 from merrow_server.cli.given.run_names import evaluation_meant, run_meant
 from merrow_server.cli.options import with_options
@@ -33,9 +34,10 @@ if TYPE_CHECKING:
     merrow resume 9c1d                        an evaluation: the items that are left
     """,
 )
-@click.argument("run", required=False, shell_complete=words.unfinished_runs)
+@click.argument("run", required=False, shell_complete=words.unfinished)
 @click.option("--verbose", is_flag=True, help="Show answers while they come into being.")
 @with_options(RUN_OPTIONS)
+@with_options(GATE_OPTIONS)
 @click.pass_context
 def command(ctx: click.Context, /, run: str | None, **given: Any) -> None:
     """Continue the run RUN where it ended: an id, its beginning, or a workflow file for its latest run. Without RUN it is the
@@ -54,6 +56,8 @@ def command(ctx: click.Context, /, run: str | None, **given: Any) -> None:
         if evaluation is not None:
             ctx.exit(_resume_evaluation(store, evaluation, given))
         identity = run_meant(store, run)
+    if any_gate(given):
+        raise InputError(f"Gates such as --fail-under go with an evaluation; {identity} is a run.")
     if identity != run and not given["as_json"]:
         echo(f"Run {identity}:", err=True)
 
@@ -63,12 +67,11 @@ def command(ctx: click.Context, /, run: str | None, **given: Any) -> None:
     ctx.exit(watch(begin, as_json=given["as_json"], verbose=given["verbose"]))
 
 
-_OF_RUNS = ("verbose", "record", "replay", "reuse", "sandbox", "allow_unsafe_code", "as_json")
+_OF_RUNS = ("verbose", "record", "replay", "sandbox", "allow_unsafe_code", "as_json")
 
 
 def _resume_evaluation(user: Store, evaluation: str, given: dict[str, Any]) -> int:
     """Go on with an evaluation; the exit code."""
-    from merrow_optimizer.evaluation.gates import Gates
     from merrow_optimizer.evaluation.plan import Limits
     from merrow_server.cli.evaluation_session import report, watch
     from merrow_server.evaluations.preparing import prepare_again
@@ -77,15 +80,22 @@ def _resume_evaluation(user: Store, evaluation: str, given: dict[str, Any]) -> i
         if given[name]:
             option = "json" if name == "as_json" else name.replace("_", "-")
             raise InputError(f"--{option} goes with a run; {evaluation} is an evaluation.")
+    check_gates(given)
     record = user.evaluations.get(evaluation)
+    baseline = None if given["baseline"] is None else user.evaluations.get(given["baseline"])
     limits = Limits(given["budget_usd"], given["budget_tokens"], given["budget_seconds"])
 
     async def work() -> int:
         prepared = await prepare_again(
-            record, user, limits=limits, base_url=given["base_url"], concurrency=given["concurrency"]
+            record,
+            user,
+            limits=limits,
+            base_url=given["base_url"],
+            concurrency=given["concurrency"],
+            reuse=given["reuse"],
         )
         return await watch(user, record, prepared)
 
     code = asyncio.run(work())
-    report(user, record, Gates(), None, "text")
-    return code
+    passes = report(user, record, gates_of(given), baseline, "text")
+    return code if code != OK or passes else NOT_WELL

@@ -37,10 +37,11 @@ _MOST_NAMED = 4
     merrow show 4f2a --node SOLVE     its inputs, memory, every prompt and answer
     merrow show 4f2a --format json
     merrow show 9c1d                  an evaluation: all its items, failures first
+    merrow show 9c1d --format html >report.html
     merrow show 9c1d --item 17        an item of it: what was read, gold, reason, the answer and its run
     """,
 )
-@click.argument("run", required=False, shell_complete=words.runs)
+@click.argument("run", required=False, shell_complete=words.runs_or_evaluations)
 @click.option(
     "--node",
     metavar="NODE",
@@ -48,7 +49,13 @@ _MOST_NAMED = 4
     help="Everything about one node: prompts, memory, answers, attempts.",
 )
 @click.option("--item", metavar="ID", help="Of an evaluation, everything about one item.")
-@click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", help="How to print.")
+@click.option(
+    "--format",
+    "output",
+    type=click.Choice(["text", "json", "csv", "junit", "github", "html", "inspect"]),
+    default="text",
+    help="How to print; a run as text or json, an evaluation as any.",
+)
 def command(run: str | None, node: str | None, item: str | None, output: str) -> None:
     """Show the run RUN of the journal: an id, its beginning, or a workflow file for its latest run. Without RUN it is the
     latest of all. RUN may also be an evaluation, or a run of one.
@@ -64,6 +71,8 @@ def command(run: str | None, node: str | None, item: str | None, output: str) ->
 
             show_evaluation(user, evaluation, item, output)
             return
+        if output not in ("text", "json"):
+            raise InputError(f"--format {output} goes with an evaluation; list them with: merrow evaluations")
         if item is not None:
             raise InputError("--item goes with an evaluation; list them with: merrow evaluations")
         identity = run_meant(store, run)

@@ -12,6 +12,7 @@ from merrow_server.cli.evaluation_text import report_lines
 from merrow_server.cli.runs import ago, duration
 from merrow_server.errors import InputError
 from merrow_server.evaluations.report import evaluation_report, item_object
+from merrow_server.rendering.evaluation_formats import WHOLE, formatted
 from merrow_server.rendering.snippet import visible
 from merrow_server.rendering.terminal import echo, emit, plain, style
 from merrow_server.run_report import cost_text, workflow_text
@@ -24,9 +25,9 @@ def show_evaluation(user: Store, evaluation: str, item: str | None, output: str)
     """Print an evaluation, or one item of it. Raises `InputError` where it has no such item."""
     record = user.evaluations.get(evaluation)
     if item is None:
-        report = evaluation_report(user, record)
-        if output == "json":
-            emit(json.dumps(report, indent=2))
+        report = evaluation_report(user, record, whole=output in WHOLE)
+        if output != "text":
+            emit(formatted(report, output))
             return
         echo(
             f"{record.id}  {report['status']}  {ago(record.started)}  {visible(workflow_text(record.workflow))}"
@@ -37,6 +38,8 @@ def show_evaluation(user: Store, evaluation: str, item: str | None, output: str)
         for line in report_lines(report, whole=True):
             echo(line)
         return
+    if output not in ("text", "json"):
+        raise InputError(f"--format {output} shows a whole evaluation; leave out --item.")
     golds = record.plan["golds"]
     if item not in golds:
         near = closest(item, golds)

@@ -4,31 +4,35 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from merrow_optimizer.evaluation.asking import Asking
 from merrow_optimizer.evaluation.data import DataError, DataSet, read_items
+from merrow_optimizer.evaluation.items import hash_of
 from merrow_optimizer.evaluation.metrics import check_scoring, metric
 from merrow_optimizer.evaluation.metrics.base import BaseMetric
 from merrow_optimizer.evaluation.plan import Limits, Plan, forecast, make_plan
 from merrow_runtime.models.dialects import DialectStore
 from merrow_runtime.models.trust import WorkspaceValue
 from merrow_runtime.options import DEFAULT_MODEL, RunOptions
-from merrow_runtime.provenance import OFFLINE_ORIGIN, named
+from merrow_runtime.provenance import OFFLINE_ORIGIN, Reuse, named
 from merrow_runtime.running.resources import Chosen, choose, without_user
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.evaluations import EvaluationRecord
 from merrow_runtime.values import as_text
 from merrow_runtime.workflow import Workflow, restore
 from merrow_server.errors import InputError
+from merrow_server.evaluations.report import origins_of
 
 SEED = 42
 OFFLINE = "The embedded offline model answers: it is not a real model, and its scores say nothing of the workflow."
-ONE_SUFFICES = "At temperature 0 nothing is answered anew, so that repeats only show the same again."
+ONE_SUFFICES = "At temperature 0 nothing is asked again, so that repeats only show the same again."
 JUDGE = "judge"
 """The metric that asks a model."""
+LABELS = "labels"
+"""The metric that people's verdicts are."""
 _GOLD = 200
 """Characters of a gold answer that are kept to be shown."""
 Choosing = Callable[[RunOptions, str | None, Sequence[WorkspaceValue], DialectStore | None], Chosen]
@@ -103,6 +107,8 @@ async def _prepared(workflow: Workflow, asked: Asked, user: Store, choosing: Cho
     if name == JUDGE:
         asking = Asking(asked.judge_model or asked.model or workflow.analysis.settings.model or DEFAULT_MODEL)
         judging = {"ask": asking.ask, "model": asking.model}
+    elif name == LABELS:
+        judging = {"said": user.labels.get, "edition": user.labels.edition}
     scored_by = metric(name, **{**own, **asked.metric_options, **judging})
     options = RunOptions(
         model=asked.model, base_url=asked.base_url, concurrency=asked.concurrency, seed=asked.seed, fresh=asked.fresh
@@ -131,6 +137,7 @@ def _again(workflow: Workflow, asked: Asked, data: DataSet) -> dict[str, Any]:
         "part": data.part,
         "reader": data.reader,
         "held_out": data.held_out,
+        "hashes": {item.id: hash_of(item) for item in data.items},
         "golds": {item.id: "" if item.gold is None else as_text(item.gold)[:_GOLD] for item in data.items},
     }
 
@@ -142,12 +149,14 @@ async def prepare_again(
     limits: Limits,
     base_url: str | None,
     concurrency: int | None,
+    reuse: Reuse | None = None,
     choosing: Choosing = choose,
 ) -> Prepared:
     """An evaluation of the journal made ready to go on: the workflow, options and metric that it has, with the data of its file.
 
-    What is given here replaces what it was begun with. Raises `RunFailure`, also where the data are not the same any more or
-    another endpoint would answer.
+    What is given here replaces what it was begun with. Where another endpoint would answer than before, ``reuse`` says whether
+    the answers of that are kept (``any``) or had again (``same``), and who answered is kept. Raises `RunFailure`, also where
+    the data are not the same any more, or another endpoint would answer and ``reuse`` is None.
     """
     said = dict(record.plan["asked"])
     before = Limits(**said.pop("limits"))
@@ -167,26 +176,33 @@ async def prepare_again(
             f"The data of evaluation {record.id}, {said['dataset']}, are not the same any more; evaluate again, and items that"
             " did not change cost nothing."
         )
-    elif origin != record.plan["origin"]:
+    elif origin != record.plan["origin"] and reuse is None:
         again = "use --base-url offline" if record.plan["origin"] == OFFLINE_ORIGIN else "set the environment as it was"
         why = (
             f"Evaluation {record.id} was answered by {named(record.plan['origin'])}, but {named(origin)} would answer now. To"
-            f" go on, {again}, or name the endpoint with --base-url."
+            f" continue with that, {again}. Else choose --reuse any to keep its answers, or --reuse same to have all of"
+            f" {named(origin)}."
         )
     if why is not None:
         await prepared.close()
         raise InputError(why)
-    return prepared
+    reuse = reuse or record.plan.get("reuse")
+    plan = replace(prepared.plan, options=replace(prepared.plan.options, reuse=reuse))
+    if origin != record.plan["origin"]:
+        before_it = () if reuse == "same" else origins_of(record)
+        kept = {"asked": {**record.plan["asked"], "base_url": said["base_url"]}, "origin": origin, "reuse": reuse}
+        user.evaluations.replan(record.id, {**record.plan, **kept, "origins": [*before_it, origin]})
+    return replace(prepared, plan=plan)
 
 
-def forecast_json(prepared: Prepared) -> dict[str, Any]:
+def forecast_json(user: Store, prepared: Prepared) -> dict[str, Any]:
     """What an evaluation may use, for programs."""
     data = prepared.data
     return {
         "dataset": str(data.file),
         "part": data.part,
         "metric": prepared.metric.name,
-        **forecast(prepared.plan).to_json(),
+        **forecast(prepared.plan, user.evaluations.known).to_json(),
     }
 
 

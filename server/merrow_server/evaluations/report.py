@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
+from contextlib import closing
+from dataclasses import asdict
 from typing import Any
 
 from merrow_optimizer.evaluation.scores import Status
-from merrow_optimizer.evaluation.sessions import state_of
-from merrow_optimizer.evaluation.summary import Comparison, Summary, compared, summary_of
+from merrow_optimizer.evaluation.sessions import journal_of, state_of
+from merrow_optimizer.evaluation.statistics.agreement import agreement
+from merrow_optimizer.evaluation.summary import COUNTED, Comparison, Summary, compared, summary_of
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.evaluations import EvaluationRecord, ScoreRecord, output_of
+
+_GOOD = 0.5
+"""The score from which a metric is taken to call an answer good."""
 
 _ORDER = (Status.FAILED, Status.WRONG, Status.INVALID, Status.UNANSWERED, Status.RIGHT)
 """In which order items are listed: failures first."""
@@ -35,23 +41,58 @@ def evaluation_object(user: Store, record: EvaluationRecord, scores: Sequence[Sc
         "held_out": record.plan["held_out"],
         "metric": record.metric,
         "model": record.model,
-        "endpoint": record.plan["origin"],
+        "endpoint": ", ".join(origins_of(record)),
         "seed": record.seed,
         "repeats": record.repeats,
         **summary(record, scores).to_json(),
     }
 
 
-def evaluation_report(user: Store, record: EvaluationRecord) -> dict[str, Any]:
-    """An evaluation with all of its items, failures first, in the order of the data."""
-    scores = user.evaluations.scores(record.id)
+def origins_of(record: EvaluationRecord) -> tuple[str, ...]:
+    """The endpoints that answered an evaluation, each once."""
+    return tuple(dict.fromkeys(record.plan.get("origins", [record.plan["origin"]])))
+
+
+def evaluation_report(user: Store, record: EvaluationRecord, *, whole: bool = False) -> dict[str, Any]:
+    """An evaluation with all of its items, failures first, in the order of the data; ``whole`` with their inputs and answers.
+    An item's inputs are None where no journal has its run any more.
+    """
+    scores = user.evaluations.scores(record.id, outputs=whole)
     golds = record.plan["golds"]
     places = {item: place for place, item in enumerate(golds)}
     ordered = sorted(scores, key=lambda one: (_ORDER.index(Status(one.status)), places.get(one.item, 0), one.repeat))
-    return {
-        **evaluation_object(user, record, scores),
-        "rows": [item_object(one, golds.get(one.item, "")) for one in ordered],
-    }
+    shown = [item_object(one, golds.get(one.item, "")) for one in ordered]
+    if whole:
+        given = _inputs(user, {one.run for one in ordered})
+        shown = [{**row, "inputs": given.get(row["run"])} for row in shown]
+    people = _agreement(user, record, scores if whole else user.evaluations.scores(record.id, outputs=True))
+    return {**evaluation_object(user, record, scores), **people, "rows": shown}
+
+
+def _agreement(user: Store, record: EvaluationRecord, scores: Sequence[ScoreRecord]) -> dict[str, Any]:
+    """How far people who rated the answers agree with the metric; nothing where nobody did."""
+    hashes = record.plan.get("hashes", {})
+    if not user.labels.edition or record.metric == "labels":
+        return {}
+    pairs = []
+    for one in scores:
+        if one.output is not None and one.status in COUNTED and one.item in hashes:
+            said = user.labels.get(hashes[one.item], one.output)
+            if said is not None:
+                pairs.append((said == "good", (one.value or 0.0) >= _GOOD))
+    found = agreement(pairs)
+    return {} if found is None else {"people": asdict(found)}
+
+
+def _inputs(user: Store, runs: Set[str]) -> dict[str, Any]:
+    """What was given to runs of evaluations, by their ids, as far as the journals are there."""
+    given: dict[str, Any] = {}
+    for evaluation in {run.partition("/")[0] for run in runs if run}:
+        path = journal_of(user, evaluation)
+        if path.exists():
+            with closing(Store.open(path)) as own:
+                given |= own.inputs()
+    return given
 
 
 def item_object(score: ScoreRecord, gold: str) -> dict[str, Any]:

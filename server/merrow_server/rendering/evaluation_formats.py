@@ -1,19 +1,44 @@
-"""Evaluations for other programs: CSV, JUnit's XML, GitHub's annotations. ``report`` is that of `evaluations.report`."""
+"""Evaluations for other programs, in each of `FORMATS`. ``report`` is that of `evaluations.report`."""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 from merrow_server.evaluations.report import score_text
 from merrow_server.rendering.github import annotation
 from merrow_server.rendering.snippet import visible
+from merrow_server.rendering.terminal import plain
 from merrow_server.run_report import workflow_text
 
+FORMATS = ("json", "csv", "junit", "github", "html", "inspect")
+WHOLE = ("html", "inspect")
+"""Those that show inputs and answers."""
+
 COLUMNS = ("item", "repeat", "status", "value", "read", "gold", "reason", "cost_usd", "calls", "seconds", "run")
+
+
+def formatted(report: Mapping[str, Any], form: str, failed: Sequence[str] = ()) -> str:
+    """An evaluation in one of `FORMATS`; ``failed`` has a sentence for each gate that is not passed."""
+    if form == "json":
+        return json.dumps(report, indent=2)
+    if form == "csv":
+        return as_csv(report)
+    if form == "junit":
+        return as_junit(report)
+    if form == "github":
+        return "\n".join(as_github(report, failed))
+    if form == "html":
+        from merrow_server.rendering.evaluation_html import as_html
+
+        return as_html(report, failed)
+    from merrow_server.rendering.evaluation_inspect import as_inspect
+
+    return as_inspect(report)
 
 
 def as_csv(report: Mapping[str, Any]) -> str:
@@ -75,7 +100,7 @@ def _lines(text: str) -> str:
     return "\n".join(visible(line) for line in text.splitlines())
 
 
-def as_github(report: Mapping[str, Any], failed: list[str]) -> Iterator[str]:
+def as_github(report: Mapping[str, Any], failed: Sequence[str]) -> Iterator[str]:
     """An annotation with the score, one for each gate that ``failed``, and one for each of the first ten items not right."""
     file = workflow_text(report["workflow"])
     yield annotation("notice", file, f"Score {score_text(report)} ({report['metric']})", "merrow evaluate")
@@ -83,4 +108,4 @@ def as_github(report: Mapping[str, Any], failed: list[str]) -> Iterator[str]:
         yield annotation("error", file, sentence, "merrow evaluate: gate failed")
     for row in [row for row in report["rows"] if row["status"] != "right"][:10]:
         text = f"{row['reason']} Read: {row['read']}. Gold: {row['gold']}. Run: {row['run']}"
-        yield annotation("warning", file, text, f"Item {row['item']}: {row['status']}")
+        yield annotation("warning", file, plain(text), visible(f"Item {row['item']}: {row['status']}"))

@@ -89,7 +89,7 @@ class Evaluations:
             )
         self._ready[order.ticket] = prepared, record
         return {
-            **forecast_json(prepared),
+            **forecast_json(self._store, prepared),
             "endpoint": prepared.plan.chosen.endpoint.origin,
             "model": prepared.plan.model,
             "notices": remarks(self._store, prepared),

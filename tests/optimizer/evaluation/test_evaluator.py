@@ -149,7 +149,7 @@ async def test_repeats_are_answered_anew_above_temperature_0(user: Store) -> Non
         plan = plan_of(endpoint, numbered(3), flow, repeats=3)
         found = await evaluated(user, plan)
         assert (len(found.scores), len(endpoint.seen), plan.varies) == (9, calls, temperature > 0)
-        assert forecast(plan).calls.most == 9
+        assert forecast(plan, lambda _: []).calls.most == 9
 
 
 @pytest.mark.parametrize("concurrency", [1, 50])
@@ -308,3 +308,17 @@ async def test_odd_ids_have_runs_of_their_own(user: Store) -> None:
     assert set(statuses(found).values()) == {"right"}
     assert len({one.run for one in found.scores.values()}) == len(names)
     assert user.evaluations.score(found.id, names[2], 0) is not None
+
+
+async def test_a_run_that_went_on_without_an_answer_stays_unanswered_after_its_process_died(user: Store) -> None:
+    flow = workflow('A@{op: Custom, prompt: "first", on_error: default, default: "none"}', "PROBLEM --> A --> RETURN")
+    limited = [EndpointFailure("Too many requests.", transient=True)]
+    endpoint = failing(lambda asked: limited[0] if limited and asked.endswith(" 1") else None)
+    plan = plan_of(endpoint, numbered(3), flow)
+    begun = sessions.begin(user, plan, "hash", "all", {})
+    await evaluated(user, plan, begun)
+    # As after a kill between the end of the run and its score.
+    user._writer.now(lambda database: database.execute("DELETE FROM scores WHERE item = 'q1'"))
+    assert statuses(await evaluated(user, plan, begun))["q1"] == "unanswered"
+    limited.clear()
+    assert statuses(await evaluated(user, plan, begun)) == {"q0": "right", "q1": "right", "q2": "right"}

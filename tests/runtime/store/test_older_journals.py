@@ -1,6 +1,6 @@
 """Journals of older versions are carried over: every run is there, can be shown, resumed and run on from.
 
-``fixtures/format2.sql``, ``format3.sql`` and ``format4.sql`` were dumped from journals that Merrow with those formats wrote: of
+``fixtures/format2.sql`` to ``format5.sql`` were dumped from journals that Merrow with those formats wrote: of
 one workflow a finished run, a failed one, one whose process was killed while node C was asked, a cancelled one, and one
 ``--from`` the first with another C.
 """

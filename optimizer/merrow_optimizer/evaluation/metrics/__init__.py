@@ -27,6 +27,7 @@ _CLASSES: Mapping[str, tuple[str, str]] = {
     "choice": ("choice", "Choice"),
     "python": ("programs", "PythonFile"),
     "judge": ("judge", "Judge"),
+    "labels": ("verdicts", "Verdicts"),
 }
 """The module and the class of each metric: a metric is imported only when it is used."""
 

@@ -61,6 +61,31 @@ def running_runs(_context: click.Context, _parameter: click.Parameter, typed: st
     return _runs(typed, ("running",))
 
 
+def evaluations(_context: click.Context, _parameter: click.Parameter, typed: str) -> Items:
+    """The newest evaluations of the journal."""
+    return _evaluations(typed, ("finished", "stopped", "cancelled", "running"))
+
+
+def runs_or_evaluations(context: click.Context, parameter: click.Parameter, typed: str) -> Items:
+    """What `merrow show` can show."""
+    return runs(context, parameter, typed) + evaluations(context, parameter, typed)
+
+
+def unfinished(context: click.Context, parameter: click.Parameter, typed: str) -> Items:
+    """What `merrow resume` can continue."""
+    return unfinished_runs(context, parameter, typed) + _evaluations(typed, ("stopped", "cancelled", "running"))
+
+
+def running(context: click.Context, parameter: click.Parameter, typed: str) -> Items:
+    """What `merrow cancel` can end."""
+    return running_runs(context, parameter, typed) + _evaluations(typed, ("running",))
+
+
+def evaluations_or_files(context: click.Context, parameter: click.Parameter, typed: str) -> Items:
+    """What `merrow evaluate --compare` can compare."""
+    return evaluations(context, parameter, typed) or files(context, parameter, typed)
+
+
 def nodes_of_run(context: click.Context, _parameter: click.Parameter, typed: str) -> Items:
     """The nodes of the workflow that the run was made with, or that the newest run was."""
     from merrow_runtime.store.glance import newest_runs
@@ -93,6 +118,13 @@ def _runs(typed: str, statuses: Iterable[str]) -> Items:
 
     found = [run for run in newest_runs(_MOST_RUNS) if run.status in statuses]
     return _fitting(((run.id, visible(f"{run.status}, {run.workflow}")) for run in found), typed)
+
+
+def _evaluations(typed: str, statuses: Iterable[str]) -> Items:
+    from merrow_runtime.store.glance import newest_evaluations
+
+    found = [one for one in newest_evaluations(_MOST_RUNS) if one.status in statuses]
+    return _fitting(((one.id, visible(f"evaluation, {one.status}, {one.workflow}")) for one in found), typed)
 
 
 def _fitting(words: Iterable[tuple[str, str]], typed: str) -> Items:

@@ -1,0 +1,53 @@
+"""Options that ``merrow evaluate`` and ``merrow resume`` share: what an evaluation must reach."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from merrow_server.cli.given import words
+from merrow_server.errors import InputError
+
+if TYPE_CHECKING:
+    from merrow_optimizer.evaluation.gates import Gates
+
+_SHARE = click.FloatRange(0, 1)
+_NAMES = ("fail_under", "fail_under_lower", "max_drop", "fail_if_worse", "allow_errors")
+
+GATE_OPTIONS = (
+    click.option("--fail-under", type=_SHARE, metavar="X", help="Exit with 1 where the score is lower."),
+    click.option("--fail-under-lower", type=_SHARE, metavar="X", help="The same for the lower end of its interval."),
+    click.option(
+        "--baseline",
+        metavar="EVAL",
+        shell_complete=words.evaluations,
+        help="The evaluation that --max-drop and --fail-if-worse compare with.",
+    ),
+    click.option("--max-drop", type=_SHARE, metavar="X", help="Exit with 1 where the score is lower by more than X."),
+    click.option("--fail-if-worse", is_flag=True, help="Exit with 1 where it is worse, one-sided p < .05."),
+    click.option(
+        "--allow-errors",
+        type=click.IntRange(min=0),
+        metavar="N",
+        help="Exit with 1 where more than N answers are unanswered or invalid; 0 with any other gate.",
+    ),
+)
+
+
+def check_gates(given: dict[str, Any]) -> None:
+    """Raise `InputError` where gates lack what they compare with."""
+    if given["baseline"] is None and (given["max_drop"] is not None or given["fail_if_worse"]):
+        raise InputError("--max-drop and --fail-if-worse compare with --baseline EVAL.")
+
+
+def gates_of(given: dict[str, Any]) -> Gates:
+    """The gates that `GATE_OPTIONS` say."""
+    from merrow_optimizer.evaluation.gates import Gates
+
+    return Gates(**{name: given[name] for name in _NAMES})
+
+
+def any_gate(given: dict[str, Any]) -> bool:
+    """Whether any of `GATE_OPTIONS` is given."""
+    return given["baseline"] is not None or any(given[name] not in (None, False) for name in _NAMES)

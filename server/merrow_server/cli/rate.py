@@ -1,0 +1,138 @@
+"""``merrow rate``: what people think of the answers of an evaluation, or of two of them side by side."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from merrow_server.cli import Command
+from merrow_server.cli.given import words
+from merrow_server.errors import InputError
+from merrow_server.rendering.terminal import echo, plain, style
+
+if TYPE_CHECKING:
+    from merrow_runtime.store.database import Store
+    from merrow_runtime.store.evaluations import EvaluationRecord
+
+_T = TypeVar("_T")
+_GOOD, _SIDES = {"g": "good", "b": "bad"}, {"1": "better", "2": "worse", "=": "equal"}
+
+
+@click.command(
+    "rate",
+    cls=Command,
+    epilog="""
+    merrow rate 9c1d           good or bad, answer by answer
+    merrow rate 9c1d 4f2a      two evaluations side by side, in random order
+    """,
+)
+@click.argument("evaluation", metavar="EVAL", shell_complete=words.evaluations)
+@click.argument("second", metavar="[EVAL2]", required=False, shell_complete=words.evaluations)
+@click.option("--again", is_flag=True, help="Ask also about what was rated before.")
+def command(evaluation: str, second: str | None, again: bool) -> None:
+    """Rate the answers of the evaluation EVAL on a terminal: each is shown without its score, and called good or bad. With EVAL2
+    the answers of both to the same item are shown in random order, without a word about whose is whose.
+
+    What is said is kept at once. It is the gold of `--metric labels`, and `merrow show EVAL` says how far a metric agrees.
+    """
+    from merrow_runtime.store.database import Store
+    from merrow_server.cli.given.inputs import can_ask
+
+    if not can_ask():
+        raise InputError("merrow rate asks a person; start it on a terminal.")
+    with closing(Store.open()) as user:
+        first = user.evaluations.get(evaluation)
+        if second is None:
+            _rate(user, first, again=again)
+        else:
+            _compare(user, first, user.evaluations.get(second), again=again)
+
+
+def _rate(user: Store, record: EvaluationRecord, *, again: bool) -> None:
+    rated = 0
+    answers = _answers(user, record)
+    for item, (kept, row) in _shuffled(answers):
+        if not again and user.labels.get(item, kept) is not None:
+            continue
+        _show_inputs(row)
+        _show("answer", row["output"])
+        said = _asked("good, bad, skip or quit", [*_GOOD, "s", "q"])
+        if said == "q":
+            break
+        if said in _GOOD:
+            user.labels.put(item, kept, "good" if said == "g" else "bad")
+            rated += 1
+    left = sum(user.labels.get(item, kept) is None for item, (kept, _) in answers.items())
+    echo(f"{rated} rated, {left} left.")
+
+
+def _compare(user: Store, first: EvaluationRecord, second: EvaluationRecord, *, again: bool) -> None:
+    from merrow_optimizer.evaluation.statistics.paired import mcnemar
+
+    one, other = _answers(user, first), _answers(user, second)
+    pairs = {item: (one[item], other[item]) for item in one.keys() & other.keys() if one[item][0] != other[item][0]}
+    chance = random.SystemRandom()
+    for item, ((kept, row), (kept_other, row_other)) in _shuffled(pairs):
+        if not again and user.labels.get(item, kept, kept_other) is not None:
+            continue
+        turned = chance.random() < 0.5
+        _show_inputs(row)
+        for number, shown in enumerate((row_other, row) if turned else (row, row_other), start=1):
+            _show(f"answer {number}", shown["output"])
+        said = _asked("which is better: 1, 2, = (equal), skip or quit", [*_SIDES, "s", "q"])
+        if said == "q":
+            break
+        if said in _SIDES:
+            verdict = "equal" if said == "=" else "better" if (said == "1") != turned else "worse"
+            user.labels.put(item, kept, verdict, kept_other)  # type: ignore[arg-type]
+    said_of = [user.labels.get(item, kept, kept_other) for item, ((kept, _), (kept_other, _)) in pairs.items()]
+    better, worse, equal = (said_of.count(word) for word in ("better", "worse", "equal"))
+    echo(
+        f"{first.id} is better on {better}, {second.id} on {worse}, equal on {equal}, {said_of.count(None)} left;"
+        f" p = {mcnemar(better, worse):.3f} (exact)."
+    )
+
+
+def _answers(user: Store, record: EvaluationRecord) -> dict[str, tuple[str, Mapping[str, Any]]]:
+    """The first answer to each item: by the hash of the item, as it is kept and as it is shown."""
+    from merrow_runtime.store.evaluations import output_text
+    from merrow_server.evaluations.report import evaluation_report
+
+    hashes = record.plan.get("hashes", {})
+    if not hashes:
+        raise InputError(f"Evaluation {record.id} was made by an older Merrow; evaluate again, which costs nothing.")
+    return {
+        hashes[row["item"]]: (output_text(row["output"]), row)
+        for row in evaluation_report(user, record, whole=True)["rows"]
+        if row["repeat"] == 0 and "output" in row
+    }
+
+
+def _shuffled(answers: Mapping[str, _T]) -> Iterator[tuple[str, _T]]:
+    every = list(answers.items())
+    random.SystemRandom().shuffle(every)
+    yield from every
+
+
+def _show_inputs(row: Mapping[str, Any]) -> None:
+    for name, value in (row["inputs"] or {}).items():
+        _show(name, value)
+
+
+def _show(heading: str, value: Any) -> None:
+    from merrow_runtime.values import as_text
+
+    echo(f"\n{style(heading, fg='cyan')}\n{plain(as_text(value))}")
+
+
+def _asked(question: str, answers: list[str]) -> str:
+    """What a person answers; ``q`` where the typing ends."""
+    try:
+        said: str = click.prompt(f"\n{question}", type=click.Choice(answers), err=True)
+    except click.Abort:
+        return "q"
+    return said

@@ -1,0 +1,140 @@
+"""An evaluation as one HTML file without network and script; whatever data and models say is escaped.
+
+``report`` is that of `evaluations.report`, with the answers.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
+from typing import Any
+
+from merrow_runtime.values import as_text
+from merrow_server.evaluations.report import score_text
+from merrow_server.rendering.evaluation_charts import score_chart, spread_chart, status_chart
+from merrow_server.rendering.terminal import plain
+from merrow_server.run_report import cost_text, workflow_text
+
+STATUSES = ("failed", "wrong", "invalid", "unanswered", "right")
+_FOLDED = 120
+"""Characters above which a text is folded, or line ends."""
+_TEXTS = 1_800_000
+"""Characters of texts in a file, over all items: beyond an item's share each is cut, and the rest is in the journal."""
+_LONGEST = 8_000
+"""Characters of an item's texts, however few items there are."""
+_STYLE = """
+:root { color-scheme: light dark; --good: #2e7d32; --bad: #c62828; --odd: #b26a00; --line: #8886; --soft: #8882; }
+body { font: 14px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 84rem; padding: 0 1rem; }
+h1 { font-size: 1.3rem; } h1, td, pre, dd { overflow-wrap: anywhere; }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: .2rem 1rem; } dt { font-weight: 600; } dd { margin: 0; }
+figure { display: inline-block; margin: 0 2rem 1rem 0; vertical-align: top; } figcaption { font-weight: 600; max-width: 360px; }
+svg text { font-size: 11px; fill: currentColor; } svg .axis { stroke: currentColor; } .interval { fill: #1976d2; opacity: .35; }
+.score, .bin { fill: #1976d2; } rect.right { fill: var(--good); } rect.wrong, rect.failed { fill: var(--bad); }
+rect.failed { opacity: .65; } rect.invalid, rect.unanswered { fill: var(--odd); } rect.unanswered { opacity: .65; }
+table { border-collapse: collapse; width: 100%; } th { text-align: left; position: sticky; top: 0; background: Canvas; }
+th, td { border-bottom: 1px solid var(--line); padding: .3rem .5rem; vertical-align: top; }
+pre { white-space: pre-wrap; margin: .3rem 0; max-height: 24rem; overflow: auto; background: var(--soft); padding: .4rem; }
+tr.right .status { color: var(--good); } tr.wrong .status, tr.failed .status, .gate { color: var(--bad); }
+tr.invalid .status, tr.unanswered .status { color: var(--odd); } .number { text-align: right; white-space: nowrap; }
+summary { cursor: pointer; } label { margin: 0 1rem 0 .2rem; }
+""" + "\n".join(f"#only-{name}:checked ~ table tbody tr:not(.{name}) {{ display: none; }}" for name in STATUSES)
+_POLICY = (
+    "default-src 'none'; style-src 'sha256-"
+    + base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
+    + "'; base-uri 'none'; form-action 'none'"
+)
+
+
+def as_html(report: Mapping[str, Any], failed: Sequence[str]) -> str:
+    """The whole file; ``failed`` are the gates that are not passed."""
+    return "\n".join(_lines(report, failed))
+
+
+def _lines(report: Mapping[str, Any], failed: Sequence[str]) -> Iterator[str]:
+    name = _safe(workflow_text(report["workflow"]))
+    yield '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">'
+    yield f'<meta http-equiv="Content-Security-Policy" content="{escape(_POLICY)}">'
+    yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
+    yield f"<title>{name}: {_safe(score_text(report))}</title>\n<style>{_STYLE}</style>\n</head>\n<body>"
+    yield f"<h1>{name}: {_safe(score_text(report))}</h1>"
+    yield from (f'<p class="gate">Gate failed: {_safe(sentence)}</p>' for sentence in failed)
+    yield from _summary(report)
+    rows = report["rows"]
+    yield status_chart(report["answers"]) + score_chart(report["score"], report["interval"])
+    yield spread_chart("Seconds of an answer", [row["seconds"] for row in rows], "s")
+    tokens = [float(row["usage"]["prompt_tokens"] + row["usage"]["completion_tokens"]) for row in rows]
+    yield spread_chart("Tokens of an answer", tokens, "tokens")
+    yield from _table(report)
+    yield "</body>\n</html>"
+
+
+def _summary(report: Mapping[str, Any]) -> Iterator[str]:
+    answers = [f"{count:,} {status}" for status, count in report["answers"].items() if count]
+    if report["missing"]:
+        answers.append(f"{report['missing']:,} not asked yet")
+    usage = report["usage"]
+    said = {
+        "Evaluation": f"{report['evaluation']}, {report['status']}",
+        "Stopped by": report["error"] or "",
+        "Data": f"{workflow_text(report['dataset'])} (part {report['part']}{', held out' if report['held_out'] else ''})",
+        "Metric": report["metric"],
+        "Score": f"{score_text(report)}, 95 % interval",
+        "Answers": ", ".join(answers),
+        "Model": f"{report['model']} at {report['endpoint']}",
+        "Used": f"{usage['calls']:,} calls, {usage['prompt_tokens'] + usage['completion_tokens']:,} tokens, {cost_text(usage)}",
+        "Time": f"{report['seconds']:,.1f} s",
+    }
+    if report["repeats"] > 1:
+        passes = (f"pass^{k} {value:.3f}" for k, value in enumerate(report["pass_hat"], 1) if value is not None)
+        said["Repeats"] = f"{report['repeats']}; {', '.join(passes)}; {len(report['flaky'])} flaky"
+    yield "<dl>" + "".join(f"<dt>{name}</dt><dd>{_safe(text)}</dd>" for name, text in said.items() if text) + "</dl>"
+
+
+def _table(report: Mapping[str, Any]) -> Iterator[str]:
+    rows = report["rows"]
+    yield '<div><input type="radio" name="only" id="only-all" checked><label for="only-all">all</label>'
+    for name in STATUSES:
+        if report["answers"].get(name):
+            yield f'<input type="radio" name="only" id="only-{name}"><label for="only-{name}">{name}</label>'
+    yield "<table><thead><tr>" + "".join(
+        f"<th>{name}</th>" for name in ("item", "status", "read", "gold", "reason", "answer", "cost", "seconds", "run")
+    )
+    yield "</tr></thead><tbody>"
+    share = min(_LONGEST, _TEXTS // max(1, len(rows)))
+    for row in rows:
+        item = row["item"] + (f" ({row['repeat'] + 1})" if report["repeats"] > 1 else "")
+        answer = as_text(row["output"]) if "output" in row else ""
+        cells = (
+            _folded(item),
+            f'<span class="status">{escape(row["status"])}</span>',
+            *(_folded(row[name], share // 4) for name in ("read", "gold", "reason")),
+            _folded("as read" if answer and answer == row["read"] else answer, share // 2),
+        )
+        figures = (cost_text(row["usage"]), f"{row['seconds']:.2f}")
+        yield (
+            f'<tr class="{escape(row["status"])}">'
+            + "".join(f"<td>{cell}</td>" for cell in cells)
+            + "".join(f'<td class="number">{_safe(figure)}</td>' for figure in figures)
+            + f"<td>{_safe(row['run'])}</td></tr>"
+        )
+    yield "</tbody></table></div>"
+
+
+def _folded(text: str, most: int = _LONGEST) -> str:
+    """A text, folded where it is long; what is beyond ``most`` characters is left out, and that is said."""
+    text = plain(text)
+    left = len(text) - most
+    if left > 0:
+        text = f"{text[:most]}\n... and {left:,} more characters, see merrow show"
+    if len(text) <= _FOLDED and "\n" not in text:
+        return escape(text, quote=False)
+    first = text.partition("\n")[0][:80]
+    return (
+        f"<details><summary>{escape(first, quote=False)}...</summary><pre>{escape(text, quote=False)}</pre></details>"
+    )
+
+
+def _safe(text: str) -> str:
+    return escape(plain(text), quote=False)

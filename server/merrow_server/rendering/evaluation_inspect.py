@@ -1,0 +1,134 @@
+"""An evaluation as a log of Inspect, version 2, for the programs that read such. ``report`` is that of `evaluations.report`,
+with inputs and answers.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import PurePath
+from typing import Any
+
+from merrow_runtime.values import as_text
+
+_STATUS = {"running": "started", "finished": "success", "cancelled": "cancelled"}
+"""Of Inspect; all others are ``error``."""
+
+
+def as_inspect(report: Mapping[str, Any]) -> str:
+    """The log, in one JSON object."""
+    return json.dumps(_log(report), indent=1)
+
+
+def _log(report: Mapping[str, Any]) -> dict[str, Any]:
+    rows, started = report["rows"], _time(report["started"])
+    ended = _time(report["started"] + report["seconds"])
+    status = _STATUS.get(report["status"], "error")
+    usage = _usage(report["usage"])
+    metrics = {"mean": report["score"], "lower": None, "upper": None}
+    if report["interval"] is not None:
+        metrics["lower"], metrics["upper"] = report["interval"]
+    log = {
+        "version": 2,
+        "status": status,
+        "eval": {
+            "eval_id": report["evaluation"],
+            "run_id": report["evaluation"],
+            "task_id": report["evaluation"],
+            "created": started,
+            "task": _text(PurePath(report["workflow"]).stem),
+            "task_file": _text(report["workflow"]),
+            "dataset": {
+                "name": _text(PurePath(report["dataset"]).stem),
+                "location": _text(report["dataset"]),
+                "samples": report["items"],
+                "sample_ids": list(dict.fromkeys(_text(row["item"]) for row in rows)),
+            },
+            "model": _text(report["model"]) or "none",
+            "model_base_url": _text(report["endpoint"]),
+            "config": {"epochs": report["repeats"]},
+            "metadata": {"part": report["part"], "held_out": report["held_out"], "seed": report["seed"]},
+        },
+        "plan": {"name": "merrow", "steps": []},
+        "results": {
+            "total_samples": report["items"] * report["repeats"],
+            "completed_samples": len(rows) - report["answers"]["unanswered"],
+            "scores": [
+                {
+                    "name": report["metric"],
+                    "scorer": report["metric"],
+                    "scored_samples": report["counted"],
+                    "unscored_samples": report["items"] - report["counted"],
+                    "metrics": {
+                        name: {"name": name, "value": value} for name, value in metrics.items() if value is not None
+                    },
+                }
+            ],
+        },
+        "stats": {
+            "started_at": started,
+            "completed_at": "" if status == "started" else ended,
+            "model_usage": {_text(report["model"]) or "none": usage},
+        },
+        "samples": [_sample(row, report) for row in rows],
+    }
+    if status == "error":
+        log["error"] = _error(report["error"] or "Its process ended before it did.")
+    return log
+
+
+def _sample(row: Mapping[str, Any], report: Mapping[str, Any]) -> dict[str, Any]:
+    asked = _text(_plain(row["inputs"]))
+    answered = None if "output" not in row else _text(as_text(row["output"]))
+    model = _text(report["model"]) or "none"
+    sample: dict[str, Any] = {
+        "id": _text(row["item"]),
+        "epoch": row["repeat"] + 1,
+        "input": asked,
+        "target": _text(row["gold"]),
+        "messages": [{"role": "user", "content": asked, "source": "input"}],
+        "output": {"model": model, "choices": []},
+        "model_usage": {model: _usage(row["usage"])},
+        "total_time": row["seconds"],
+        "working_time": row["seconds"],
+        "metadata": {"status": row["status"], "run": row["run"]},
+        "scores": {},
+    }
+    if answered is not None:
+        said = {"role": "assistant", "content": answered, "source": "generate", "model": model}
+        sample["messages"].append(said)
+        sample["output"] |= {"choices": [{"message": said, "stop_reason": "stop"}], "completion": answered}
+    if row["value"] is None:
+        sample["error"] = _error(row["reason"])
+    else:
+        score = {"value": row["value"], "answer": _text(row["read"]), "explanation": _text(row["reason"])}
+        sample["scores"] = {report["metric"]: score}
+    return sample
+
+
+def _plain(inputs: Mapping[str, Any] | None) -> str:
+    """The inputs as one text: the value where there is only one."""
+    if inputs is None:
+        return ""
+    return as_text(next(iter(inputs.values())) if len(inputs) == 1 else dict(inputs))
+
+
+def _usage(usage: Mapping[str, Any]) -> dict[str, Any]:
+    given, made = usage["prompt_tokens"], usage["completion_tokens"]
+    cost = {} if usage["cost_usd"] is None else {"total_cost": usage["cost_usd"]}
+    return {"input_tokens": given, "output_tokens": made, "total_tokens": given + made, **cost}
+
+
+def _error(sentence: str) -> dict[str, str]:
+    said = _text(sentence)
+    return {"message": said, "traceback": said, "traceback_ansi": said}
+
+
+def _text(text: str) -> str:
+    """A text that every reader of JSON takes: half of a surrogate pair is a visible escape."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _time(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")

@@ -1,0 +1,176 @@
+"""People's verdicts: given on a terminal, kept, gold of a metric, and beside what a metric says."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+from tests.runtime.openai_server import OpenAIServer, Received, Reply, Step, serving
+from tests.server.program import in_process, write
+from tests.server.test_evaluate_command import FLOW, data
+
+from merrow_optimizer.evaluation.statistics.agreement import agreement
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="terminals of POSIX")
+OWN = ("--dataset", "own.jsonl", "--gold", "answer")
+
+
+def answer(request: Received) -> Step:
+    """The sum, wrongly for item 1; the workflow ``other`` says it in words that tell who wrote them."""
+    text = request.body["messages"][-1]["content"]
+    number = next(int(word) for word in text.replace("?", " ").split() if word.isdigit())
+    said = "0" if number == 1 else str(2 * number)
+    system = request.body["messages"][0]["content"]
+    return Reply(
+        f"What is {number} the other says {said}" if system.startswith("other") else f"What is {number} = {said}"
+    )
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
+    monkeypatch.chdir(tmp_path)
+    with serving(answer) as server:
+        monkeypatch.setenv("MERROW_STATE_DIR", str(tmp_path / "state"))
+        monkeypatch.setenv("MERROW_CONFIG_DIR", str(tmp_path / "config"))
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+        write("flow.mmd", FLOW)
+        write("other.mmd", FLOW.replace('"second"', '"other"'))
+        data(4)
+        yield server
+
+
+def evaluated(capsys: pytest.CaptureFixture[str], flow: str, *more: str) -> str:
+    done = in_process(capsys, "evaluate", flow, *OWN, "--format", "json", *more)
+    assert done.code == 0, done.err
+    identity: str = done.json["evaluation"]
+    return identity
+
+
+class Person:
+    """Sits before a terminal on which the program runs, and answers each question by what is shown above it."""
+
+    def __init__(self, *arguments: str) -> None:
+        self._here, there = os.openpty()
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "merrow_server", *arguments], stdin=there, stdout=there, stderr=there
+        )
+        os.close(there)
+
+    def question(self) -> str:
+        """What is shown up to the next question, or to the end."""
+        shown, end = "", time.monotonic() + 60
+        while time.monotonic() < end:
+            try:
+                piece = os.read(self._here, 65536)
+            except OSError:
+                break
+            if not piece:
+                break
+            shown += piece.decode()
+            if re.search(r"quit \([^)]*\): $", shown):
+                break
+        return shown
+
+    def say(self, word: str) -> None:
+        os.write(self._here, f"{word}\n".encode())
+
+    def leave(self) -> int:
+        os.close(self._here)
+        return self._process.wait(30)
+
+
+def test_good_and_bad_are_gold_and_are_compared_with_a_metric(
+    server: OpenAIServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    identity = evaluated(capsys, "flow.mmd", "--metric", "numeric")
+    person = Person("rate", identity[:6])
+    for _ in range(3):
+        shown = person.question()
+        assert "wrong" not in shown
+        number = int(re.findall(r"What is (\d)", shown)[-1])
+        person.say("g" if number != 2 else "b")
+    person.question()
+    person.say("q")
+    assert "3 rated, 1 left." in person.question()
+    assert person.leave() == 0
+    # A second look asks about the rest alone.
+    person = Person("rate", identity)
+    number = int(re.findall(r"What is (\d)", person.question())[-1])
+    person.say("b" if number == 2 else "g")
+    assert "1 rated, 0 left." in person.question()
+    person.leave()
+    people = in_process(capsys, "show", identity, "--format", "json").json["people"]
+    # Items 0 and 3 are right and good; 1 is wrong and good; 2 is right and bad.
+    assert (people["items"], people["share"], people["kappa"]) == (4, 0.5, pytest.approx(-1 / 3))
+    assert "People agree with it on 0.500" in in_process(capsys, "show", identity).out
+    calls = len(server.requests)
+    gold = in_process(capsys, "evaluate", "flow.mmd", *OWN, "--metric", "labels", "--format", "json")
+    assert gold.code == 0, gold.err
+    assert {row["item"]: row["status"] for row in gold.json["rows"]} == {
+        "q0": "right",
+        "q1": "right",
+        "q2": "wrong",
+        "q3": "right",
+    }
+    assert len(server.requests) == calls
+
+
+def test_two_side_by_side_without_a_word_about_whose_is_whose(
+    server: OpenAIServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = evaluated(capsys, "flow.mmd", "--metric", "numeric")
+    second = evaluated(capsys, "other.mmd", "--metric", "numeric")
+    person = Person("rate", first, second)
+    for _ in range(4):
+        shown = person.question()
+        assert "flow.mmd" not in shown
+        assert "other.mmd" not in shown
+        assert first not in shown
+        one, two = re.split(r"answer 2", shown.partition("answer 1")[2])
+        person.say("1" if "the other says" in one else "2")
+        assert ("the other says" in one) is not ("the other says" in two)
+    said = person.question()
+    assert f"{first} is better on 0, {second} on 4, equal on 0, 0 left; p = 0.125 (exact)." in said
+    assert person.leave() == 0
+
+
+def test_nobody_is_asked_without_a_terminal_and_unrated_answers_are_invalid(
+    server: OpenAIServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    identity = evaluated(capsys, "flow.mmd", "--metric", "numeric")
+    assert "start it on a terminal" in in_process(capsys, "rate", identity).err
+    unrated = in_process(capsys, "evaluate", "flow.mmd", *OWN, "--metric", "labels", "--format", "json").json
+    assert unrated["answers"]["invalid"] == 4
+    assert "merrow rate" in unrated["rows"][0]["reason"]
+    assert json.loads(in_process(capsys, "show", identity, "--format", "json").out).get("people") is None
+
+
+def test_kappa_of_a_table_worked_by_hand() -> None:
+    pairs = [(True, True)] * 20 + [(True, False)] * 5 + [(False, True)] * 10 + [(False, False)] * 15
+    found = agreement(pairs)
+    assert found is not None
+    assert (found.items, found.share, found.kappa) == (50, 0.7, pytest.approx(0.4))
+    # sqrt(.7 * .3 / 50) / (1 - .5) = .1296
+    assert found.kappa_interval == pytest.approx((0.4 - 1.96 * 0.1296, 0.4 + 1.96 * 0.1296), abs=1e-3)
+    assert agreement([]) is None
+
+
+@given(some.lists(some.tuples(some.booleans(), some.booleans()), min_size=1, max_size=60))
+def test_kappa_is_never_beyond_its_scale_and_takes_either_side_for_the_first(pairs: list[tuple[bool, bool]]) -> None:
+    found, turned = agreement(pairs), agreement([(two, one) for one, two in pairs])
+    assert found == turned
+    assert found is not None
+    if found.kappa is not None and found.kappa_interval is not None:
+        assert -1 <= found.kappa_interval.lower <= found.kappa + 1e-12
+        assert found.kappa - 1e-12 <= found.kappa_interval.upper <= 1
+        assert found.kappa <= found.share + 1e-12
