@@ -111,9 +111,10 @@ class Moves:
         if graph is None or not analysis.is_valid or len(graph.nodes) > self.max_nodes:
             return None
         try:
-            return self._draft(text, analysis, parents, operator, title)
+            draft = self._draft(text, analysis, parents, operator, title)
         except UsageFailure:  # A parameter that can't be used; running it would be refused likewise.
             return None
+        return draft if draft.calls else None  # Without a call its answer is the problem: not worth a score.
 
     def _draft(self, text: str, analysis: Analysis, parents: tuple[int, ...], operator: str, title: str) -> Draft:
         graph = analysis.typed

@@ -30,8 +30,8 @@ class Search:
     """One search over workflows.
 
     ``items`` and ``repeats`` are those of `History`; ``evaluations`` bounds how many answers are scored in all. Draw k is made
-    when the first k - ``jobs`` draws have been applied, no more and no fewer, so that everything but outcomes follows from ``seed``,
-    ``jobs`` and the outcomes, in whatever order they arrive.
+    when the first k - ``jobs`` draws have been applied, no more and no fewer. So everything but outcomes follows from ``seed``,
+    ``jobs`` and the outcomes, in whatever order these arrive.
     """
 
     def __init__(
