@@ -87,7 +87,7 @@ class Guided:
         return Posterior(history).mean_of(candidate)
 
     def _crown(self, history: History, posterior: Posterior) -> int:
-        least = math.ceil(min(history.items / 2, self._settings.certain))
+        least = min(history.items // 2, self._settings.certain)
         cautious = posterior.caution(_CAUTION)
         known = [number for number in posterior.scored if history.counts[number] >= least]
         return max(known, key=lambda number: (cautious[number], -number), default=START)
