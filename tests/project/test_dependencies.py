@@ -23,6 +23,7 @@ DEVELOPMENT = [
     if requirement.marker is None or requirement.marker.evaluate()
 ]
 EVALUATE = [Requirement(text) for text in PROJECT["project"]["optional-dependencies"]["evaluate"]]
+OPTIMIZE = [Requirement(text) for text in PROJECT["project"]["optional-dependencies"]["optimize"]]
 BUILD = [Requirement(text) for text in PROJECT["dependency-groups"]["build"]]
 SOURCES = tuple(PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"])
 OWN = {Path(source).name for source in SOURCES} | {"tests", "scripts", "benchmarks", "generate_docs", "conformance"}
@@ -38,8 +39,8 @@ TOOLS = {
 """Development packages that nothing imports, and what uses them."""
 LOCKS = {
     "run.txt": RUNTIME + BUILD,
-    "dev.txt": RUNTIME + EVALUATE + DEVELOPMENT + BUILD,
-    "lowest.txt": RUNTIME + EVALUATE + DEVELOPMENT + BUILD,
+    "dev.txt": RUNTIME + EVALUATE + OPTIMIZE + DEVELOPMENT + BUILD,
+    "lowest.txt": RUNTIME + EVALUATE + OPTIMIZE + DEVELOPMENT + BUILD,
 }
 
 
@@ -104,18 +105,18 @@ def test_imports_are_found_wherever_they_are() -> None:
 
 
 def test_what_the_source_imports_is_declared() -> None:
-    assert undeclared(source_imports(), RUNTIME + EVALUATE) == {}
+    assert undeclared(source_imports(), RUNTIME + EVALUATE + OPTIMIZE) == {}
 
 
 def test_what_is_declared_for_the_source_is_imported() -> None:
-    assert unused(source_imports(), RUNTIME + EVALUATE) == set()
+    assert unused(source_imports(), RUNTIME + EVALUATE + OPTIMIZE) == set()
 
 
 def test_what_the_tests_and_scripts_import_is_declared() -> None:
     found = imported(ROOT / "tests") | imported(ROOT / "scripts")
     local = {file.stem for folder in ("tests", "scripts") for file in (ROOT / folder).rglob("*.py")}
     found = {name: file for name, file in found.items() if name not in local and not file.startswith("tests/fuzz/")}
-    assert undeclared(found, RUNTIME + EVALUATE + DEVELOPMENT + BUILD) == {}
+    assert undeclared(found, RUNTIME + EVALUATE + OPTIMIZE + DEVELOPMENT + BUILD) == {}
 
 
 def test_what_is_declared_for_development_is_imported_or_a_tool_in_use() -> None:
@@ -153,7 +154,7 @@ def test_the_development_lock_contains_the_runtime_lock() -> None:
 
 def test_the_lowest_lock_pins_the_lowest_versions() -> None:
     pinned = pins("lowest.txt")
-    for requirement in RUNTIME + EVALUATE:
+    for requirement in RUNTIME + EVALUATE + OPTIMIZE:
         [lowest] = [each.version for each in requirement.specifier if each.operator == ">="]
         version = pinned[canonicalize_name(requirement.name)]
         assert [*version.split("."), "0", "0"][:3] == [*lowest.split("."), "0", "0"][:3], requirement

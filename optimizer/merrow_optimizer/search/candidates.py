@@ -1,0 +1,45 @@
+"""What a search chooses among: workflows as texts, with what a strategy knows of each before it is scored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+START = 0
+"""The number of the workflow that a search begins with."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Draft:
+    """A valid workflow that may become a candidate.
+
+    ``parents`` are the numbers of the candidates that it was made of, ``operator`` names the mutation that made it and ``title``
+    describes the change; all are empty for the workflow that a search begins with. ``key`` is equal for workflows that do the
+    same, up to the names of their nodes. ``features`` are those of `features.features_of`; ``calls`` is how many model calls or
+    programs its nodes have for one item, without the turns of Loops.
+    """
+
+    text: str
+    parents: tuple[int, ...]
+    operator: str
+    title: str
+    key: str
+    features: tuple[float, ...]
+    calls: int
+    nodes: int
+
+
+class Place(NamedTuple):
+    """One answer to score: the item by its number, and which repeat of it, both from 0."""
+
+    item: int
+    repeat: int
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """What is scored next: ``number`` counts from 1, ``candidate`` is the number of one, ``places`` are its answers to score."""
+
+    number: int
+    candidate: int
+    places: tuple[Place, ...]

@@ -1,0 +1,144 @@
+"""Where candidates come from: safe moves and crossover of the workflows of a search, each read and keyed before it is scored."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import replace
+from random import Random
+from typing import Protocol
+
+from merrow_analysis.check import Analyser, Analysis
+from merrow_optimizer.crossover.children import CrossoverRefusedError, crossover
+from merrow_optimizer.evaluation.keys import semantic_hash
+from merrow_optimizer.mutations.calls.files import Files
+from merrow_optimizer.mutations.moves import OPERATORS, Choice, draw_from
+from merrow_optimizer.mutations.subject import Subject, why_unchangeable
+from merrow_optimizer.search.candidates import Draft
+from merrow_optimizer.search.features import features_of
+from merrow_runtime.errors import UsageFailure
+from merrow_runtime.options import RunOptions
+from merrow_runtime.program.definitions import make_steps
+from merrow_runtime.workflow import Workflow
+
+_REMEMBERED = 24
+"""Parents that are kept read: as many as a search usually draws children of at the same time."""
+
+
+class Proposer(Protocol):
+    """Makes new workflows of those that a search has. What it makes follows from its arguments alone."""
+
+    @property
+    def operators(self) -> tuple[str, ...]:
+        """The mutations that it knows, by name."""
+
+    def child(self, number: int, parent: Draft, chance: Random, operator: str | None = None) -> Draft | None:
+        """A child of the candidate with this number, made by ``operator`` where one is named; None where there is none."""
+
+    def further(self, draft: Draft, chance: Random) -> Draft | None:
+        """A draft with one more change, of the same parents; None where there is none."""
+
+    def crossed(self, number: int, parent: Draft, other_number: int, other: Draft, chance: Random) -> Draft | None:
+        """A child of two candidates; None where they have none."""
+
+
+class Moves:
+    """Safe moves and crossover, without a model.
+
+    ``max_nodes`` bounds how far a workflow may grow; by default 12 nodes, or 6 more than the start has. Raises `UsageFailure`
+    where the start can't be changed.
+    """
+
+    def __init__(
+        self, start: Workflow, options: RunOptions, files: Files | None = None, max_nodes: int | None = None
+    ) -> None:
+        why = why_unchangeable(start.analysis)
+        if why is not None:
+            raise UsageFailure(f"{start.name} {why}.")
+        self._start, self._options = start, options
+        self._files = files or Files(config=start.config)
+        nodes = len(start.graph.nodes)
+        self.max_nodes = max(12, nodes + 6) if max_nodes is None else max_nodes
+        self._choice = Choice(OPERATORS, max_nodes=self.max_nodes, files=self._files)
+        self._read: OrderedDict[str, _Parent] = OrderedDict()
+
+    @property
+    def operators(self) -> tuple[str, ...]:
+        """The mutations by name."""
+        return tuple(self._choice.operators)
+
+    def start(self) -> Draft:
+        """The workflow that the search begins with."""
+        return self._draft(self._start.text, self._start.analysis, (), "", "")
+
+    def child(self, number: int, parent: Draft, chance: Random, operator: str | None = None) -> Draft | None:
+        """A child by one random safe move; None where there is no such move."""
+        choice = self._choice
+        if operator is not None:
+            choice = replace(choice, operators={operator: choice.operators[operator]})
+        return self._changed(parent.text, self._parent(parent.text), choice, chance, (number,))
+
+    def further(self, draft: Draft, chance: Random) -> Draft | None:
+        """A draft with one more safe move; None where there is no such move."""
+        more = self._changed(draft.text, _Parent(self._files.open(draft.text)), self._choice, chance, draft.parents)
+        return more and replace(more, operator=draft.operator, title=f"{draft.title}; {more.title}")
+
+    def _changed(
+        self, text: str, known: _Parent, choice: Choice, chance: Random, parents: tuple[int, ...]
+    ) -> Draft | None:
+        move = draw_from(known.subject, chance, choice)
+        if move is None:
+            return None
+        trial = known.analyser.fork()
+        for edit in reversed(move.edits):
+            trial.edit(edit)
+        return self._tried(move.apply(text), trial.analysis(), parents, move.operator, move.title)
+
+    def crossed(self, number: int, parent: Draft, other_number: int, other: Draft, chance: Random) -> Draft | None:
+        """A child of two workflows cut at a random pair of matching places; None where there is none."""
+        first, second = self._parent(parent.text).subject.analysis, self._parent(other.text).subject.analysis
+        try:
+            child = crossover(first, second, chance.getrandbits(32))[0]
+        except CrossoverRefusedError:
+            return None
+        analysis = self._files.open(child.text).analysis()
+        return self._tried(child.text, analysis, (number, other_number), "crossover", child.title)
+
+    def _tried(
+        self, text: str, analysis: Analysis, parents: tuple[int, ...], operator: str, title: str
+    ) -> Draft | None:
+        graph = analysis.typed
+        if graph is None or not analysis.is_valid or len(graph.nodes) > self.max_nodes:
+            return None
+        try:
+            draft = self._draft(text, analysis, parents, operator, title)
+        except UsageFailure:  # A parameter that can't be used; running it would be refused likewise.
+            return None
+        return draft if draft.calls else None  # Without a call its answer is the problem: not worth a score.
+
+    def _draft(self, text: str, analysis: Analysis, parents: tuple[int, ...], operator: str, title: str) -> Draft:
+        graph = analysis.typed
+        assert graph is not None  # noqa: S101 (whoever asks has looked)
+        start = self._start
+        called: Mapping[str, Workflow] = start.called
+        workflow = replace(start, text=text, analysis=analysis, graph=graph, called=dict(called), steps={})
+        steps = make_steps(workflow, self._options)
+        key = semantic_hash(workflow, steps)
+        prompts = [step.definition.prompt for step in steps.values() if step.definition.prompt is not None]
+        calls = sum(step.samples or 1 for step in steps.values())
+        return Draft(text, parents, operator, title, key, features_of(graph, prompts), calls, len(graph.nodes))
+
+    def _parent(self, text: str) -> _Parent:
+        known = self._read.pop(text, None) or _Parent(self._files.open(text))
+        self._read[text] = known
+        if len(self._read) > _REMEMBERED:
+            self._read.popitem(last=False)
+        return known
+
+
+class _Parent:
+    """A workflow that children are made of, read once."""
+
+    def __init__(self, analyser: Analyser) -> None:
+        self.analyser = analyser
+        self.subject = Subject(analyser.analysis())

@@ -1,0 +1,78 @@
+"""What the linear model believes of all candidates: the score is a sum over features and a part of the candidate's own.
+
+numpy is imported here alone, and this module only where a strategy needs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+
+from merrow_optimizer.search.features import SIZE, STRUCTURE
+from merrow_optimizer.search.history import History
+from merrow_runtime.errors import UsageFailure
+
+try:
+    import numpy as np
+except ImportError:
+    raise UsageFailure(
+        "The strategy guided needs the package numpy; install it with: pip install 'merrow[optimize]'"
+    ) from None
+
+_WEIGHT, _PROMPT, _OWN, _NOISE = 0.06, 0.12, 0.03, 0.16
+"""Standard deviations of a weight of structure, of a prompt and of a candidate's own part, at this variance of one score."""
+
+
+class Posterior:
+    """The model given a history.
+
+    score(c) = x(c) . theta + delta(c); theta ~ N(0, W), delta ~ N(0, own^2); the mean of n scores ~ N(score, noise / n).
+    ``scored`` are the candidates with scores, ``means`` and ``deviations`` what is believed of them, in that order.
+    """
+
+    def __init__(self, history: History) -> None:
+        noise = history.noise
+        scale = noise / _NOISE
+        self._own = _OWN * _OWN * scale
+        prior = np.full(SIZE, _WEIGHT * _WEIGHT * scale)
+        prior[0] = 1.0
+        prior[1 + STRUCTURE :] = _PROMPT * _PROMPT * scale
+        self.scored = history.scored()
+        rows = np.array([history.drafts[number].features for number in self.scored]).reshape(-1, SIZE)
+        counts = np.array([history.counts[number] for number in self.scored], dtype=float)
+        seen = np.array([history.sums[number] for number in self.scored]) / counts
+        variance = self._own + noise / counts
+        precision = np.diag(1 / prior) + rows.T @ (rows / variance[:, None])
+        self._root = np.linalg.cholesky(precision)
+        covariance = np.linalg.inv(precision)
+        self._theta = covariance @ (rows.T @ (seen / variance))
+        # A candidate's own part, given theta, is its residual shrunk by this.
+        self._shrink = self._own / variance
+        self._rows, self._seen, self._error = rows, seen, noise / counts
+        fitted = rows @ self._theta
+        spread = np.einsum("ij,jk,ik->i", rows, covariance, rows)
+        means = fitted + self._shrink * (seen - fitted)
+        variances = (1 - self._shrink) ** 2 * spread + self._shrink * self._error
+        self.means: list[float] = means.tolist()
+        self.deviations: list[float] = np.sqrt(variances).tolist()
+
+    def draw(self, features: Sequence[Sequence[float]], chance: Random) -> tuple[list[float], list[float]]:
+        """One draw of theta: what it says of workflows without scores, and a draw of the score of each in ``scored``."""
+        normal = np.array([chance.gauss() for _ in range(SIZE)])
+        theta = self._theta + np.linalg.solve(self._root.T, normal)
+        new: list[float] = (np.array(features).reshape(-1, SIZE) @ theta).tolist()
+        fitted = self._rows @ theta
+        centre = (fitted + self._shrink * (self._seen - fitted)).tolist()
+        own = np.sqrt(self._shrink * self._error).tolist()
+        return new, [mean + chance.gauss() * deviation for mean, deviation in zip(centre, own, strict=True)]
+
+    def caution(self, amount: float) -> dict[int, float]:
+        """For each scored candidate its mean less ``amount`` standard deviations."""
+        return {
+            number: mean - amount * deviation
+            for number, mean, deviation in zip(self.scored, self.means, self.deviations, strict=True)
+        }
+
+    def mean_of(self, candidate: int) -> float:
+        """What is believed of the score of a candidate with scores."""
+        return self.means[self.scored.index(candidate)]

@@ -1,0 +1,1 @@
+"""Strategies: each says which candidate to score next, on which items."""

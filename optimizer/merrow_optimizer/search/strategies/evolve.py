@@ -1,0 +1,92 @@
+"""`evolve` and `mcts`: the published loops. A round scores one child of a parent drawn by score, on all items, several times."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from random import Random
+
+from merrow_optimizer.search.candidates import START, Draft, Place
+from merrow_optimizer.search.children import Proposer
+from merrow_optimizer.search.experience import favour
+from merrow_optimizer.search.history import History
+from merrow_optimizer.search.stopping import Convergence
+from merrow_optimizer.search.strategies.rounds import best_mean, chances, elites, ended, new_child, rounds
+
+
+@dataclass(frozen=True, slots=True)
+class EvolveSettings:
+    """The constants of the published loop. ``alpha`` is for each per cent of score, ``uniform`` the share of chance that all have
+    alike, ``sample`` how many candidates may be the parent. From round ``crossover_from`` on, a child has two parents with the
+    chance ``crossover``. ``convergence`` is None where only the budget ends a search.
+    """
+
+    alpha: float = 0.2
+    uniform: float = 0.3
+    sample: int = 4
+    crossover: float = 0.1
+    crossover_from: int = 5
+    repeats: int = 5
+    convergence: Convergence | None = field(default_factory=Convergence)
+
+
+class Evolve:
+    """One child a round, with one parent or two. No candidate is scored twice, so no list of what must not be tried is needed."""
+
+    def __init__(self, proposer: Proposer, settings: EvolveSettings | None = None) -> None:
+        self._proposer = proposer
+        self._settings = settings or EvolveSettings()
+
+    def choose(self, history: History, chance: Random) -> tuple[int, tuple[Place, ...]] | None:
+        """The next round; None once the rounds have converged, or no other child is found."""
+        settings = self._settings
+        number: int | None = START
+        if history.draws:
+            if settings.convergence is not None and settings.convergence.reached(rounds(history)):
+                return None
+            number = new_child(history, lambda chance: self._child(history, chance), chance)
+        if number is None:
+            return None
+        return number, history.next_places(number, history.left(number, settings.repeats))
+
+    def crown(self, history: History) -> int:
+        """The round with the highest mean."""
+        return best_mean(history, ended(history))
+
+    def told(self, history: History, candidate: int) -> float:
+        """The mean of its scores, which is too high for the best of many."""
+        return history.mean(candidate)
+
+    def _child(self, history: History, chance: Random) -> Draft | None:
+        settings = self._settings
+        known = elites(history, settings.sample)
+        parent = self._parent(history, known, chance)
+        is_late = len(history.draws) + 1 >= settings.crossover_from
+        if chance.random() < settings.crossover and is_late and len(known) > 1:
+            other = self._parent(history, known, chance)
+            if other == parent:
+                other = chance.choice([number for number in known if number != parent])
+            return self._proposer.crossed(parent, history.drafts[parent], other, history.drafts[other], chance)
+        return self._changed(history, parent, chance)
+
+    def _changed(self, history: History, parent: int, chance: Random) -> Draft | None:
+        return self._proposer.child(parent, history.drafts[parent], chance)
+
+    def _parent(self, history: History, known: list[int], chance: Random) -> int:
+        if history.counts[START] == 0:
+            return START
+        scores = [history.mean(number) for number in known]
+        return chance.choices(known, chances(scores, self._settings.alpha, self._settings.uniform))[0]
+
+
+class Mcts(Evolve):
+    """Select a parent by score, expand it by the kind of change that has helped on the way to it, score the child, and credit the
+    outcome to its parent. What succeeded may be done again elsewhere.
+    """
+
+    def __init__(self, proposer: Proposer, settings: EvolveSettings | None = None) -> None:
+        super().__init__(proposer, settings or EvolveSettings(crossover=0.0))
+
+    def _changed(self, history: History, parent: int, chance: Random) -> Draft | None:
+        weights = favour(history, parent, self._proposer.operators)
+        operator = chance.choices(list(weights), list(weights.values()))[0]
+        return self._proposer.child(parent, history.drafts[parent], chance, operator)

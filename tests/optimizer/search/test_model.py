@@ -1,0 +1,125 @@
+"""Features of graphs, and what the linear model believes after scores."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+from random import Random
+from zlib import crc32
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.optimizer.search.searching import draft
+
+from merrow_analysis.check import analyse
+from merrow_optimizer.search.candidates import Draw
+from merrow_optimizer.search.features import PROMPTS, SIZE, STRUCTURE, features_of
+from merrow_optimizer.search.history import History
+from merrow_optimizer.search.linear import Posterior
+
+VOTE = """flowchart TD
+    PROBLEM([Problem]):::Interface
+    A@{op: Custom, prompt: "one"}
+    B@{op: Custom, prompt: "two"}
+    V@{op: ScEnsemble}
+    RETURN([Answer]):::Interface
+    PROBLEM --> A & B
+    PROBLEM -->|problem| V
+    A & B --> V --> RETURN
+"""
+
+
+def test_features_are_hashed_counts_with_their_logarithms_and_shares_of_prompts() -> None:
+    graph = analyse(VOTE).typed
+    assert graph is not None
+    counts = {
+        "Custom": 2,
+        "ScEnsemble": 1,
+        "ScEnsemble<Custom": 2,
+        "Interface<ScEnsemble<Custom": 2,
+        "Interface<ScEnsemble": 1,
+        "w=2": 1,
+        "join": 2,
+    }
+    wanted = [1.0] + [0.0] * (SIZE - 1)
+    for key, count in counts.items():
+        wanted[1 + crc32(key.encode()) % 64] += 1
+        wanted[1 + (crc32(key.encode()) >> 8) % 64] += 0.5 * math.log(count)
+    for prompt in ("one", "two"):
+        wanted[65 + crc32(prompt.encode()) % 24] += 0.5
+    assert features_of(graph, ["one", "two"]) == pytest.approx(wanted)
+    assert (STRUCTURE, PROMPTS, SIZE) == (64, 24, 89)
+
+
+def scored(seed: int, candidates: int, items: int) -> History:
+    chance = Random(seed)
+    history = History(items, 1, seed)
+    for number in range(candidates):
+        history.add(draft("".join(chance.choices("abc", k=number + 1)) + str(number)))
+        places = history.next_places(number, chance.randint(1, items))
+        draw = Draw(number + 1, number, places)
+        history.ask(draw)
+        history.apply(draw, [float(chance.random() < 0.6) for _ in places])
+        history.applied += 1
+    return history
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10_000), st.integers(1, 12), st.integers(1, 30))
+def test_the_posterior_is_that_of_the_joint_normal_distribution(seed: int, candidates: int, items: int) -> None:
+    """The closed form against conditioning one large normal vector of all scores on the means that were seen."""
+    history = scored(seed, candidates, items)
+    posterior = Posterior(history)
+    scale = history.noise / 0.16
+    weights = np.array([1.0] + [0.06**2 * scale] * STRUCTURE + [0.12**2 * scale] * PROMPTS)
+    rows = np.array([one.features for one in history.drafts])
+    counts = np.array(history.counts)
+    prior = (rows * weights) @ rows.T + np.eye(candidates) * 0.03**2 * scale
+    seen = prior + np.diag(history.noise / counts)
+    gain = prior @ np.linalg.inv(seen)
+    means = gain @ (np.array(history.sums) / counts)
+    deviations = np.sqrt(np.diag(prior - gain @ prior))
+    assert posterior.means == pytest.approx(means.tolist(), abs=1e-7)
+    assert posterior.deviations == pytest.approx(deviations.tolist(), abs=1e-7)
+
+
+def test_draws_of_scores_spread_as_the_posterior_says() -> None:
+    posterior = Posterior(scored(5, 4, 20))
+    chance = Random(1)
+    draws = np.array([posterior.draw([], chance)[1] for _ in range(4_000)])
+    assert draws.mean(axis=0).tolist() == pytest.approx(posterior.means, abs=0.01)
+    assert draws.std(axis=0).tolist() == pytest.approx(posterior.deviations, rel=0.06)
+
+
+def test_an_easy_item_flatters_nobody() -> None:
+    """A candidate that was only asked what all get right is believed to be worse than its plain mean."""
+    history = History(10, 1, 0)
+    number = 0
+    for name in ("a", "b", "c", "d"):
+        candidate = history.add(draft(name))
+        number += 1
+        draw = Draw(number, candidate, history.next_places(candidate, 10))
+        history.ask(draw)
+        history.apply(draw, [float(place.item < 5) for place in draw.places])
+    lucky = history.add(draft("e"))
+    easy = tuple(place for place in history.next_places(lucky, 10) if place.item < 5)
+    history.apply(Draw(number + 1, lucky, easy), [1.0] * 5)
+    assert history.mean(lucky) == 1.0
+    assert history.sums[lucky] / history.counts[lucky] < 0.8
+
+
+def test_a_missing_package_is_one_sentence_with_its_remedy() -> None:
+    program = (
+        "import sys\nsys.modules['numpy'] = None\n"
+        "import merrow_optimizer.search.strategies.evolve, merrow_optimizer.search.engine\n"
+        "from merrow_runtime.errors import UsageFailure\n"
+        "try:\n    import merrow_optimizer.search.strategies.guided\n"
+        "except UsageFailure as problem:\n    print(problem)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == (
+        "The strategy guided needs the package numpy; install it with: pip install 'merrow[optimize]'"
+    )

@@ -1,0 +1,132 @@
+"""The published loops: their constants, when they stop, and what they remember."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.optimizer.search.searching import Words, begin, draft, run
+
+from merrow_optimizer.search.candidates import START, Draft, Draw
+from merrow_optimizer.search.experience import experience, favour
+from merrow_optimizer.search.history import History
+from merrow_optimizer.search.stopping import Convergence
+from merrow_optimizer.search.strategies.climbing import Climb, ClimbSettings
+from merrow_optimizer.search.strategies.evolve import Evolve, EvolveSettings
+from merrow_optimizer.search.strategies.rounds import chances, elites
+
+
+@pytest.mark.parametrize(
+    ("scores", "wanted"),
+    [
+        ([0.50, 0.60], [0.233, 0.767]),
+        ([0.86, 0.87, 0.90, 0.91], [0.173, 0.194, 0.292, 0.341]),
+        ([0.7, 0.7, 0.7], [1 / 3] * 3),
+    ],
+)
+def test_parents_are_drawn_as_published(scores: list[float], wanted: list[float]) -> None:
+    assert chances(scores, 0.2, 0.3) == pytest.approx(wanted, abs=5e-4)
+
+
+def rounds_of(means: list[float], parents: dict[int, tuple[int, ...]] | None = None) -> History:
+    """Candidates of 10,000 items with these means, to four digits."""
+    history = History(10_000, 1, 0)
+    for number, mean in enumerate(means):
+        history.add(draft(f"c{number}", (parents or {}).get(number, ()), "add", f"change {number}"))
+        draw = Draw(number + 1, number, history.next_places(number, 10_000))
+        history.ask(draw)
+        history.apply(draw, [mean] * 10_000)
+        history.applied += 1
+    return history
+
+
+def test_the_elites_are_the_start_and_the_best_of_equal_ones_the_later() -> None:
+    assert elites(rounds_of([0.1, 0.5, 0.7, 0.5, 0.2]), 3) == [START, 2, 3]
+
+
+def test_the_published_experience_of_alfworld_is_reproduced() -> None:
+    """Numbers from 0 here, rounds from 1 there."""
+    scores = [0.2121, 0.3030, 0.2424, 0.1515, 0.1515, 0.0909, 0.3333, 0.1212, 0.2121, 0.1515]
+    fathers = {1: (0,), 2: (0,), 3: (2,), 4: (1,), 5: (0,), 6: (1,), 7: (6,), 8: (6,), 9: (6,)}
+    families = experience(rounds_of(scores, fathers))
+    told = {
+        parent + 1: ({child + 1 for child in one.success}, {child + 1 for child in one.failure})
+        for parent, one in families.items()
+    }
+    assert told == {1: ({2, 3}, {6}), 2: ({7}, {5}), 3: (set(), {4}), 7: (set(), {8, 9, 10})}
+    assert families[1].success[6] == ("change 6", pytest.approx(0.3333))
+
+
+def test_a_child_of_two_parents_is_credited_to_both() -> None:
+    families = experience(rounds_of([0.5, 0.4, 0.45], {1: (0,), 2: (0, 1)}))
+    assert set(families[0].failure) == {1, 2}
+    assert set(families[1].success) == {2}
+
+
+def test_what_helped_on_the_way_is_favoured_and_nothing_is_ruled_out() -> None:
+    history = rounds_of([0.4, 0.5, 0.6, 0.3], {1: (0,), 2: (1,), 3: (0,)})
+    assert favour(history, 2, ["add", "remove"]) == {"add": 3 / 5, "remove": 1 / 2}
+
+
+def test_the_published_convergence() -> None:
+    equal = [(0.5, 0.0)] * 9
+    assert Convergence(z=0).reached(equal[:6])
+    assert not Convergence(z=0).reached(equal[:5])
+    rising = [(0.1 * number, 0.0) for number in range(9)]
+    assert not Convergence(z=0).reached(rising)
+    assert not Convergence().reached(rising)
+    assert Convergence().reached([(0.5 + 0.001 * number, 0.02) for number in range(9)])
+    assert not Convergence(z=0).reached([(0.5 + 0.001 * number, 0.02) for number in range(9)])
+    assert not Convergence().reached([])
+
+
+def test_each_round_scores_a_new_child_five_times_on_all_items() -> None:
+    search = begin("random", seed=3, items=7, repeats=5, evaluations=7 * 5 * 8)
+    search.strategy = Evolve(Words(), EvolveSettings(convergence=None))
+    run(search)
+    assert [len(draw.places) for draw in search.history.draws] == [35] * 8
+    assert len({draw.candidate for draw in search.history.draws}) == 8
+    at_temperature_0 = begin("evolve", seed=3, items=7, repeats=1, evaluations=70)
+    assert all(len(draw.places) == 7 for draw in run(at_temperature_0).history.draws)
+
+
+class OneParent(Words):
+    """Notes when two parents were asked for."""
+
+    def __init__(self) -> None:
+        self.crossings: list[int] = []
+
+    def crossed(self, number: int, parent: Draft, other_number: int, other: Draft, chance: Random) -> Draft | None:
+        self.crossings.append(number)
+        assert number != other_number
+        return super().crossed(number, parent, other_number, other, chance)
+
+
+@given(st.integers(0, 1_000), st.integers(1, 12))
+def test_crossover_begins_at_its_round(seed: int, begins: int) -> None:
+    proposer = OneParent()
+    search = begin("random", seed=seed, items=2, repeats=1, evaluations=24)
+    search.strategy = Evolve(proposer, EvolveSettings(crossover=1.0, crossover_from=begins, convergence=None))
+    run(search)
+    two = [number for number, one in enumerate(search.history.drafts) if len(one.parents) == 2]
+    # The first child has nobody but the start to be crossed with.
+    assert two == list(range(max(begins - 1, 2), len(search.history.drafts)))
+    assert len(search.history.drafts) == 12
+
+
+def test_a_new_crown_answers_again_before_it_is_compared() -> None:
+    search = begin("climb", seed=4, items=64, repeats=2, evaluations=3_000)
+    search.strategy = Climb(Words(), ClimbSettings())
+    chance = Random(5)
+    while (draw := search.next()) is not None:
+        # The first half of the alphabet helps, the second half ruins a workflow.
+        word = search.history.drafts[draw.candidate].key[1:]
+        right = 0.05 if any(letter > "m" for letter in word) else 0.5 + 0.05 * min(len(word), 8)
+        search.outcome(draw.number, [float(chance.random() < right) for _ in draw.places])
+    again = {draw.candidate for draw in search.history.draws if any(place.repeat for place in draw.places)}
+    assert again
+    assert START not in again
+    whole = [number for number, asked in enumerate(search.history.asked[:-1]) if asked >= 64]
+    assert 1 < len(whole) < len(search.history.drafts) / 2
