@@ -49,10 +49,10 @@ class Engine:
     """The work of one run. ``executions`` are those that it may reuse from an earlier one.
 
     ``workflow`` is what it runs, the whole or a called file, and ``watch`` is told of its nodes. ``rerun`` are the visits
-    that are made past earlier results and past the cache, each by its node's index. ``parallel`` is how many items of a Map are under way
-    at once where it doesn't say, ``default_model`` that of the user's settings. ``around`` are the Calls in which it runs,
-    outermost first, each by the place of its file and its node. ``pools`` have what turns of planned Calls may take over, and
-    ``turn`` what this one may where it runs a planned workflow. ``set_outputs`` are what a person set in it.
+    that are made past earlier results and past the cache, each by its node's index. ``parallel`` is how many items of a Map
+    are under way at once where it doesn't say, ``default_model`` that of the user's settings. ``around`` are the Calls in
+    which it runs, outermost first, each by the place of its file and its node. ``pools`` have what turns of planned Calls may
+    take over, and ``turn`` what this one may where it runs a planned workflow. ``set_outputs`` are what a person set in it.
     """
 
     workflow: Workflow
