@@ -111,7 +111,12 @@ def measured(command: Command, address: str, count: int) -> Run:
         rows = [{"id": f"q{n}", "problem": f"What is {n} plus {n}?", "answer": "answer"} for n in range(count)]
         items.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
         quiet = {"PROMPTFOO_DISABLE_TELEMETRY": "1", "PROMPTFOO_DISABLE_UPDATE": "1", "PROMPTFOO_CONFIG_DIR": name}
-        own = {"MERROW_STATE_DIR": name, "MERROW_CONFIG_DIR": name, "OPENAI_API_KEY": "none"}
+        own = {
+            "MERROW_STATE_DIR": name,
+            "MERROW_CONFIG_DIR": name,
+            "OPENAI_API_KEY": "none",
+            "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+        }
         arguments = list(command(address, items, folder))
         with (folder / "said").open("wb") as said:
             started = time.perf_counter()
