@@ -38,4 +38,5 @@ def test_a_changed_prompt_makes_the_case_stale(monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.chdir(tmp_path)
     done = merrow("test", env={"MERROW_STATE_DIR": str(tmp_path / ".state")})
     assert done.code == 1
+    assert "stale    math.cases.yaml::square-divisors" in done.out
     assert "at node PLAN" in done.out

@@ -16,7 +16,7 @@ from merrow_analysis.definitions.configuration import parse_configuration
 
 ROOT = Path(__file__).parents[2]
 BROKEN = ROOT / "examples" / "broken.mmd"
-EXAMPLES = sorted(path for path in (ROOT / "examples").iterdir() if path.is_file() and path != BROKEN)
+EXAMPLES = sorted(path for path in (ROOT / "examples").iterdir() if path.suffix in (".mmd", ".md") and path != BROKEN)
 PATTERNS = sorted((ROOT / "examples" / "patterns").glob("*.mmd"))
 BASELINES = sorted((ROOT / "examples" / "baselines").glob("*.mmd"))
 SCRIPTS = scripts()
