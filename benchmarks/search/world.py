@@ -101,9 +101,9 @@ class World:
     def answer(self, draft: Draft, place: Place) -> float:
         """The score of one answer, the same whenever it is asked for."""
         repeat = place.repeat
-        if repeat and self._luck("same", draft, place).random() >= self.rules.repeat_noise:
+        if repeat and self._luck(f"same {draft.key} {place}").random() >= self.rules.repeat_noise:
             repeat = 0
-        luck = self._luck("answer", draft, place.item, repeat).random()
+        luck = self._luck(f"answer {draft.key} {place.item} {repeat}").random()
         return float(luck < self.chances(draft)[place.item])
 
     def held_out(self, draft: Draft, count: int) -> list[float]:
@@ -113,20 +113,20 @@ class World:
     def judged(self, draft: Draft) -> float:
         """A judge's mark of a workflow that has not run."""
         share = self.rules.judge
-        noise = self._luck("judge", draft).gauss()
+        noise = self._luck(f"judge {draft.key}").gauss()
         return share * (self.truth(draft) - 0.6) / 0.1 + math.sqrt(1 - share * share) * noise
 
     def chances(self, draft: Draft) -> Chances:
         """For each item the chance that the workflow answers it right."""
         known = self._known.get(draft.key)
         if known is None:
-            own = self._luck("own", draft).gauss() * self.rules.luck
+            own = self._luck(f"own {draft.key}").gauss() * self.rules.luck
             odds = _odds(self._run(draft.text)) + own
             known = self._known[draft.key] = _share(odds)
         return known
 
-    def _luck(self, what: str, draft: Draft, *more: object) -> Random:
-        return Random(f"{self.seed} {what} {draft.key} {more}")  # noqa: S311 (no secret)
+    def _luck(self, what: str) -> Random:
+        return Random(f"{self.seed} {what}")  # noqa: S311 (no secret)
 
     def _run(self, text: str) -> Chances:
         workflow = check_workflow(text, analysis=analyse(text))

@@ -24,6 +24,8 @@ KINDS = {
     "interface": types.SymbolKind.Interface,
     "decision": types.SymbolKind.Enum,
 }
+_DEEPEST = 50
+"""Levels of the outline."""
 Answer = list[types.DocumentSymbol] | list[types.SymbolInformation]
 
 
@@ -67,11 +69,13 @@ def flat_symbols(diagram: OpenDiagram) -> list[types.SymbolInformation]:
 
 
 def _tree(diagram: OpenDiagram, entries: list[Entry]) -> list[types.DocumentSymbol]:
-    """The entries as symbols. Subgraphs may nest as deep as the text is long, so this does not call itself."""
+    """The entries as symbols. Subgraphs may nest as deep as the text is long; below `_DEEPEST` all are siblings, since writing
+    the answer, and reading it, takes a call a level.
+    """
     found: list[types.DocumentSymbol] = []
-    waiting = [(entries, found)]
+    waiting = [(entries, found, 1)]
     while waiting:
-        group, into = waiting.pop()
+        group, into, depth = waiting.pop()
         for entry in group:
             children: list[types.DocumentSymbol] = []
             place, name = diagram.to_lsp(entry.range), diagram.to_lsp(entry.name_range)
@@ -81,5 +85,5 @@ def _tree(diagram: OpenDiagram, entries: list[Entry]) -> list[types.DocumentSymb
                 )
             )
             if entry.children:
-                waiting.append((entry.children, children))
+                waiting.append((entry.children, children if depth < _DEEPEST else into, depth + 1))
     return found

@@ -53,6 +53,21 @@ def test_symbols_as_a_tree_and_as_a_list(any_editor: Editor) -> None:
     assert work["children"][1]["detail"] == "Custom (solver)"
 
 
+def test_symbols_of_subgraphs_that_nest_deeper_than_anyone_reads(editor: Editor) -> None:
+    deep = 3000
+    text = "flowchart TD\n" + "".join(f"subgraph s{number}\n" for number in range(deep)) + "A\n" + "end\n" * deep
+    uri = editor.open(text)
+    level = editor.request("textDocument/documentSymbol", {"textDocument": {"uri": uri}})
+    names: list[str] = []
+    depth = 0
+    while level:
+        depth += 1
+        names += [symbol["name"] for symbol in level]
+        level = [child for symbol in level for child in symbol.get("children") or []]
+    assert (depth, len(names)) == (50, deep + 1)
+    assert names == [*(f"s{number}" for number in range(deep)), "A"]
+
+
 def test_symbols_of_fences(editor: Editor) -> None:
     uri = editor.open("# a\n\n```mermaid\nflowchart TD\n  A --> B\n```\n\n~~~mermaid\nflowchart TD\n  C\n~~~\n", "a.md")
     answer = editor.request("textDocument/documentSymbol", {"textDocument": {"uri": uri}})
