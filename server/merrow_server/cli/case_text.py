@@ -9,10 +9,10 @@ from merrow_optimizer.evaluation.cases.results import CaseResult, CaseStatus, co
 from merrow_runtime.usage import NOTHING
 from merrow_runtime.values import as_text
 from merrow_server.cases.reports import line_of
-from merrow_server.cli.runs import duration
 from merrow_server.rendering.snippet import visible
 from merrow_server.rendering.terminal import style
 from merrow_server.run_report import cost_text
+from merrow_server.times import duration
 
 if TYPE_CHECKING:
     from merrow_server.cases.suites import Suite

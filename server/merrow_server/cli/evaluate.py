@@ -183,8 +183,9 @@ async def _evaluated(user: Store, file: str, given: dict[str, Any]) -> tuple[int
 
 
 def _compare(user: Store, compare: tuple[str, str], given: dict[str, Any]) -> int:
-    from merrow_server.cli.evaluation_text import comparison_lines
     from merrow_server.evaluations.report import comparison, evaluation_object, score_text
+    from merrow_server.evaluations.tables import comparison_lines
+    from merrow_server.rendering.terminal import style
 
     found: list[EvaluationRecord] = []
     for one in compare:
@@ -209,6 +210,6 @@ def _compare(user: Store, compare: tuple[str, str], given: dict[str, Any]) -> in
         return OK
     for shown in objects:
         echo(f"{shown['evaluation']}  {score_text(shown)}  {visible(workflow_text(shown['workflow']))}")
-    for line in comparison_lines(result, before.id, after.id):
+    for line in comparison_lines(result, before.id, after.id, style):
         echo(line)
     return OK

@@ -14,12 +14,13 @@ from merrow_optimizer.evaluation.sessions import begin, work
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.evaluations import EvaluationRecord, ScoreRecord
 from merrow_server.cli import INTERRUPTED, NOT_WELL, OK
-from merrow_server.cli.evaluation_text import comparison_lines, forecast_text, report_lines
+from merrow_server.cli.evaluation_text import forecast_text
 from merrow_server.cli.output import complain
 from merrow_server.cli.run_session import ending_signals
 from merrow_server.evaluations.preparing import Prepared, remarks
 from merrow_server.evaluations.report import comparison, evaluation_report, summary
 from merrow_server.evaluations.so_far import SoFar
+from merrow_server.evaluations.tables import comparison_lines, report_lines
 from merrow_server.rendering.evaluation_formats import WHOLE, formatted
 from merrow_server.rendering.terminal import console, echo, emit, style
 
@@ -86,10 +87,10 @@ def report(user: Store, record: EvaluationRecord, gates: Gates, baseline: Evalua
                 told["baseline"] = {"evaluation": baseline.id, **found.to_json()}
         emit(formatted(told, output, failed))
     else:
-        for line in report_lines(told, whole=False):
+        for line in report_lines(told, whole=False, style=style):
             echo(line)
         if baseline is not None and found is not None:
-            for line in comparison_lines(found, baseline.id, record.id):
+            for line in comparison_lines(found, baseline.id, record.id, style):
                 echo(line)
         echo(f"Evaluation {record.id}: see all of it with: merrow show {record.id}", err=True)
     for sentence in failed:

@@ -1,25 +1,14 @@
-"""Evaluations as text: what one may cost, its table, its score, two compared."""
+"""What an evaluation may use, as text."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from merrow_server.cli.forecast_text import bounds_text
-from merrow_server.cli.runs import duration
-from merrow_server.evaluations.report import score_text
-from merrow_server.rendering.snippet import cells, visible
-from merrow_server.rendering.terminal import style
-from merrow_server.run_report import cost_text
+from merrow_server.rendering.snippet import visible
 
 if TYPE_CHECKING:
     from merrow_optimizer.evaluation.plan import Forecast
-    from merrow_optimizer.evaluation.summary import Comparison
-
-_COLOUR = {"right": "green", "wrong": "red", "failed": "red", "unanswered": "yellow", "invalid": "yellow"}
-_WIDTHS = {"item": 24, "read": 28, "gold": 28, "reason": 48}
-MOST_ROWS = 50
-"""Rows of failures that are printed after an evaluation; `merrow show` prints all."""
 
 
 def forecast_text(forecast: Forecast, dataset: str, part: str) -> str:
@@ -34,109 +23,3 @@ def forecast_text(forecast: Forecast, dataset: str, part: str) -> str:
         f"{items} of {visible(dataset)} (part {part}), each {times}: {calls} calls, at most about {tokens} tokens, {money};"
         " what is known already costs nothing and is not counted."
     )
-
-
-def table_lines(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """A line for each answer, below a heading."""
-    repeated = any(row["repeat"] for row in rows)
-    table = [("item", "status", "read", "gold", "reason", "cost", "seconds", "run")]
-    for row in rows:
-        name = f"{row['item']} ({row['repeat'] + 1})" if repeated else row["item"]
-        table.append(
-            (
-                _cell(name, "item"),
-                row["status"],
-                _cell(row["read"], "read"),
-                _cell(row["gold"], "gold"),
-                _cell(row["reason"], "reason"),
-                cost_text(row["usage"]),
-                duration(row["seconds"]),
-                visible(row["run"]),
-            )
-        )
-    widths = [max(cells(row[column]) for row in table) for column in range(len(table[0]))]
-    for number, line in enumerate(table):
-        padded = [value + " " * (width - cells(value)) for value, width in zip(line, widths, strict=True)]
-        if number:
-            padded[1] = style(padded[1], fg=_COLOUR.get(line[1]))
-        else:
-            padded = [style(value, bold=True) for value in padded]
-        yield "  ".join(padded).rstrip()
-
-
-def _cell(text: str, column: str) -> str:
-    """A text on one line, shortened to the width of its column."""
-    line = visible(" ".join(text.split()))
-    width = _WIDTHS[column]
-    if cells(line) <= width:
-        return line
-    kept = line[: width - 3]
-    while cells(kept) > width - 3:
-        kept = kept[:-1]
-    return kept + "..."
-
-
-def report_lines(report: Mapping[str, Any], *, whole: bool) -> Iterator[str]:
-    """An evaluation: its table, failures first, then its score. ``whole`` lists what is right, too."""
-    rows = report["rows"] if whole else [row for row in report["rows"] if row["status"] != "right"]
-    shown = rows if whole else rows[:MOST_ROWS]
-    if shown:
-        yield from table_lines(shown)
-        if len(rows) > len(shown):
-            yield f"and {len(rows) - len(shown):,} more: merrow show {report['evaluation']}"
-        yield ""
-    yield from summary_lines(report)
-
-
-def summary_lines(report: Mapping[str, Any]) -> Iterator[str]:
-    """The score, the answers by status, repeats and what it used."""
-    yield f"{style('Score', bold=True)} {score_text(report)} ({report['metric']}, 95 % interval)"
-    answers = [f"{count:,} {status}" for status, count in report["answers"].items() if count]
-    if report["missing"]:
-        answers.append(f"{report['missing']:,} not asked yet")
-    left = report["answers"]["unanswered"] + report["answers"]["invalid"]
-    yield ", ".join(answers) + ("; the score leaves out what is unanswered or invalid" if left else "")
-    if report["repeats"] > 1:
-        passes = ", ".join(
-            f"pass^{k} {value:.3f}" for k, value in enumerate(report["pass_hat"], start=1) if value is not None
-        )
-        flaky = report["flaky"]
-        named = f": {visible(', '.join(flaky[:8]))}{', ...' if len(flaky) > 8 else ''}" if flaky else ""
-        yield f"{passes}; {len(flaky)} flaky{named}"
-    if "people" in report:
-        yield people_text(report["people"])
-    usage = report["usage"]
-    calls = "1 call" if usage["calls"] == 1 else f"{usage['calls']:,} calls"
-    tokens = usage["prompt_tokens"] + usage["completion_tokens"]
-    yield f"{calls}, {tokens:,} tokens, {cost_text(usage)}, {duration(report['seconds'])}"
-
-
-def people_text(people: Mapping[str, Any]) -> str:
-    """How far people agree with the metric, in a sentence."""
-    lower, upper = people["interval"]
-    answers = "1 answer" if people["items"] == 1 else f"{people['items']:,} answers"
-    said = f"People agree with it on {people['share']:.3f} [{lower:.3f}, {upper:.3f}] of {answers} that they rated"
-    if people["kappa"] is None:
-        return f"{said}; Cohen's kappa needs both verdicts."
-    lower, upper = people["kappa_interval"]
-    return f"{said}, Cohen's kappa {people['kappa']:.3f} [{lower:.3f}, {upper:.3f}]."
-
-
-def comparison_lines(found: Comparison, before: str, after: str) -> Iterator[str]:
-    """What turned from one evaluation to another, and how sure the difference is."""
-    if found.difference is None:
-        yield f"{before} and {after} have scored no item in common."
-        return
-    one = found.difference
-    yield (
-        f"{style('Difference', bold=True)} {one.difference:+.3f} [{one.interval.lower:+.3f}, {one.interval.upper:+.3f}]"
-        + (f" on {one.items:,} items ({after} minus {before}), p = {one.p:.3f} ({one.test})")
-    )
-    for word, colour, items in (("better", "green", found.better), ("worse", "red", found.worse)):
-        if items:
-            named = ", ".join(visible(item) for item in items[:20]) + (", ..." if len(items) > 20 else "")
-            yield f"{style(word, fg=colour)} on {len(items):,}: {named}"
-    yield f"So many items show a difference of {one.showable:.3f} with probability .8."
-    if found.left_out:
-        items = "1 item has" if found.left_out == 1 else f"{found.left_out:,} items have"
-        yield f"{items} a score in only one of them, and no part in this."

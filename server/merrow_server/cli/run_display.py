@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 from merrow_runtime.events import LAST
 from merrow_runtime.provenance import PERSON_ORIGIN
 from merrow_runtime.usage import NOTHING, Usage
-from merrow_server.cli.runs import duration
 from merrow_server.rendering.snippet import visible
 from merrow_server.rendering.terminal import console, echo, emit, style
 from merrow_server.run_report import cost_text
+from merrow_server.times import duration
 
 if TYPE_CHECKING:
     from rich.console import Group

@@ -19,10 +19,10 @@ from merrow_server.cli import INTERRUPTED, MISUSED, NOT_WELL, OK
 from merrow_server.cli.given.inputs import can_ask
 from merrow_server.cli.output import complain
 from merrow_server.cli.run_display import display_for
-from merrow_server.cli.runs import duration
 from merrow_server.rendering.snippet import visible
 from merrow_server.rendering.terminal import echo, emit, style
 from merrow_server.run_report import cost_text
+from merrow_server.times import duration
 
 if TYPE_CHECKING:
     from merrow_runtime.errors import RunFailure

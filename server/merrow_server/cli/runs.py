@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from contextlib import closing
 from typing import Any
 
@@ -16,9 +15,9 @@ from merrow_server.cli.output import complain
 from merrow_server.rendering.snippet import cells, visible
 from merrow_server.rendering.terminal import echo, emit, style
 from merrow_server.run_report import cost_text, run_object, workflow_text
+from merrow_server.times import ago, duration
 
 COLOURS = {"finished": "green", "failed": "red", "cancelled": "yellow", "running": "cyan"}
-_UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
 
 
 @click.command(
@@ -90,16 +89,3 @@ def _print(found: list[dict[str, Any]]) -> None:
         padded = [value + " " * (width - cells(value)) for value, width in zip(row, widths, strict=True)]
         padded[1] = style(padded[1], fg=COLOURS.get(row[1]))
         echo("  ".join(padded).rstrip())
-
-
-def ago(moment: float) -> str:
-    """How long ago, in the largest unit that fits."""
-    return duration(max(0.0, time.time() - moment)) + " ago"
-
-
-def duration(seconds: float) -> str:
-    """A time for people: in the largest unit that fits."""
-    if seconds < 10:
-        return f"{seconds:.1f} s"
-    unit, name = next((unit, name) for unit, name in _UNITS if seconds >= unit)
-    return f"{seconds / unit:.0f} {name}"

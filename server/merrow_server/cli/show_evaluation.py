@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from merrow_analysis.suggest import closest
 from merrow_runtime.values import as_text
-from merrow_server.cli.evaluation_text import report_lines
-from merrow_server.cli.runs import ago, duration
 from merrow_server.errors import InputError
 from merrow_server.evaluations.report import evaluation_report, item_object
+from merrow_server.evaluations.tables import report_lines
 from merrow_server.rendering.evaluation_formats import WHOLE, formatted
 from merrow_server.rendering.snippet import visible
 from merrow_server.rendering.terminal import echo, emit, plain, style
 from merrow_server.run_report import cost_text, workflow_text
+from merrow_server.times import ago, duration
 
 if TYPE_CHECKING:
     from merrow_runtime.store.database import Store
@@ -35,7 +35,7 @@ def show_evaluation(user: Store, evaluation: str, item: str | None, output: str)
         )
         if record.error:
             echo(style(plain(record.error), fg="red"))
-        for line in report_lines(report, whole=True):
+        for line in report_lines(report, whole=True, style=style):
             echo(line)
         return
     if output not in ("text", "json"):

@@ -9,8 +9,8 @@ from merrow_optimizer.evaluation.scores import Status
 from merrow_optimizer.evaluation.summary import COUNTED
 from merrow_runtime.store.evaluations import ScoreRecord
 from merrow_runtime.usage import NOTHING
-from merrow_server.cli.runs import duration
 from merrow_server.run_report import cost_text
+from merrow_server.times import duration
 
 
 class SoFar:

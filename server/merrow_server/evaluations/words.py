@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from merrow_runtime.provenance import OFFLINE_ORIGIN, named
-from merrow_server.cli.evaluation_text import report_lines, summary_lines
-from merrow_server.cli.runs import ago
 from merrow_server.evaluations.report import score_text
+from merrow_server.evaluations.tables import report_lines, summary_lines
 from merrow_server.rendering.snippet import visible
-from merrow_server.rendering.terminal import unstyled
 from merrow_server.run_report import workflow_text
+from merrow_server.times import ago
 
 
 def lens_title(found: Mapping[str, Any]) -> str:
@@ -42,7 +41,7 @@ def last_text(found: Mapping[str, Any]) -> str:
 
 def ended_text(found: Mapping[str, Any]) -> str:
     """How an evaluation ended, for a message."""
-    *_, usage = lines = [unstyled(line) for line in summary_lines(found)]
+    *_, usage = lines = list(summary_lines(found))
     ended = "" if found["status"] == "finished" else f"Evaluation {found['evaluation']} was {_WORDS[found['status']]}. "
     error = f" {found['error']}" if found["error"] else ""
     return f"{ended}{lines[0]}: {lines[1]}; {usage}.{error}"
@@ -82,4 +81,4 @@ def report_text(report: Mapping[str, Any]) -> str:
         f"{'; '.join(f'{name} {value}' for name, value in facts(report))}\n{report['status']}, {ago(report['started'])}"
     )
     error = [visible(report["error"])] if report["error"] else []
-    return "\n".join([head, *error, "", *map(unstyled, report_lines(report, whole=True))])
+    return "\n".join([head, *error, "", *report_lines(report, whole=True)])

@@ -31,11 +31,6 @@ def style(text: str, **how: Any) -> str:
     return f"{before}{text}{after}"
 
 
-def unstyled(text: str) -> str:
-    """``text`` as it is without Merrow's own colours."""
-    return plain(_OWN.sub("", text))
-
-
 def plain(text: str) -> str:
     """``text`` with its lines and tabs; all else that could drive a terminal or hide text becomes visible characters."""
     if text.isprintable():

@@ -16,7 +16,6 @@ from merrow_runtime.program.definitions import make_steps
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.evaluations import EvaluationRecord, ScoreRecord
 from merrow_runtime.workflow import Workflow, restore
-from merrow_server.cli.evaluation_text import comparison_lines
 from merrow_server.evaluations.preparing import (
     Asked,
     Choosing,
@@ -28,7 +27,7 @@ from merrow_server.evaluations.preparing import (
 )
 from merrow_server.evaluations.report import comparison, evaluation_object, evaluation_report, item_object
 from merrow_server.evaluations.so_far import SoFar
-from merrow_server.rendering.terminal import unstyled
+from merrow_server.evaluations.tables import comparison_lines
 from merrow_server.runs.journal import place_of
 from merrow_server.runs.orders import ASKED, EvaluationOrder, WorkflowText
 
@@ -181,7 +180,7 @@ class Evaluations:
                 f"Evaluations {before.id} and {after.id} are of different data, so their items can't be compared."
             )
         found = comparison(self._store, before, after)
-        text = "\n".join(map(unstyled, comparison_lines(found, before.id, after.id)))
+        text = "\n".join(comparison_lines(found, before.id, after.id))
         return {"before": self._object(before), "after": self._object(after), **found.to_json(), "text": text}
 
     def delete(self, evaluation: str) -> str:

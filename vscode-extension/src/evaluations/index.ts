@@ -94,9 +94,13 @@ class Evaluating {
     const ended = await vscode.window.withProgress(options, async (progress, token) => {
       let [shown, id] = [0, known];
       let stopped = false;
+      /** The server was told to stop it: it is told once, since later there is nothing to stop. */
+      let isTold = false;
       const stop = async () => {
         stopped = true;
-        if (id !== undefined) await this.server.cancel({ run: id }).catch((problem: unknown) => say.error(sentence(problem)));
+        if (id === undefined || isTold) return;
+        isTold = true;
+        await this.server.cancel({ run: id }).catch((problem: unknown) => say.error(sentence(problem)));
       };
       const listening = [
         this.server.onDidTell((news) => {

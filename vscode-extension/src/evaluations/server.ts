@@ -34,8 +34,9 @@ export class EvaluationServer implements vscode.Disposable {
     return this.over(this.execute('merrow.evaluate', { ...chosenModel(), ...target, ...question, agreed: true }));
   }
 
+  /** Go on with what the user agreed to when it began. */
   resume(evaluation: string): Promise<Evaluation> {
-    return this.over(this.execute('merrow.evaluate', { resume: evaluation }));
+    return this.over(this.execute('merrow.evaluate', { resume: evaluation, agreed: true }));
   }
 
   async cancel(asked: { readonly run: string } | { readonly uri: string }): Promise<void> {

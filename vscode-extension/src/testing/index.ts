@@ -252,8 +252,11 @@ class Tests {
     run.started(parent);
     const rows = new Map<string, Row[]>();
     let id: string | undefined;
+    let isTold = false;
     const stop = () => {
-      if (id !== undefined) void this.evaluations.cancel({ run: id });
+      if (id === undefined || isTold) return;
+      isTold = true;
+      void this.evaluations.cancel({ run: id }).catch((problem: unknown) => say.error(sentence(problem)));
     };
     const listening = [
       token.onCancellationRequested(stop),

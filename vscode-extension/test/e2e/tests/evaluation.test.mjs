@@ -19,6 +19,15 @@ const HOSTILE = '<img src=x onerror="document.body.textContent=666">';
 const ROWS = [1, 2, 3, 4].map((n) => ({ id: `q${n}`, question: `What is ${n} plus ${n}?`, answer: String(2 * n) }));
 const DATA = [...ROWS, { id: HOSTILE, question: 'What is 5 plus 5?', answer: HOSTILE }].map((row) => `${JSON.stringify(row)}\n`).join('');
 
+const CASES = `cases:
+  - id: two
+    inputs: { PROBLEM: What is 2 plus 2? }
+    expect: [{ exact: "4" }]
+  - id: three
+    inputs: { PROBLEM: What is 3 plus 3? }
+    expect: [{ exact: "6" }]
+`;
+
 /** The sum that is asked for; that of 3 and 3 is wrong, and of 5 and 5 hostile. */
 const sums = (messages) => {
   const [, n] = /What is (\d)/.exec(messages.at(-1).content) ?? [];
@@ -42,14 +51,14 @@ describe(
         ['The data:', 'own.jsonl'],
         ['The field with the right answer', 'answer'],
         ['The field that PROBLEM gets', 'question'],
-        ['An answer is right when', 'numeric'],
+        ['An answer is right when', 'contains'],
         ['Which part of the data?', 'As usual'],
         ['At most how many items?', 'All items'],
       ]) await step(w, asked, choice);
       const dialog = page.locator('.monaco-dialog-box');
       await dialog.waitFor();
-      assert.match(await dialog.innerText(), /5 items of .*own\.jsonl \(part all\).*5 calls to http:\/\/127/s);
       await w.shot('evaluation-consent');
+      assert.match(await dialog.innerText(), /5 items of .*own\.jsonl \(part all\).*5 calls to http:\/\/127/s);
       assert.equal(model.asked('Add the numbers'), 0);
       await dialog.getByRole('button', { name: 'Evaluate', exact: true }).click();
       const progress = page.locator('.notification-toast', { hasText: 'Evaluating sums.mmd' });
@@ -103,6 +112,35 @@ describe(
       await page.locator('.context-view .action-label', { hasText: 'Compare Evaluations...' }).click();
       await page.locator('.view-lines', { hasText: 'Difference' }).waitFor();
       await w.shot('evaluation-compared');
+    });
+
+    it('of cases are in the Test Explorer, with what was expected and what came', async () => {
+      const w = workbench();
+      const { page } = w;
+      const model = await endpoint();
+      model.answerWith(sums);
+      await w.open('sums.mmd', HEAD + FLOW);
+      await w.open('sums.cases.yaml', CASES);
+      await w.lens();
+      await page.keyboard.press('Escape');
+      await page.locator('.activitybar a.action-label[aria-label^="Testing"]').click();
+      const tests = page.locator('.test-explorer .monaco-list-row');
+      const file = tests.filter({ hasText: 'sums.cases.yaml' });
+      await file.waitFor();
+      await w.until(async () => {
+        if ((await tests.filter({ hasText: 'three' }).count()) > 0) return true;
+        await file.click();
+        await page.keyboard.press('ArrowRight');
+        return false;
+      }, 'the cases are not listed');
+      await w.shot('evaluation-tests');
+      await w.until(async () => {
+        await file.hover();
+        await file.locator('.codicon-testing-run-icon').first().click({ timeout: 2000 }).catch(() => undefined);
+        return (await tests.locator('.codicon-testing-failed-icon').count()) > 0;
+      }, 'no case fails');
+      await tests.filter({ hasText: 'two' }).locator('.codicon-testing-passed-icon').waitFor();
+      await w.shot('evaluation-tests-ended');
     });
   },
   { profile: 'endpoint' },
