@@ -22,7 +22,7 @@ export function reportHtml(report: Report): string {
     `<header><h1>${escape(fileName(report.workflow))}: ${escape(scoreText(report))}</h1><p class="about">${about.map(escape).join(' · ')}</p></header>`,
   ];
   if (report.error !== null) parts.push(`<p class="failure">${escape(report.error)}</p>`);
-  if (report.status !== 'finished' && report.status !== 'running') parts.push('<p><button data-act="resume">Go On with It</button></p>');
+  if (report.status !== 'finished' && report.status !== 'running') parts.push('<p><button data-act="resume">Continue</button></p>');
   const left = answers.unanswered + answers.invalid;
   if (left > 0) parts.push('<p class="about">The score leaves out what is unanswered or invalid.</p>');
   const filters = OUTCOMES.filter((one) => answers[one] > 0).map((one) => `<button class="filter ${one}" aria-pressed="false" data-filter="${one}">${answers[one]} ${one}</button>`);

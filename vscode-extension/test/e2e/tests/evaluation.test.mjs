@@ -72,9 +72,9 @@ describe(
       await report.locator('h1', { hasText: /on 4 items|on 3 items/ }).waitFor();
       await w.shot('evaluation-stopped');
       model.release();
-      await report.getByRole('button', { name: 'Go On with It' }).click();
+      await report.getByRole('button', { name: 'Continue' }).click();
       await report.locator('button[data-filter="right"]', { hasText: /^3 right$|^4 right$/ }).waitFor();
-      await report.getByRole('button', { name: 'Go On with It' }).waitFor({ state: 'detached' });
+      await report.getByRole('button', { name: 'Continue' }).waitFor({ state: 'detached' });
       const rows = report.locator('tbody tr');
       assert.equal(await rows.count(), 5);
       assert.notEqual(await rows.first().getAttribute('data-status'), 'right');
