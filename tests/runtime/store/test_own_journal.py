@@ -49,7 +49,8 @@ async def test_runs_are_in_the_file_and_answers_in_the_users_store(tmp_path: Pat
     assert user.runs() == []
     assert user.dialects.get("http://a.test", "m") == {"x": 1}
     assert [count(user.path, table) for table in ("runs", "calls", "nodes", "bodies", "answers")] == [0, 0, 0, 0, 2]
-    assert [count(tmp_path / "a.sqlite", table) for table in ("runs", "calls", "answers", "dialects")] == [1, 2, 0, 0]
+    # A finished run in a journal of its own is packed.
+    assert [count(tmp_path / "a.sqlite", table) for table in ("runs", "packs", "answers", "dialects")] == [1, 1, 0, 0]
 
     with closing(Store.open(tmp_path / "b.sqlite", answers=user)) as second:
         await merrow_runtime.run(FLOW, {"problem": "x"}, endpoint=endpoint, store=second, run_id="item-1")
