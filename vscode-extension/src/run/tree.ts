@@ -97,7 +97,7 @@ export class RunTree implements vscode.TreeDataProvider<Item>, vscode.Disposable
         return shown;
       }
       case 'evaluations': {
-        const shown = new vscode.TreeItem('Evaluations', vscode.TreeItemCollapsibleState.Expanded);
+        const shown = new vscode.TreeItem('Evaluations', vscode.TreeItemCollapsibleState.Collapsed);
         shown.id = 'evaluations';
         shown.iconPath = new vscode.ThemeIcon('graph');
         shown.contextValue = 'evaluations';

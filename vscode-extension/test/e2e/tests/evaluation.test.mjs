@@ -100,15 +100,22 @@ describe(
       // All answers are known by now: nothing is paid, so nobody is asked.
       await step(w, 'The data:', 'As Last Time');
       await w.frame('.filters');
-      await w.runs();
+      const group = (await w.runs()).filter({ hasText: 'Evaluations' }).first();
       const shown = page.locator('.monaco-list-row', { hasText: /sums\.mmd: 0\./ });
-      await w.until(async () => (await shown.count()) >= 2, 'the tree has not both evaluations');
+      await w.until(async () => {
+        if ((await shown.count()) >= 2) return true;
+        if ((await group.getAttribute('aria-expanded')) === 'false') await group.click();
+        return false;
+      }, 'the tree does not have both evaluations');
       await w.shot('evaluation-tree');
-      await shown.nth(0).click();
-      await shown.nth(1).click({ modifiers: ['ControlOrMeta'] });
-      await shown.nth(1).click({ button: 'right' });
-      await page.locator('.context-view .action-label', { hasText: 'Compare Evaluations...' }).click();
-      await page.locator('.view-lines', { hasText: 'Difference' }).waitFor();
+      // A click on a tree that is drawn again at that moment is lost.
+      await w.again(async () => {
+        await shown.nth(0).click({ timeout: 10_000 });
+        await shown.nth(1).click({ modifiers: ['ControlOrMeta'], timeout: 10_000 });
+        await shown.nth(1).click({ button: 'right', timeout: 10_000 });
+        await page.locator('.context-view .action-label', { hasText: 'Compare Evaluations...' }).click({ timeout: 10_000 });
+        await page.locator('.view-lines', { hasText: 'Difference' }).waitFor({ timeout: 10_000 });
+      }, 'the two are not compared');
       await w.shot('evaluation-compared');
     });
 

@@ -68,12 +68,6 @@ describe(
       await w.commandAnswered('Merrow: Run Workflow with Other Inputs', 'Run chain.mmd', 'How many windows are in the wall?');
       await w.runEnded('chain.mmd', before);
       const rows = await w.runs();
-      // The evaluations of other files of this profile would take the room.
-      await w.until(async () => {
-        if ((await rows.filter({ hasText: 'own.jsonl' }).count()) === 0) return true;
-        await rows.filter({ hasText: 'Evaluations' }).first().click();
-        return false;
-      }, 'the evaluations are not folded');
       await rows.filter({ hasText: 'chain.mmd' }).waitFor();
       // Another file of this window may have left a stopped run.
       const runs = rows.filter({ hasText: 'cost unknown', hasNotText: 'stopped' });
