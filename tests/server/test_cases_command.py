@@ -15,6 +15,7 @@ import pytest
 from tests.runtime.openai_server import Hang, OpenAIServer, Received, Reply, Status, Step
 from tests.runtime.workflows import CHAIN
 from tests.server.program import Outcome
+from tests.server.program import merrow as program
 
 CASES = """\
 # My cases
@@ -53,16 +54,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 async def merrow(*arguments: str, server: OpenAIServer | None = None) -> Outcome:
     own = {} if server is None else {"OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": "none"}
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "merrow_server", *arguments),
-        env={**os.environ, **own},
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    out, err = await asyncio.wait_for(process.communicate(), 120)
-    assert process.returncode is not None
-    assert "Traceback" not in err.decode()
-    return Outcome(process.returncode, out.decode(), err.decode())
+    done = await asyncio.to_thread(program, *arguments, env=own)
+    assert "Traceback" not in done.err
+    return done
 
 
 def statuses(outcome: Outcome) -> dict[str, str]:
