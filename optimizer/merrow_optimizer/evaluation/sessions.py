@@ -1,4 +1,4 @@
-"""Evaluations from their beginning to their end: begun, gone on with, and looked at."""
+"""Evaluations and searches from their beginning to their end: begun, gone on with, and looked at."""
 
 from __future__ import annotations
 
@@ -15,21 +15,23 @@ from merrow_optimizer.evaluation.plan import Plan
 from merrow_runtime.errors import StoreFailure
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.evaluations import EvaluationRecord
+from merrow_runtime.store.listed import Listed
 from merrow_runtime.store.names import new_id
+from merrow_runtime.store.optimizations import OptimizationRecord
 
 FOLDER = "evaluations"
-"""Where journals of evaluations are, in the user's state folder."""
+"""Where journals of evaluations and searches are, in the user's state folder."""
 
 _LOOK = 0.5
-"""Seconds between two looks at whether an evaluation was cancelled."""
+"""Seconds between two looks at whether it was cancelled."""
 
 State = Literal["running", "finished", "stopped", "cancelled", "interrupted"]
 
 
-def journal_of(user: Store, evaluation: str) -> Path:
-    """The file with the runs of an evaluation."""
+def journal_of(user: Store, identity: str) -> Path:
+    """The file with the runs of an evaluation or a search."""
     assert user.path is not None  # noqa: S101 (the user's store is a file)
-    return user.path.parent / FOLDER / f"{evaluation}.sqlite"
+    return user.path.parent / FOLDER / f"{identity}.sqlite"
 
 
 def begin(user: Store, plan: Plan, dataset: str, part: str, again: Mapping[str, Any]) -> EvaluationRecord:
@@ -68,7 +70,7 @@ async def work(user: Store, evaluation: str, plan: Plan, told: OnScore = lambda 
         user.evaluations.update(evaluation, "running")
         working = asyncio.current_task()
         assert working is not None  # noqa: S101 (this is a coroutine of a task)
-        watching = asyncio.ensure_future(_watch_for_cancel(user, evaluation, working))
+        watching = asyncio.ensure_future(watch_for_cancel(user.evaluations, evaluation, working))
         try:
             await evaluator.run(told)
         except asyncio.CancelledError:
@@ -87,47 +89,53 @@ async def work(user: Store, evaluation: str, plan: Plan, told: OnScore = lambda 
     return evaluator
 
 
-async def _watch_for_cancel(user: Store, evaluation: str, working: asyncio.Task[Any]) -> None:
-    """Cancel the task that works on an evaluation once somebody wrote down that it is cancelled, or deleted it."""
+async def watch_for_cancel(kept: Listed[Any], identity: str, working: asyncio.Task[Any]) -> None:
+    """Cancel the task that works on an evaluation or a search once somebody wrote down that it is cancelled, or deleted it."""
     while True:
         await asyncio.sleep(_LOOK)
         with suppress(StoreFailure):  # the next write reports it, to a caller that can act on it
-            if user.evaluations.status(evaluation) != "running":
+            if kept.status(identity) != "running":
                 working.cancel()
                 return
 
 
-def request_cancel(user: Store, evaluation: str) -> bool:
-    """Ask the process that works on an evaluation to end it; False where none does. Raises `StoreFailure`."""
-    record = user.evaluations.get(evaluation)
+def request_cancel(user: Store, kept: Listed[Any], said: str) -> bool:
+    """Ask the process that works on one of ``kept``, evaluations or searches of the user's store, to end it; False where none
+    does. Raises `StoreFailure`.
+    """
+    record = kept.get(said)
     if state_of(user, record) != "running":
         return False
-    user.evaluations.update(record.id, "cancelled")
+    kept.update(record.id, "cancelled")
     return True
 
 
-def delete(user: Store, evaluation: str) -> None:
-    """Delete an evaluation with its scores and the journal of its runs. Raises `StoreFailure` while a process works on it."""
-    record = user.evaluations.get(evaluation)
+def delete(user: Store, kept: Listed[Any], said: str) -> None:
+    """Delete an evaluation or a search with its scores and the journal of its runs. Raises `StoreFailure` while a process works
+    on it.
+    """
+    record = kept.get(said)
     if is_open(user, record.id):
-        raise StoreFailure(f"Evaluation {record.id} is still going on; stop it first with: merrow cancel {record.id}")
-    user.evaluations.delete(record.id)
+        raise StoreFailure(
+            f"{kept.word.capitalize()} {record.id} is still going on; stop it first with: merrow cancel {record.id}"
+        )
+    kept.delete(record.id)
     path = journal_of(user, record.id)
     for suffix in ("", "-wal", "-shm", ".ballast"):
         path.with_name(path.name + suffix).unlink(missing_ok=True)
 
 
-def is_open(user: Store, evaluation: str) -> bool:
-    """Whether a living process works on an evaluation."""
-    path = journal_of(user, evaluation)
+def is_open(user: Store, identity: str) -> bool:
+    """Whether a living process works on an evaluation or a search."""
+    path = journal_of(user, identity)
     if not path.exists():
         return False
     with closing(Store.open(path)) as own:
         return own.is_open_elsewhere
 
 
-def state_of(user: Store, record: EvaluationRecord) -> State:
-    """How an evaluation is now: one that no living process works on is not running, whatever was written down last."""
+def state_of(user: Store, record: EvaluationRecord | OptimizationRecord) -> State:
+    """How it is now: one that no living process works on is not running, whatever was written down last."""
     if record.status != "running":
         return record.status
     return "running" if is_open(user, record.id) else "interrupted"

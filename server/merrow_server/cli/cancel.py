@@ -32,7 +32,7 @@ def command(ctx: click.Context, run: str) -> None:
         if evaluation is not None:
             from merrow_optimizer.evaluation.sessions import request_cancel, state_of
 
-            if request_cancel(store, evaluation):
+            if request_cancel(store, store.evaluations, evaluation):
                 echo(f"Evaluation {evaluation} was asked to end; what is finished is kept.")
                 return
             complain(

@@ -69,11 +69,11 @@ def _take_out(user: Store, deleted: tuple[str, ...], prune: float | None) -> Non
     from merrow_optimizer.evaluation.sessions import delete, is_open
 
     for evaluation in deleted:
-        delete(user, evaluation)
+        delete(user, user.evaluations, evaluation)
     if prune is not None:
         old = [one.id for one in user.evaluations.older_than(prune * 86_400) if not is_open(user, one.id)]
         for evaluation in old:
-            delete(user, evaluation)
+            delete(user, user.evaluations, evaluation)
         echo("1 evaluation was taken out." if len(old) == 1 else f"{len(old)} evaluations were taken out.", err=True)
 
 

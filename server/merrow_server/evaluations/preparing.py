@@ -214,7 +214,7 @@ def remarks(user: Store, prepared: Prepared) -> list[str]:
         said.append(ONE_SUFFICES)
     said += [*plan.workflow.how_read, *plan.chosen.notices]
     if data.held_out:
-        before = user.evaluations.readings(data.hash, data.part)
+        before = user.evaluations.readings(data.hash, (data.part, "all"))
         times = "once" if before == 1 else f"{before} times"
         known = f"it was read {times} before." if before else "this is its first reading."
         said.append(f"The part {data.part} is held out, for final figures only; {known}")
