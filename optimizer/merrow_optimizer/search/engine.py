@@ -19,6 +19,9 @@ class Strategy(Protocol):
         A new candidate is added to the history. All randomness comes from ``chance``.
         """
 
+    def block(self, history: History, candidate: int) -> tuple[Place, ...]:
+        """The first answers of a candidate that was given to the search."""
+
     def crown(self, history: History) -> int:
         """The best candidate as far as is known."""
 
@@ -29,7 +32,8 @@ class Strategy(Protocol):
 class Search:
     """One search over workflows.
 
-    ``items`` and ``repeats`` are those of `History`; ``evaluations`` bounds how many answers are scored in all. Draw k is made
+    ``items`` and ``repeats`` are those of `History`; ``evaluations`` bounds how many answers are scored in all. ``given`` are
+    workflows to score after the start, before the strategy chooses. Draw k is made
     when the first k - ``jobs`` draws have been applied, no more and no fewer. So everything but outcomes follows from ``seed``,
     ``jobs`` and the outcomes, in whatever order these arrive.
     """
@@ -44,6 +48,7 @@ class Search:
         evaluations: int,
         seed: int = 0,
         jobs: int = 1,
+        given: Sequence[Draft] = (),
     ) -> None:
         if jobs < 1:
             raise ValueError("a search needs a job")
@@ -52,6 +57,7 @@ class Search:
         self.strategy = strategy
         self.seed, self.jobs = seed, jobs
         self._evaluations = evaluations
+        self._given = given
         self._arrived: dict[int, Sequence[float | None]] = {}
         self._exhausted = False
 
@@ -73,16 +79,27 @@ class Search:
             return None
         chosen = None
         if self.drawn < self._evaluations:
-            chance = Random(f"{self.seed} draw {number}")  # noqa: S311 (no secret)
-            chosen = self.strategy.choose(history, chance)
+            chosen = self._choose(number)
         if chosen is None:
-            self._exhausted = True
-            self._apply_until(len(history.draws))
+            self.end()
             return None
         candidate, places = chosen
         draw = Draw(number, candidate, places[: self._evaluations - self.drawn])
         history.ask(draw)
         return draw
+
+    def _choose(self, number: int) -> tuple[int, tuple[Place, ...]] | None:
+        history = self.history
+        if 2 <= number < 2 + len(self._given):
+            candidate = history.add(self._given[number - 2])
+            return candidate, self.strategy.block(history, candidate)
+        chance = Random(f"{self.seed} draw {number}")  # noqa: S311 (no secret)
+        return self.strategy.choose(history, chance)
+
+    def end(self) -> None:
+        """Make no other draw."""
+        self._exhausted = True
+        self._apply_until(len(self.history.draws))
 
     def outcome(self, number: int, scores: Sequence[float | None]) -> None:
         """The scores of a draw by its number, one for each place; None for an answer that says nothing about the candidate.
