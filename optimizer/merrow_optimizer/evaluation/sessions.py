@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol, TypeVar
 
 from merrow_optimizer.evaluation.evaluator import Evaluator, OnScore
 from merrow_optimizer.evaluation.plan import Plan
@@ -24,6 +24,8 @@ FOLDER = "evaluations"
 
 _LOOK = 0.5
 """Seconds between two looks at whether it was cancelled."""
+
+J = TypeVar("J", bound="Job")
 
 State = Literal["running", "finished", "stopped", "cancelled", "interrupted"]
 
@@ -55,41 +57,63 @@ def begin(user: Store, plan: Plan, dataset: str, part: str, again: Mapping[str, 
     return record
 
 
+class Job(Protocol):
+    """Works on an evaluation or a search; ``stopped_by`` says why it stopped before its end."""
+
+    stopped_by: str | None
+
+
 async def work(user: Store, evaluation: str, plan: Plan, told: OnScore = lambda _: None) -> Evaluator:
     """Work on an evaluation to its end, whatever that is, and keep how it ended.
 
     Cancelling ends it: what is finished is kept. Raises `StoreFailure`, also where another process works on it.
     """
+
+    def make(own: Store) -> Evaluator:
+        return Evaluator(evaluation, plan, user, own)
+
+    return await carry_out(user, user.evaluations, evaluation, make, lambda evaluator: evaluator.run(told))
+
+
+async def carry_out(
+    user: Store,
+    kept: Listed[Any],
+    identity: str,
+    make: Callable[[Store], J],
+    run: Callable[[J], Coroutine[Any, Any, None]],
+) -> J:
+    """Make and run the job of one of ``kept``, evaluations or searches of the user's store, with a journal of its own, and keep
+    how it ended. Cancelling ends it. Raises `StoreFailure`, also where another process works on it.
+    """
     started = time.monotonic()
     try:
-        own = Store.open(journal_of(user, evaluation), answers=user, alone=True)
+        own = Store.open(journal_of(user, identity), answers=user, alone=True)
     except StoreFailure as problem:
-        raise StoreFailure(f"Evaluation {evaluation} can't go on. {problem}") from None
+        raise StoreFailure(f"{kept.word.capitalize()} {identity} can't go on. {problem}") from None
     with closing(own):
-        evaluator = Evaluator(evaluation, plan, user, own)
-        user.evaluations.update(evaluation, "running")
+        job = make(own)
+        kept.update(identity, "running")
         working = asyncio.current_task()
         assert working is not None  # noqa: S101 (this is a coroutine of a task)
-        watching = asyncio.ensure_future(watch_for_cancel(user.evaluations, evaluation, working))
+        watching = asyncio.ensure_future(_watch_for_cancel(kept, identity, working))
         try:
-            await evaluator.run(told)
+            await run(job)
         except asyncio.CancelledError:
-            user.evaluations.update(evaluation, "cancelled", None, time.time(), time.monotonic() - started)
+            kept.update(identity, "cancelled", None, time.time(), time.monotonic() - started)
             raise
         except StoreFailure as problem:
-            evaluator.stopped_by = str(problem)
+            job.stopped_by = str(problem)
             # A disk that is full may have room for this, which is little; where it has not, the process is over for others, too.
-            user.evaluations.update(evaluation, "stopped", str(problem), time.time(), time.monotonic() - started)
+            kept.update(identity, "stopped", str(problem), time.time(), time.monotonic() - started)
             raise
         finally:
             watching.cancel()
-        status: Literal["finished", "stopped"] = "finished" if evaluator.stopped_by is None else "stopped"
-        seconds = time.monotonic() - started
-        user.evaluations.update(evaluation, status, evaluator.stopped_by, time.time(), seconds)
-    return evaluator
+        status: Literal["finished", "stopped"] = "finished" if job.stopped_by is None else "stopped"
+        kept.update(identity, status, job.stopped_by, time.time(), time.monotonic() - started)
+    return job
 
 
-async def watch_for_cancel(kept: Listed[Any], identity: str, working: asyncio.Task[Any]) -> None:
+async def _watch_for_cancel(kept: Listed[Any], identity: str, working: asyncio.Task[Any]) -> None:
     """Cancel the task that works on an evaluation or a search once somebody wrote down that it is cancelled, or deleted it."""
     while True:
         await asyncio.sleep(_LOOK)

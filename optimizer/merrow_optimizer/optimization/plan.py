@@ -19,6 +19,7 @@ from merrow_optimizer.search.held_out import set_aside
 from merrow_optimizer.search.strategies.climbing import Climb, RandomWalk
 from merrow_optimizer.search.strategies.evolve import Evolve, EvolveSettings, Mcts
 from merrow_runtime.errors import UsageFailure
+from merrow_runtime.running.forecast import Bounds
 from merrow_runtime.workflow import RecordingProvider, Workflow, check_workflow
 
 STRATEGIES = ("guided", "evolve", "climb", "random", "mcts")
@@ -160,33 +161,58 @@ def _frozen(start: Workflow) -> RecordingProvider:
     return frozen
 
 
-def split_of(data: DataSet, everything: DataSet, bounds: Bounded) -> Split:
-    """The items of a search: those of the part ``data`` are searched with, and the part ``test`` is held out where ``everything``
-    has it apart; else a third of the items is. Raises `UsageFailure` where they are too few.
+def split_of(data: DataSet, test: Sequence[Item], bounds: Bounded) -> Split:
+    """The items of a search: those of ``data`` are searched with, and those of ``test`` are held out, which is that part of the
+    data where it has one; else a third of the items is. Raises `UsageFailure` where they are too few.
     """
     if data.held_out:
         raise UsageFailure(
             "The part test is held out: what is searched with it can't be tested with it. Choose --part validate or all."
         )
-    searched: Sequence[Item] = data.items
-    known = {item.id for item in searched}
-    others = [item for item in everything.items if item.id not in known]
-    part: str | None = "test"
-    held_out: Sequence[Item] = in_order(others, SEED)
     if bounds.small:
-        return Split(searched, (), None)
-    if not others or data.part == "all":
-        kept, aside = set_aside(len(searched), SEED)
-        ordered = in_order(searched, SEED)
-        held_out, part = [ordered[place] for place in aside], ASIDE
-        wanted = {ordered[place].id for place in kept}
-        searched = [item for item in searched if item.id in wanted]
+        return Split(data.items, (), None)
     if len(data.items) < LEAST_ITEMS:
+        more = ", take them all with --part all" if test else ""
         raise UsageFailure(
-            f"{len(data.items)} items are too few to search with and to test with; {LEAST_ITEMS} are the least. Add some"
-            f"{', take them all with --part all' if data.part != 'all' and others else ''}, or use --small, which claims no test."
+            f"{len(data.items)} items are too few to search with and to test with; {LEAST_ITEMS} are the least. Add"
+            f" some{more}, or use --small, which claims no test."
         )
-    return Split(searched, held_out[: bounds.held_out], part)
+    if test:
+        return Split(data.items, in_order(test, SEED)[: bounds.held_out], "test")
+    ordered = in_order(data.items, SEED)
+    kept, aside = set_aside(len(ordered), SEED)
+    wanted = {ordered[place].id for place in kept}
+    searched = [item for item in data.items if item.id in wanted]
+    return Split(searched, [ordered[place] for place in aside][: bounds.held_out], ASIDE)
+
+
+def check(plan: SearchPlan) -> None:
+    """Raise `UsageFailure` for what can be seen to be wrong before the first call: a missing package, a workflow that can't be
+    changed or grow, a budget that is too small.
+    """
+    start, moves = plan.start, plan.moves
+    plan.make_strategy(moves)
+    if plan.bounds.patience is not None and plan.strategy != "guided":
+        raise UsageFailure("--patience goes with the strategy guided.")
+    nodes = len(start.graph.nodes)
+    if nodes >= moves.max_nodes:
+        raise UsageFailure(
+            f"{start.name} has {nodes} nodes and may have {moves.max_nodes}, so nothing can be added; raise --max-nodes."
+        )
+    if not moves.has_moves:
+        raise UsageFailure(f"{start.name} has nothing that may be changed: no safe mutation is possible.")
+    if plan.bounds.max_cost is not None:
+        cost = middle(plan.forecast.cost_usd)
+        if cost is None:
+            raise UsageFailure(
+                "--max-cost-per-item needs the price of the model, which is not known; add it to the user's settings, or leave"
+                " the option out."
+            )
+        if cost > plan.bounds.max_cost:
+            raise UsageFailure(
+                f"{start.name} itself uses about {cost:.4g} US dollars for an item, more than --max-cost-per-item."
+            )
+    check_budget(plan)
 
 
 def check_budget(plan: SearchPlan) -> None:
@@ -227,10 +253,13 @@ def affords(plan: SearchPlan) -> tuple[int, int | None] | None:
     return int(min(least for least, _ in found)), int(min(mosts)) if mosts else None
 
 
+def middle(bounds: Bounds) -> float | None:
+    """Half way between the least and the most; None where the most is not known."""
+    return None if bounds.most is None else (bounds.least + bounds.most) / 2
+
+
 Told = Callable[[Mapping[str, Any]], None]
 """Is told what happens in a search, as plain data: ``event`` says what."""
-
-Elite = tuple[str, str]
 
 
 def drafts_of(plan: SearchPlan) -> list[Draft]:

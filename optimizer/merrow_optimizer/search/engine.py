@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterable, Sequence
 from random import Random
 from typing import Protocol
 
@@ -32,8 +33,7 @@ class Strategy(Protocol):
 class Search:
     """One search over workflows.
 
-    ``items`` and ``repeats`` are those of `History`; ``evaluations`` bounds how many answers are scored in all. ``given`` are
-    workflows to score after the start, before the strategy chooses. Draw k is made
+    ``items`` and ``repeats`` are those of `History`; ``evaluations`` bounds how many answers are scored in all. Draw k is made
     when the first k - ``jobs`` draws have been applied, no more and no fewer. So everything but outcomes follows from ``seed``,
     ``jobs`` and the outcomes, in whatever order these arrive.
     """
@@ -48,7 +48,6 @@ class Search:
         evaluations: int,
         seed: int = 0,
         jobs: int = 1,
-        given: Sequence[Draft] = (),
     ) -> None:
         if jobs < 1:
             raise ValueError("a search needs a job")
@@ -57,7 +56,7 @@ class Search:
         self.strategy = strategy
         self.seed, self.jobs = seed, jobs
         self._evaluations = evaluations
-        self._given = given
+        self._given: deque[Draft] = deque()
         self._arrived: dict[int, Sequence[float | None]] = {}
         self._exhausted = False
 
@@ -90,11 +89,17 @@ class Search:
 
     def _choose(self, number: int) -> tuple[int, tuple[Place, ...]] | None:
         history = self.history
-        if 2 <= number < 2 + len(self._given):
-            candidate = history.add(self._given[number - 2])
-            return candidate, self.strategy.block(history, candidate)
+        while history.draws and self._given:
+            draft = self._given.popleft()
+            if not history.has(draft.key):
+                candidate = history.add(draft)
+                return candidate, self.strategy.block(history, candidate)
         chance = Random(f"{self.seed} draw {number}")  # noqa: S311 (no secret)
         return self.strategy.choose(history, chance)
+
+    def give(self, drafts: Iterable[Draft]) -> None:
+        """Score these next, the start before them, and then what the strategy chooses."""
+        self._given.extend(drafts)
 
     def end(self) -> None:
         """Make no other draw."""
