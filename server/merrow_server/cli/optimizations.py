@@ -47,22 +47,28 @@ if TYPE_CHECKING:
 @click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", help="How to print.")
 def command(limit: int, workflow: str | None, deleted: tuple[str, ...], prune: float | None, output: str) -> None:
     """List the searches in the journal, newest first: id, status, when, candidates, best and start, cost, data, workflow."""
-    from merrow_optimizer.optimization.record import load
     from merrow_runtime.store.database import Store
-    from merrow_server.optimizations.report import search_object
 
     with closing(Store.open()) as user:
         if deleted or prune is not None:
             _take_out(user, deleted, prune)
             return
-        name = None if workflow is None else os.path.abspath(workflow)  # noqa: PTH100 (#2 may follow)
-        found = [search_object(load(user, record.id)) for record in user.optimizations.newest(limit, name)]
+        list_searches(user, limit, workflow, output)
+
+
+def list_searches(user: Store, limit: int, workflow: str | None, output: str) -> None:
+    """Print the newest searches, of one workflow file where given."""
+    from merrow_optimizer.optimization.record import load
+    from merrow_server.optimizations.report import search_object
+
+    name = None if workflow is None else os.path.abspath(workflow)  # noqa: PTH100 (#2 may follow)
+    found = [search_object(load(user, record.id)) for record in user.optimizations.newest(limit, name)]
     if output == "json":
         emit(json.dumps(found, indent=2))
     elif not found:
         echo("No searches yet; make one with: merrow optimize FILE --dataset F", err=True)
     else:
-        print_searches(found)
+        _print(found)
 
 
 def _take_out(user: Store, deleted: tuple[str, ...], prune: float | None) -> None:
@@ -77,8 +83,7 @@ def _take_out(user: Store, deleted: tuple[str, ...], prune: float | None) -> Non
         echo("1 search was taken out." if len(old) == 1 else f"{len(old)} searches were taken out.", err=True)
 
 
-def print_searches(found: list[dict[str, Any]]) -> None:
-    """Print a line for each search."""
+def _print(found: list[dict[str, Any]]) -> None:
     rows = [
         (
             one["search"],

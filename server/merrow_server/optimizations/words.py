@@ -130,7 +130,7 @@ def _held_out_lines(found: SearchRecord, style: Style) -> Iterator[str]:
         yield held_out_text(result, style)
         start, crown = result.start_cost, result.crown_cost
         if start is not None and crown is not None:
-            yield f"One item costs the start about ${start:.4f} and the best about ${crown:.4f}, by a dry run."
+            yield f"One item costs the start {_dollars(start)} and the best {_dollars(crown)}, by a dry run."
     elif held["part"] is None:
         yield "No item was held out, so that nothing is claimed about other items."
     elif found.crown == START and found.is_complete:
@@ -189,7 +189,11 @@ def table_lines(found: SearchRecord, style: Style = bare) -> Iterator[str]:
 
 
 def _cost(one: RecordedCandidate) -> str:
-    return f"{one.calls} calls" if one.cost is None else "$0" if one.cost == 0 else f"${one.cost:.4f}"
+    return f"{one.calls} calls" if one.cost is None else _dollars(one.cost)
+
+
+def _dollars(cost: float) -> str:
+    return f"about ${cost:.4f}" if cost else "$0"
 
 
 def _many(count: int, word: str) -> str:
