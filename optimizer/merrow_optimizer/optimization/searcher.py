@@ -338,7 +338,7 @@ class Searcher:
             if draw == HELD_OUT:
                 self.stopped_by = self.stopped_by or record.reason
             elif self._over is None:
-                self._end(record.reason)
+                self._end(self._why_unpaid() or record.reason)
         elif why is not None or fatal is Fatal.ENDPOINT:
             self._halt(why or record.reason)
         return record
