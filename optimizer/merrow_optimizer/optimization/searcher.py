@@ -338,7 +338,7 @@ class Searcher:
             if draw == HELD_OUT:
                 self.stopped_by = self.stopped_by or record.reason
             elif self._over is None:
-                self._end(self._why_unpaid() or record.reason)
+                self._end(self._used_up())
         elif why is not None or fatal is Fatal.ENDPOINT:
             self._halt(why or record.reason)
         return record
@@ -411,11 +411,14 @@ class Searcher:
         if limits.tokens is not None:
             tokens = int(limits.tokens - calls * self._per_call(self._spent.tokens, "tokens"))
         self._budget.bound(usd, tokens)
-        if usd is not None and (self._spent.cost_usd or 0.0) >= usd:
-            return f"The budget of {limits.usd:g} US dollars is used up, but for what the held-out items take."
-        if tokens is not None and self._spent.tokens >= tokens:
-            return f"The budget of {limits.tokens:,} tokens is used up, but for what the held-out items take."
-        return None
+        no_money = usd is not None and (self._spent.cost_usd or 0.0) >= usd
+        return self._used_up() if no_money or (tokens is not None and self._spent.tokens >= tokens) else None
+
+    def _used_up(self) -> str:
+        limits = self.plan.base.limits
+        bounds = [] if limits.usd is None else [f"{limits.usd:g} US dollars"]
+        bounds += [] if limits.tokens is None else [f"{limits.tokens:,} tokens"]
+        return f"The budget of {' and '.join(bounds)} is used up, but for what the held-out items take."
 
     def _reserved_calls(self) -> float:
         """How many calls reading the held-out items may take: the start and the dearest candidate."""
