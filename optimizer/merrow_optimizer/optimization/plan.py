@@ -22,8 +22,6 @@ from merrow_runtime.errors import UsageFailure
 from merrow_runtime.running.forecast import Bounds
 from merrow_runtime.workflow import RecordingProvider, Workflow, check_workflow
 
-STRATEGIES = ("guided", "evolve", "climb", "random", "mcts")
-PROPOSERS = ("moves",)
 LEAST_ITEMS = 20
 """Items without which a search is refused, unless it is to be small."""
 ASIDE = "aside"
