@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from merrow_optimizer.optimization.answers import Answers
 from merrow_optimizer.optimization.costs import Costs
-from merrow_optimizer.optimization.plan import SearchPlan
+from merrow_optimizer.optimization.plan import ROUNDS, SearchPlan
 from merrow_optimizer.search.candidates import START, Draft
 
 
@@ -43,7 +43,21 @@ class Reserve:
         limits = self._plan.base.limits
         bounds = [] if limits.usd is None else [f"{limits.usd:g} US dollars"]
         bounds += [] if limits.tokens is None else [f"{limits.tokens:,} tokens"]
-        return f"The budget of {' and '.join(bounds)} is used up, but for what the held-out items take."
+        return f"The budget of {' and '.join(bounds)} is used up{self._but}."
+
+    @property
+    def no_answers(self) -> str:
+        """The same of the answers."""
+        bound = self._plan.bounds.evaluations
+        if bound is None:
+            return (
+                f"{self._plan.evaluations:,} answers were asked for, {ROUNDS} for each item; a budget allows for more."
+            )
+        return f"The budget of {bound:,} answers is used up{self._but}."
+
+    @property
+    def _but(self) -> str:
+        return ", but for what the held-out items take" if self._plan.split.held_out else ""
 
     @property
     def time_is_over(self) -> str:

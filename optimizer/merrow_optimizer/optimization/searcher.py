@@ -289,7 +289,7 @@ class Searcher:
 
     def _why_ended(self) -> str:
         if self._search.drawn >= self.plan.evaluations:
-            return f"Its {self.plan.evaluations:,} answers are used up."
+            return self._reserve.no_answers
         if self.plan.bounds.patience is not None:
             return f"{self.plan.bounds.patience} draws brought no better workflow."
         return "It has converged: no other workflow is worth a try."
