@@ -11,9 +11,9 @@ from benchmarks.search.world import Rules, World, start_workflow
 from tests.optimizer.search.searching import begin
 from tests.optimizer.search.searching import run as searched
 
+from merrow_optimizer.evaluation.statistics.paired import compare
 from merrow_optimizer.search.candidates import Place
 from merrow_optimizer.search.children import Moves
-from merrow_optimizer.evaluation.statistics.paired import compare
 from merrow_optimizer.search.held_out import read_held_out, set_aside
 from merrow_runtime import RunOptions
 
