@@ -125,7 +125,7 @@ def run(row: str, rules: Rules, strategy: str, seed: int, rounds: int = ROUNDS) 
         curve,
         search.told - world.truth(crown),
         world.truth(start),
-        reading.difference.difference - true,
+        reading.difference - true,
     )
 
 

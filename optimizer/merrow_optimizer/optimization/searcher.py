@@ -1,0 +1,356 @@
+"""Carries out a search: what it draws is answered and kept, and all else follows from that, so that it continues anywhere."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from merrow_optimizer.evaluation.scores import Status
+from merrow_optimizer.optimization.answers import Answers, Wanted, run_part, value_of
+from merrow_optimizer.optimization.bounds import Reserve
+from merrow_optimizer.optimization.costs import Costs, Priced
+from merrow_optimizer.optimization.plan import SearchPlan, Told, drafts_of
+from merrow_optimizer.optimization.reading import read
+from merrow_optimizer.optimization.rounds import Rounds
+from merrow_optimizer.search.candidates import START, Draw
+from merrow_optimizer.search.engine import Search
+from merrow_runtime.errors import UsageFailure
+from merrow_runtime.store.database import Store
+from merrow_runtime.store.evaluations import ScoreRecord
+from merrow_runtime.store.optimizations import HELD_OUT, CandidateRecord, DrawRecord, OptimizationRecord
+
+
+class Searcher:
+    """One search at work. ``user`` is the user's store, with answers and scores; ``own`` the journal of its runs.
+
+    ``stopped_by`` says why it stopped before its end.
+    """
+
+    def __init__(self, record: OptimizationRecord, plan: SearchPlan, rounds: Rounds, user: Store, own: Store) -> None:
+        self.id, self.plan = record.id, plan
+        self.stopped_by: str | None = None
+        self._record, self._rounds = record, rounds
+        self._user, self._kept = user, user.optimizations
+        self._answers = Answers(record.id, plan, lambda number: self._candidates[number].text, user, own)
+        self._answers.told = self._answered
+        self._costs = Costs(plan)
+        proposer = plan.moves if plan.bounds.max_cost is None else Priced(plan.moves, self._costs, plan.bounds.max_cost)
+        self._search = Search(
+            plan.moves.start(),
+            plan.make_strategy(proposer),
+            items=len(plan.split.searched),
+            repeats=plan.repeats,
+            evaluations=plan.evaluations,
+            seed=plan.seed,
+            jobs=plan.jobs,
+        )
+        self._search.give(drafts_of(plan))
+        self._candidates = {one.number: one for one in self._kept.candidates(record.id)}
+        self._drawn = {one.number: one for one in self._kept.draws(record.id)}
+        self._outcomes = {one.number: one.outcome for one in self._drawn.values() if one.outcome is not None}
+        self._handed = self._noted = 0
+        self._over = record.over
+        self._reserve = Reserve(plan, self._costs, self._answers, record.seconds)
+        self._told: Told = lambda _: None
+
+    async def run(self, told: Told) -> None:
+        """Go on from what the journal has to the end, and tell what happens; early where `stopped_by` says why.
+
+        Cancelling ends the runs in flight; what is finished is kept. Raises `StoreFailure`, and `UsageFailure` where the search
+        can't go on as it began.
+        """
+        self._told = told
+        waiting = self._replay()
+        await self._drive(waiting)
+        if self._answers.stopped_by is None:
+            self._believe()
+            await self._read()
+        self.stopped_by = self._answers.stopped_by
+
+    # What was drawn before
+
+    def _replay(self) -> list[Draw]:
+        """Draw again what was drawn before, and see that it is the same; the draws whose outcomes are still to come."""
+        waiting: list[Draw] = []
+        for number, known in sorted(self._drawn.items()):
+            draw = self._next()
+            if draw is None or not self._is_same(draw, known):
+                raise UsageFailure(
+                    f"Search {self.id} can't go on: this version of Merrow would try other workflows than the one that began it."
+                    f" Begin another one with its best: merrow optimize {self._record.workflow} --from {self.id} ..."
+                )
+            if number not in self._outcomes:
+                waiting.append(draw)
+        return waiting
+
+    def _is_same(self, draw: Draw, known: DrawRecord) -> bool:
+        draft = self._search.history.drafts[draw.candidate]
+        return (draw.number, draw.candidate, tuple(map(tuple, draw.places))) == (
+            known.number,
+            known.candidate,
+            known.places,
+        ) and draft.text == self._candidates[draw.candidate].text
+
+    # Drawing
+
+    def _next(self) -> Draw | None:
+        """The next draw, made when the outcomes that it waits for have been handed over, no more and no fewer."""
+        if not self._hand_over(len(self._search.history.draws) + 1 - self.plan.jobs):
+            return None
+        draw = self._search.next()
+        self._note()
+        return draw
+
+    def _hand_over(self, number: int) -> bool:
+        """Give the search the outcomes up to this draw, in order; whether all of them have come."""
+        while self._handed < number:
+            outcome = self._outcomes.get(self._handed + 1)
+            if outcome is None:
+                return False
+            self._handed += 1
+            self._search.outcome(self._handed, outcome)
+        return True
+
+    def _note(self) -> None:
+        """Keep what is believed once another outcome has been applied."""
+        search = self._search
+        if search.history.applied == self._noted:
+            return
+        self._noted = search.history.applied
+        candidate = search.history.draws[self._noted - 1].candidate
+        known = self._drawn[self._noted]
+        if known.crown is None:
+            crown = search.crown
+            self._keep_belief(self._noted, crown, {candidate})
+            before = self._drawn[self._noted - 1].crown if self._noted > 1 else START
+            self._drawn[self._noted] = DrawRecord(
+                known.number, candidate, known.places, known.outcome, crown, self._candidates[crown].told
+            )
+            if crown != before:
+                self._tell("crown", candidate=crown, told=self._candidates[crown].told, draw=self._noted)
+        if self._noted == 1:
+            self._look_at_start()
+
+    def _keep_belief(self, number: int, crown: int, candidates: Iterable[int]) -> None:
+        """Keep the crown after a draw, and what is believed of some candidates and of the crown."""
+        search = self._search
+        told: dict[int, float | None] = {}
+        for one in sorted({*candidates, crown}):
+            told[one] = search.strategy.told(search.history, one) if search.history.scores[one] else None
+        self._kept.applied(self.id, number, crown, told[crown], told)
+        for one, score in told.items():
+            self._candidates[one] = replace(self._candidates[one], told=score)
+            self._rounds.write(self._candidates[one], *self._score_of(one))
+
+    def _score_of(self, candidate: int) -> tuple[float | None, int]:
+        """The mean of a candidate's scores, and how many there are."""
+        scores = self._search.history.scores[candidate]
+        return (self._search.history.mean(candidate) if scores else None), len(scores)
+
+    def _look_at_start(self) -> None:
+        """Say where the start is all right or all wrong."""
+        scores = self._search.history.scores[START].values()
+        if scores and all(score == 1 for score in scores):
+            self._tell(
+                "note", text=f"The start has all of its {len(scores)} answers right: there is little to learn from."
+            )
+        elif scores and not any(scores):
+            example = f"merrow show {self.id}/{run_part(START)}/{self.plan.split.searched[0].id}"
+            self._tell(
+                "note",
+                text=f"The start has all of its {len(scores)} answers wrong: there is little to learn from. Look at one of them,"
+                f" whether the metric reads it as it should, with: {example}",
+            )
+
+    # Answering
+
+    async def _drive(self, waiting: Sequence[Draw]) -> None:
+        """Draw and answer until the search is over, or is stopped."""
+        stop = asyncio.ensure_future(self._answers.stop.wait())
+        pending: set[asyncio.Future[Any]] = {stop, *map(self._begun, waiting)}
+        late: asyncio.TimerHandle | None = None
+        try:
+            while not stop.done():
+                while self._over is None and (draw := self._draw()) is not None:
+                    pending.add(self._begun(draw))
+                if self._over is not None:
+                    self._finish_off()
+                if len(pending) == 1:
+                    return
+                late = self._timer(late)
+                ended, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
+                for one in ended - {stop}:
+                    one.result()
+        finally:
+            if late is not None:
+                late.cancel()
+            for one in pending:
+                one.cancel()
+            self._answers.cancel()
+            await asyncio.gather(*pending, return_exceptions=True)
+
+    def _draw(self) -> Draw | None:
+        """Another draw, kept before anything is asked for it; None where outcomes have to come first, or it is over."""
+        why = self._why_over()
+        if why is not None:
+            self._end(why)
+            return None
+        draw = self._next()
+        if draw is None:
+            if self._over is None and self._search.is_over:
+                self._end(self._why_ended())
+            return None
+        new = [self._candidate(number) for number in range(len(self._candidates), len(self._search.history.drafts))]
+        places = tuple((place.item, place.repeat) for place in draw.places)
+        self._drawn[draw.number] = DrawRecord(draw.number, draw.candidate, places)
+        self._kept.draw(self.id, self._drawn[draw.number], new)
+        for one in new:
+            self._rounds.write(one, None, 0)
+            self._tell("candidate", **shown(one))
+        return draw
+
+    def _candidate(self, number: int) -> CandidateRecord:
+        """A new candidate, as the journal has it."""
+        draft = self._search.history.drafts[number]
+        forecast = self._costs.of(draft)
+        one = CandidateRecord(
+            number,
+            draft.parents,
+            draft.operator,
+            draft.title,
+            draft.key,
+            draft.calls,
+            draft.nodes,
+            self._costs.usd(forecast),
+            draft.text,
+        )
+        self._candidates[number] = one
+        return one
+
+    def _begun(self, draw: Draw) -> asyncio.Future[None]:
+        return asyncio.ensure_future(self._carry_out(draw))
+
+    async def _carry_out(self, draw: Draw) -> None:
+        """Have the answers of a draw, and keep its outcome."""
+        answers, items = self._answers, self.plan.split.searched
+        found = await answers.all(
+            [Wanted(draw.candidate, draw.number, items[place.item], place.repeat) for place in draw.places]
+        )
+        if answers.stopped_by is not None:
+            return
+        if not answers.is_cut and all(one is not None and one.status == Status.UNANSWERED for one in found):
+            answers.halt(next(one.reason for one in found if one is not None))
+            return
+        outcome = tuple(map(value_of, found))
+        self._kept.outcome(self.id, draw.number, outcome)
+        self._outcomes[draw.number] = outcome
+        known = self._drawn[draw.number]
+        self._drawn[draw.number] = DrawRecord(known.number, known.candidate, known.places, outcome)
+        scores = [score for score in outcome if score is not None]
+        self._tell(
+            "draw",
+            draw=draw.number,
+            candidate=draw.candidate,
+            answers=len(found),
+            score=math.fsum(scores) / len(scores) if scores else None,
+        )
+
+    def _answered(self, wanted: Wanted, score: ScoreRecord) -> None:
+        """An answer is kept; where it was the last that the budget pays for, there is no other draw."""
+        self._tell(
+            "answer",
+            candidate=wanted.candidate,
+            draw=wanted.draw,
+            item=score.item,
+            repeat=score.repeat,
+            status=score.status,
+        )
+        if self._answers.is_cut and self._over is None:
+            self._end(self._reserve.used_up)
+        elif self._answers.is_cut and wanted.draw == HELD_OUT:
+            self._answers.halt(score.reason)
+
+    # Ending
+
+    def _end(self, why: str) -> None:
+        """Make no other draw."""
+        self._over = why
+        self._kept.over(self.id, why)
+        self._tell("over", why=why)
+
+    def _finish_off(self) -> None:
+        """Once no other draw is made, take the outcomes that are still to come, one at a time and in order."""
+        self._search.end()
+        while self._hand_over(self._handed + 1):
+            self._note()
+
+    def _why_ended(self) -> str:
+        if self._search.drawn >= self.plan.evaluations:
+            return self._reserve.no_answers
+        if self.plan.bounds.patience is not None:
+            return f"{self.plan.bounds.patience} draws brought no better workflow."
+        return "It has converged: no other workflow is worth a try."
+
+    def _why_over(self) -> str | None:
+        """Why there is no other draw: nothing can be better, or the budget pays for none."""
+        first = self._outcomes.get(1, ())
+        if len(first) == len(self.plan.split.searched) and all(score == 1 for score in first):
+            return "The start has every item right: nothing can be better on them."
+        return self._reserve.why_over(self._search.history.drafts)
+
+    def _timer(self, late: asyncio.TimerHandle | None) -> asyncio.TimerHandle | None:
+        """What ends the answers in flight when the time is over."""
+        if late is not None:
+            late.cancel()
+        left = self._reserve.seconds_left
+        if left is None or self._over is not None:
+            return None
+        return asyncio.get_running_loop().call_later(max(0.0, left), self._time_is_over)
+
+    def _time_is_over(self) -> None:
+        if self._over is None:
+            self._end(self._reserve.time_is_over)
+        self._answers.cut()
+
+    # At the end
+
+    def _believe(self) -> None:
+        """Keep what is believed of all candidates at the end, and write the crown's file."""
+        history, crown = self._search.history, self._search.crown
+        if history.applied:
+            self._keep_belief(history.applied, crown, range(len(history.drafts)))
+            file = self._rounds.crown(self._candidates[crown], *self._score_of(crown))
+            self._tell("crown_file", candidate=crown, file=str(file))
+
+    async def _read(self) -> None:
+        """Read the held-out items, once: the crown against the start."""
+        plan, crown = self.plan, self._search.crown
+        if crown == START or not plan.split.held_out or self._record.held_out is not None:
+            return
+        self._reserve.release()
+        self._tell("held_out_started", items=len(plan.split.held_out), part=plan.split.part)
+        start, best = self._candidates[START], self._candidates[crown]
+        result = await read(self._user, self._record, plan, self._answers, start, best)
+        if result is not None:
+            self._kept.conclude(self.id, result.to_json())
+            self._tell("held_out", **result.to_json())
+
+    def _tell(self, event: str, **data: Any) -> None:
+        self._told({"event": event, **data, "spent": self._answers.spent.to_json()})
+
+
+def shown(one: CandidateRecord) -> Mapping[str, Any]:
+    """A candidate as plain data, without its text."""
+    return {
+        "candidate": one.number,
+        "parents": list(one.parents),
+        "operator": one.operator,
+        "title": one.title,
+        "key": one.key,
+        "calls": one.calls,
+        "nodes": one.nodes,
+        "cost": one.cost,
+    }
