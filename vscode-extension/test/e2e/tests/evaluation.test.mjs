@@ -100,22 +100,11 @@ describe(
       // All answers are known by now: nothing is paid, so nobody is asked.
       await step(w, 'The data:', 'As Last Time');
       await w.frame('.filters');
-      const group = (await w.runs()).filter({ hasText: 'Evaluations' }).first();
-      const shown = page.locator('.monaco-list-row', { hasText: /sums\.mmd: 0\./ });
-      await w.until(async () => {
-        if ((await shown.count()) >= 2) return true;
-        if ((await group.getAttribute('aria-expanded')) === 'false') await group.click();
-        return false;
-      }, 'the tree does not have both evaluations');
+      const shown = (await w.runsOf('Evaluations')).filter({ hasText: /sums\.mmd: 0\./ });
+      await w.until(async () => (await shown.count()) >= 2, 'the tree does not have both evaluations');
       await w.shot('evaluation-tree');
-      // A click on a tree that is drawn again at that moment is lost.
-      await w.again(async () => {
-        await shown.nth(0).click({ timeout: 10_000 });
-        await shown.nth(1).click({ modifiers: ['ControlOrMeta'], timeout: 10_000 });
-        await shown.nth(1).click({ button: 'right', timeout: 10_000 });
-        await page.locator('.context-view .action-label', { hasText: 'Compare Evaluations...' }).click({ timeout: 10_000 });
-        await page.locator('.view-lines', { hasText: 'Difference' }).waitFor({ timeout: 10_000 });
-      }, 'the two are not compared');
+      const difference = page.locator('.view-lines', { hasText: 'Difference' });
+      await w.chooseForBoth(shown.nth(0), shown.nth(1), 'Compare Evaluations...', difference);
       await w.shot('evaluation-compared');
     });
 
@@ -157,7 +146,7 @@ async function step(w, asked, choice) {
   await input.waitFor();
   await w.until(async () => {
     if (!(await input.isVisible())) return true;
-    await input.fill(choice).catch(() => undefined);
+    await input.fill(choice, { timeout: 2000 }).catch(() => undefined);
     const row = box.locator('.monaco-list-row', { hasText: choice }).first();
     await row.click({ timeout: 2000 }).catch(() => undefined);
     return !(await input.isVisible());
