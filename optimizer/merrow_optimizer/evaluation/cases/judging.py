@@ -58,7 +58,11 @@ class JudgeCalls:
         if self._chosen is None:
             raise ReplayMiss("There is no endpoint to ask.")
         started = time.time()
-        reply = await self._calling(self._chosen).call(request, None, self)
+        calling = self._calling(self._chosen)
+        try:
+            reply = await calling.call(request, None, self)
+        finally:
+            calling.close()
         self.usage += reply.usage
         await self._keep(
             CallRecord(
