@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 @click.option("--metric-option", "metric_options", multiple=True, metavar="NAME=VALUE", help="An option of the metric.")
 @click.option("--repeat", type=click.IntRange(min=1), default=1, show_default=True, help="Answers to each item.")
 @click.option("--seed", type=int, default=42, show_default=True, help="Decides the order of items, and shuffles.")
-@click.option("--concurrency", type=click.IntRange(min=1), help="Calls at the same time, and items.")
+@click.option("--concurrency", type=click.IntRange(min=1), help="Calls at the same time.")
 @click.option("--fresh", is_flag=True, help="Ask again what is known already.")
 @click.option("--model", metavar="MODEL", help="In place of the workflow's model; nodes that name their own keep it.")
 @click.option(

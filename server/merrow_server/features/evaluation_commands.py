@@ -1,5 +1,5 @@
 """Commands about evaluations: ``merrow.evaluate``, ``merrow.evaluations``, ``merrow.showEvaluation``,
-``merrow.compareEvaluations``, ``merrow.deleteEvaluation``; and the request ``merrow/evaluation``.
+``merrow.compareEvaluations``, ``merrow.deleteEvaluation``, ``merrow.rateAnswer``; and the request ``merrow/evaluation``.
 
 ``merrow.evaluate`` takes one object, of which all but ``uri`` and ``dataset`` may be left out:
 
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 EVALUATE, EVALUATIONS, SHOW = "merrow.evaluate", "merrow.evaluations", "merrow.showEvaluation"
 COMPARE, DELETE, REPORT = "merrow.compareEvaluations", "merrow.deleteEvaluation", "merrow/evaluation"
+RATE = "merrow.rateAnswer"
+_VERDICTS = ("good", "bad", None)
 _AGREE = "Evaluate"
 _LISTED = 50
 _MOST = 1_000
@@ -67,6 +69,7 @@ def register(server: MerrowServer) -> None:
     server.command(SHOW)(show)
     server.command(COMPARE)(compare)
     server.command(DELETE)(delete)
+    server.command(RATE)(rate)
     server.feature(REPORT)(report)
 
 
@@ -143,6 +146,18 @@ async def delete(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
     deleted = await server.runs.ask(lambda session: session.evaluations.delete(evaluation))
     server.last_evaluations.forget()
     return {"evaluation": deleted}
+
+
+async def rate(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
+    """Keep what a person says of an answer of an evaluation: ``good``, ``bad``, or null to take it back."""
+    asked = asked_of(arguments)
+    evaluation, item = text_in(asked, "evaluation", RATE), text_in(asked, "item", RATE)
+    repeat, verdict = asked.get("repeat", 0), asked.get("verdict")
+    if type(repeat) is not int or repeat < 0:
+        raise InvalidParameters("`repeat` must be a whole number from 0.")
+    if verdict not in _VERDICTS:
+        raise InvalidParameters("`verdict` must be good, bad or null.")
+    return await server.runs.ask(lambda session: session.evaluations.rate(evaluation, item, repeat, verdict))
 
 
 def _new(server: MerrowServer, asked: dict[str, Any], said: dict[str, Any]) -> tuple[EvaluationOrder, Place, str]:
