@@ -21,7 +21,7 @@ import pytest
 from tests.runtime.openai_server import OpenAIServer, Received, Reply, Status, Step, serving
 from tests.server.program import Outcome, in_process, merrow, write
 
-KILLS = int(os.environ.get("MERROW_KILLS", "8"))
+KILLS = min(30, int(os.environ.get("MERROW_KILLS", "8")))
 FLOW = """\
 ---
 workflow: {model: m-1}
@@ -85,7 +85,7 @@ def test_what_it_may_cost_the_table_and_the_score(server: OpenAIServer) -> None:
     lines = done.out.splitlines()
     assert lines[0].split() == ["item", "status", "read", "gold", "reason", "cost", "seconds", "run"]
     assert lines[1].split()[:4] == ["q3", "wrong", "7", "6"]
-    assert "Score 0.917 [0.646, 0.985] on 12 items (numeric, 95 % interval)" in done.out
+    assert "Score 0.917 [0.646, 0.996] on 12 items (numeric, 95 % interval)" in done.out
     assert "11 right, 1 wrong" in done.out
     assert "24 calls, at most about" in done.err
     [listed] = merrow("evaluations", "--format", "json").json
@@ -322,7 +322,7 @@ def test_ctrl_c_keeps_what_is_finished(server: OpenAIServer) -> None:
 
 @posix
 def test_killed_at_random_points_it_comes_to_the_same_and_pays_no_finished_call_again(server: OpenAIServer) -> None:
-    """``MERROW_KILLS`` says how often. A call that was answered, but not received, may be asked for a second time."""
+    """``MERROW_KILLS`` says how often, up to 30 times. A call that was answered, but not received, may be asked for a second time."""
     count, at_once = 40, 3
     data(count)
     chance = random.Random()

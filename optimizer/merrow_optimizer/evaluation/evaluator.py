@@ -118,7 +118,7 @@ class Evaluator:
                 late.cancel()
             for one in pending:
                 one.cancel()
-            await asyncio.gather(*pending, return_exceptions=True)
+            await asyncio.gather(stop, *workers, return_exceptions=True)  # where one fails, others may have, too
 
     async def _work(self, tasks: Iterator[Task], told: OnScore) -> None:
         for task in tasks:

@@ -45,8 +45,8 @@ class SqliteJournal:
     def __init__(
         self, writer: Writer, run: str, number: int, holder: Holder, answers: Writer, *, is_new: bool = False
     ) -> None:
-        """``number`` is the run's in the table of runs; ``answers`` writes to where the cache is, ``writer`` or another. A run that
-        ``is_new`` has nothing that could be read.
+        """``number`` is the run's in the table of runs; ``answers`` writes to where the cache is, ``writer`` or another. Of a
+        run that ``is_new`` there is nothing to be read.
         """
         self.run = run
         self._number = number

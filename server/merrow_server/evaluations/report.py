@@ -84,9 +84,7 @@ def _agreement(user: Store, record: EvaluationRecord, scores: Sequence[ScoreReco
     return {} if found is None else {"people": asdict(found)}
 
 
-def with_verdicts(
-    user: Store, record: EvaluationRecord, rows: Sequence[Mapping[str, Any]]
-) -> list[dict[str, Any]]:
+def with_verdicts(user: Store, record: EvaluationRecord, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Rows of a report with what people said of each answer as ``verdict``: ``good``, ``bad``, None where nobody said anything,
     and without it where there is no answer to rate.
     """

@@ -1,4 +1,4 @@
-"""Commands for cases of workflows: to list them, to carry them out, and to make one of a run. docs/editors.md has their shapes."""
+"""Commands for cases of workflows: to list them, carry them out, and make one of a run. docs/editors.md has their shapes."""
 
 from __future__ import annotations
 
@@ -147,7 +147,12 @@ async def save(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
     if not server.supports.shows_runs:
         tell(server, case.sentence, types.MessageType.Info)
     start = {"line": case.line - 1, "character": 0}
-    return {"uri": _uri(server, file.as_uri()), "id": case.id, "range": {"start": start, "end": start}, "text": case.sentence}
+    return {
+        "uri": _uri(server, file.as_uri()),
+        "id": case.id,
+        "range": {"start": start, "end": start},
+        "text": case.sentence,
+    }
 
 
 def _answer(found: Located, workflow: str, results: list[dict[str, Any]], *, cancelled: bool) -> dict[str, Any]:

@@ -214,7 +214,7 @@ async def test_a_run_is_saved_as_a_case(tmp_path: Path) -> None:
         editor.open(CHAIN, "flow.mmd")
         ran = await editor.execute("merrow.run", uri=flow, inputs={"PROBLEM": "Legs of a tick?"}, agreed=True)
         cases = editor.open(CASES + "# not saved\n", "flow.cases.yaml")
-        with pytest.raises(JsonRpcException, match="flow.cases.yaml has changes that are not saved"):
+        with pytest.raises(JsonRpcException, match=r"flow\.cases\.yaml has changes that are not saved"):
             await editor.execute("merrow.saveAsCase", run=ran["run"])
         (tmp_path / "flow.cases.yaml").write_text(CASES + "# not saved\n")
         saved = await editor.execute("merrow.saveAsCase", run=ran["run"])
