@@ -21,6 +21,8 @@ import pytest
 from tests.runtime.openai_server import OpenAIServer, Received, Reply, Status, Step, serving
 from tests.server.program import Outcome, in_process, merrow, write
 
+from merrow_optimizer.evaluation.data.names import data_file
+
 KILLS = min(30, int(os.environ.get("MERROW_KILLS", "8")))
 FLOW = """\
 ---
@@ -154,6 +156,24 @@ def test_two_compared_and_gates_of_the_difference(server: OpenAIServer) -> None:
     by_id = merrow("evaluate", "--compare", newest[1]["evaluation"], newest[0]["evaluation"], "--format", "json").json
     assert (by_id["difference"], by_id["test"], len(by_id["worse"])) == (pytest.approx(-11 / 12), "McNemar", 11)
     assert len(server.requests) == calls
+
+
+def test_a_set_that_comes_with_merrow_is_named(server: OpenAIServer) -> None:
+    file = data_file("arithmetic")
+    rows = {row["problem"]: row["answer"] for row in map(json.loads, file.read_text().splitlines())}
+    assert len(rows) == 30
+    flow = FLOW.replace("    B@{op: Custom, prompt: \"second\"}\n", "").replace(" --> B", "")
+    write("one.mmd", flow)
+    server.answer = lambda request: Reply(rows[request.body["messages"][-1]["content"].split("first")[-1].strip()])
+    done = merrow("evaluate", "one.mmd", "--dataset", "arithmetic", "--budget-tokens", "900", "--concurrency", "1")
+    assert done.code == 1
+    [one] = merrow("evaluations", "--format", "json").json
+    assert one["dataset"] == "arithmetic"
+    again = merrow("resume", one["evaluation"], "--budget-tokens", "90000")
+    assert "Score 1.000" in again.out
+    assert "on 30 items (numeric" in again.out
+    write("arithmetic", '{"problem": "?", "answer": "1"}')
+    assert "30" not in merrow("evaluate", "one.mmd", "--dataset", "arithmetic", "--gold", "answer", "--dry-run").out
 
 
 def test_errors_of_the_endpoint_are_left_out_and_asked_again(server: OpenAIServer) -> None:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     "evaluate",
     cls=Command,
     epilog="""
+    merrow evaluate flow.mmd --dataset arithmetic                           30 problems that come with Merrow
     merrow evaluate flow.mmd --dataset gsm8k_validate.jsonl                 the score, with its interval
     merrow evaluate flow.mmd --dataset own.csv --map problem=question --gold answer --metric numeric
     merrow evaluate flow.mmd --dataset own.jsonl --gold answer --limit 20 --dry-run
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     """,
 )
 @click.argument("file", metavar="[FILE]", required=False, shell_complete=words.files)
-@click.option("--dataset", metavar="F", shell_complete=words.files, help="The data: JSON Lines, a JSON array or CSV.")
+@click.option("--dataset", metavar="F", shell_complete=words.files, help="The data: JSON Lines, a JSON array or CSV; or `arithmetic`, which comes with Merrow.")
 @click.option("--reader", metavar="NAME", help="The form of the data; without it, as its name says.")
 @click.option(
     "--map", "mapping", multiple=True, metavar="INPUT=FIELD", help="The field that an input of the workflow gets."

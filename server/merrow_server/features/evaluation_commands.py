@@ -3,7 +3,7 @@
 
 ``merrow.evaluate`` takes one object, of which all but ``uri`` and ``dataset`` may be left out:
 
-- ``dataset``, a file: a URI, or a path from the workflow's folder; ``diagram``, the number of the diagram in a Markdown file;
+- ``dataset``, a file: a URI, or a path from the workflow's folder; or the name of a set that comes with Merrow; ``diagram``, the number of the diagram in a Markdown file;
 - ``reader``, ``mapping`` (a field by input), ``gold``, ``part``, ``limit``, ``items`` (ids), ``metric``, ``metricOptions``,
   ``repeat``, ``seed``, ``model``, ``judgeModel``, ``baseUrl``, ``concurrency``, ``fresh``: as the options of ``merrow evaluate``;
 - ``budget``, ``{usd, tokens, seconds}``;
@@ -171,7 +171,10 @@ def _new(server: MerrowServer, asked: dict[str, Any], said: dict[str, Any]) -> t
     if text.file is None:
         raise refused("Save the workflow first: its evaluations are kept by its file.", "workflow")
     file = path_of(dataset) if dataset.startswith("file:") else text.file.parent / dataset
-    said["dataset"] = str(Path(dataset) if file is None else file)
+    from merrow_optimizer.evaluation.data.names import is_shipped
+
+    is_name = is_shipped(dataset) and file is not None and not file.exists()
+    said["dataset"] = dataset if is_name else str(Path(dataset) if file is None else file)
     order = EvaluationOrder(0, text, said, asked.get("budget", {}))
     return order, Place(diagram.document.uri, number, ref(diagram)), f"Evaluating {name_of(diagram)}"
 

@@ -80,6 +80,13 @@ describe(
       assert.notEqual(await rows.first().getAttribute('data-status'), 'right');
       assert.equal(await report.locator('main img').count(), 0);
       assert.ok((await report.locator('main').innerText()).includes(HOSTILE));
+      assert.ok(await report.locator('main').evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'the report is cut off');
+      // What a person says of an answer; said again, it is taken back.
+      const bad = report.locator('tr', { hasText: 'q3' }).getByRole('button', { name: 'bad' });
+      for (const pressed of ['true', 'false', 'true']) {
+        await bad.click();
+        await bad.and(report.locator(`[aria-pressed="${pressed}"]`)).waitFor();
+      }
       await w.shot('evaluation-report');
       await report.locator('button[data-filter="right"]').click();
       await w.until(async () => (await report.locator('tbody tr:visible').count()) < 5, 'the rows are not filtered');
@@ -88,6 +95,10 @@ describe(
       const panel = await w.frame('body[data-engine] header h1');
       await panel.locator('main', { hasText: '7' }).waitFor();
       await w.shot('evaluation-run');
+      await panel.getByRole('button', { name: 'Save as Case' }).click();
+      await page.locator('.tab.active[aria-label*="sums.cases.yaml"]').waitFor();
+      await w.until(async () => (await w.text()).includes('id: what-is-3-plus-3'), 'the case is not in its file');
+      await w.shot('evaluation-case');
     });
 
     it('are in the tree and above the workflow, and two are compared', async () => {
@@ -133,6 +144,31 @@ describe(
       }, 'no case fails');
       await tests.filter({ hasText: 'two' }).locator('.codicon-testing-passed-icon').waitFor();
       await w.shot('evaluation-tests-ended');
+    });
+
+    it('of data are in the Test Explorer, item by item', async () => {
+      const w = workbench();
+      const { page } = w;
+      const model = await endpoint();
+      model.answerWith(sums);
+      await w.open('sums.mmd', HEAD + FLOW);
+      await page.locator('.activitybar a.action-label[aria-label^="Testing"]').click();
+      const tests = page.locator('.test-explorer .monaco-list-row');
+      const data = tests.filter({ hasText: 'sums.mmd on own.jsonl' });
+      await data.waitFor();
+      await w.until(async () => {
+        if ((await tests.filter({ hasText: 'q3' }).count()) > 0) return true;
+        await data.click({ timeout: 2000 }).catch(() => undefined);
+        await page.keyboard.press('ArrowRight');
+        return false;
+      }, 'the items are not listed');
+      await w.until(async () => {
+        await data.hover();
+        await data.locator('.codicon-testing-run-icon').first().click({ timeout: 2000 }).catch(() => undefined);
+        return (await tests.filter({ hasText: 'q3' }).locator('.codicon-testing-failed-icon').count()) > 0;
+      }, 'the wrong item does not fail');
+      await tests.filter({ hasText: 'q1' }).locator('.codicon-testing-passed-icon').waitFor();
+      await w.shot('evaluation-data-ended');
     });
   },
   { profile: 'endpoint' },
