@@ -36,6 +36,7 @@ export const Command = {
   refreshRuns: 'merrow.refreshRuns',
   openRun: 'merrow.openRun',
   compareRuns: 'merrow.compareRuns',
+  saveRunAsCase: 'merrow.saveRunAsCase',
   deleteRun: 'merrow.deleteRun',
   evaluateWorkflow: 'merrow.evaluateWorkflow',
   openEvaluation: 'merrow.openEvaluation',
