@@ -142,7 +142,7 @@ def _without_loop(context: GraphContext, edge: FlowEdge) -> Iterator[Fix]:
     """Make a Loop of a node that leads to itself, or take the edge away. A Decision alone has nothing new to decide on."""
     node = context.graph.by_id[edge.record.source]
     if node.kind != "decision":
-        made = loop_around(context.graph, [node.index])
+        made = loop_around(context, [node.index])
         yield from asked(context).sound(SELF_LOOP, made, what_edges_bring)
     yield from remove_edge(context, SELF_LOOP, edge, reveals=_off_the_path)
 
@@ -255,7 +255,7 @@ _MOST_CUT = 4
 
 def _untied(context: GraphContext, component: Sequence[int], edges: Sequence[FlowEdge]) -> Iterator[Fix]:
     """Draw a Loop around a cycle, or take one of its edges away: first the one that comes last in the text."""
-    made = loop_around(context.graph, component, last=edges[0].record)
+    made = loop_around(context, component, last=edges[0].record)
     yield from asked(context).sound(CYCLE, made, what_edges_bring)
     yield from unroll_once(context, CYCLE, {context.graph.node(index).id for index in component}, edges[0])
     for edge in edges[:_MOST_CUT]:
