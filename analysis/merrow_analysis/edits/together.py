@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from merrow_analysis.diagnostics import Applicability, Diagnostic, Fix
 from merrow_analysis.text import Range, TextEdit
 
+_SUBGRAPH = "subgraph "
+
 
 def fixes_together(diagnostics: Iterable[Diagnostic], least: Applicability) -> tuple[list[TextEdit], list[str]]:
     """The edits of as many fixes as can be applied at once, in the order of the findings, and the codes repaired.
@@ -34,14 +36,15 @@ class _Taken:
     def __init__(self) -> None:
         self.edits: list[TextEdit] = []
         self._lines: set[TextEdit] = set()
-        self._heads: set[str] = set()
+        self._subgraphs: set[str] = set()
 
     def add(self, fix: Fix) -> bool:
         """Take the edits of ``fix`` unless one of them meets one taken before; whether they were taken."""
         # A line that several fixes add at one place, such as a classDef, is added once.
         edits = [edit for edit in fix.edits if edit not in self._lines]
-        heads = {lines[0] for edit in edits if len(lines := _inserted(edit)) > 1}
-        if not heads.isdisjoint(self._heads):
+        # Two fixes may have chosen the same new id.
+        subgraphs = {line for edit in edits for line in _inserted(edit) if line.startswith(_SUBGRAPH)}
+        if not subgraphs.isdisjoint(self._subgraphs):
             return False
         for edit in edits:
             place = bisect_right(self.edits, edit.range, key=_range)
@@ -51,7 +54,7 @@ class _Taken:
             # Lines added at one place keep the order of their findings, as if they were added one after another.
             insort(self.edits, edit, key=_range)
         self._lines.update(edit for edit in edits if len(_inserted(edit)) == 1)
-        self._heads |= heads
+        self._subgraphs |= subgraphs
         return True
 
 
@@ -74,4 +77,4 @@ def _inserted(edit: TextEdit) -> list[str]:
     if edit.range.start != edit.range.end or not (text.endswith(("\n", "\r")) or text.startswith(("\n", "\r"))):
         return []
     lines = [line.strip() for line in text.strip("\r\n").splitlines()]
-    return lines if len(lines) == 1 or (lines and lines[0].startswith("subgraph ") and lines[-1] == "end") else []
+    return lines if len(lines) == 1 or (lines and lines[0].startswith(_SUBGRAPH) and lines[-1] == "end") else []
