@@ -278,7 +278,7 @@ def _off_path(context: GraphContext) -> Iterator[Diagnostic]:
     unreached = (
         [index for index in shape.by_rank(shape.roots) if index not in starts and index not in ends] if starts else []
     )
-    if unreached and graph.again:
+    if unreached and graph.again_records:
         # What comes again comes from an input as well.
         following = _with_again(graph, graph.shape.following, back=False)
         seen = reach(following, starts)
@@ -296,8 +296,9 @@ def _off_path(context: GraphContext) -> Iterator[Diagnostic]:
 def _with_again(graph: TypedGraph, rows: Sequence[list[int]], *, back: bool) -> list[list[int]]:
     """Neighbours of nodes, those over ``again`` edges too; with ``back`` those before them."""
     found = list(rows)
-    for edge in graph.again:
-        one, other = edge.source.index, edge.target.index
+    handles = graph.core.handles
+    for edge in graph.again_records:
+        one, other = handles[edge.source], handles[edge.target]
         if back:
             one, other = other, one
         found[one] = [*found[one], other]
