@@ -70,9 +70,12 @@ def _words(graph: TypedGraph, knot: Knot, marked: Collection[EdgeRecord]) -> lis
         if record in marked:
             continue
         edge = graph.edge(record)
-        if len(edges_of_arrow(edge, graph)) > 1 or edge.implied or not takes_label(edge):
+        if len(edges_of_arrow(edge, graph)) > 1 or edge.implied:
             return None
-        edits.append(write_label(edge, with_word(edge, AGAIN)))
+        text = with_word(edge, AGAIN)
+        if not takes_label(edge, text):
+            return None
+        edits.append(write_label(edge, text))
     return edits
 
 
