@@ -45,7 +45,7 @@ async function draw(): Promise<void> {
     [before, shown.before, { removed, changed, added: [] }],
     [after, shown.after, { removed: [], changed, added }],
   ] as const) {
-    if (problem === undefined) await pane.draw(engine, { text, theme, edgeWords: {}, captions: {}, styles: {}, portable: false }, marks, () => now === turn);
+    if (problem === undefined) await pane.draw(engine, { text, theme, edgeWords: {}, captions: 'ids', styles: {}, portable: false }, marks, () => now === turn);
     else pane.say(problem);
   }
   arrange();
