@@ -1,0 +1,72 @@
+"""Questions to the models that suggest and judge: within a budget, counted, and none of them asked twice."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+
+from merrow_runtime.calls.calling import Calling
+from merrow_runtime.calls.gate import gate_of
+from merrow_runtime.errors import EndpointFailure
+from merrow_runtime.models.budget import Budget
+from merrow_runtime.requests import ModelReply, ModelRequest
+from merrow_runtime.running.resources import Chosen
+from merrow_runtime.spending.meter import Meter
+from merrow_runtime.store.cache import Cache, kept
+from merrow_runtime.usage import NOTHING, Usage
+from merrow_runtime.values import canonical
+
+_KEY_BYTES = 16
+
+
+class Asker:
+    """Asks ``chosen``'s endpoint. Answers are kept in ``known``, so that the same question is not paid again; with ``fresh`` all
+    are asked for again. ``meter`` counts for the user over all commands. Make it where an event loop runs.
+    """
+
+    def __init__(
+        self,
+        chosen: Chosen,
+        known: Cache,
+        budget: Budget | None = None,
+        meter: Meter | None = None,
+        *,
+        fresh: bool = False,
+    ) -> None:
+        semaphore = gate_of(chosen.endpoint).semaphore(chosen.concurrency)
+        self._calling = Calling(chosen.endpoint, semaphore, budget, meter=meter)
+        self._known, self._fresh = known, fresh
+        self.used: Usage = NOTHING
+        """What the calls have used; answers that were known used nothing."""
+
+    async def ask(self, request: ModelRequest) -> ModelReply:
+        """The answer. Raises `EndpointFailure`, `BudgetFailure`, `StoreFailure`."""
+        said = ["suggestions", self._calling.origin, request.to_json(), request.max_tokens]
+        key = hashlib.sha256(canonical(said).encode("utf-8", "surrogatepass")).digest()[:_KEY_BYTES]
+        found = None if self._fresh else await self._known.get(key)
+        if found is not None:
+            return ModelReply.from_json(found)
+        reply = await self._calling.call(request, None, self)
+        self.used += reply.usage
+        await self._known.writer.write(kept(key, json.dumps(reply.to_json()), time.time()))
+        return reply
+
+    def missed(self, model: str, text: str) -> None:
+        """An answer is not what its schema says: the endpoint may not know schemas."""
+        self._calling.schema_missed(model, text)
+
+    def close(self) -> None:
+        """No more is asked."""
+        self._calling.close()
+
+    def retrying(self, failure: EndpointFailure, wait: float) -> None:
+        """See `merrow_runtime.calls.calling.Listener`."""
+
+    def streamed(self, text: str) -> None:
+        """See `merrow_runtime.calls.calling.Listener`."""
+
+    async def lost(self, usage: Usage, why: str) -> None:
+        """See `merrow_runtime.calls.calling.Listener`."""
+        del why
+        self.used += usage
