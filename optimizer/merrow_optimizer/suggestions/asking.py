@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
+from typing import Protocol
 
 from merrow_runtime.calls.calling import Calling
 from merrow_runtime.calls.gate import gate_of
@@ -18,6 +19,45 @@ from merrow_runtime.usage import NOTHING, Usage
 from merrow_runtime.values import canonical
 
 _KEY_BYTES = 16
+
+
+class UnknownAnswerError(Exception):
+    """An answer is not known, and none may be asked for."""
+
+
+class Known:
+    """Asks nobody: gives the answers of ``chosen``'s endpoint that are kept in ``known``, and raises `UnknownAnswerError`
+    elsewhere.
+    """
+
+    def __init__(self, origin: str, known: Cache) -> None:
+        self._origin, self._known = origin, known
+        self.used: Usage = NOTHING
+
+    async def ask(self, request: ModelRequest) -> ModelReply:
+        """The answer that is kept."""
+        found = await self._known.get(_key(self._origin, request))
+        if found is None:
+            raise UnknownAnswerError
+        return ModelReply.from_json(found)
+
+    def missed(self, model: str, text: str) -> None:
+        """Nothing is learned of an endpoint that is not asked."""
+
+
+class Asks(Protocol):
+    """What answers questions: an `Asker`, or what is known."""
+
+    used: Usage
+
+    async def ask(self, request: ModelRequest) -> ModelReply: ...
+
+    def missed(self, model: str, text: str) -> None: ...
+
+
+def _key(origin: str, request: ModelRequest) -> bytes:
+    said = ["suggestions", origin, request.to_json(), request.max_tokens]
+    return hashlib.sha256(canonical(said).encode("utf-8", "surrogatepass")).digest()[:_KEY_BYTES]
 
 
 class Asker:
@@ -42,8 +82,7 @@ class Asker:
 
     async def ask(self, request: ModelRequest) -> ModelReply:
         """The answer. Raises `EndpointFailure`, `BudgetFailure`, `StoreFailure`."""
-        said = ["suggestions", self._calling.origin, request.to_json(), request.max_tokens]
-        key = hashlib.sha256(canonical(said).encode("utf-8", "surrogatepass")).digest()[:_KEY_BYTES]
+        key = _key(self._calling.origin, request)
         found = None if self._fresh else await self._known.get(key)
         if found is not None:
             return ModelReply.from_json(found)

@@ -10,7 +10,7 @@ from random import Random
 from typing import Any
 
 from merrow_optimizer.suggestions.answers import plain
-from merrow_optimizer.suggestions.asking import Asker
+from merrow_optimizer.suggestions.asking import Asks
 from merrow_optimizer.suggestions.quoting import RULE, quoted
 from merrow_runtime.errors import AnswerFailure
 from merrow_runtime.operators.shapes import object_schema
@@ -26,7 +26,8 @@ CRITERIA: Mapping[str, str] = {
 }
 """What is scored, from 1 to 10 each."""
 _LEAST, _MOST = 1, 10
-_TRIES = 2
+TRIES = 2
+"""How often one call is made until its answer can be read."""
 _REASON = 300
 _TASK = (
     "You are a strict and fair judge of changes to a workflow of language models. You score each candidate by five criteria,"
@@ -83,7 +84,7 @@ def order_of(count: int, seed: int) -> list[int]:
 
 
 async def judged(
-    asker: Asker, model: str, shown: Mapping[str, Any], candidates: Sequence[Mapping[str, Any]], seed: int
+    asker: Asks, model: str, shown: Mapping[str, Any], candidates: Sequence[Mapping[str, Any]], seed: int
 ) -> list[Verdict]:
     """A verdict for each candidate, in their order. ``shown`` is the workflow and what is wanted, by names.
 
@@ -137,16 +138,16 @@ def limit_of(count: int) -> int:
 
 
 async def _call(
-    asker: Asker, model: str, shown: Mapping[str, Any], candidates: Sequence[Mapping[str, Any]], order: Sequence[int]
+    asker: Asks, model: str, shown: Mapping[str, Any], candidates: Sequence[Mapping[str, Any]], order: Sequence[int]
 ) -> list[_Row]:
     asked = messages(shown, candidates, order)
-    for attempt in range(_TRIES):
+    for attempt in range(TRIES):
         reply = await asker.ask(ModelRequest(model, asked, max_tokens=limit_of(len(order)), schema=SCHEMA))
         try:
             rows = _read(reply.text, len(order))
         except AnswerFailure as failure:
             asker.missed(model, reply.text)
-            if attempt == _TRIES - 1:
+            if attempt == TRIES - 1:
                 raise
             said = reply.text[:_REASON] or "(nothing)"
             asked = (*asked[:2], Message("assistant", said), Message("user", f"{failure}\n\n{FORM}"))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from merrow_optimizer.suggestions.answers import Form
-from merrow_optimizer.suggestions.asking import Asker
+from merrow_optimizer.suggestions.asking import Asks
 from merrow_optimizer.suggestions.ground import Ground
 from merrow_optimizer.suggestions.leaks import Leaks
 from merrow_optimizer.suggestions.prompt import Failure, Try, Wish
@@ -79,7 +79,7 @@ class ModelProposer:
         start: Workflow,
         options: RunOptions,
         models: Models,
-        asker: Asker,
+        asker: Asks,
         *,
         endpoint: Endpoint,
         leaks: Leaks | None = None,

@@ -13,7 +13,7 @@ from merrow_analysis.edits.difference import line_edits
 from merrow_analysis.text import TextEdit
 from merrow_optimizer.mutations.base import Difference, workflow_difference
 from merrow_optimizer.suggestions.answers import SCHEMA, Answer, Form, read_answers
-from merrow_optimizer.suggestions.asking import Asker
+from merrow_optimizer.suggestions.asking import Asks
 from merrow_optimizer.suggestions.describing import change_data, effect_text, graph_data
 from merrow_optimizer.suggestions.gate import Gate, Passed
 from merrow_optimizer.suggestions.ground import Ground
@@ -155,7 +155,7 @@ class _Candidate:
 
 
 class Session:
-    """Asks for suggestions once: make it anew for each time.
+    """Asks for suggestions.
 
     ``leaks`` has the data that no prompt may repeat; ``seed`` decides the menu and the judge's order. ``endpoint`` is the one
     whose prices say what a run of a suggestion costs.
@@ -193,12 +193,13 @@ class Session:
         """How many steps there are at most: the question, times back, and the judge."""
         return 1 + REPAIRS + (self.models.judge is not None)
 
-    async def run(self, asker: Asker, taken: Sequence[str] = ()) -> Outcome:
+    async def run(self, asker: Asks, taken: Sequence[str] = ()) -> Outcome:
         """Ask, check, repair, judge. ``taken`` are the keys of workflows that need not be suggested.
 
         Raises `EndpointFailure`, `BudgetFailure`, `StoreFailure` where there is nothing to offer by then, and `AnswerFailure`
         where no answer could be read.
         """
+        self._outcome, self._steps = Outcome(), 0
         self._tell("asking for candidates")
         answers = await self._answers(asker)
         candidates = [_Candidate(number, answer, answer.form) for number, answer in enumerate(answers)]
@@ -221,7 +222,7 @@ class Session:
         self._told(what, self._steps, self.most_steps)
         self._steps = min(self._steps + 1, self.most_steps)
 
-    async def _answers(self, asker: Asker) -> list[Answer]:
+    async def _answers(self, asker: Asks) -> list[Answer]:
         asked, limit = self.first, self.first_limit
         for reading in range(READINGS):
             reply = await asker.ask(ModelRequest(self.models.optimizer, asked, max_tokens=limit, schema=SCHEMA))
@@ -257,7 +258,7 @@ class Session:
             else:
                 tally.first += 1
 
-    async def _repair(self, asker: Asker, candidates: Sequence[_Candidate], keys: list[str]) -> None:
+    async def _repair(self, asker: Asks, candidates: Sequence[_Candidate], keys: list[str]) -> None:
         """Send what was refused back, each candidate alone, up to `REPAIRS` times."""
         for round_ in range(1, REPAIRS + 1):
             waiting = [one for one in candidates if one.why is not None]
@@ -279,7 +280,7 @@ class Session:
                     one.why = answer
             self._check([one for one, answer in zip(waiting, answers, strict=True) if isinstance(answer, Answer)], keys)
 
-    async def _again(self, asker: Asker, one: _Candidate) -> Answer | Unusable:
+    async def _again(self, asker: Asks, one: _Candidate) -> Answer | Unusable:
         assert one.why is not None  # noqa: S101 (only what was refused goes back)
         asked = repair_messages(self.first, one.answer, one.why)
         request = ModelRequest(self.models.optimizer, asked, max_tokens=self.repair_limit, schema=SCHEMA)
@@ -309,7 +310,7 @@ class Session:
         )
 
     async def _judged(
-        self, asker: Asker, suggestions: list[Suggestion], passed: Sequence[_Candidate]
+        self, asker: Asks, suggestions: list[Suggestion], passed: Sequence[_Candidate]
     ) -> list[Suggestion]:
         """The suggestions with what the judge says, the best first; as they are where there is nothing to compare."""
         if self.models.judge is None or not suggestions:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from merrow_analysis.check import Analysis
 from merrow_analysis.definitions.settings import NO_SETTINGS, read_settings
@@ -119,6 +119,8 @@ class _Rebuilding:
     graph: TypedGraph
     said: Mapping[str, str]
     """The prompts of the model's own front matter, by casefolded name."""
+    gained: dict[str, str] = field(default_factory=dict)
+    """Prompts that the front matter gets, by casefolded name."""
 
     def text(self) -> str:
         own = self.ground.graph
@@ -186,15 +188,18 @@ class _Rebuilding:
         own_words = "prompt" in said or spec.prompt is None
         prompt, role_name = prompt_text(self.after, node) if own_words else None, None if role is None else role[1]
         book = own.analysis.prompts
+        if role_name is not None and prompt is not None and self.gained.get(role_name.casefold()) == prompt:
+            return NewNode(name, spec, beside, role_name, parameters=parameters)
         if role_name is not None and (prompt is None or ((known := book.find(role_name)) and known.text == prompt)):
             return NewNode(name, spec, beside, role_name, parameters=parameters)
         if prompt is None or not own.analysis.settings.prompts:
             return NewNode(name, spec, beside, role_name, prompt, parameters)
         wanted, number = role_name or name.lower(), 1
         free = wanted
-        while book.find(free) is not None:
+        while book.find(free) is not None or free.casefold() in self.gained:
             number += 1
             free = f"{wanted}_{number}"
+        self.gained[free.casefold()] = prompt
         return NewNode(name, spec, beside, free, prompt, parameters, prompt_name=free)
 
     def _beside(self, name: Mapping[str, str], previous: Mapping[str | None, str], box: str | None) -> str:
@@ -341,13 +346,15 @@ def _longest_rise(numbers: list[int]) -> set[int]:
     """The most of some different numbers that come in rising order."""
     best: list[list[int]] = []
     for number in numbers:
-        before = max((run for run in best if run[-1] < number), key=_length, default=[])
-        best.append([*before, number])
-    return set(max(best, key=_length, default=[]))
+        best.append([*_longest(run for run in best if run[-1] < number), number])
+    return set(_longest(best))
 
 
-def _length(run: list[int]) -> int:
-    return len(run)
+def _longest(runs: Iterable[list[int]]) -> list[int]:
+    found: list[int] = []
+    for run in runs:
+        found = run if len(run) > len(found) else found
+    return found
 
 
 def _anchor(link: Link, there: list[Link]) -> int:
