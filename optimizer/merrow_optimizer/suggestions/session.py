@@ -206,7 +206,8 @@ class Session:
         keys = list(taken)
         for one in candidates:
             self._outcome.tallies[one.form].proposed += 1
-        self._check(candidates, keys)
+        # It computes for a second, perhaps, and others use the event loop.
+        await asyncio.to_thread(self._check, candidates, keys)
         await self._repair(asker, candidates, keys)
         passed = [one for one in candidates if one.passed is not None]
         for one in candidates:
@@ -278,7 +279,8 @@ class Session:
                     one.answer = answer
                 else:
                     one.why = answer
-            self._check([one for one, answer in zip(waiting, answers, strict=True) if isinstance(answer, Answer)], keys)
+            read = [one for one, answer in zip(waiting, answers, strict=True) if isinstance(answer, Answer)]
+            await asyncio.to_thread(self._check, read, keys)
 
     async def _again(self, asker: Asks, one: _Candidate) -> Answer | Unusable:
         assert one.why is not None  # noqa: S101 (only what was refused goes back)

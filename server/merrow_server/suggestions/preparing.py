@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -65,6 +66,8 @@ class Asked:
     datasets: tuple[str, ...] = ()
     seed: int = 42
     fresh: bool = False
+    ask_above_usd: float | None = None
+    """What may be spent unasked; None: as the user's settings say."""
     limits: Limits = field(default_factory=Limits)
 
 
@@ -152,13 +155,16 @@ async def prepare(
         models = Models(optimizer, asked.judge_model or settings.models.judge or optimizer)
         _check(chosen, models, asked.limits)
         wish = Wish(asked.n, asked.goal, asked.node, asked.about, failures, tries)
-        session = Session(ground, wish, models, Leaks(items), endpoint=chosen.endpoint, seed=asked.seed, told=told)
+        session = await asyncio.to_thread(  # its menu takes half a second, and others use the event loop
+            Session, ground, wish, models, Leaks(items), endpoint=chosen.endpoint, seed=asked.seed, told=told
+        )
         found = forecast(session, chosen.endpoint)
     except BaseException:
         await chosen.endpoint.close()
         raise
     said = (*notices, *chosen.notices)
-    return Prepared(session, chosen, found, settings.suggest_ask_above_usd, said, user, asked)
+    ask_above = settings.suggest_ask_above_usd if asked.ask_above_usd is None else asked.ask_above_usd
+    return Prepared(session, chosen, found, ask_above, said, user, asked)
 
 
 def _executor(workflow: Workflow, asked: Asked, chosen: Chosen) -> str:
