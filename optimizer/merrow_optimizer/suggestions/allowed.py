@@ -78,10 +78,10 @@ def _forbidden(before: Analysis, after: Analysis, old: TypedGraph, new: TypedGra
     yield from _rest(before, after)
 
 
-def front_matter(before: FrontMatterDoc, after: FrontMatterDoc) -> Iterator[str]:
-    """What differs between two front matters beside texts of prompts."""
+def front_matter(before: FrontMatterDoc, after: FrontMatterDoc, *, partly: bool = False) -> Iterator[str]:
+    """What differs between two front matters beside texts of prompts; with ``partly`` the other one may leave out anything."""
     old, new = _front(before), _front(after)
-    for key in sorted(old.keys() | new.keys()):
+    for key in sorted(new.keys() if partly else old.keys() | new.keys()):
         if key not in old or key not in new or old[key] != new[key]:
             yield f"The front matter's `{key}` must stay as it is; only texts below `workflow: prompts:` may differ."
 

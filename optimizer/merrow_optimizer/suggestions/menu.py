@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from random import Random
 
 from merrow_analysis.check import Analysis
@@ -22,8 +21,8 @@ from merrow_optimizer.suggestions.refusals import Unusable
 MOST = 40
 _TRIED = 400
 """Proposals of one operator that are looked at for a menu."""
-_LIKE = 0.5
-"""How much of two titles must be the same for one to stand for the other."""
+_NUMBER = re.compile(r"_\d+\b")
+"""What a new node's name has behind it where another node has the name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,14 +112,15 @@ def _looked_up(ground: Ground, text: str, analysis: Analysis, entry: Entry) -> M
     if analysis.typed is None:
         return None
     subject = Subject(analysis)
-    near: list[tuple[float, int, Mutation]] = []
-    for number, change in enumerate(changes(subject, ground.choice)):
-        if change.operator == entry.operator and _about(text, change.target) == entry.about:
-            likeness = SequenceMatcher(None, change.title, entry.title).ratio()
-            if likeness >= _LIKE and _is_offered(change, ()):
-                near.append((-likeness, number, change))
-    for _, _, change in sorted(near, key=lambda one: one[:2]):
-        move = ground.choice.make_if_safe(change)
-        if move is not None:
-            return move
+    wanted = _NUMBER.sub("", entry.title)
+    for change in changes(subject, ground.choice):
+        if (
+            change.operator == entry.operator
+            and _NUMBER.sub("", change.title) == wanted
+            and _about(text, change.target) == entry.about
+            and _is_offered(change, ())
+        ):
+            move = ground.choice.make_if_safe(change)
+            if move is not None:
+                return move
     return None

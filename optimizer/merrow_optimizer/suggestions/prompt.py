@@ -108,12 +108,12 @@ def first_messages(ground: Ground, wish: Wish, menu: Sequence[Entry]) -> tuple[M
     return Message("system", _TASK), Message("user", text)
 
 
-def repair_messages(first: tuple[Message, ...], answer: Answer, why: Unusable) -> tuple[Message, ...]:
-    """The question for one candidate again, with what is wrong with it."""
+def repair_messages(first: tuple[Message, ...], answer: Answer, why: Unusable, attempt: int) -> tuple[Message, ...]:
+    """The question for one candidate again, for the ``attempt``-th time, with what is wrong with it."""
     said = (
         "This candidate can't be offered:\n"
         + quoted({"Why": list(why.sentences)})
-        + f"\n\nAnswer with this one candidate, corrected, in the same form.\n\n{FORM}"
+        + f"\n\nThis is attempt {attempt} to correct it. Answer with this one candidate, corrected, in the same form.\n\n{FORM}"
     )
     return (
         *first,
@@ -122,6 +122,6 @@ def repair_messages(first: tuple[Message, ...], answer: Answer, why: Unusable) -
     )
 
 
-def again_messages(first: tuple[Message, ...], text: str, why: str) -> tuple[Message, ...]:
-    """The question again, for an answer that could not be read."""
-    return (*first, Message("assistant", text[:_LONGEST] or "(nothing)"), Message("user", f"{why}\n\n{FORM}"))
+def again_messages(first: tuple[Message, ...], text: str, why: str, attempt: int) -> tuple[Message, ...]:
+    """The question again, for the ``attempt``-th time, since an answer could not be read."""
+    return (*first, Message("assistant", text[:_LONGEST] or "(nothing)"), Message("user", f"{why} This is attempt {attempt}.\n\n{FORM}"))

@@ -238,7 +238,7 @@ class Session:
                 if reply.finish == "length":
                     limit, why = 2 * self.first_limit, f"{why} It was cut off; answer more briefly."
                 asker.missed(self.models.optimizer, reply.text)
-                asked = again_messages(self.first, reply.text, why)
+                asked = again_messages(self.first, reply.text, why, reading + 2)
         raise AssertionError  # the last reading returns or raises
 
     def _check(self, candidates: Sequence[_Candidate], keys: list[str]) -> None:
@@ -284,7 +284,7 @@ class Session:
 
     async def _again(self, asker: Asks, one: _Candidate) -> Answer | Unusable:
         assert one.why is not None  # noqa: S101 (only what was refused goes back)
-        asked = repair_messages(self.first, one.answer, one.why)
+        asked = repair_messages(self.first, one.answer, one.why, one.attempts + 1)
         request = ModelRequest(self.models.optimizer, asked, max_tokens=self.repair_limit, schema=SCHEMA)
         reply = await asker.ask(request)
         try:

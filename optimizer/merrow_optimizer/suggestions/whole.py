@@ -43,7 +43,7 @@ def rebuilt(ground: Ground, proposed: str) -> tuple[str, bool]:
     if composed.count("\n") > _MOST_NODES * 10:
         raise Unusable("size", ["The workflow has too many lines."])
     after, repaired = ground.read(composed), False
-    if ground.complaints(after):
+    if after.errors:  # what it is warned of is of the model's text, of which only the meaning is used
         after, repaired = _repaired(ground, composed, after), True
     if after.typed is None or why_unchangeable(after) is not None:
         raise Unusable("read", [f"The text {why_unchangeable(after) or 'is not a workflow'}."])
@@ -73,7 +73,7 @@ def _in_place(ground: Ground, proposed: str) -> tuple[str, dict[str, str]]:
     mine = NO_SETTINGS if own is None else ground.analysis.settings
     if said.document.error is not None:
         raise Unusable("check", ["The front matter is not valid YAML."])
-    different = () if front is None else front_matter(mine.document, said.document)
+    different = () if front is None else front_matter(mine.document, said.document, partly=True)
     problems = [one for one in different if "`workflow.prompts." not in one]
     if problems:
         raise Unusable("allowed", problems)
@@ -99,10 +99,8 @@ def _repaired(ground: Ground, text: str, analysis: Analysis) -> Analysis:
     if len(analysis.diagram.blocks) <= _MOST_NODES * 10:
         done = repair(text, REPAIR_SECONDS, ground.opener.open)
         if done.is_valid:
-            found = ground.read(done.text)
-            if not ground.complaints(found):
-                return found
-    raise Unusable("check", told(ground.complaints(analysis)))
+            return ground.read(done.text)
+    raise Unusable("check", told(analysis.errors))
 
 
 def told(findings: Iterable[Diagnostic]) -> list[str]:
