@@ -120,9 +120,11 @@ def read_answers(text: str, most: int) -> list[Answer]:
         found = read_json(text)
     except AnswerFailure:
         raise AnswerFailure("The answer is not JSON.", advice=FORM) from None
-    listed: object = found.get("candidates", found) if isinstance(found, dict) else found
-    if isinstance(listed, dict):
-        listed = [listed]
+    listed: object = found
+    if isinstance(found, dict):
+        # One candidate may come without the list around it.
+        listed = found.get("candidates", [found] if found.keys() & {"moves", "workflow"} else None)
+        listed = [listed] if isinstance(listed, dict) else listed
     if not isinstance(listed, list):
         raise AnswerFailure("The answer has no `candidates`.", advice=FORM)
     answers = [_answer(one) for one in listed[:most] if isinstance(one, dict)]

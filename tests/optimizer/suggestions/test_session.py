@@ -129,7 +129,7 @@ async def test_prose_at_first_is_asked_again() -> None:
 
 
 async def test_huge_answers_are_bounded() -> None:
-    many = said(*[candidate(prompt(f"Do it {n} times."), title=f"C{n}" * 500, reason="x" * 99_999) for n in range(50)])
+    many = said(*[candidate(prompt(f"Do it {n} times."), title=f"C{n}" * 500, reason="x" * 2_000) for n in range(50)])
     nodes = "".join(f'    N{n}["Custom<br/>(role: careful)"]:::CustomOp\n' for n in range(3_000))
     for text, count in ((many, 4), (said(GOOD, whole(FLOW + nodes)), 1)):
         async with asking(Model(text, [said(BAD)])) as one:
