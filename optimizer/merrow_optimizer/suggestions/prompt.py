@@ -124,4 +124,8 @@ def repair_messages(first: tuple[Message, ...], answer: Answer, why: Unusable, a
 
 def again_messages(first: tuple[Message, ...], text: str, why: str, attempt: int) -> tuple[Message, ...]:
     """The question again, for the ``attempt``-th time, since an answer could not be read."""
-    return (*first, Message("assistant", text[:_LONGEST] or "(nothing)"), Message("user", f"{why} This is attempt {attempt}.\n\n{FORM}"))
+    return (
+        *first,
+        Message("assistant", text[:_LONGEST] or "(nothing)"),
+        Message("user", f"{why} This is attempt {attempt}.\n\n{FORM}"),
+    )

@@ -253,9 +253,14 @@ class _Rebuilding:
                 link = Link(name[edge.source.id], name[edge.target.id], label_of(edge))
                 want.setdefault(link.target, []).append(link)
         put: dict[int, list[Link]] = {}
-        for target in dict.fromkeys((*(link.target for link in there), *want)):
+        for target in dict.fromkeys(link.target for link in there):
             own = [number for number, link in enumerate(there) if link.target == target]
-            _place(want.get(target, []), own, there, put)
+            _place(want.pop(target, []), own, there, put)
+        for links in reversed(want.values()):
+            at = _anchor(links[0], there)
+            beside = put.setdefault(at, [there[at]])
+            first = int(beside[:1] == [there[at]])
+            beside[first:first] = links
         found = {
             have[number].index: tuple(as_it_is(have[number]) if link is there[number] else link for link in links)
             for number, links in put.items()
@@ -335,9 +340,7 @@ def _place(want: list[Link], own: list[int], there: list[Link], put: dict[int, l
             waiting.append(link)
         else:
             put[last].append(link)
-    if waiting:
-        at = own[-1] if own else _anchor(waiting[0], there)
-        put.setdefault(at, [] if own else [there[at]]).extend(waiting)
+    put[own[-1]].extend(waiting)
 
 
 def _longest_rise(numbers: list[int]) -> set[int]:

@@ -160,7 +160,8 @@ async def test_the_user_agrees_to_the_cost_where_it_may_be_more_than_allowed(tmp
             assert not (await editor.execute(SUGGEST, uri=uri, dryRun=True))["mayCost"]
             await editor.execute(SUGGEST, uri=uri, preview=True, seed=1)
             assert questions == []
-        async with editor_on(tmp_path, server, options={"suggestAskAboveUsd": 0}) as editor:
+        pushed: Any = MODERN | {"workspace": {"applyEdit": True}}
+        async with editor_on(tmp_path, server, capabilities=pushed, options={"suggestAskAboveUsd": 0}) as editor:
             assert (await editor.execute(SUGGEST, uri=editor.open(FLOW), dryRun=True, seed=2))["mayCost"]
 
 
