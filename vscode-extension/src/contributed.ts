@@ -46,6 +46,7 @@ export const Command = {
   deleteEvaluations: 'merrow.deleteEvaluations',
   safeMutations: 'merrow.safeMutations',
   repairWorkflow: 'merrow.repairWorkflow',
+  suggestImprovements: 'merrow.suggestImprovements',
   applyProposal: 'merrow.applyProposal',
   previousProposal: 'merrow.previousProposal',
   nextProposal: 'merrow.nextProposal',

@@ -24,6 +24,7 @@ from merrow_server.lsp.protocol import FeatureError, MerrowProtocol
 from merrow_server.lsp.reports import Reports
 from merrow_server.lsp.runs import Runs
 from merrow_server.lsp.scheduling import Scheduler
+from merrow_server.lsp.suggestions import Suggestions
 from merrow_server.lsp.supports import Supports, read_supports
 from merrow_server.lsp.told import with_items
 
@@ -53,6 +54,7 @@ class MerrowServer(Host):
         self.runs = Runs(self)
         self.evaluations = Evaluations(self, self.runs)
         self.last_evaluations = LastEvaluations(self, self.runs)
+        self.suggestions = Suggestions(self, self.runs)
         self.is_initialized = False
         self.initial_settings: object = {}
         """What the client gave as settings at its start."""

@@ -29,6 +29,7 @@ from merrow_server.runs.orders import CasesOrder, Order, WorkflowText
 
 if TYPE_CHECKING:
     from merrow_server.runs.evaluating import Evaluations
+    from merrow_server.runs.suggesting import Suggestions
 
 
 class Session:
@@ -42,6 +43,7 @@ class Session:
         self._cancelled: set[int] = set()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._evaluations: Evaluations | None = None
+        self._suggestions: Suggestions | None = None
 
     @property
     def evaluations(self) -> Evaluations:
@@ -51,6 +53,17 @@ class Session:
 
             self._evaluations = Evaluations(self.store, self._endpoints.own, check)
         return self._evaluations
+
+    @property
+    def suggestions(self) -> Suggestions:
+        """The suggestions of a model, which bring the optimizer with them: made when they are first asked for. Raises
+        `StoreFailure`.
+        """
+        if self._suggestions is None:
+            from merrow_server.runs.suggesting import Suggestions
+
+            self._suggestions = Suggestions(self.store, self._endpoints.own, check)
+        return self._suggestions
 
     @property
     def store(self) -> Store:
@@ -95,6 +108,8 @@ class Session:
             self._runs[ticket].cancel()
         elif ticket in self._tests:
             self._tests[ticket].cancel()
+        elif self._suggestions is not None and self._suggestions.cancel(ticket):
+            pass
         elif self._evaluations is None or not self._evaluations.cancel(ticket):
             self._cancelled.add(ticket)
 
@@ -163,6 +178,8 @@ class Session:
             run.cancel()
         if self._evaluations is not None:
             await self._evaluations.close()
+        if self._suggestions is not None:
+            await self._suggestions.close()
         for test in self._tests.values():
             test.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
