@@ -19,7 +19,7 @@ def perform(call, terminal):
     os.chdir(call["folder"])
     os.environ.clear()
     os.environ.update(call["environment"])
-    os.dup2(os.open("stdin", os.O_RDONLY), 0)
+    os.dup2(terminal if call["typed"] else os.open("stdin", os.O_RDONLY), 0)
     os.dup2(terminal, 1)
     os.dup2(terminal, 2)
     os.close(terminal)
@@ -31,16 +31,18 @@ def perform(call, terminal):
     return merrow_server.cli.main(call["arguments"])
 
 for line in sys.stdin.buffer:
+    call = json.loads(line)
     reader, terminal = os.openpty()
     mode = termios.tcgetattr(terminal)
     mode[1] &= ~termios.OPOST  # else the terminal itself adds returns
+    mode[3] &= ~termios.ECHO  # and shows what is typed
     termios.tcsetattr(terminal, termios.TCSANOW, mode)
     child = os.fork()
     if child == 0:
         os.close(reader)
         code = 1
         try:
-            code = perform(json.loads(line), terminal)
+            code = perform(call, terminal)
         except BaseException:
             sys.excepthook(*sys.exc_info())
         finally:
@@ -50,6 +52,7 @@ for line in sys.stdin.buffer:
             sys.stderr.flush()
             os._exit(code)
     os.close(terminal)
+    os.write(reader, call["typed"].encode())
     shown = b""
     while True:
         try:
@@ -72,12 +75,15 @@ class Terminal:
     def __init__(self, driver: subprocess.Popen[bytes]) -> None:
         self._driver = driver
 
-    def __call__(self, *arguments: str, stdin: str = "", program: str | None = None) -> str:
-        """What is shown of a call with these arguments in the current folder; of ``program``, Python text, where given."""
+    def __call__(self, *arguments: str, stdin: str = "", typed: str = "", program: str | None = None) -> str:
+        """What is shown of a call with these arguments in the current folder; of ``program``, Python text, where given. What is
+        ``typed`` comes from the terminal itself, in place of ``stdin``.
+        """
         Path("stdin").write_text(stdin, encoding="utf-8", newline="")
         call = {
             "arguments": arguments,
             "program": program,
+            "typed": typed,
             "folder": str(Path.cwd()),
             "environment": {**os.environ, "TERM": "xterm-256color", "COLUMNS": "300", "LINES": "60"},
         }

@@ -167,11 +167,11 @@ def test_a_judge_that_answered_is_not_asked_again_after_a_kill(
     data(1)
     program = (
         "import os, signal, sys\n"
-        "from merrow_optimizer.evaluation import evaluator\n"
+        "from merrow_optimizer.evaluation import answering\n"
         "from merrow_server.cli import main\n"
-        "class Dying(evaluator.ScoreRecord):\n"
+        "class Dying(answering.ScoreRecord):\n"
         "    def __new__(cls, *given): os.kill(os.getpid(), signal.SIGKILL)\n"
-        "evaluator.ScoreRecord = Dying\n"
+        "answering.ScoreRecord = Dying\n"
         "main(sys.argv[1:])\n"
     )
     asked = ("--dataset", "own.jsonl", "--metric", "judge", "--judge-model", "judge-1")

@@ -72,10 +72,11 @@ class Case:
     arguments: tuple[str, ...]
     stdin: str = ""
     shows: bool = True
+    typed: str = ""
 
 
-def case(*arguments: str, stdin: str = "", shows: bool = True) -> Case:
-    return Case(arguments, stdin, shows)
+def case(*arguments: str, stdin: str = "", shows: bool = True, typed: str = "") -> Case:
+    return Case(arguments, stdin, shows, typed)
 
 
 PROMPT = json.dumps(TEXT)
@@ -119,6 +120,18 @@ flowchart TD
 VISIBLE_ONLY = "".join(mark for mark in TEXT if mark not in "\r\n\x0b\x0c\x85\u2028\u2029\x1c\x1d\x1e")
 BROKEN = GOOD.replace("classDef Interface fill:#eee", f'B["{VISIBLE_ONLY}"]:::{"X"}\n    A --> {VISIBLE_ONLY} ]]')
 
+DATA = json.dumps({"id": TEXT, "PROBLEM": TEXT, "gold": TEXT + "!"}) + "\n"
+MAPPED = ("--gold", "gold", "--metric", "contains", "--part", "all", "--base-url", "SERVER")
+TESTED = f"""\
+cases:
+  - id: {PROMPT}
+    inputs: {{PROBLEM: {PROMPT}}}
+    expect: [{{contains: {json.dumps(TEXT + "!")}}}]
+  - id: other
+    inputs: {{PROBLEM: {{file: {PROMPT}}}}}
+    expect: [{{contains: x}}]
+"""
+
 CASES: dict[str, list[Case]] = {
     "cancel": [case("cancel", TEXT)],
     "check": [
@@ -146,6 +159,35 @@ CASES: dict[str, list[Case]] = {
         case("crossover", "broken.mmd", "chain.mmd", shows=False),
     ],
     "doctor": [case("doctor", "--base-url", "SERVER"), case("doctor", "--base-url", f"http://{TEXT}/", shows=False)],
+    "evaluate": [
+        case("evaluate", "chain.mmd", "--dataset", "data.jsonl", *MAPPED),
+        case("evaluate", "chain.mmd", "--dataset", "refused.jsonl", *MAPPED),
+        case("evaluate", "chain.mmd", "--dataset", NAME + ".jsonl", *MAPPED, shows=False),
+        case("evaluate", "chain.mmd", "--dataset", "data.jsonl", "--dry-run", *MAPPED, shows=False),
+        case("evaluate", "chain.mmd", "--dataset", "data.jsonl", "--format", "json", *MAPPED, shows=False),
+        case("evaluate", "chain.mmd", "--dataset", "data.jsonl", "--format", "csv", *MAPPED, shows=False),
+        case("evaluate", "chain.mmd", "--dataset", "data.jsonl", "--format", "github", *MAPPED, shows=False),
+        case("evaluate", "chain.mmd", "--dataset", "data.jsonl", "--format", "junit", *MAPPED, shows=False),
+        case("evaluate", "chain.mmd", "--dataset", "data.jsonl", "--format", "html", *MAPPED, shows=False),
+        case("evaluate", "chain.mmd", "--dataset", "data.jsonl", "--map", f"{TEXT}=x", *MAPPED),
+        case("evaluate", "chain.mmd", "--dataset", "data.jsonl", *MAPPED, "--gold", TEXT),
+        case("evaluate", "chain.mmd", "--dataset", "data.jsonl", *MAPPED, "--metric", TEXT),
+        case("evaluate", "chain.mmd", "--dataset", "data.jsonl", *MAPPED, "--items", TEXT),
+        case("evaluate", "chain.mmd", "--dataset", "broken.mmd", *MAPPED, shows=False),
+        case("evaluate", "chain.mmd", "--dataset", TEXT, *MAPPED),
+        case("evaluate", "--compare", "EVAL", TEXT),
+        case("evaluate", TEXT, "--dataset", "data.jsonl"),
+    ],
+    "evaluations": [
+        case("evaluations", shows=False),
+        case("evaluations", "--workflow", TEXT, shows=False),
+        case("evaluations", "--delete", TEXT),
+        case("show", "EVAL"),
+        case("show", "EVAL", "--format", "json", shows=False),
+        case("resume", "EVAL"),
+        case("cancel", "EVAL", shows=False),
+        case("evaluations", "--limit", TEXT),
+    ],
     "explain": [case("explain", TEXT), case("explain", "MW105", shows=False)],
     "fmt": [
         case("fmt", "-", stdin=f"{GOOD}%% {TEXT}\n"),
@@ -168,6 +210,17 @@ CASES: dict[str, list[Case]] = {
     ],
     "new": [case("new", NAME), case("new", "--template", TEXT, "flow"), case("new", "--list", shows=False)],
     "parse": [case("parse", "--jsonl", stdin=f'{TEXT}\n{{"id": {PROMPT}, "text": {PROMPT}}}\n', shows=False)],
+    "rate": [
+        case("rate", TEXT, typed="q\n"),
+        case("rate", "EVAL", typed="g\n"),
+        case("rate", "EVAL", "--again", typed=f"{TEXT}\nq\n"),
+    ],
+    "render": [
+        case("render", "broken.mmd", "-o", "x.svg", shows=False),
+        case("render", "chain.mmd", "-o", f"missing/{NAME}.svg"),
+        case("render", "chain.mmd", "-o", NAME),
+        case("render", TEXT, "-o", "x.svg"),
+    ],
     "repair": [case("repair", "repairable.mmd"), case("repair", "broken.mmd", shows=False), case("repair", TEXT)],
     "resume": [case("resume", TEXT), case("resume", "RUN", "--verbose")],
     "rules": [case("rules", shows=False), case("rules", TEXT)],
@@ -201,6 +254,16 @@ CASES: dict[str, list[Case]] = {
         case("show", "RUN", "--format", "json", shows=False),
         case("show", "RUN", "--node", TEXT),
         case("show", TEXT),
+    ],
+    "test": [
+        case("test", "tested.mmd", "--base-url", "SERVER"),
+        case("test", "tested.mmd", "--base-url", "SERVER", "--record"),
+        case("test", "tested.mmd", "--base-url", "SERVER", "--format", "json", shows=False),
+        case("test", f"tested.mmd::{TEXT}", "--base-url", "SERVER"),
+        case("test", "-k", TEXT),
+        case("test", "--save", TEXT),
+        case("test", "wrong.mmd"),
+        case("test", TEXT),
     ],
 }
 
@@ -237,6 +300,13 @@ def _workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write("chain.mmd", CHAIN)
     write("chain2.mmd", CHAIN.replace("first", "other"))
     write("broken.mmd", BROKEN)
+    write("data.jsonl", DATA)
+    write(NAME + ".jsonl", DATA)
+    write("refused.jsonl", DATA.replace('"PROBLEM": "', '"PROBLEM": "refuse '))
+    write("tested.mmd", CHAIN)
+    write("tested.cases.yaml", TESTED)
+    write("wrong.mmd", CHAIN)
+    write("wrong.cases.yaml", f"cases: [{{id: {PROMPT}, {PROMPT}: 1}}]\n")
     write("repairable.mmd", f"{ONE_VOICE}  %% {TEXT}\n    A-->RETURN\n" + UNTIDY)
     write(f"{NAME}.mmd", GOOD.replace("    A -->", "  A -->"))
     write(f"{NAME}.toml", f"[check]\nselect = [{PROMPT}]\n{PROMPT} = 1\n")
@@ -256,7 +326,7 @@ def test_every_command_has_cases() -> None:
 
 @pytest.mark.parametrize("command", sorted(COMMANDS))
 def test_no_text_drives_the_terminal(command: str, server: OpenAIServer, terminal: Terminal) -> None:
-    run = ""
+    run = evaluation = ""
     for each in CASES[command]:
         arguments = [server.base_url if word == "SERVER" else word for word in each.arguments]
         if "many" in arguments:
@@ -265,7 +335,10 @@ def test_no_text_drives_the_terminal(command: str, server: OpenAIServer, termina
         if "RUN" in arguments:
             run = run or _failed_run(server)
             arguments = [run if word == "RUN" else word for word in arguments]
-        shown = terminal(*arguments, stdin=each.stdin)
+        if "EVAL" in arguments:
+            evaluation = evaluation or _evaluation(server)
+            arguments = [evaluation if word == "EVAL" else word for word in arguments]
+        shown = terminal(*arguments, stdin=each.stdin, typed=each.typed)
         assert harmless(shown), each.arguments
         if each.shows:
             assert "owned" in shown, (each.arguments, shown[-900:])
@@ -275,6 +348,13 @@ def test_no_text_drives_the_terminal(command: str, server: OpenAIServer, termina
 def _failed_run(server: OpenAIServer) -> str:
     outcome = merrow("run", "flow.mmd", "--base-url", server.base_url, "--input", f"PROBLEM={TEXT}", "--json")
     return str(json.loads(outcome.out.splitlines()[0])["run"])
+
+
+def _evaluation(server: OpenAIServer) -> str:
+    mapped = [server.base_url if word == "SERVER" else word for word in MAPPED]
+    merrow("evaluate", "chain.mmd", "--dataset", "data.jsonl", *mapped)
+    listed = json.loads(merrow("evaluations", "--format", "json").out)
+    return str(listed[0]["evaluation"])
 
 
 @pytest.mark.parametrize(

@@ -1,35 +1,39 @@
-"""Evaluations from their beginning to their end: begun, gone on with, and looked at."""
+"""Evaluations and searches from their beginning to their end: begun, gone on with, and looked at."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol, TypeVar
 
 from merrow_optimizer.evaluation.evaluator import Evaluator, OnScore
 from merrow_optimizer.evaluation.plan import Plan
 from merrow_runtime.errors import StoreFailure
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.evaluations import EvaluationRecord
+from merrow_runtime.store.listed import Listed
 from merrow_runtime.store.names import new_id
+from merrow_runtime.store.optimizations import OptimizationRecord
 
 FOLDER = "evaluations"
-"""Where journals of evaluations are, in the user's state folder."""
+"""Where journals of evaluations and searches are, in the user's state folder."""
 
 _LOOK = 0.5
-"""Seconds between two looks at whether an evaluation was cancelled."""
+"""Seconds between two looks at whether it was cancelled."""
+
+J = TypeVar("J", bound="Job")
 
 State = Literal["running", "finished", "stopped", "cancelled", "interrupted"]
 
 
-def journal_of(user: Store, evaluation: str) -> Path:
-    """The file with the runs of an evaluation."""
+def journal_of(user: Store, identity: str) -> Path:
+    """The file with the runs of an evaluation or a search."""
     assert user.path is not None  # noqa: S101 (the user's store is a file)
-    return user.path.parent / FOLDER / f"{evaluation}.sqlite"
+    return user.path.parent / FOLDER / f"{identity}.sqlite"
 
 
 def begin(user: Store, plan: Plan, dataset: str, part: str, again: Mapping[str, Any]) -> EvaluationRecord:
@@ -53,81 +57,109 @@ def begin(user: Store, plan: Plan, dataset: str, part: str, again: Mapping[str, 
     return record
 
 
+class Job(Protocol):
+    """Works on an evaluation or a search; ``stopped_by`` says why it stopped before its end."""
+
+    stopped_by: str | None
+
+
 async def work(user: Store, evaluation: str, plan: Plan, told: OnScore = lambda _: None) -> Evaluator:
     """Work on an evaluation to its end, whatever that is, and keep how it ended.
 
     Cancelling ends it: what is finished is kept. Raises `StoreFailure`, also where another process works on it.
     """
+
+    def make(own: Store) -> Evaluator:
+        return Evaluator(evaluation, plan, user, own)
+
+    return await carry_out(user, user.evaluations, evaluation, make, lambda evaluator: evaluator.run(told))
+
+
+async def carry_out(
+    user: Store,
+    kept: Listed[Any],
+    identity: str,
+    make: Callable[[Store], J],
+    run: Callable[[J], Coroutine[Any, Any, None]],
+) -> J:
+    """Make and run the job of one of ``kept``, evaluations or searches of the user's store, with a journal of its own, and keep
+    how it ended. Cancelling ends it. Raises `StoreFailure`, also where another process works on it.
+    """
     started = time.monotonic()
     try:
-        own = Store.open(journal_of(user, evaluation), answers=user, alone=True)
+        own = Store.open(journal_of(user, identity), answers=user, alone=True)
     except StoreFailure as problem:
-        raise StoreFailure(f"Evaluation {evaluation} can't go on. {problem}") from None
+        raise StoreFailure(f"{kept.word.capitalize()} {identity} can't go on. {problem}") from None
     with closing(own):
-        evaluator = Evaluator(evaluation, plan, user, own)
-        user.evaluations.update(evaluation, "running")
+        job = make(own)
+        kept.update(identity, "running")
         working = asyncio.current_task()
         assert working is not None  # noqa: S101 (this is a coroutine of a task)
-        watching = asyncio.ensure_future(_watch_for_cancel(user, evaluation, working))
+        watching = asyncio.ensure_future(_watch_for_cancel(kept, identity, working))
         try:
-            await evaluator.run(told)
+            await run(job)
         except asyncio.CancelledError:
-            user.evaluations.update(evaluation, "cancelled", None, time.time(), time.monotonic() - started)
+            kept.update(identity, "cancelled", None, time.time(), time.monotonic() - started)
             raise
         except StoreFailure as problem:
-            evaluator.stopped_by = str(problem)
+            job.stopped_by = str(problem)
             # A disk that is full may have room for this, which is little; where it has not, the process is over for others, too.
-            user.evaluations.update(evaluation, "stopped", str(problem), time.time(), time.monotonic() - started)
+            kept.update(identity, "stopped", str(problem), time.time(), time.monotonic() - started)
             raise
         finally:
             watching.cancel()
-        status: Literal["finished", "stopped"] = "finished" if evaluator.stopped_by is None else "stopped"
-        seconds = time.monotonic() - started
-        user.evaluations.update(evaluation, status, evaluator.stopped_by, time.time(), seconds)
-    return evaluator
+        status: Literal["finished", "stopped"] = "finished" if job.stopped_by is None else "stopped"
+        kept.update(identity, status, job.stopped_by, time.time(), time.monotonic() - started)
+    return job
 
 
-async def _watch_for_cancel(user: Store, evaluation: str, working: asyncio.Task[Any]) -> None:
-    """Cancel the task that works on an evaluation once somebody wrote down that it is cancelled, or deleted it."""
+async def _watch_for_cancel(kept: Listed[Any], identity: str, working: asyncio.Task[Any]) -> None:
+    """Cancel the task that works on an evaluation or a search once somebody wrote down that it is cancelled, or deleted it."""
     while True:
         await asyncio.sleep(_LOOK)
         with suppress(StoreFailure):  # the next write reports it, to a caller that can act on it
-            if user.evaluations.status(evaluation) != "running":
+            if kept.status(identity) != "running":
                 working.cancel()
                 return
 
 
-def request_cancel(user: Store, evaluation: str) -> bool:
-    """Ask the process that works on an evaluation to end it; False where none does. Raises `StoreFailure`."""
-    record = user.evaluations.get(evaluation)
+def request_cancel(user: Store, kept: Listed[Any], said: str) -> bool:
+    """Ask the process that works on one of ``kept``, evaluations or searches of the user's store, to end it; False where none
+    does. Raises `StoreFailure`.
+    """
+    record = kept.get(said)
     if state_of(user, record) != "running":
         return False
-    user.evaluations.update(record.id, "cancelled")
+    kept.update(record.id, "cancelled")
     return True
 
 
-def delete(user: Store, evaluation: str) -> None:
-    """Delete an evaluation with its scores and the journal of its runs. Raises `StoreFailure` while a process works on it."""
-    record = user.evaluations.get(evaluation)
+def delete(user: Store, kept: Listed[Any], said: str) -> None:
+    """Delete an evaluation or a search with its scores and the journal of its runs. Raises `StoreFailure` while a process works
+    on it.
+    """
+    record = kept.get(said)
     if is_open(user, record.id):
-        raise StoreFailure(f"Evaluation {record.id} is still going on; stop it first with: merrow cancel {record.id}")
-    user.evaluations.delete(record.id)
+        raise StoreFailure(
+            f"{kept.word.capitalize()} {record.id} is still going on; stop it first with: merrow cancel {record.id}"
+        )
+    kept.delete(record.id)
     path = journal_of(user, record.id)
     for suffix in ("", "-wal", "-shm", ".ballast"):
         path.with_name(path.name + suffix).unlink(missing_ok=True)
 
 
-def is_open(user: Store, evaluation: str) -> bool:
-    """Whether a living process works on an evaluation."""
-    path = journal_of(user, evaluation)
+def is_open(user: Store, identity: str) -> bool:
+    """Whether a living process works on an evaluation or a search."""
+    path = journal_of(user, identity)
     if not path.exists():
         return False
     with closing(Store.open(path)) as own:
         return own.is_open_elsewhere
 
 
-def state_of(user: Store, record: EvaluationRecord) -> State:
-    """How an evaluation is now: one that no living process works on is not running, whatever was written down last."""
+def state_of(user: Store, record: EvaluationRecord | OptimizationRecord) -> State:
+    """How it is now: one that no living process works on is not running, whatever was written down last."""
     if record.status != "running":
         return record.status
     return "running" if is_open(user, record.id) else "interrupted"

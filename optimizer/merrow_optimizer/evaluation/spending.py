@@ -1,19 +1,21 @@
-"""The money, tokens and time that an evaluation may use, over all of its runs."""
+"""The money and tokens that an evaluation or a search may use, over all of its runs."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from merrow_optimizer.evaluation.plan import Limits
 from merrow_runtime.errors import BudgetFailure, EndpointFailure
 from merrow_runtime.models.budget import Budget
 from merrow_runtime.models.endpoint import Endpoint, OnText
 from merrow_runtime.models.prices import Price, price_at
 from merrow_runtime.models.tokens import estimate_call
 from merrow_runtime.requests import ModelReply, ModelRequest
+from merrow_runtime.usage import Usage
 
 
 class OverallBudget(BudgetFailure):
-    """The budget of the evaluation, not that of one run, is used up."""
+    """The budget of the evaluation or the search, not that of one run, is used up."""
 
 
 class BudgetedEndpoint:
@@ -60,3 +62,10 @@ class BudgetedEndpoint:
     async def close(self) -> None:
         """See `Endpoint`."""
         await self._endpoint.close()
+
+
+def within(endpoint: Endpoint, limits: Limits, spent: Usage) -> Endpoint:
+    """An endpoint within limits of which so much is used up already."""
+    if limits.usd is None and limits.tokens is None:
+        return endpoint
+    return BudgetedEndpoint(endpoint, Budget(limits.usd, limits.tokens, spent=spent))

@@ -12,9 +12,9 @@ from merrow_analysis.check import Analyser, Analysis
 from merrow_optimizer.crossover.children import CrossoverRefusedError, crossover
 from merrow_optimizer.evaluation.keys import semantic_hash
 from merrow_optimizer.mutations.calls.files import Files
-from merrow_optimizer.mutations.moves import OPERATORS, Choice, draw_from
+from merrow_optimizer.mutations.moves import OPERATORS, Choice, draw_from, moves
 from merrow_optimizer.mutations.subject import Subject, why_unchangeable
-from merrow_optimizer.search.candidates import Draft
+from merrow_optimizer.search.candidates import START, Draft
 from merrow_optimizer.search.features import features_of
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.options import RunOptions
@@ -23,6 +23,10 @@ from merrow_runtime.workflow import Workflow
 
 _REMEMBERED = 24
 """Parents that are kept read: as many as a search usually draws children of at the same time."""
+
+
+GIVEN = "given"
+"""In place of a mutation: a workflow that was given to the search."""
 
 
 class Proposer(Protocol):
@@ -71,6 +75,21 @@ class Moves:
     def start(self) -> Draft:
         """The workflow that the search begins with."""
         return self._draft(self._start.text, self._start.analysis, (), "", "")
+
+    def given(self, text: str, title: str) -> Draft:
+        """A workflow that somebody gives, as a candidate of the start. Raises `UsageFailure` where it can't be one."""
+        analysis = self._files.open(text).analysis()
+        why = why_unchangeable(analysis)
+        draft = None if why else self._tried(text, analysis, (START,), GIVEN, title)
+        if draft is None:
+            why = why or f"has errors, no call, or more than {self.max_nodes} nodes"
+            raise UsageFailure(f"{title} can't be a candidate: it {why}.")
+        return draft
+
+    @property
+    def has_moves(self) -> bool:
+        """Whether the start can be changed at all."""
+        return next(moves(self._start.analysis, self._choice), None) is not None
 
     def child(self, number: int, parent: Draft, chance: Random, operator: str | None = None) -> Draft | None:
         """A child by one random safe move; None where there is no such move."""

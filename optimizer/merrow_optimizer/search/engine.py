@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterable, Sequence
 from random import Random
 from typing import Protocol
 
@@ -18,6 +19,9 @@ class Strategy(Protocol):
 
         A new candidate is added to the history. All randomness comes from ``chance``.
         """
+
+    def block(self, history: History, candidate: int) -> tuple[Place, ...]:
+        """The first answers of a candidate that was given to the search."""
 
     def crown(self, history: History) -> int:
         """The best candidate as far as is known."""
@@ -52,6 +56,7 @@ class Search:
         self.strategy = strategy
         self.seed, self.jobs = seed, jobs
         self._evaluations = evaluations
+        self._given: deque[Draft] = deque()
         self._arrived: dict[int, Sequence[float | None]] = {}
         self._exhausted = False
 
@@ -73,16 +78,33 @@ class Search:
             return None
         chosen = None
         if self.drawn < self._evaluations:
-            chance = Random(f"{self.seed} draw {number}")  # noqa: S311 (no secret)
-            chosen = self.strategy.choose(history, chance)
+            chosen = self._choose(number)
         if chosen is None:
-            self._exhausted = True
-            self._apply_until(len(history.draws))
+            self.end()
             return None
         candidate, places = chosen
         draw = Draw(number, candidate, places[: self._evaluations - self.drawn])
         history.ask(draw)
         return draw
+
+    def _choose(self, number: int) -> tuple[int, tuple[Place, ...]] | None:
+        history = self.history
+        while history.draws and self._given:
+            draft = self._given.popleft()
+            if not history.has(draft.key):
+                candidate = history.add(draft)
+                return candidate, self.strategy.block(history, candidate)
+        chance = Random(f"{self.seed} draw {number}")  # noqa: S311 (no secret)
+        return self.strategy.choose(history, chance)
+
+    def give(self, drafts: Iterable[Draft]) -> None:
+        """Score these next, the start before them, and then what the strategy chooses."""
+        self._given.extend(drafts)
+
+    def end(self) -> None:
+        """Make no other draw."""
+        self._exhausted = True
+        self._apply_until(len(self.history.draws))
 
     def outcome(self, number: int, scores: Sequence[float | None]) -> None:
         """The scores of a draw by its number, one for each place; None for an answer that says nothing about the candidate.

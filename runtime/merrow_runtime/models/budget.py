@@ -38,6 +38,10 @@ class Budget:
         self._held: dict[Reservation, Usage] = {}
         self._waiting: dict[Reservation, asyncio.Future[None]] = {}
 
+    def bound(self, usd: float | None, tokens: int | None) -> None:
+        """From here on these limits of money and tokens hold."""
+        self._usd, self._tokens = usd, tokens
+
     @property
     def settled(self) -> Usage:
         """What was used and settled, with what was spent before."""

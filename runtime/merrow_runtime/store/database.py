@@ -23,6 +23,7 @@ from merrow_runtime.store.journal import SqliteJournal, sharing
 from merrow_runtime.store.labels import Labels
 from merrow_runtime.store.location import FILE, private_file, state_folder
 from merrow_runtime.store.opening import connect
+from merrow_runtime.store.optimizations import Optimizations
 from merrow_runtime.store.packing import CALLS, NODES, OUTPUTS
 from merrow_runtime.store.pruning import Pruned, prune, tidy
 from merrow_runtime.store.schema import DEFINITIONS, WORKFLOW
@@ -84,6 +85,7 @@ class Store:
         self._opening: lease.Holder | None = None
         self.cache: Cache = Cache(self._writer) if answers is None else answers.cache
         self.evaluations = Evaluations(self._writer)
+        self.optimizations = Optimizations(self._writer)
         self.labels = Labels(self._writer)
         self.dialects: Dialects = Dialects(self._writer) if answers is None else answers.dialects
 

@@ -18,7 +18,7 @@ _PATIENCE = 0.3
 
 @dataclass(frozen=True, slots=True)
 class Glimpse:
-    """What is seen of a run or an evaluation; ``workflow`` is the whole path of its file."""
+    """What is seen of a run, an evaluation or a search; ``workflow`` is the whole path of its file."""
 
     id: str
     workflow: str
@@ -33,6 +33,11 @@ def newest_runs(limit: int) -> list[Glimpse]:
 def newest_evaluations(limit: int) -> list[Glimpse]:
     """The same for evaluations."""
     return _newest("evaluations", limit)
+
+
+def newest_searches(limit: int) -> list[Glimpse]:
+    """The same for searches."""
+    return _newest("optimizations", limit)
 
 
 def has_evaluation(workflow: str) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from merrow_runtime.provenance import UNKNOWN_ORIGIN
 
-VERSION = 6
+VERSION = 7
 """Written in the file; a file with a greater one comes from a newer Merrow."""
 
 OLDEST = 2
@@ -66,6 +66,41 @@ CREATE TABLE labels (
 );
 """
 
+_SINCE_7 = """
+CREATE TABLE optimizations (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE, workflow TEXT NOT NULL, status TEXT NOT NULL, started REAL NOT NULL, ended REAL,
+    seconds REAL NOT NULL, error TEXT, dataset TEXT NOT NULL, part TEXT NOT NULL, metric TEXT NOT NULL,
+    model TEXT NOT NULL, strategy TEXT NOT NULL, proposer TEXT NOT NULL, seed INTEGER NOT NULL, jobs INTEGER NOT NULL,
+    over TEXT, held_out TEXT, plan TEXT NOT NULL
+);
+CREATE TABLE candidates (
+    optimization INTEGER NOT NULL REFERENCES optimizations ON DELETE CASCADE, candidate INTEGER NOT NULL,
+    parents TEXT NOT NULL, operator TEXT NOT NULL, title TEXT NOT NULL, key TEXT NOT NULL, calls INTEGER NOT NULL,
+    nodes INTEGER NOT NULL, cost REAL, told REAL, text TEXT NOT NULL, PRIMARY KEY (optimization, candidate)
+) WITHOUT ROWID;
+CREATE TABLE draws (
+    optimization INTEGER NOT NULL REFERENCES optimizations ON DELETE CASCADE, draw INTEGER NOT NULL,
+    candidate INTEGER NOT NULL, crown INTEGER, told REAL, places TEXT NOT NULL, outcome TEXT,
+    PRIMARY KEY (optimization, draw)
+) WITHOUT ROWID;
+CREATE TABLE trials (
+    number INTEGER PRIMARY KEY, optimization INTEGER NOT NULL REFERENCES optimizations ON DELETE CASCADE,
+    candidate INTEGER NOT NULL, draw INTEGER NOT NULL,
+    item TEXT NOT NULL, repeat INTEGER NOT NULL, status TEXT NOT NULL, value REAL, usage TEXT NOT NULL, seconds REAL NOT NULL,
+    run TEXT NOT NULL, work BLOB NOT NULL, scored BLOB NOT NULL, read TEXT NOT NULL, reason TEXT NOT NULL, output TEXT,
+    UNIQUE (optimization, candidate, item, repeat)
+);
+CREATE INDEX trials_of_work ON trials (work);
+CREATE TABLE readings (
+    number INTEGER PRIMARY KEY, dataset TEXT NOT NULL, part TEXT NOT NULL, reader TEXT NOT NULL, semantic TEXT NOT NULL,
+    at REAL NOT NULL, UNIQUE (dataset, part, reader)
+);
+INSERT INTO readings (dataset, part, reader, semantic, at)
+    SELECT dataset, part, id, CASE WHEN json_valid(plan) THEN coalesce(json_extract(plan, '$.semantic'), '') ELSE '' END,
+        started FROM evaluations;
+"""
+
 TABLES = f"""
 CREATE TABLE runs (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -105,7 +140,7 @@ CREATE TABLE answers (
 CREATE TABLE dialects (
     origin TEXT NOT NULL, model TEXT NOT NULL, learned TEXT NOT NULL, PRIMARY KEY (origin, model)
 ) WITHOUT ROWID;
-{_SINCE_4}{_SINCE_5}{_SINCE_6}"""
+{_SINCE_4}{_SINCE_5}{_SINCE_6}{_SINCE_7}"""
 """The number of a deleted run is never used again. ``nodes.several`` holds nodes, turns and items that were written together.
 ``answers`` are in the order of their last use. Long columns come last: what is before them is read without them.
 
@@ -113,7 +148,9 @@ CREATE TABLE dialects (
 (`WORKFLOW`, `DEFINITIONS`), and a text that no run uses any more goes with its last use. Runs of journals before version 4
 have the workflow in their ``snapshot`` and their nodes' definitions in ``definitions``. ``seconds`` and ``sources`` are
 NULL where an older version did not record them. ``scores`` has the answers of evaluations and what they are worth, by keys of
-what decides an answer (``work``) and its score (``scored``). ``openings`` has the processes that have the journal open as one
+what decides an answer (``work``) and its score (``scored``); ``trials`` has those of searches, each of a draw, or of the
+reading of the held-out items where ``draw`` is 0. ``readings`` says who read which
+part of what data, also where that was deleted since. ``openings`` has the processes that have the journal open as one
 of their own, see `Store.open`.
 """
 
@@ -139,6 +176,7 @@ ALTER TABLE lost ADD COLUMN redo INTEGER NOT NULL DEFAULT 0;
 {_SINCE_4}""",
     4: _SINCE_5,
     5: _SINCE_6,
+    6: _SINCE_7,
 }
 """What turns a journal of each older version into one of the next: columns and tables are added, and no row is rewritten.
 

@@ -32,12 +32,14 @@ GROUPS: dict[str, dict[str, str]] = {
     "Run": {
         "run": "Run a workflow.",
         "runs": "List the runs in the journal.",
-        "show": "Show one run of the journal, or one evaluation: nodes, prompts, answers, costs.",
-        "resume": "Continue a run, or an evaluation, that stopped before it finished.",
-        "cancel": "End a run that another process works on.",
+        "show": "Show one run, evaluation or search of the journal: nodes, prompts, answers, costs.",
+        "resume": "Continue a run, an evaluation or a search that stopped before it finished.",
+        "cancel": "End a run, an evaluation or a search that another process works on.",
         "costs": "Say what calls to models cost, by day, workflow or model.",
     },
     "Improve": {
+        "optimize": "Search for a better workflow, and test the best one on held-out items.",
+        "optimizations": "List the searches in the journal.",
         "mutate": "Change a workflow so that it stays valid: safe mutations, listed, applied or random.",
         "crossover": "Make safe children of two workflows.",
         "repair": "Find the smallest edits that make a workflow valid, and show or apply them.",

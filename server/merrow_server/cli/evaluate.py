@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from merrow_server.cli import NOT_WELL, OK, Command
+from merrow_server.cli.data_options import DATA_OPTIONS, MODEL_OPTIONS, asked_of
 from merrow_server.cli.gate_options import GATE_OPTIONS, check_gates, gates_of
 from merrow_server.cli.given import words
 from merrow_server.cli.options import with_options
@@ -22,7 +23,6 @@ from merrow_server.run_report import workflow_text
 if TYPE_CHECKING:
     from merrow_runtime.store.database import Store
     from merrow_runtime.store.evaluations import EvaluationRecord
-    from merrow_server.evaluations.preparing import Asked
 
 
 @click.command(
@@ -38,30 +38,9 @@ if TYPE_CHECKING:
     """,
 )
 @click.argument("file", metavar="[FILE]", required=False, shell_complete=words.files)
-@click.option("--dataset", metavar="F", shell_complete=words.files, help="The data: JSON Lines, a JSON array or CSV.")
-@click.option("--reader", metavar="NAME", help="The form of the data; without it, as its name says.")
-@click.option(
-    "--map", "mapping", multiple=True, metavar="INPUT=FIELD", help="The field that an input of the workflow gets."
-)
-@click.option("--gold", metavar="FIELD", help="The field with the right answer.")
-@click.option("--part", metavar="PART", help="validate, test or all.")
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="At most N items.")
-@click.option("--items", multiple=True, metavar="ID", help="Only this item; @FILE reads ids, one a line.")
-@click.option("--metric", metavar="NAME", help="What an answer is worth; without it, what the data asks for.")
-@click.option("--metric-option", "metric_options", multiple=True, metavar="NAME=VALUE", help="An option of the metric.")
+@with_options(DATA_OPTIONS)
 @click.option("--repeat", type=click.IntRange(min=1), default=1, show_default=True, help="Answers to each item.")
-@click.option("--seed", type=int, default=42, show_default=True, help="Decides the order of items, and shuffles.")
-@click.option("--concurrency", type=click.IntRange(min=1), help="Calls at the same time, and items.")
-@click.option("--fresh", is_flag=True, help="Ask again what is known already.")
-@click.option("--model", metavar="MODEL", help="In place of the workflow's model; nodes that name their own keep it.")
-@click.option(
-    "--judge-model", metavar="MODEL", help="The model that the metric judge asks; without it, the workflow's."
-)
-@click.option("--base-url", metavar="URL", help="The endpoint; `offline` is the embedded model.")
-@click.option("--budget-usd", type=click.FloatRange(min=0), metavar="USD", help="Stop at this much money.")
-@click.option("--budget-tokens", type=click.IntRange(min=0), metavar="N", help="Stop at this many tokens.")
-@click.option("--budget-seconds", type=click.FloatRange(min=0), metavar="S", help="Stop after this many seconds.")
-@click.option("--dry-run", is_flag=True, help="Say how many calls it would make and what they may cost; call nothing.")
+@with_options(MODEL_OPTIONS)
 @click.option(
     "--compare",
     nargs=2,
@@ -114,53 +93,13 @@ def _check(file: str | None, compare: tuple[str, str] | None, given: dict[str, A
     check_gates(given)
 
 
-def _asked(given: dict[str, Any]) -> Asked:
-    from merrow_optimizer.evaluation.plan import Limits
-    from merrow_server.cli.given.values import read_values
-    from merrow_server.evaluations.preparing import Asked
-
-    same = (
-        "dataset",
-        "reader",
-        "gold",
-        "part",
-        "limit",
-        "items",
-        "metric",
-        "seed",
-        "model",
-        "judge_model",
-        "base_url",
-        "concurrency",
-        "fresh",
-    )
-    return Asked(
-        **{name: given[name] for name in same},
-        mapping=read_values(given["mapping"], "--map"),
-        metric_options={
-            name: _plain(value) for name, value in read_values(given["metric_options"], "--metric-option").items()
-        },
-        repeats=given["repeat"],
-        limits=Limits(given["budget_usd"], given["budget_tokens"], given["budget_seconds"]),
-    )
-
-
-def _plain(text: str) -> Any:
-    """An option's value: a number where it is one, else the text."""
-    try:
-        value = json.loads(text)
-    except ValueError:
-        return text
-    return value if type(value) in (int, float) else text
-
-
 async def _dry_run(user: Store, file: str, given: dict[str, Any]) -> None:
     from merrow_optimizer.evaluation.plan import forecast
     from merrow_runtime.program.loading import load
     from merrow_server.cli.evaluation_text import forecast_text
     from merrow_server.evaluations.preparing import forecast_json, prepare
 
-    prepared = await prepare(load(file), _asked(given), user)
+    prepared = await prepare(load(file), asked_of(given, given["repeat"]), user)
     try:
         if given["output"] == "json":
             emit(json.dumps(forecast_json(user, prepared), indent=2))
@@ -177,7 +116,7 @@ async def _evaluated(user: Store, file: str, given: dict[str, Any]) -> tuple[int
     from merrow_server.cli.evaluation_session import begun, watch
     from merrow_server.evaluations.preparing import prepare
 
-    prepared = await prepare(load(file), _asked(given), user)
+    prepared = await prepare(load(file), asked_of(given, given["repeat"]), user)
     record = begun(user, prepared)
     return await watch(user, record, prepared), record
 

@@ -46,17 +46,23 @@ if TYPE_CHECKING:
 def command(limit: int, workflow: str | None, deleted: tuple[str, ...], prune: float | None, output: str) -> None:
     """List the evaluations in the journal, newest first: id, status, when, score, metric, cost, data, workflow."""
     from merrow_runtime.store.database import Store
-    from merrow_server.evaluations.report import evaluation_object
 
     with closing(Store.open()) as user:
         if deleted or prune is not None:
             _take_out(user, deleted, prune)
             return
-        name = None if workflow is None else os.path.abspath(workflow)  # noqa: PTH100 (#2 may follow)
-        found = [
-            evaluation_object(user, record, user.evaluations.scores(record.id))
-            for record in user.evaluations.newest(limit, name)
-        ]
+        list_evaluations(user, limit, workflow, output)
+
+
+def list_evaluations(user: Store, limit: int, workflow: str | None, output: str) -> None:
+    """Print the newest evaluations, of one workflow file where given."""
+    from merrow_server.evaluations.report import evaluation_object
+
+    name = None if workflow is None else os.path.abspath(workflow)  # noqa: PTH100 (#2 may follow)
+    found = [
+        evaluation_object(user, record, user.evaluations.scores(record.id))
+        for record in user.evaluations.newest(limit, name)
+    ]
     if output == "json":
         emit(json.dumps(found, indent=2))
     elif not found:
@@ -69,11 +75,11 @@ def _take_out(user: Store, deleted: tuple[str, ...], prune: float | None) -> Non
     from merrow_optimizer.evaluation.sessions import delete, is_open
 
     for evaluation in deleted:
-        delete(user, evaluation)
+        delete(user, user.evaluations, evaluation)
     if prune is not None:
         old = [one.id for one in user.evaluations.older_than(prune * 86_400) if not is_open(user, one.id)]
         for evaluation in old:
-            delete(user, evaluation)
+            delete(user, user.evaluations, evaluation)
         echo("1 evaluation was taken out." if len(old) == 1 else f"{len(old)} evaluations were taken out.", err=True)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ import click
 from merrow_server.cli import NOT_WELL, OK, Command
 from merrow_server.cli.gate_options import GATE_OPTIONS, any_gate, check_gates, gates_of
 from merrow_server.cli.given import words
-from merrow_server.cli.given.run_names import evaluation_meant, run_meant
+from merrow_server.cli.given.run_names import evaluation_meant, run_meant, search_meant
 from merrow_server.cli.options import with_options
 from merrow_server.cli.run_options import RUN_OPTIONS, process_options
 from merrow_server.errors import InputError
@@ -32,10 +33,14 @@ if TYPE_CHECKING:
     merrow resume 4f2a                        a run by the beginning of its id
     merrow resume 4f2a --budget-usd 0.50      with more money, where it had run out
     merrow resume 9c1d                        an evaluation: the items that are left
+    merrow resume 7e0b                        a search: what it would have drawn anyhow
     """,
 )
 @click.argument("run", required=False, shell_complete=words.unfinished)
 @click.option("--verbose", is_flag=True, help="Show answers while they come into being.")
+@click.option(
+    "--jobs", type=click.IntRange(min=1, max=64), help="Of a search, as it was begun with: no other number will do."
+)
 @with_options(RUN_OPTIONS)
 @with_options(GATE_OPTIONS)
 @click.pass_context
@@ -44,7 +49,7 @@ def command(ctx: click.Context, /, run: str | None, **given: Any) -> None:
     latest of all.
 
     It runs what the journal has (text, prompts, settings, inputs), whatever the files say now. No call that finished is
-    made again, and what was spent counts. A run that finished is only shown again. RUN may also be an evaluation.
+    made again, and what was spent counts. A run that finished is only shown again. RUN may also be an evaluation or a search.
     """
     from merrow_runtime import RunOptions, Store, resume
     from merrow_server.cli.run_session import watch
@@ -55,7 +60,12 @@ def command(ctx: click.Context, /, run: str | None, **given: Any) -> None:
         evaluation = evaluation_meant(store, run)
         if evaluation is not None:
             ctx.exit(_resume_evaluation(store, evaluation, given))
+        search = search_meant(store, run)
+        if search is not None:
+            ctx.exit(_resume_search(store, search, given))
         identity = run_meant(store, run)
+    if given["jobs"] is not None:
+        raise InputError(f"--jobs goes with a search; {identity} is a run.")
     if any_gate(given):
         raise InputError(f"Gates such as --fail-under go with an evaluation; {identity} is a run.")
     if identity != run and not given["as_json"]:
@@ -70,16 +80,22 @@ def command(ctx: click.Context, /, run: str | None, **given: Any) -> None:
 _OF_RUNS = ("verbose", "record", "replay", "sandbox", "allow_unsafe_code", "as_json")
 
 
+def _refuse(given: dict[str, Any], names: Iterable[str], whose: str, what: str) -> None:
+    """Raise `InputError` for options that go with something else than what is continued."""
+    for name in names:
+        if given[name]:
+            option = "json" if name == "as_json" else name.replace("_", "-")
+            raise InputError(f"--{option} goes with a {whose}; {what}.")
+
+
 def _resume_evaluation(user: Store, evaluation: str, given: dict[str, Any]) -> int:
     """Go on with an evaluation; the exit code."""
     from merrow_optimizer.evaluation.plan import Limits
     from merrow_server.cli.evaluation_session import report, watch
     from merrow_server.evaluations.preparing import prepare_again
 
-    for name in _OF_RUNS:
-        if given[name]:
-            option = "json" if name == "as_json" else name.replace("_", "-")
-            raise InputError(f"--{option} goes with a run; {evaluation} is an evaluation.")
+    _refuse(given, _OF_RUNS, "run", f"{evaluation} is an evaluation")
+    _refuse(given, ["jobs"], "search", f"{evaluation} is an evaluation")
     check_gates(given)
     record = user.evaluations.get(evaluation)
     baseline = None if given["baseline"] is None else user.evaluations.get(given["baseline"])
@@ -99,3 +115,37 @@ def _resume_evaluation(user: Store, evaluation: str, given: dict[str, Any]) -> i
     code = asyncio.run(work())
     passes = report(user, record, gates_of(given), baseline, "text")
     return code if code != OK or passes else NOT_WELL
+
+
+def _resume_search(user: Store, search: str, given: dict[str, Any]) -> int:
+    """Go on with a search; the exit code."""
+    from merrow_optimizer.evaluation.plan import Limits
+    from merrow_server.cli.search_session import report, watch
+    from merrow_server.optimizations.preparing import prepare_search_again
+
+    as_json = given["as_json"]
+    _refuse(given, [name for name in _OF_RUNS if name != "as_json"], "run", f"{search} is a search")
+    if any_gate(given):
+        raise InputError(f"Gates such as --fail-under go with an evaluation; {search} is a search.")
+    record = user.optimizations.get(search)
+    if given["jobs"] not in (None, record.jobs):
+        raise InputError(
+            f"Search {search} was begun with --jobs {record.jobs}: what it draws depends on that, so it continues with no other."
+        )
+    if record.status == "finished":
+        report(user, search, as_json=as_json)
+        return OK
+    limits = Limits(given["budget_usd"], given["budget_tokens"], given["budget_seconds"])
+
+    async def work() -> int:
+        prepared = await prepare_search_again(
+            record,
+            user,
+            limits=limits,
+            base_url=given["base_url"],
+            concurrency=given["concurrency"],
+            reuse=given["reuse"],
+        )
+        return await watch(user, user.optimizations.get(search), prepared, as_json=as_json)
+
+    return asyncio.run(work())

@@ -5,17 +5,21 @@ from __future__ import annotations
 import json
 import os
 from contextlib import closing
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from merrow_server.cli import Command
 from merrow_server.cli.given import words
 from merrow_server.cli.output import complain
+from merrow_server.errors import InputError
 from merrow_server.rendering.snippet import cells, visible
 from merrow_server.rendering.terminal import echo, emit, style
 from merrow_server.run_report import cost_text, run_object, workflow_text
 from merrow_server.times import ago, duration
+
+if TYPE_CHECKING:
+    from merrow_runtime.store.database import Store
 
 COLOURS = {"finished": "green", "failed": "red", "cancelled": "yellow", "running": "cyan"}
 
@@ -28,9 +32,17 @@ COLOURS = {"finished": "green", "failed": "red", "cancelled": "yellow", "running
     merrow runs --workflow flow.mmd     those of one workflow
     merrow runs --prune 30              take out runs older than 30 days
     merrow runs --delete 4f2a           take one out
+    merrow runs --kind optimization     searches, as merrow optimizations lists them
     """,
 )
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="How many to list.")
+@click.option(
+    "--kind",
+    type=click.Choice(["run", "evaluation", "optimization"]),
+    default="run",
+    show_default=True,
+    help="What to list: runs, evaluations or searches.",
+)
 @click.option("--workflow", metavar="FILE", shell_complete=words.files, help="Only runs of this workflow.")
 @click.option(
     "--delete",
@@ -42,13 +54,20 @@ COLOURS = {"finished": "green", "failed": "red", "cancelled": "yellow", "running
 )
 @click.option("--prune", type=click.FloatRange(min=0), metavar="DAYS", help="Delete runs older than this many days.")
 @click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", help="How to print.")
-def command(limit: int, workflow: str | None, deleted: tuple[str, ...], prune: float | None, output: str) -> None:
+def command(
+    limit: int, kind: str, workflow: str | None, deleted: tuple[str, ...], prune: float | None, output: str
+) -> None:
     """List the runs in the journal, newest first: id, status, when, how long, what it cost, who answered,
     workflow.
     """
     from merrow_runtime.store.database import Store
 
     with closing(Store.open()) as store:
+        if kind != "run":
+            if deleted or prune is not None:
+                raise InputError(f"--delete and --prune take out runs; take out others with: merrow {kind}s")
+            _list_others(store, kind, limit, workflow, output)
+            return
         for run in deleted:
             store.delete(run)
         if prune is not None:
@@ -64,6 +83,17 @@ def command(limit: int, workflow: str | None, deleted: tuple[str, ...], prune: f
         echo("No runs yet; make one with: merrow run FILE", err=True)
     else:
         _print(found)
+
+
+def _list_others(store: Store, kind: str, limit: int, workflow: str | None, output: str) -> None:
+    if kind == "evaluation":
+        from merrow_server.cli.evaluations import list_evaluations
+
+        list_evaluations(store, limit, workflow, output)
+        return
+    from merrow_server.cli.optimizations import list_searches
+
+    list_searches(store, limit, workflow, output)
 
 
 def _name(workflow: str) -> str:

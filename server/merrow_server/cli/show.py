@@ -40,9 +40,11 @@ _MOST_NAMED = 4
     merrow show 9c1d                  an evaluation: all its items, failures first
     merrow show 9c1d --format html >report.html
     merrow show 9c1d --item 17        an item of it: what was read, gold, reason, the answer and its run
+    merrow show 7e0b                  a search: its candidates, the best one, what held-out items say
+    merrow show 7e0b --format json    all of it as JSON Lines
     """,
 )
-@click.argument("run", required=False, shell_complete=words.runs_or_evaluations)
+@click.argument("run", required=False, shell_complete=words.anything)
 @click.option(
     "--node",
     metavar="NODE",
@@ -55,14 +57,14 @@ _MOST_NAMED = 4
     "output",
     type=click.Choice(["text", "json", "csv", "junit", "github", "html", "inspect"]),
     default="text",
-    help="How to print; a run as text or json, an evaluation as any.",
+    help="How to print; a run or a search as text or json, an evaluation as any.",
 )
 def command(run: str | None, node: str | None, item: str | None, output: str) -> None:
     """Show the run RUN of the journal: an id, its beginning, or a workflow file for its latest run. Without RUN it is the
-    latest of all. RUN may also be an evaluation, or a run of one.
+    latest of all. RUN may also be an evaluation or a search, or a run of one.
     """
     from merrow_runtime.store.database import Store
-    from merrow_server.cli.given.run_names import evaluation_meant
+    from merrow_server.cli.given.run_names import evaluation_meant, search_meant
     from merrow_server.evaluations.journals import journal_with
 
     with closing(Store.open()) as user, journal_with(user, run) as store:
@@ -71,6 +73,14 @@ def command(run: str | None, node: str | None, item: str | None, output: str) ->
             from merrow_server.cli.show_evaluation import show_evaluation
 
             show_evaluation(user, evaluation, item, output)
+            return
+        search = search_meant(user, run)
+        if search is not None:
+            from merrow_server.cli.show_search import show_search
+
+            if item is not None:
+                raise InputError("--item goes with an evaluation; list them with: merrow evaluations")
+            show_search(user, search, output)
             return
         if output not in ("text", "json"):
             raise InputError(f"--format {output} goes with an evaluation; list them with: merrow evaluations")

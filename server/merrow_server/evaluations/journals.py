@@ -1,4 +1,4 @@
-"""Which journal has a run: that of its evaluation, or the user's own."""
+"""Which journal has a run: that of its evaluation or search, or the user's own."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ if TYPE_CHECKING:
 
 @contextmanager
 def journal_with(user: Store, run: str | None) -> Iterator[Store]:
-    """The journal that has a run: that of the evaluation before its first ``/``, else the user's own."""
-    evaluation = None if run is None or "/" not in run else user.evaluations.identity(run.partition("/")[0])
-    if evaluation is None:
+    """The journal that has a run: that of the evaluation or the search before its first ``/``, else the user's own."""
+    named = None if run is None or "/" not in run else run.partition("/")[0]
+    identity = None if named is None else user.evaluations.identity(named) or user.optimizations.identity(named)
+    if identity is None:
         yield user
         return
     from merrow_optimizer.evaluation.sessions import journal_of
     from merrow_runtime.store.database import Store
 
-    with closing(Store.open(journal_of(user, evaluation))) as own:
+    with closing(Store.open(journal_of(user, identity))) as own:
         yield own

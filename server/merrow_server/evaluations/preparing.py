@@ -14,6 +14,7 @@ from merrow_optimizer.evaluation.items import hash_of
 from merrow_optimizer.evaluation.metrics import check_scoring, metric
 from merrow_optimizer.evaluation.metrics.base import BaseMetric
 from merrow_optimizer.evaluation.plan import Limits, Plan, forecast, make_plan
+from merrow_optimizer.optimization.rounds import changed_round
 from merrow_runtime.models.dialects import DialectStore
 from merrow_runtime.models.trust import WorkspaceValue
 from merrow_runtime.options import DEFAULT_MODEL, RunOptions
@@ -21,6 +22,8 @@ from merrow_runtime.provenance import OFFLINE_ORIGIN, Reuse, named
 from merrow_runtime.running.resources import Chosen, choose, without_user
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.evaluations import EvaluationRecord
+from merrow_runtime.store.listed import Listed
+from merrow_runtime.store.optimizations import OptimizationRecord
 from merrow_runtime.values import as_text
 from merrow_runtime.workflow import Workflow, restore
 from merrow_server.errors import InputError
@@ -143,7 +146,7 @@ def _again(workflow: Workflow, asked: Asked, data: DataSet) -> dict[str, Any]:
 
 
 async def prepare_again(
-    record: EvaluationRecord,
+    record: EvaluationRecord | OptimizationRecord,
     user: Store,
     *,
     limits: Limits,
@@ -152,12 +155,14 @@ async def prepare_again(
     reuse: Reuse | None = None,
     choosing: Choosing = choose,
 ) -> Prepared:
-    """An evaluation of the journal made ready to go on: the workflow, options and metric that it has, with the data of its file.
+    """An evaluation of the journal made ready to go on, or what a search evaluates: the workflow, options and metric that it has,
+    with the data of its file.
 
     What is given here replaces what it was begun with. Where another endpoint would answer than before, ``reuse`` says whether
     the answers of that are kept (``any``) or had again (``same``), and who answered is kept. Raises `RunFailure`, also where
     the data are not the same any more, or another endpoint would answer and ``reuse`` is None.
     """
+    kept: Listed[Any] = user.optimizations if isinstance(record, OptimizationRecord) else user.evaluations
     said = dict(record.plan["asked"])
     before = Limits(**said.pop("limits"))
     said["items"] = tuple(said["items"])
@@ -173,15 +178,15 @@ async def prepare_again(
     origin = prepared.plan.chosen.endpoint.origin
     if prepared.data.hash != record.dataset or list(record.plan["golds"]) != [one.id for one in prepared.data.items]:
         why = (
-            f"The data of evaluation {record.id}, {said['dataset']}, are not the same any more; evaluate again, and items that"
+            f"The data of {kept.word} {record.id}, {said['dataset']}, are not the same any more; {kept.damaged}, and items that"
             " did not change cost nothing."
         )
     elif origin != record.plan["origin"] and reuse is None:
         again = "use --base-url offline" if record.plan["origin"] == OFFLINE_ORIGIN else "set the environment as it was"
         why = (
-            f"Evaluation {record.id} was answered by {named(record.plan['origin'])}, but {named(origin)} would answer now. To"
-            f" continue with that, {again}. Else choose --reuse any to keep its answers, or --reuse same to have all of"
-            f" {named(origin)}."
+            f"{kept.word.capitalize()} {record.id} was answered by {named(record.plan['origin'])}, but {named(origin)} would"
+            f" answer now. To continue with that, {again}. Else choose --reuse any to keep its answers, or --reuse same to have"
+            f" all of {named(origin)}."
         )
     if why is not None:
         await prepared.close()
@@ -190,8 +195,8 @@ async def prepare_again(
     plan = replace(prepared.plan, options=replace(prepared.plan.options, reuse=reuse))
     if origin != record.plan["origin"]:
         before_it = () if reuse == "same" else origins_of(record)
-        kept = {"asked": {**record.plan["asked"], "base_url": said["base_url"]}, "origin": origin, "reuse": reuse}
-        user.evaluations.replan(record.id, {**record.plan, **kept, "origins": [*before_it, origin]})
+        changed = {"asked": {**record.plan["asked"], "base_url": said["base_url"]}, "origin": origin, "reuse": reuse}
+        kept.replan(record.id, {**record.plan, **changed, "origins": [*before_it, origin]})
     return replace(prepared, plan=plan)
 
 
@@ -213,8 +218,11 @@ def remarks(user: Store, prepared: Prepared) -> list[str]:
     if plan.repeats > 1 and not plan.varies:
         said.append(ONE_SUFFICES)
     said += [*plan.workflow.how_read, *plan.chosen.notices]
+    changed = changed_round(user, plan.workflow, plan.semantic)
+    if changed is not None:
+        said.append(changed)
     if data.held_out:
-        before = user.evaluations.readings(data.hash, data.part)
+        before = user.evaluations.readings(data.hash, (data.part, "all"))
         times = "once" if before == 1 else f"{before} times"
         known = f"it was read {times} before." if before else "this is its first reading."
         said.append(f"The part {data.part} is held out, for final figures only; {known}")

@@ -186,7 +186,7 @@ class Evaluations:
     def delete(self, evaluation: str) -> str:
         """Take an evaluation out; its id. Raises `StoreFailure` while a process works on it."""
         identity = self._store.evaluations.get(evaluation).id
-        delete(self._store, identity)
+        delete(self._store, self._store.evaluations, identity)
         return identity
 
     def last(self, text: WorkflowText) -> Json | None:

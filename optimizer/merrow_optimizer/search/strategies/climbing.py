@@ -49,6 +49,10 @@ class Climb:
         self._newest = child
         return child, self._block(history, child)
 
+    def block(self, history: History, candidate: int) -> tuple[Place, ...]:
+        """Every item once."""
+        return history.next_places(candidate, history.left(candidate, 1))
+
     def crown(self, history: History) -> int:
         """The highest mean of those that have answered all items."""
         return best_mean(history, [number for number in ended(history) if history.asked[number] >= history.items])

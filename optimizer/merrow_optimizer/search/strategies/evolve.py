@@ -46,7 +46,11 @@ class Evolve:
             number = new_child(history, lambda chance: self._child(history, chance), chance)
         if number is None:
             return None
-        return number, history.next_places(number, history.left(number, settings.repeats))
+        return number, self.block(history, number)
+
+    def block(self, history: History, candidate: int) -> tuple[Place, ...]:
+        """Every item, as often as a round does."""
+        return history.next_places(candidate, history.left(candidate, self._settings.repeats))
 
     def crown(self, history: History) -> int:
         """The round with the highest mean."""

@@ -76,7 +76,11 @@ class Guided:
             (option for option in options if option[0] >= best - _SAME), key=lambda option: (option[1], -option[0])
         )
         candidate = which if is_known else history.add(self._pool.pop(which))
-        return candidate, history.next_places(candidate, max(1, min(settings.batch, history.items // 2)))
+        return candidate, self.block(history, candidate)
+
+    def block(self, history: History, candidate: int) -> tuple[Place, ...]:
+        """A batch, at most half of the items."""
+        return history.next_places(candidate, max(1, min(self._settings.batch, history.items // 2)))
 
     def crown(self, history: History) -> int:
         """The best by mean less half a standard deviation, of those with enough scores."""

@@ -1,15 +1,16 @@
-"""Which run or evaluation is meant: by its id, by the file that it ran, or the latest where nothing is said."""
+"""Which run, evaluation or search is meant: by its id, by the file that it ran, or the latest where nothing is said."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from merrow_runtime.errors import UsageFailure
 
 if TYPE_CHECKING:
     from merrow_runtime.store.database import Store
+    from merrow_runtime.store.listed import Listed
 
 
 def run_meant(store: Store, said: str | None) -> str:
@@ -43,10 +44,19 @@ def evaluation_meant(user: Store, said: str | None) -> str | None:
     """The id of the evaluation that ``said`` names: an id, or the beginning of one that is not that of a run; else None.
     Raises `UsageFailure` where it is the beginning of several.
     """
+    return _meant(user, user.evaluations, said)
+
+
+def search_meant(user: Store, said: str | None) -> str | None:
+    """The same for searches."""
+    return _meant(user, user.optimizations, said)
+
+
+def _meant(user: Store, kept: Listed[Any], said: str | None) -> str | None:
     if said is None:
         return None
     try:
-        found = user.evaluations.identity(said)
+        found = kept.identity(said)
     except UsageFailure:
         if user.has_run_like(said):
             return None

@@ -21,6 +21,7 @@ Items = list[CompletionItem[str]]
 
 _INTERFACE = "Interface"
 _MOST_RUNS = 50
+_ANY = ("finished", "stopped", "cancelled", "running")
 
 
 def files(_context: click.Context, _parameter: click.Parameter, typed: str) -> Items:
@@ -63,22 +64,29 @@ def running_runs(_context: click.Context, _parameter: click.Parameter, typed: st
 
 def evaluations(_context: click.Context, _parameter: click.Parameter, typed: str) -> Items:
     """The newest evaluations of the journal."""
-    return _evaluations(typed, ("finished", "stopped", "cancelled", "running"))
+    return _evaluations(typed, _ANY)
 
 
-def runs_or_evaluations(context: click.Context, parameter: click.Parameter, typed: str) -> Items:
+def searches(_context: click.Context, _parameter: click.Parameter, typed: str) -> Items:
+    """The newest searches of the journal."""
+    return _searches(typed, _ANY)
+
+
+def anything(context: click.Context, parameter: click.Parameter, typed: str) -> Items:
     """What `merrow show` can show."""
-    return runs(context, parameter, typed) + evaluations(context, parameter, typed)
+    return runs(context, parameter, typed) + _evaluations(typed, _ANY) + _searches(typed, _ANY)
 
 
 def unfinished(context: click.Context, parameter: click.Parameter, typed: str) -> Items:
     """What `merrow resume` can continue."""
-    return unfinished_runs(context, parameter, typed) + _evaluations(typed, ("stopped", "cancelled", "running"))
+    left = ("stopped", "cancelled", "running")
+    return unfinished_runs(context, parameter, typed) + _evaluations(typed, left) + _searches(typed, left)
 
 
 def running(context: click.Context, parameter: click.Parameter, typed: str) -> Items:
     """What `merrow cancel` can end."""
-    return running_runs(context, parameter, typed) + _evaluations(typed, ("running",))
+    now = ("running",)
+    return running_runs(context, parameter, typed) + _evaluations(typed, now) + _searches(typed, now)
 
 
 def evaluations_or_files(context: click.Context, parameter: click.Parameter, typed: str) -> Items:
@@ -125,6 +133,13 @@ def _evaluations(typed: str, statuses: Iterable[str]) -> Items:
 
     found = [one for one in newest_evaluations(_MOST_RUNS) if one.status in statuses]
     return _fitting(((one.id, visible(f"evaluation, {one.status}, {one.workflow}")) for one in found), typed)
+
+
+def _searches(typed: str, statuses: Iterable[str]) -> Items:
+    from merrow_runtime.store.glance import newest_searches
+
+    found = [one for one in newest_searches(_MOST_RUNS) if one.status in statuses]
+    return _fitting(((one.id, visible(f"search, {one.status}, {one.workflow}")) for one in found), typed)
 
 
 def _fitting(words: Iterable[tuple[str, str]], typed: str) -> Items:

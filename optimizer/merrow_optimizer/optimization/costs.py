@@ -1,0 +1,67 @@
+"""What candidates use for one item, by dry runs: known before anything is asked of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from random import Random
+
+from merrow_optimizer.evaluation.plan import Forecast, forecast_item
+from merrow_optimizer.optimization.plan import SearchPlan, middle
+from merrow_optimizer.search.candidates import Draft
+from merrow_optimizer.search.children import Proposer
+
+
+class Costs:
+    """The dry runs of a search, each made once."""
+
+    def __init__(self, plan: SearchPlan) -> None:
+        self._plan = plan
+        self._known: dict[str, Forecast] = {}
+
+    def of(self, draft: Draft) -> Forecast:
+        """What a candidate may use for the first item."""
+        found = self._known.get(draft.key)
+        if found is None:
+            found = forecast_item(self._plan.candidate(draft.text), self._plan.split.searched[0])
+            self._known[draft.key] = found
+        return found
+
+    def usd(self, forecast: Forecast) -> float | None:
+        """One figure for the cost in US dollars; None where a price is not known."""
+        return middle(forecast.cost_usd)
+
+    def calls(self, forecast: Forecast) -> float:
+        """One figure for the calls."""
+        return middle(forecast.calls) or forecast.calls.least
+
+
+@dataclass(frozen=True, slots=True)
+class Priced:
+    """A proposer without the candidates that use more than ``most`` US dollars for an item, or nobody knows how much."""
+
+    proposer: Proposer
+    costs: Costs
+    most: float
+
+    @property
+    def operators(self) -> tuple[str, ...]:
+        """See `Proposer`."""
+        return self.proposer.operators
+
+    def child(self, number: int, parent: Draft, chance: Random, operator: str | None = None) -> Draft | None:
+        """See `Proposer`."""
+        return self._affordable(self.proposer.child(number, parent, chance, operator))
+
+    def further(self, draft: Draft, chance: Random) -> Draft | None:
+        """See `Proposer`."""
+        return self._affordable(self.proposer.further(draft, chance))
+
+    def crossed(self, number: int, parent: Draft, other_number: int, other: Draft, chance: Random) -> Draft | None:
+        """See `Proposer`."""
+        return self._affordable(self.proposer.crossed(number, parent, other_number, other, chance))
+
+    def _affordable(self, draft: Draft | None) -> Draft | None:
+        if draft is None:
+            return None
+        cost = self.costs.usd(self.costs.of(draft))
+        return draft if cost is not None and cost <= self.most else None

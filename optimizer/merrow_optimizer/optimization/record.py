@@ -1,0 +1,273 @@
+"""A whole search as the journal has it, for whoever shows it. Nothing is worked out again, and numpy is not needed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from merrow_optimizer.evaluation.sessions import State, state_of
+from merrow_optimizer.search.candidates import START
+from merrow_runtime.store.database import Store
+from merrow_runtime.store.evaluations import ScoreRecord
+from merrow_runtime.store.optimizations import HELD_OUT, OptimizationRecord
+from merrow_runtime.usage import NOTHING, Usage
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedCandidate:
+    """A candidate with what it came to. Candidate 0 is the workflow that the search began with.
+
+    ``parents`` are numbers of candidates, ``operator`` names what made it and ``title`` describes the change. ``calls`` is how
+    many model calls or programs its nodes have for one item, ``cost`` what it uses for one item by a dry run, in US dollars (None
+    where a price is not known). ``told`` is what the search estimates its score to be, None before its first score.
+    ``scores`` are those that the search has applied, in the order of its draws; ``paid`` is what the search really paid for
+    them, which is little where another candidate had asked the same.
+    """
+
+    number: int
+    parents: Sequence[int]
+    operator: str
+    title: str
+    key: str
+    text: str = field(repr=False)
+    nodes: int
+    calls: int
+    cost: float | None
+    told: float | None
+    scores: Sequence[float] = field(repr=False)
+    paid: Usage
+
+    @property
+    def file(self) -> str:
+        """The name of its file in the folder of the search."""
+        return f"round_{self.number:03d}.mmd"
+
+    @property
+    def mean(self) -> float | None:
+        """The plain mean of its scores; None without any."""
+        return math.fsum(self.scores) / len(self.scores) if self.scores else None
+
+    @property
+    def deviation(self) -> float | None:
+        """The standard deviation of one score; None below two."""
+        mean = self.mean
+        if mean is None or len(self.scores) < 2:
+            return None
+        return math.sqrt(math.fsum((score - mean) ** 2 for score in self.scores) / (len(self.scores) - 1))
+
+    @property
+    def error(self) -> float | None:
+        """The standard error of ``mean``; None below two scores."""
+        return None if self.deviation is None else self.deviation / math.sqrt(len(self.scores))
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedDraw:
+    """One batch of answers: ``candidate`` was asked for ``places`` (id of the item, repeat), in this order. ``answers`` has what
+    each came to, None where it has not ended. ``outcome`` are the scores that counted (None for one that says nothing), None
+    before all had ended. ``crown`` is the number of the best candidate once this outcome was applied, ``told`` its estimated
+    score; None before.
+    """
+
+    number: int
+    candidate: int
+    places: Sequence[tuple[str, int]]
+    answers: Sequence[ScoreRecord | None] = field(repr=False)
+    outcome: Sequence[float | None] | None
+    crown: int | None
+    told: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOutResult:
+    """The crown against the start on items that no choice was made with: mean scores, their difference with its interval.
+
+    ``p`` is two-sided, by ``test`` (``McNemar`` or ``sign-flip``), and None where the part had been read ``read_before`` times:
+    then what it said may have led here. ``showable`` is the smallest difference that so many items show with probability .8.
+    ``left_out`` is how many items one of both has no score for. ``start_cost`` and ``crown_cost`` are US dollars for an item by a
+    dry run, as that of candidates.
+    """
+
+    items: int
+    start: float
+    crown: float
+    difference: float
+    interval: tuple[float, float]
+    better: int
+    worse: int
+    test: str
+    p: float | None
+    showable: float
+    read_before: int
+    left_out: int
+    start_cost: float | None
+    crown_cost: float | None
+
+    @property
+    def is_improvement(self) -> bool:
+        """Whether the crown is better, with p below .05 in a first reading."""
+        return self.p is not None and self.p < 0.05 and self.difference > 0
+
+    def to_json(self) -> dict[str, Any]:
+        """As the journal keeps it, and as it is printed."""
+        return {
+            "items": self.items,
+            "start": self.start,
+            "crown": self.crown,
+            "difference": self.difference,
+            "interval": list(self.interval),
+            "better": self.better,
+            "worse": self.worse,
+            "test": self.test,
+            "p": self.p,
+            "showable": self.showable,
+            "read_before": self.read_before,
+            "left_out": self.left_out,
+            "start_cost": self.start_cost,
+            "crown_cost": self.crown_cost,
+        }
+
+    @classmethod
+    def from_json(cls, shown: Mapping[str, Any]) -> HeldOutResult:
+        """The inverse of `to_json`."""
+        lower, upper = shown["interval"]
+        return cls(**{**shown, "interval": (lower, upper)})
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRecord:
+    """A search: what it was asked for (``search``; its ``plan`` has the rest), how it is now (``state``), its candidates by
+    number, its draws in order, and what the held-out items say (None before they were read, or where they never are).
+
+    ``held_out_answers`` has the answers to the held-out items of the start and of the crown, by the number of the candidate.
+    """
+
+    search: OptimizationRecord = field(repr=False)
+    state: State
+    candidates: Sequence[RecordedCandidate]
+    draws: Sequence[RecordedDraw]
+    held_out: HeldOutResult | None
+    held_out_answers: Mapping[int, Sequence[ScoreRecord]] = field(repr=False)
+
+    @property
+    def id(self) -> str:
+        """Its id."""
+        return self.search.id
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """What the search was told, as plain data: objective, bounds of budget, nodes and cost, patience, items."""
+        settings: Mapping[str, Any] = self.search.plan["settings"]
+        return settings
+
+    @property
+    def usage(self) -> Usage:
+        """All that was paid, the held-out reading included."""
+        searched = sum((one.paid for one in self.candidates), NOTHING)
+        return sum((one.usage for several in self.held_out_answers.values() for one in several), searched)
+
+    @property
+    def answers(self) -> int:
+        """How many answers the search has scored or given up."""
+        return sum(1 for draw in self.draws for one in draw.answers if one is not None)
+
+    @property
+    def crown(self) -> int:
+        """The number of the best candidate as far as is known; that of the start before the first outcome."""
+        return next((draw.crown for draw in reversed(self.draws) if draw.crown is not None), START)
+
+    @property
+    def told(self) -> float | None:
+        """The estimated score of the crown: what chose it never certifies it."""
+        return self.candidates[self.crown].told if self.candidates else None
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether it came to its end, with everything that was to be read."""
+        return self.search.status == "finished"
+
+    def line_of(self, number: int) -> list[RecordedCandidate]:
+        """The candidates from the start to this one; of two parents the first is followed."""
+        line = [self.candidates[number]]
+        while line[-1].parents:
+            line.append(self.candidates[line[-1].parents[0]])
+        return line[::-1]
+
+    def front(self) -> list[RecordedCandidate]:
+        """The scored candidates that no other beats in estimated score and cost at once, the cheapest first. Where no price is
+        known, their calls are their cost.
+        """
+        scored = [one for one in self.candidates if one.told is not None]
+        is_priced = all(one.cost is not None for one in scored)
+
+        def cost(one: RecordedCandidate) -> float:
+            return one.cost if is_priced and one.cost is not None else float(one.calls)
+
+        front: list[RecordedCandidate] = []
+        for one in sorted(scored, key=lambda one: (cost(one), -(one.told or 0.0), one.number)):
+            if not front or (one.told or 0.0) > (front[-1].told or 0.0):
+                front.append(one)
+        return front
+
+    def thrifty(self) -> RecordedCandidate | None:
+        """The cheapest candidate whose estimated score is within one standard error of the crown's; None before any score, and
+        where it is the crown.
+        """
+        if self.told is None:
+            return None
+        best = self.candidates[self.crown]
+        least = self.told - (best.error or 0.0)
+        found = next((one for one in self.front() if (one.told or 0.0) >= least), best)
+        return None if found.number == best.number else found
+
+
+def load(user: Store, search: str) -> SearchRecord:
+    """The search with this id, or with the only id that begins with it. Raises `StoreFailure`, `UsageFailure`."""
+    kept = user.optimizations
+    record = kept.get(search)
+    items: Sequence[str] = record.plan["items"]
+    by_place: dict[tuple[int, str, int], ScoreRecord] = {}
+    held_out: dict[int, list[ScoreRecord]] = {}
+    paid: dict[int, Usage] = {}
+    for trial in kept.trials(record.id):
+        if trial.draw == HELD_OUT:
+            held_out.setdefault(trial.candidate, []).append(trial.score)
+        else:
+            by_place[trial.candidate, trial.score.item, trial.score.repeat] = trial.score
+            paid[trial.candidate] = paid.get(trial.candidate, NOTHING) + trial.score.usage
+    order = {item: place for place, item in enumerate(record.plan["held_out"]["items"])}
+    for several in held_out.values():
+        several.sort(key=lambda one: order.get(one.item, 0))
+    draws: list[RecordedDraw] = []
+    scores: dict[int, list[float]] = {}
+    for one in kept.draws(record.id):
+        places = [(items[item], repeat) for item, repeat in one.places]
+        answers = [by_place.get((one.candidate, *place)) for place in places]
+        draws.append(RecordedDraw(one.number, one.candidate, places, answers, one.outcome, one.crown, one.told))
+        scores.setdefault(one.candidate, []).extend(score for score in one.outcome or () if score is not None)
+    return SearchRecord(
+        record,
+        state_of(user, record),
+        [
+            RecordedCandidate(
+                one.number,
+                one.parents,
+                one.operator,
+                one.title,
+                one.key,
+                one.text,
+                one.nodes,
+                one.calls,
+                one.cost,
+                one.told,
+                scores.get(one.number, []),
+                paid.get(one.number, NOTHING),
+            )
+            for one in kept.candidates(record.id)
+        ],
+        draws,
+        None if record.held_out is None else HeldOutResult.from_json(record.held_out),
+        held_out,
+    )

@@ -1,0 +1,110 @@
+"""Candidates as files that one can open, run and evaluate: ``round_007.mmd`` in the folder of a search."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath
+
+from merrow_runtime.errors import UsageFailure
+from merrow_runtime.store.database import Store
+from merrow_runtime.store.optimizations import CandidateRecord
+from merrow_runtime.workflow import Workflow
+
+CROWN = "crown.mmd"
+"""The file of the best candidate at the end."""
+
+_MARK = "%% Merrow search"
+_FRONT_MATTER = re.compile(r"\A---[ \t]*\r?\n.*?^---[ \t]*\r?\n", re.DOTALL | re.MULTILINE)
+_NOTED = re.compile(r"^%% Merrow search (\S+), round (\d+)\b", re.MULTILINE)
+
+
+def file_name(number: int) -> str:
+    """The name of a candidate's file."""
+    return f"round_{number:03d}.mmd"
+
+
+class Rounds:
+    """The files of a search in its ``folder``. Raises `UsageFailure` where they can't be written."""
+
+    def __init__(self, search: str, folder: Path, beside: Mapping[str, Mapping[str, str]]) -> None:
+        self._search = search
+        self.folder = folder
+        self._beside = beside
+
+    def open(self) -> None:
+        """Make the folder, with the files that the workflow names: candidates name them, too."""
+        for path, known in self._beside.items():
+            if "text" in known and ".." not in PurePosixPath(path).parts and not PurePosixPath(path).is_absolute():
+                self._write(self.folder / path, known["text"])
+        self._make(self.folder)
+
+    def write(self, one: CandidateRecord, mean: float | None, scores: int) -> None:
+        """Write a candidate, with a comment of where it comes from and what it has scored. A file that somebody changed stays."""
+        file = self.folder / file_name(one.number)
+        if file.exists() and without_comment(file.read_bytes().decode("utf-8", "replace")) != one.text:
+            return
+        self._write(file, with_comment(self._search, one, mean, scores))
+
+    def crown(self, one: CandidateRecord, mean: float | None, scores: int) -> Path:
+        """Write the best candidate once more, under a name of its own; its path."""
+        file = self.folder / CROWN
+        self._write(file, with_comment(self._search, one, mean, scores))
+        return file
+
+    def _write(self, file: Path, text: str) -> None:
+        self._make(file.parent)
+        try:
+            file.write_text(text, "utf-8", newline="")
+        except OSError as problem:
+            raise UsageFailure(
+                f"{file} can't be written: {problem.strerror}; name another folder with --out."
+            ) from None
+
+    def _make(self, folder: Path) -> None:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as problem:
+            raise UsageFailure(
+                f"The folder {folder} can't be made: {problem.strerror}; name another one with --out."
+            ) from None
+
+
+def with_comment(search: str, one: CandidateRecord, mean: float | None, scores: int) -> str:
+    """The text of a candidate with comments below its front matter: parents, move, score."""
+    lines = [f"{_MARK} {search}, round {one.number}: {_made(one)}"]
+    if mean is None:
+        lines.append(f"{_MARK}: not scored yet")
+    else:
+        told = "" if one.told is None else f", estimated {one.told:.3f} (what chose it flatters it)"
+        lines.append(f"{_MARK}: {mean:.3f} on {scores:,} answers{told}")
+    front = _FRONT_MATTER.match(one.text)
+    place = front.end() if front else 0
+    return one.text[:place] + "".join(f"{line}\n" for line in lines) + one.text[place:]
+
+
+def without_comment(text: str) -> str:
+    """The text without the comments that were written into it."""
+    return "".join(line for line in text.splitlines(keepends=True) if not line.startswith(_MARK))
+
+
+def changed_round(user: Store, workflow: Workflow, semantic: str) -> str | None:
+    """A sentence where a workflow is the file of a candidate that somebody changed; None where it is not. ``semantic`` is what it
+    does, as a hash. Raises `StoreFailure`.
+    """
+    found = _NOTED.search(workflow.text)
+    if found is None:
+        return None
+    identity = user.optimizations.identity(found[1])
+    known = {} if identity is None else {one.number: one for one in user.optimizations.candidates(identity)}
+    one = known.get(int(found[2]))
+    if one is None or one.key == semantic:
+        return None
+    return f"{workflow.name} was changed since it was round {one.number} of search {identity}: it is a new candidate."
+
+
+def _made(one: CandidateRecord) -> str:
+    if not one.parents:
+        return "the workflow that it began with"
+    parents = " and ".join(map(str, one.parents))
+    return " ".join(f"made of round {parents} by {one.operator}: {one.title}".split())

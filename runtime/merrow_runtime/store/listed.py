@@ -1,0 +1,148 @@
+"""What evaluations and searches have in common in the user's store: ids, a status that any process may change, deletion."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, Generic, Literal, Protocol, TypeVar
+
+from merrow_runtime.errors import StoreFailure, UsageFailure
+from merrow_runtime.store import rows
+from merrow_runtime.store.writer import Writer, explained
+
+ListedStatus = Literal["running", "finished", "stopped", "cancelled"]
+
+
+class Planned(Protocol):
+    """A record with what a resume needs."""
+
+    @property
+    def plan(self) -> Mapping[str, Any]: ...
+
+
+R = TypeVar("R", bound=Planned)
+
+
+class Listed(Generic[R]):
+    """The rows of one table. Everything raises `StoreFailure` where the store can't be read or written.
+
+    A subclass says how its ``table`` is called, which is the command that lists them, too; what one and several are called
+    (``word``, ``words``), how another is made where a record is ``damaged``, its ``columns`` (``id`` first, ``plan`` last),
+    and makes a record of a row.
+    """
+
+    table: str
+    word: str
+    words: str
+    damaged: str
+    columns: str
+
+    def __init__(self, writer: Writer) -> None:
+        self._writer = writer
+        self._cursor = writer.database.cursor()
+
+    def _record(self, row: Sequence[Any]) -> R:
+        raise NotImplementedError
+
+    def _begin(self, database: sqlite3.Connection, begun: R) -> None:
+        """Put a row into the table, in the caller's transaction."""
+        names = self.columns.split(", ")
+        values = [column_of(getattr(begun, name)) for name in names[:-1]]
+        plan = rows.text_of(dict(begun.plan))
+        places = ", ".join("?" * len(names))
+        database.execute(f"INSERT INTO {self.table} ({self.columns}) VALUES ({places})", [*values, plan])  # noqa: S608
+
+    def update(
+        self,
+        identity: str,
+        status: ListedStatus,
+        error: str | None = None,
+        ended: float | None = None,
+        seconds: float = 0.0,
+    ) -> None:
+        """Keep how one goes on or ended; ``seconds`` are added to those that it took before."""
+        sql = f"UPDATE {self.table} SET status = ?, error = ?, ended = ?, seconds = seconds + ? WHERE id = ?"  # noqa: S608
+        values = (status, column_of(error), ended, seconds, identity)
+        self._writer.now(lambda database: database.execute(sql, values))
+
+    def identity(self, said: str) -> str | None:
+        """The id that is ``said``, else the only one that begins so; None where there is none.
+
+        Raises `UsageFailure` where there are several.
+        """
+        found = [row[0] for row in self._rows(f"SELECT id FROM {self.table} WHERE id = ?", (said,))]  # noqa: S608
+        if not found and said.isalnum():
+            found = [row[0] for row in self._rows(f"SELECT id FROM {self.table} WHERE id GLOB ?", (f"{said}*",))]  # noqa: S608
+        if len(found) > 1:
+            raise UsageFailure(
+                f"Several {self.words} begin with {said!r}; give more of the id: {found[0]}, {found[1]}, ..."
+            )
+        return found[0] if found else None
+
+    def get(self, said: str) -> R:
+        """The one with this id, or with the only id that begins with it. Raises `UsageFailure`."""
+        identity = self.identity(said)
+        if identity is None:
+            raise UsageFailure(f"There is no {self.word} {said!r}; list them with: merrow {self.table}")
+        (row,) = self._rows(f"SELECT {self.columns} FROM {self.table} WHERE id = ?", (identity,))  # noqa: S608
+        return self._record(row)
+
+    def newest(self, limit: int = 20, workflow: str | None = None) -> list[R]:
+        """The newest, newest first, of one workflow where given."""
+        where, values = ("", ()) if workflow is None else ("WHERE workflow = ?", (workflow,))
+        sql = f"SELECT {self.columns} FROM {self.table} {where} ORDER BY number DESC LIMIT ?"  # noqa: S608
+        return [self._record(row) for row in self._rows(sql, (*values, limit))]
+
+    def delete(self, identity: str) -> None:
+        """Take one with all that it has out of the store. Answers of models stay in the cache."""
+        sql = f"DELETE FROM {self.table} WHERE id = ?"  # noqa: S608
+        self._writer.now(lambda database: database.execute(sql, (identity,)))
+
+    def replan(self, identity: str, plan: Mapping[str, Any]) -> None:
+        """Keep what a later resume needs, where that changed."""
+        sql, text = f"UPDATE {self.table} SET plan = ? WHERE id = ?", rows.text_of(dict(plan))  # noqa: S608
+        self._writer.now(lambda database: database.execute(sql, (text, identity)))
+
+    def status(self, identity: str) -> ListedStatus | None:
+        """How one is by what was written down last, whoever wrote it; None where it was deleted."""
+        found = self._rows(f"SELECT status FROM {self.table} WHERE id = ?", (identity,))  # noqa: S608
+        return found[0][0] if found else None
+
+    def older_than(self, seconds: float) -> list[R]:
+        """Those that began, and ended where they did, so long ago."""
+        before = time.time() - seconds
+        sql = f"SELECT {self.columns} FROM {self.table} WHERE started < ? AND coalesce(ended, started) < ?"  # noqa: S608
+        return [self._record(row) for row in self._rows(sql, (before, before))]
+
+    def _fields(self, row: Sequence[Any]) -> dict[str, Any]:
+        """A row by the names of its columns, with its plan read. Raises `StoreFailure`."""
+        try:
+            plan = rows.object_of(row[-1])
+        except rows.Damaged:
+            raise StoreFailure(
+                f"The record of {self.word} {row[0]} is damaged in the journal; {self.damaged}."
+            ) from None
+        return {**dict(zip(self.columns.split(", ")[:-1], row, strict=False)), "plan": plan}
+
+    def _rows(self, sql: str, values: Sequence[Any]) -> list[Any]:
+        self._writer.flush()
+        try:
+            return self._cursor.execute(sql, values).fetchall()
+        except sqlite3.Error as problem:
+            raise explained(problem) from problem
+
+
+def read_by(database: sqlite3.Connection, dataset: str, part: str, reader: str, semantic: str) -> None:
+    """Note that a part of the data with this hash is read, in the caller's transaction: by which evaluation or search
+    (``reader``), and of what workflow, by its semantic hash.
+    """
+    database.execute(
+        "INSERT OR IGNORE INTO readings (dataset, part, reader, semantic, at) VALUES (?, ?, ?, ?, ?)",
+        (dataset, part, reader, semantic, time.time()),
+    )
+
+
+def column_of(value: Any) -> Any:
+    """A value as a column has it."""
+    return rows.storable(value) if isinstance(value, str) else value

@@ -1,0 +1,93 @@
+"""Options that ``merrow evaluate`` and ``merrow optimize`` share: data, metric, model, budget."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from merrow_server.cli.given import words
+
+if TYPE_CHECKING:
+    from merrow_server.evaluations.preparing import Asked
+
+DATA_OPTIONS = (
+    click.option(
+        "--dataset", metavar="F", shell_complete=words.files, help="The data: JSON Lines, a JSON array or CSV."
+    ),
+    click.option("--reader", metavar="NAME", help="The form of the data; without it, as its name says."),
+    click.option(
+        "--map", "mapping", multiple=True, metavar="INPUT=FIELD", help="The field that an input of the workflow gets."
+    ),
+    click.option("--gold", metavar="FIELD", help="The field with the right answer."),
+    click.option("--part", metavar="PART", help="validate, test or all."),
+    click.option("--limit", type=click.IntRange(min=1), metavar="N", help="At most N items."),
+    click.option("--items", multiple=True, metavar="ID", help="Only this item; @FILE reads ids, one a line."),
+    click.option("--metric", metavar="NAME", help="What an answer is worth; without it, what the data asks for."),
+    click.option(
+        "--metric-option", "metric_options", multiple=True, metavar="NAME=VALUE", help="An option of the metric."
+    ),
+)
+"""What is answered, and what an answer is worth."""
+
+MODEL_OPTIONS = (
+    click.option("--seed", type=int, default=42, show_default=True, help="Decides the order of items, and shuffles."),
+    click.option("--concurrency", type=click.IntRange(min=1), help="Calls at the same time, and items."),
+    click.option("--fresh", is_flag=True, help="Ask again what is known already."),
+    click.option(
+        "--model", metavar="MODEL", help="In place of the workflow's model; nodes that name their own keep it."
+    ),
+    click.option(
+        "--judge-model", metavar="MODEL", help="The model that the metric judge asks; without it, the workflow's."
+    ),
+    click.option("--base-url", metavar="URL", help="The endpoint; `offline` is the embedded model."),
+    click.option("--budget-usd", type=click.FloatRange(min=0), metavar="USD", help="Stop at this much money."),
+    click.option("--budget-tokens", type=click.IntRange(min=0), metavar="N", help="Stop at this many tokens."),
+    click.option("--budget-seconds", type=click.FloatRange(min=0), metavar="S", help="Stop after this many seconds."),
+    click.option(
+        "--dry-run", is_flag=True, help="Say how many calls it would make and what they may cost; call nothing."
+    ),
+)
+"""Who answers, and how much that may cost."""
+
+_SAME = (
+    "dataset",
+    "reader",
+    "gold",
+    "part",
+    "limit",
+    "items",
+    "metric",
+    "seed",
+    "model",
+    "judge_model",
+    "base_url",
+    "concurrency",
+    "fresh",
+)
+
+
+def asked_of(given: dict[str, Any], repeats: int = 1) -> Asked:
+    """What the options say. Raises `InputError`."""
+    from merrow_optimizer.evaluation.plan import Limits
+    from merrow_server.cli.given.values import read_values
+    from merrow_server.evaluations.preparing import Asked
+
+    options = read_values(given["metric_options"], "--metric-option")
+    return Asked(
+        **{name: given[name] for name in _SAME},
+        mapping=read_values(given["mapping"], "--map"),
+        metric_options={name: _plain(value) for name, value in options.items()},
+        repeats=repeats,
+        limits=Limits(given["budget_usd"], given["budget_tokens"], given["budget_seconds"]),
+    )
+
+
+def _plain(text: str) -> Any:
+    """An option's value: a number where it is one, else the text."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return text
+    return value if type(value) in (int, float) else text

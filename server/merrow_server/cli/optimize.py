@@ -1,0 +1,171 @@
+"""``merrow optimize``: a search for a better workflow."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from merrow_server.cli import Command
+from merrow_server.cli.data_options import DATA_OPTIONS, MODEL_OPTIONS, asked_of
+from merrow_server.cli.given import words
+from merrow_server.cli.options import with_options
+from merrow_server.errors import InputError
+from merrow_server.rendering.terminal import echo, emit
+
+if TYPE_CHECKING:
+    from merrow_runtime.store.database import Store
+    from merrow_server.optimizations.preparing import SearchAsked
+
+
+@click.command(
+    "optimize",
+    cls=Command,
+    epilog="""
+    merrow optimize flow.mmd --dataset gsm8k_validate.jsonl --budget-usd 2
+    merrow optimize flow.mmd --dataset own.csv --map problem=question --gold answer --metric numeric --dry-run
+    merrow optimize flow.mmd --dataset own.jsonl --gold answer --strategy climb --budget-evaluations 600
+    merrow optimize flow.mmd --dataset own.jsonl --gold answer --from 4f2a     begin with the best of another search
+    """,
+)
+@click.argument("file", metavar="FILE", shell_complete=words.files)
+@with_options(DATA_OPTIONS)
+@click.option(
+    "--strategy",
+    type=click.Choice(["guided", "evolve", "climb", "random", "mcts"]),
+    default="guided",
+    show_default=True,
+    help="How candidates are chosen: by a model of what helps, or by a published or simple loop.",
+)
+@click.option(
+    "--proposer",
+    type=click.Choice(["moves"]),
+    default="moves",
+    show_default=True,
+    help="Who makes candidates: safe moves and crossover, without a model.",
+)
+@click.option(
+    "--budget-evaluations",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Stop at this many answers, held-out ones included.",
+)
+@with_options(MODEL_OPTIONS)
+@click.option(
+    "--jobs", type=click.IntRange(min=1, max=64), default=1, show_default=True, help="Draws at the same time."
+)
+@click.option(
+    "--objective",
+    type=click.Choice(["score", "pareto"]),
+    default="score",
+    show_default=True,
+    help="Show the best, or with it all that no other beats in score and cost at once.",
+)
+@click.option(
+    "--max-cost-per-item",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="USD",
+    help="Leave out candidates that use more for an item, by a dry run.",
+)
+@click.option("--max-nodes", type=click.IntRange(min=1), metavar="N", help="How many nodes a candidate may have.")
+@click.option(
+    "--patience",
+    type=click.IntRange(min=1),
+    metavar="P",
+    help="Stop after P draws without a new best: a rule of thumb.",
+)
+@click.option(
+    "--held-out",
+    type=click.IntRange(min=1),
+    default=300,
+    show_default=True,
+    metavar="N",
+    help="Held-out items at most.",
+)
+@click.option("--small", is_flag=True, help="Search with few items, and hold none out: no test is claimed.")
+@click.option(
+    "--from",
+    "begin_with",
+    metavar="OPT",
+    shell_complete=words.searches,
+    help="Score the best candidates of this search first, as their files are now.",
+)
+@click.option(
+    "--out", metavar="FOLDER", shell_complete=words.files, help="Where candidates are written; without it, beside FILE."
+)
+@click.option(
+    "--format",
+    "output",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    help="How to print; json is an event a line.",
+)
+@click.pass_context
+def command(ctx: click.Context, /, file: str, **given: Any) -> None:
+    """Search for a better workflow than FILE: change it by safe moves, score the candidates, and compare the best one with it on
+    items that no choice was made with.
+
+    Every candidate is valid before it costs a call, and none is scored twice. Nothing is paid twice: `merrow resume` continues
+    a search that stopped. FILE itself stays as it is.
+
+    That no improvement was found is a result, with the exit code 0; a search that stopped before its end exits with 1.
+    """
+    from merrow_runtime.program.loading import load
+    from merrow_runtime.store.database import Store
+    from merrow_server.cli.search_session import carry_out
+
+    if given["dataset"] is None:
+        raise InputError("Name the data: merrow optimize FILE --dataset F.")
+    wanted = _wanted(given)
+    workflow = load(file)
+    with closing(Store.open()) as user:
+        if given["dry_run"]:
+            asyncio.run(_dry_run(user, file, wanted, as_json=given["output"] == "json"))
+            return
+        ctx.exit(asyncio.run(carry_out(user, workflow, wanted, given["out"], as_json=given["output"] == "json")))
+
+
+def _wanted(given: dict[str, Any]) -> SearchAsked:
+    from merrow_optimizer.optimization.plan import Bounded
+    from merrow_server.optimizations.preparing import SearchAsked
+
+    bounds = Bounded(
+        given["budget_evaluations"],
+        given["max_cost_per_item"],
+        given["max_nodes"],
+        given["patience"],
+        given["held_out"],
+        given["small"],
+        given["objective"],
+    )
+    return SearchAsked(
+        asked_of(given),
+        given["strategy"],
+        given["proposer"],
+        given["seed"],
+        given["jobs"],
+        bounds,
+        given["begin_with"],
+    )
+
+
+async def _dry_run(user: Store, file: str, wanted: SearchAsked, *, as_json: bool) -> None:
+    from merrow_runtime.program.loading import load
+    from merrow_server.optimizations.preparing import plan_object, prepare_search
+    from merrow_server.optimizations.words import plan_lines
+
+    prepared = await prepare_search(load(file), wanted, user)
+    try:
+        if as_json:
+            emit(json.dumps(plan_object(prepared), indent=2))
+            return
+        for line in plan_lines(prepared.plan, str(prepared.data.file), prepared.data.part):
+            echo(line)
+        for note in prepared.notes:
+            echo(f"Note: {note}")
+        echo("No call was made.")
+    finally:
+        await prepared.close()

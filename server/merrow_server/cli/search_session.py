@@ -1,0 +1,143 @@
+"""A search watched from the command line: told what it may cost, begun, shown, stopped by Ctrl-C, and reported."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from merrow_optimizer.optimization.record import load
+from merrow_optimizer.optimization.sessions import begin, work
+from merrow_runtime.store.database import Store
+from merrow_runtime.store.optimizations import OptimizationRecord
+from merrow_runtime.workflow import Workflow
+from merrow_server.cli import INTERRUPTED, NOT_WELL, OK
+from merrow_server.cli.evaluation_session import notice
+from merrow_server.cli.output import complain
+from merrow_server.cli.run_session import ending_signals
+from merrow_server.optimizations.preparing import PreparedSearch, SearchAsked, prepare_search
+from merrow_server.optimizations.report import SCHEMA, search_object
+from merrow_server.optimizations.words import plan_lines, report_lines
+from merrow_server.rendering.snippet import visible
+from merrow_server.rendering.terminal import console, echo, emit, style
+from merrow_server.run_report import cost_text, workflow_text
+
+Event = Mapping[str, Any]
+
+
+async def carry_out(user: Store, workflow: Workflow, wanted: SearchAsked, out: str | None, *, as_json: bool) -> int:
+    """Begin a search, after telling what it may cost, and work on it to its end; the exit code."""
+    prepared = await prepare_search(workflow, wanted, user)
+    for line in plan_lines(prepared.plan, str(prepared.data.file), prepared.data.part):
+        echo(line, err=True)
+    for sentence in prepared.notes:
+        notice(sentence)
+    record = begin(user, prepared.plan, prepared.data.hash, prepared.data.part, prepared.again, out)
+    return await watch(user, record, prepared, as_json=as_json)
+
+
+async def watch(user: Store, record: OptimizationRecord, prepared: PreparedSearch, *, as_json: bool) -> int:
+    """Work on a search to its end, with its progress on a terminal, or its events as JSON; then report it. The exit code.
+
+    Ctrl-C, SIGTERM and SIGHUP stop it: calls in flight are cancelled, what is finished is kept.
+    """
+    loop, own = asyncio.get_running_loop(), asyncio.current_task()
+    assert own is not None  # noqa: S101 (this is a coroutine of a task)
+    for number in ending_signals():
+        with contextlib.suppress(NotImplementedError, ValueError):  # Windows has no handlers in event loops.
+            loop.add_signal_handler(number, own.cancel)
+    if as_json:
+        _emit("search_started", _object(user, record.id))
+    else:
+        folder = visible(workflow_text(record.plan["folder"]))
+        echo(f"Search {record.id}; its candidates are files in {folder}", err=True)
+    code = OK
+    try:
+        with _shown(as_json=as_json) as told:
+            searcher = await work(user, record, prepared.plan, told)
+        if searcher.stopped_by is not None:
+            complain(searcher.stopped_by)
+            code = NOT_WELL
+    except asyncio.CancelledError:
+        code = INTERRUPTED
+    finally:
+        for number in ending_signals():
+            with contextlib.suppress(NotImplementedError, ValueError):
+                loop.remove_signal_handler(number)
+        await prepared.close()
+    report(user, record.id, as_json=as_json)
+    if code != OK:
+        echo(
+            f"{style('Stopped', fg='yellow')} before its end; what is finished is kept."
+            f" Continue it with: merrow resume {record.id}",
+            err=True,
+        )
+    return code
+
+
+def report(user: Store, search: str, *, as_json: bool) -> None:
+    """Print how a search came out."""
+    if as_json:
+        _emit("search_finished", _object(user, search))
+        return
+    for line in report_lines(load(user, search), whole=False, style=style):
+        echo(line)
+    echo(f"Search {search}: see all of it with: merrow show {search}", err=True)
+
+
+def _object(user: Store, search: str) -> dict[str, Any]:
+    return search_object(load(user, search))
+
+
+def _emit(event: str, data: Event) -> None:
+    emit(json.dumps({"schema": SCHEMA, "event": event, **data}))
+
+
+_SHOWN = ("candidate", "draw", "crown", "note", "over", "crown_file", "held_out_started", "held_out")
+
+
+@contextmanager
+def _shown(*, as_json: bool) -> Iterator[Callable[[Event], None]]:
+    """What tells of a search while it goes on: events as JSON, a line that moves on a terminal, else only notes."""
+    if as_json:
+
+        def told(event: Event) -> None:
+            if event["event"] in _SHOWN:
+                _emit(event["event"], {name: value for name, value in event.items() if name != "event"})
+
+        yield told
+        return
+    if not sys.stderr.isatty():
+        yield _note
+        return
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TimeElapsedColumn(), TextColumn("{task.fields[told]}"))
+    best, answers = "nothing scored yet", 0
+    with Progress(*columns, console=console(), transient=True) as progress:
+        task = progress.add_task("", total=None, told=best)
+
+        def shown(event: Event) -> None:
+            nonlocal best, answers
+            kind = event["event"]
+            if kind == "answer":
+                answers += 1
+            elif kind == "crown" or (kind == "draw" and event["draw"] == 1 and event["score"] is not None):
+                score = event["told"] if kind == "crown" else event["score"]
+                best = f"best round {event['candidate']} at {0.0 if score is None else score:.3f}"
+            elif kind == "held_out_started":
+                best = f"reading {event['items']:,} held-out items"
+            _note(event)
+            many = "1 answer" if answers == 1 else f"{answers:,} answers"
+            progress.update(task, told=f"{many}, {best}, {cost_text(event['spent'])}")
+
+        yield shown
+
+
+def _note(event: Event) -> None:
+    if event["event"] == "note":
+        notice(visible(event["text"]))

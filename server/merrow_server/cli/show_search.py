@@ -1,0 +1,40 @@
+"""``merrow show OPT``: a search with all its candidates."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from merrow_optimizer.optimization.record import load
+from merrow_server.errors import InputError
+from merrow_server.optimizations.report import record_lines
+from merrow_server.optimizations.words import report_lines
+from merrow_server.rendering.snippet import visible
+from merrow_server.rendering.terminal import echo, emit, plain, style
+from merrow_server.run_report import workflow_text
+from merrow_server.times import ago
+
+if TYPE_CHECKING:
+    from merrow_runtime.store.database import Store
+
+FORMATS = ("text", "json")
+
+
+def show_search(user: Store, search: str, output: str) -> None:
+    """Print a search, as text or as JSON Lines. Raises `InputError`."""
+    if output not in FORMATS:
+        raise InputError(f"A search is shown as {' or '.join(FORMATS)}, not as {output}.")
+    found = load(user, search)
+    if output == "json":
+        for event in record_lines(found):
+            emit(json.dumps(event))
+        return
+    record = found.search
+    echo(
+        f"{record.id}  {found.state}  {ago(record.started)}  {record.strategy}  {visible(workflow_text(record.workflow))}"
+        f" on {visible(workflow_text(record.plan['asked']['dataset']))} (part {visible(record.part)}, {visible(record.metric)})"
+    )
+    if record.error:
+        echo(style(plain(record.error), fg="red"))
+    for line in report_lines(found, whole=True, style=style):
+        echo(line)

@@ -1,0 +1,1 @@
+"""Searches for better workflows: made ready, as plain data, and in words."""

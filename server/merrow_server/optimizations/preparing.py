@@ -1,0 +1,223 @@
+"""A search made ready, from what people ask for or from what the journal has of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from merrow_optimizer.evaluation.data import DataError, DataSet, read_items
+from merrow_optimizer.evaluation.data.parts import part_in_name
+from merrow_optimizer.evaluation.items import Item
+from merrow_optimizer.evaluation.plan import Limits
+from merrow_optimizer.optimization.plan import Bounded, SearchPlan, Split, affords, check, split_of
+from merrow_optimizer.optimization.record import RecordedCandidate, SearchRecord, load
+from merrow_optimizer.optimization.rounds import without_comment
+from merrow_optimizer.search.candidates import START
+from merrow_optimizer.search.children import Moves
+from merrow_runtime.errors import UsageFailure
+from merrow_runtime.provenance import OFFLINE_ORIGIN, Reuse
+from merrow_runtime.store.database import Store
+from merrow_runtime.store.optimizations import OptimizationRecord
+from merrow_runtime.workflow import Workflow, restore
+from merrow_server.errors import InputError
+from merrow_server.evaluations.preparing import OFFLINE, Asked, Prepared, prepare, prepare_again
+
+_ELITES = 6
+"""How many of the best of another search a search begins with."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchAsked:
+    """What a person says about a search, beside its workflow. ``asked`` is about data, metric and model;
+    ``begin_with`` is another search, by its id.
+    """
+
+    asked: Asked
+    strategy: str = "guided"
+    proposer: str = "moves"
+    seed: int = 42
+    jobs: int = 1
+    bounds: Bounded = field(default_factory=Bounded)
+    begin_with: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedSearch:
+    """A search that can begin: its plan, its data (those that are searched, before any were set aside), what a resume needs, and
+    what there is to say before the first call.
+    """
+
+    plan: SearchPlan
+    data: DataSet
+    base: Prepared
+    again: dict[str, Any]
+    notes: Sequence[str] = ()
+
+    async def close(self) -> None:
+        """End what was opened for it."""
+        await self.base.close()
+
+
+async def prepare_search(workflow: Workflow, wanted: SearchAsked, user: Store) -> PreparedSearch:
+    """Check everything that can be wrong, and make the search ready. Raises `RunFailure`."""
+    asked = wanted.asked
+    try:
+        data, test = _parts(asked)
+    except DataError as problem:
+        raise InputError(str(problem)) from None
+    split = split_of(data, test, wanted.bounds)
+    # Candidates see the workflow as a resume does: with its files as they are now.
+    workflow = restore(workflow.snapshot())
+    base = await prepare(workflow, replace(asked, part="all", limit=None, items=()), user)
+    try:
+        plan = SearchPlan(
+            _only(base, split).plan,
+            split,
+            wanted.strategy,
+            wanted.proposer,
+            wanted.seed,
+            wanted.jobs,
+            wanted.bounds,
+        )
+        notes = list(_notes(plan, user, data))
+        if wanted.begin_with is not None:
+            given, more = _elites(load(user, wanted.begin_with), plan.moves)
+            plan, notes = replace(plan, given=given), [*notes, *more]
+        check(plan)
+    except BaseException:
+        await base.close()
+        raise
+    again = {**base.again, "settings": asdict(wanted.bounds), "begin_with": wanted.begin_with, "reader": data.reader}
+    return PreparedSearch(plan, data, base, again, notes)
+
+
+async def prepare_search_again(
+    record: OptimizationRecord,
+    user: Store,
+    *,
+    limits: Limits,
+    base_url: str | None,
+    concurrency: int | None,
+    reuse: Reuse | None,
+) -> PreparedSearch:
+    """A search of the journal made ready to continue. Raises `RunFailure`, see `prepare_again`."""
+    if reuse == "same":
+        raise InputError(
+            f"Search {record.id} goes by the answers that it has; choose --reuse any to keep them, or begin another search."
+        )
+    base = await prepare_again(record, user, limits=limits, base_url=base_url, concurrency=concurrency, reuse=reuse)
+    by_id = {item.id: item for item in base.data.items}
+    held_out = record.plan["held_out"]
+    split = Split(
+        [by_id[one] for one in record.plan["items"]], [by_id[one] for one in held_out["items"]], held_out["part"]
+    )
+    plan = SearchPlan(
+        base.plan,
+        split,
+        record.strategy,
+        record.proposer,
+        record.seed,
+        record.jobs,
+        Bounded(**record.plan["settings"]),
+        [(text, title) for text, title in record.plan["given"]],
+    )
+    try:
+        plan.make_strategy(plan.moves)
+    except BaseException:
+        await base.close()
+        raise
+    return PreparedSearch(plan, base.data, base, dict(record.plan))
+
+
+def _parts(asked: Asked) -> tuple[DataSet, Sequence[Item]]:
+    """The items to search with, and those of the part ``test`` where the file has it apart."""
+    file = Path(asked.dataset)
+
+    def read(part: str | None, limit: int | None, items: tuple[str, ...]) -> DataSet:
+        return read_items(
+            file,
+            reader=asked.reader,
+            mapping=asked.mapping,
+            gold=asked.gold,
+            part=part,
+            limit=limit,
+            items=items,
+            seed=asked.seed,
+        )
+
+    data = read(asked.part, asked.limit, asked.items)
+    if data.part != "validate" or part_in_name(file) is not None:
+        return data, ()
+    return data, read("test", None, ()).items
+
+
+def _only(base: Prepared, split: Split) -> Prepared:
+    """The same with the items of the search alone, those that are searched first."""
+    plan = base.plan
+    items = (*split.searched, *split.held_out)
+    inputs = {item.id: plan.inputs[item.id] for item in items}
+    return replace(base, plan=replace(plan, items=items, inputs=inputs))
+
+
+def _notes(plan: SearchPlan, user: Store, data: DataSet) -> Iterator[str]:
+    """What there is to know before the first call."""
+    chosen = plan.base.chosen
+    if chosen.endpoint.origin == OFFLINE_ORIGIN:
+        yield OFFLINE
+    yield from (*plan.start.how_read, *chosen.notices)
+    if plan.split.part is None:
+        yield "No item is held out (--small), so that the search can't be tested; its scores flatter what they chose."
+    elif plan.split.part == "test":
+        before = user.evaluations.readings(data.hash, ("test", "all"))
+        if before:
+            times = "once" if before == 1 else f"{before} times"
+            yield f"The part test was read {times} before, so that there will be no p."
+
+
+def _elites(before: SearchRecord, moves: Moves) -> tuple[list[tuple[str, str]], list[str]]:
+    """The best candidates of another search, as their files are now, each with what it is called; and what there is to say."""
+    scored = [one for one in before.candidates if one.told is not None]
+    best = sorted(scored, key=lambda one: (-(one.told or 0.0), one.number))[:_ELITES]
+    if not best:
+        raise UsageFailure(f"Search {before.id} has no candidate with a score to begin with.")
+    given: list[tuple[str, str]] = []
+    notes: list[str] = []
+    for one in best:
+        title = f"round {one.number} of search {before.id}"
+        text = _file_text(before, one)
+        if text is not None and text != one.text and moves.given(text, title).key != one.key:
+            notes.append(f"{one.file} was changed by hand: it is a new candidate.")
+            given.append((text, f"{title}, changed by hand"))
+        elif one.number != START or one.key != moves.start().key:
+            given.append((one.text, title))
+    return given, notes
+
+
+def _file_text(before: SearchRecord, one: RecordedCandidate) -> str | None:
+    """What the file of a candidate says now; None where there is none."""
+    try:
+        return without_comment((Path(before.search.plan["folder"]) / one.file).read_bytes().decode())
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+def plan_object(prepared: PreparedSearch) -> dict[str, Any]:
+    """What a search may cost, for programs."""
+    plan = prepared.plan
+    found = affords(plan)
+    return {
+        "dataset": str(prepared.data.file),
+        "part": prepared.data.part,
+        "items": len(plan.split.searched),
+        "held_out_part": plan.split.part,
+        "held_out_items": len(plan.split.held_out),
+        "metric": plan.base.metric.name,
+        "strategy": plan.strategy,
+        "item": plan.forecast.to_json(),
+        "candidate_answers": plan.block,
+        "least_answers": plan.least,
+        "candidates": None if found is None else {"least": found[0], "most": found[1]},
+        "notes": list(prepared.notes),
+    }

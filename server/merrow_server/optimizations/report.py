@@ -1,0 +1,130 @@
+"""Searches as plain data: one in a list, and a whole one as JSON Lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from merrow_optimizer.optimization.record import RecordedCandidate, RecordedDraw, SearchRecord
+from merrow_runtime.store.evaluations import ScoreRecord
+from merrow_runtime.usage import Usage
+from merrow_server.evaluations.report import origins_of
+
+SCHEMA = 1
+"""The number of the form of events and of the record; it grows with each change that a reader must know of."""
+
+
+def search_object(found: SearchRecord) -> dict[str, Any]:
+    """A search in a list: what it was of, how it ended, what it found."""
+    record = found.search
+    held_out = record.plan["held_out"]
+    return {
+        "search": record.id,
+        "workflow": record.workflow,
+        "status": found.state,
+        "started": record.started,
+        "seconds": record.seconds,
+        "error": record.error,
+        "over": record.over,
+        "dataset": record.plan["asked"]["dataset"],
+        "dataset_hash": record.dataset,
+        "part": record.part,
+        "items": len(record.plan["items"]),
+        "held_out_part": held_out["part"],
+        "held_out_items": len(held_out["items"]),
+        "metric": record.metric,
+        "model": record.model,
+        "endpoint": ", ".join(origins_of(record)),
+        "strategy": record.strategy,
+        "proposer": record.proposer,
+        "seed": record.seed,
+        "jobs": record.jobs,
+        "settings": dict(found.settings),
+        "folder": record.plan["folder"],
+        "candidates": len(found.candidates),
+        "draws": len(found.draws),
+        "answers": found.answers,
+        "crown": found.crown,
+        "told": found.told,
+        "start_told": found.candidates[0].told if found.candidates else None,
+        "held_out": None if found.held_out is None else found.held_out.to_json(),
+        "usage": usage_object(found.usage),
+    }
+
+
+def usage_object(usage: Usage) -> dict[str, Any]:
+    """Usage whose money is rounded, so that it is the same whatever order it was added up in."""
+    shown = usage.to_json()
+    if shown["cost_usd"] is not None:
+        shown["cost_usd"] = round(shown["cost_usd"], 9)
+    return shown
+
+
+def candidate_object(one: RecordedCandidate) -> dict[str, Any]:
+    """A candidate with its text."""
+    return {
+        "candidate": one.number,
+        "parents": list(one.parents),
+        "operator": one.operator,
+        "title": one.title,
+        "key": one.key,
+        "calls": one.calls,
+        "nodes": one.nodes,
+        "cost": one.cost,
+        "told": one.told,
+        "mean": one.mean,
+        "deviation": one.deviation,
+        "answers": len(one.scores),
+        "file": one.file,
+        "text": one.text,
+    }
+
+
+def draw_object(draw: RecordedDraw) -> dict[str, Any]:
+    """A draw with its answers."""
+    return {
+        "draw": draw.number,
+        "candidate": draw.candidate,
+        "places": [list(place) for place in draw.places],
+        "outcome": None if draw.outcome is None else list(draw.outcome),
+        "crown": draw.crown,
+        "told": draw.told,
+        "answers": [None if one is None else answer_object(one) for one in draw.answers],
+    }
+
+
+def answer_object(score: ScoreRecord) -> dict[str, Any]:
+    """What an answer came to."""
+    return {
+        "item": score.item,
+        "repeat": score.repeat,
+        "status": score.status,
+        "value": score.value,
+        "read": score.read,
+        "reason": score.reason,
+        "run": score.run,
+    }
+
+
+def record_lines(found: SearchRecord) -> Iterator[dict[str, Any]]:
+    """A whole search: what was asked for, candidates each before its first draw, draws in order, held-out items, the end."""
+    whole = search_object(found)
+    outcome = ("answers", "draws", "candidates", "crown", "told", "start_told", "held_out", "usage")
+    ended = ("status", "seconds", "error", "over", *outcome)
+    yield _event("search_started", {name: value for name, value in whole.items() if name not in ended})
+    shown = 0
+    for draw in found.draws:
+        for one in found.candidates[shown : draw.candidate + 1]:
+            yield _event("candidate", candidate_object(one))
+        shown = max(shown, draw.candidate + 1)
+        yield _event("draw", draw_object(draw))
+    if found.held_out is not None:
+        answers = {
+            str(number): [answer_object(one) for one in several] for number, several in found.held_out_answers.items()
+        }
+        yield _event("held_out", {**found.held_out.to_json(), "answers": dict(sorted(answers.items()))})
+    yield _event("search_finished", {name: whole[name] for name in ("search", *ended)})
+
+
+def _event(event: str, data: dict[str, Any]) -> dict[str, Any]:
+    return {"schema": SCHEMA, "event": event, **data}

@@ -1,0 +1,205 @@
+"""Searches in words: what one may cost, how it is going, and how it came out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from merrow_optimizer.optimization.plan import ASIDE, SearchPlan, affords
+from merrow_optimizer.optimization.rounds import CROWN
+from merrow_optimizer.search.candidates import START
+from merrow_server.evaluations.tables import Style, bare
+from merrow_server.rendering.snippet import cells, visible
+from merrow_server.run_report import cost_text, workflow_text
+from merrow_server.times import duration
+
+if TYPE_CHECKING:
+    from merrow_optimizer.optimization.record import HeldOutResult, RecordedCandidate, SearchRecord
+    from merrow_runtime.running.forecast import Bounds
+
+_WIDEST = 60
+_MOST_ROWS = 40
+
+
+def plan_lines(plan: SearchPlan, dataset: str, part: str) -> Iterator[str]:
+    """What a search sees, what a candidate costs, and how many the budget affords: before the first call."""
+    split = plan.split
+    held = {None: "none is held out", ASIDE: f"{len(split.held_out)} set aside for the end"}.get(
+        split.part, f"{len(split.held_out)} of the part {split.part} held out for the end"
+    )
+    yield f"{len(split.searched):,} items of {visible(dataset)} (part {part}) to search with, {held}."
+    item = plan.forecast
+    yield (
+        f"One item costs the start {_range(item.calls, '{:,.0f}')} calls and {_money(item.cost_usd)}. A candidate is asked for"
+        f" {plan.block:,} answers or more, which is about {_money(item.cost_usd, plan.block)} if it is like the start."
+    )
+    found = affords(plan)
+    if found is None:
+        bound = f" until {plan.bounds.patience} draws bring no better one" if plan.bounds.patience is not None else ""
+        yield (
+            f"Nothing bounds the number of candidates but time{bound}."
+            if not bound
+            else f"Candidates are tried{bound}."
+        )
+    else:
+        least, most = found
+        many = f"{least:,} or more" if most is None else f"{least:,}" if least == most else f"{least:,} to {most:,}"
+        reserved = f", with {2 * len(split.held_out):,} answers on held-out items reserved" if split.held_out else ""
+        yield f"That affords about {many} candidates beside the start{reserved}."
+
+
+def _range(bounds: Bounds, form: str) -> str:
+    if bounds.most is None:
+        return f"{form.format(bounds.least)} or more"
+    return (
+        form.format(bounds.least)
+        if bounds.least == bounds.most
+        else f"{form.format(bounds.least)} to {form.format(bounds.most)}"
+    )
+
+
+def _money(bounds: Bounds, times: int = 1) -> str:
+    if bounds.most is None:
+        return "an unknown sum"
+    return "$0" if bounds.most == 0 else f"${bounds.least * times:.4f} to ${bounds.most * times:.4f}"
+
+
+def report_lines(found: SearchRecord, *, whole: bool, style: Style = bare) -> Iterator[str]:
+    """How a search came out; ``whole`` with the table of its candidates."""
+    record = found.search
+    if whole:
+        yield from table_lines(found, style)
+        yield ""
+    if record.over is not None:
+        yield visible(record.over)
+    usage = found.usage
+    tokens = usage.prompt_tokens + usage.completion_tokens
+    yield (
+        f"{_many(len(found.candidates), 'candidate')}, {_many(found.answers, 'answer')}, {_many(usage.calls, 'call')},"
+        f" {tokens:,} tokens, {cost_text(usage.to_json())}, {duration(record.seconds)}"
+    )
+    if not found.candidates or found.told is None:
+        return
+    yield ""
+    crown = found.candidates[found.crown]
+    if crown.number == START:
+        if found.is_complete:
+            yield f"{style('No improvement found', bold=True)}: no candidate is estimated to be better than the start."
+        else:
+            yield "No candidate is estimated to be better than the start so far."
+    else:
+        yield from _path_lines(found, style)
+    yield from _held_out_lines(found, style)
+    thrifty = found.thrifty()
+    if thrifty is not None:
+        yield (
+            f"Round {thrifty.number} is the cheapest of those that are about as good: estimated {thrifty.told or 0:.3f},"
+            f" {_cost(thrifty)} an item."
+        )
+    if found.settings.get("objective") == "pareto":
+        yield "No other candidate beats these in estimated score and cost at once:"
+        for one in found.front():
+            yield f"  {one.file}  {one.told or 0:.3f}  {_cost(one)} an item"
+    folder = record.plan["folder"]
+    yield ""
+    yield f"The candidates are files in {visible(workflow_text(folder))}: {found.candidates[0].file} is the start."
+    if crown.number != START:
+        file = visible(str(Path(workflow_text(folder)) / CROWN))
+        yield f"The best is {file}. To see what it changes: diff {visible(workflow_text(record.workflow))} {file}"
+
+
+def _path_lines(found: SearchRecord, style: Style) -> Iterator[str]:
+    line = found.line_of(found.crown)
+    crown, start = line[-1], found.candidates[START]
+    before = "" if start.told is None else f", the start {start.told:.3f}"
+    yield (
+        f"{style('Best', bold=True)}: round {crown.number}, estimated {crown.told or 0:.3f} on"
+        f" {_many(len(crown.scores), 'answer')}{before}; what chose it flatters it by some .04."
+    )
+    for one in line[1:]:
+        told = "" if one.told is None else f" ({one.told:.3f})"
+        other = f" with round {one.parents[1]}" if len(one.parents) > 1 else ""
+        yield f"  round {one.number}: {visible(one.title)}{other}{told}"
+
+
+def _held_out_lines(found: SearchRecord, style: Style) -> Iterator[str]:
+    result = found.held_out
+    held = found.search.plan["held_out"]
+    if result is not None:
+        yield held_out_text(result, style)
+        start, crown = result.start_cost, result.crown_cost
+        if start is not None and crown is not None:
+            yield f"One item costs the start {_dollars(start)} and the best {_dollars(crown)}, by a dry run."
+    elif held["part"] is None:
+        yield "No item was held out, so that nothing is claimed about other items."
+    elif found.crown == START and found.is_complete:
+        yield f"The {len(held['items'])} held-out items were not read: there is nothing to compare."
+    else:
+        yield f"The {len(held['items'])} held-out items were not read yet."
+
+
+def held_out_text(result: HeldOutResult, style: Style = bare) -> str:
+    """What the held-out items say, in a sentence or two."""
+    lower, upper = result.interval
+    said = (
+        f"{style('Held out', bold=True)}: best {result.crown:.3f}, start {result.start:.3f} on {_many(result.items, 'item')}:"
+        f" {result.difference:+.3f} [{lower:+.3f}, {upper:+.3f}]"
+    )
+    if result.p is None:
+        times = "once" if result.read_before == 1 else f"{result.read_before} times"
+        said += f"; these items were read {times} before, so there is no p."
+    elif result.is_improvement:
+        said += f", p = {result.p:.3f} ({result.test}): better."
+    else:
+        said += f", p = {result.p:.3f} ({result.test}): no difference is shown."
+        said += f" So many items show one of {result.showable:.3f} with probability .8."
+    if result.left_out:
+        said += f" {_many(result.left_out, 'item')} could not be scored for both."
+    return said
+
+
+def table_lines(found: SearchRecord, style: Style = bare) -> Iterator[str]:
+    """A line for each candidate, the best first."""
+    order = sorted(found.candidates, key=lambda one: (one.told is None, -(one.told or 0.0), one.number))
+    table = [("round", "of", "estimated", "scored", "answers", "calls", "cost", "change")]
+    table += [
+        (
+            str(one.number),
+            "+".join(map(str, one.parents)) or "-",
+            "" if one.told is None else f"{one.told:.3f}",
+            "" if one.mean is None else f"{one.mean:.3f}",
+            str(len(one.scores)),
+            str(one.calls),
+            _cost(one),
+            _short(one.title) or "the start",
+        )
+        for one in order[:_MOST_ROWS]
+    ]
+    widths = [max(cells(row[column]) for row in table) for column in range(len(table[0]))]
+    for number, row in enumerate(table):
+        padded = [value + " " * (width - cells(value)) for value, width in zip(row, widths, strict=True)]
+        if number == 0:
+            padded = [style(value, bold=True) for value in padded]
+        elif row[0] == str(found.crown):
+            padded[0] = style(padded[0], fg="green")
+        yield "  ".join(padded).rstrip()
+    if len(order) > _MOST_ROWS:
+        yield f"and {len(order) - _MOST_ROWS:,} more, all with: merrow show {found.id} --format json"
+
+
+def _cost(one: RecordedCandidate) -> str:
+    return f"{one.calls} calls" if one.cost is None else _dollars(one.cost)
+
+
+def _dollars(cost: float) -> str:
+    return f"about ${cost:.4f}" if cost else "$0"
+
+
+def _many(count: int, word: str) -> str:
+    return f"1 {word}" if count == 1 else f"{count:,} {word}s"
+
+
+def _short(text: str) -> str:
+    line = visible(" ".join(text.split()))
+    return line if cells(line) <= _WIDEST else line[: _WIDEST - 3] + "..."
