@@ -122,6 +122,10 @@ BROKEN = GOOD.replace("classDef Interface fill:#eee", f'B["{VISIBLE_ONLY}"]:::{"
 
 DATA = json.dumps({"id": TEXT, "PROBLEM": TEXT, "gold": TEXT + "!"}) + "\n"
 MAPPED = ("--gold", "gold", "--metric", "contains", "--part", "all", "--base-url", "SERVER")
+SEARCHED = (
+    *("--dataset", "data.jsonl", *MAPPED),
+    *("--small", "--strategy", "random", "--max-nodes", "6", "--budget-evaluations", "20"),
+)
 TESTED = f"""\
 cases:
   - id: {PROMPT}
@@ -209,6 +213,30 @@ CASES: dict[str, list[Case]] = {
         case("mutate", TEXT, "--list"),
     ],
     "new": [case("new", NAME), case("new", "--template", TEXT, "flow"), case("new", "--list", shows=False)],
+    "optimizations": [
+        case("optimizations", "--delete", TEXT),
+        case("optimizations", "--workflow", TEXT, shows=False),
+        case("optimizations", "--limit", TEXT),
+        case("show", "OPT"),
+        case("show", "OPT", "--format", "json", shows=False),
+        case("resume", "OPT"),
+        case("cancel", "OPT", shows=False),
+        case("optimizations"),
+        case("runs", "--kind", "optimization"),
+    ],
+    "optimize": [
+        case("optimize", NAME + " chain.mmd", *SEARCHED),
+        case("optimize", "chain.mmd", *SEARCHED, "--format", "json", shows=False),
+        case("optimize", "chain.mmd", *SEARCHED, "--out", NAME),
+        case("optimize", "chain.mmd", *SEARCHED, "--out", "broken.mmd", shows=False),
+        case("optimize", "chain.mmd", *SEARCHED, "--dry-run", shows=False),
+        case("optimize", "chain.mmd", *SEARCHED, "--dataset", NAME + ".jsonl", "--dry-run"),
+        case("optimize", "chain.mmd", *SEARCHED, "--dataset", "refused.jsonl"),
+        case("optimize", "chain.mmd", *SEARCHED, "--from", TEXT),
+        case("optimize", "chain.mmd", *SEARCHED, "--strategy", TEXT),
+        case("optimize", "broken.mmd", *SEARCHED, shows=False),
+        case("optimize", TEXT, *SEARCHED),
+    ],
     "parse": [case("parse", "--jsonl", stdin=f'{TEXT}\n{{"id": {PROMPT}, "text": {PROMPT}}}\n', shows=False)],
     "rate": [
         case("rate", TEXT, typed="q\n"),
@@ -298,6 +326,7 @@ def _workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
     write("flow.mmd", FLOW)
     write("chain.mmd", CHAIN)
+    write(f"{NAME} chain.mmd", CHAIN)
     write("chain2.mmd", CHAIN.replace("first", "other"))
     write("broken.mmd", BROKEN)
     write("data.jsonl", DATA)
@@ -326,7 +355,7 @@ def test_every_command_has_cases() -> None:
 
 @pytest.mark.parametrize("command", sorted(COMMANDS))
 def test_no_text_drives_the_terminal(command: str, server: OpenAIServer, terminal: Terminal) -> None:
-    run = evaluation = ""
+    run = evaluation = search = ""
     for each in CASES[command]:
         arguments = [server.base_url if word == "SERVER" else word for word in each.arguments]
         if "many" in arguments:
@@ -338,6 +367,9 @@ def test_no_text_drives_the_terminal(command: str, server: OpenAIServer, termina
         if "EVAL" in arguments:
             evaluation = evaluation or _evaluation(server)
             arguments = [evaluation if word == "EVAL" else word for word in arguments]
+        if "OPT" in arguments:
+            search = search or _search(server)
+            arguments = [search if word == "OPT" else word for word in arguments]
         shown = terminal(*arguments, stdin=each.stdin, typed=each.typed)
         assert harmless(shown), each.arguments
         if each.shows:
@@ -355,6 +387,13 @@ def _evaluation(server: OpenAIServer) -> str:
     merrow("evaluate", "chain.mmd", "--dataset", "data.jsonl", *mapped)
     listed = json.loads(merrow("evaluations", "--format", "json").out)
     return str(listed[0]["evaluation"])
+
+
+def _search(server: OpenAIServer) -> str:
+    searched = [server.base_url if word == "SERVER" else word for word in SEARCHED]
+    merrow("optimize", f"{NAME} chain.mmd", *searched)
+    listed = json.loads(merrow("optimizations", "--format", "json").out)
+    return str(listed[0]["search"])
 
 
 @pytest.mark.parametrize(

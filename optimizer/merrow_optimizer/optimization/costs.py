@@ -9,6 +9,8 @@ from merrow_optimizer.evaluation.plan import Forecast, forecast_item
 from merrow_optimizer.optimization.plan import SearchPlan, middle
 from merrow_optimizer.search.candidates import Draft
 from merrow_optimizer.search.children import Proposer
+from merrow_runtime.errors import UsageFailure
+from merrow_runtime.running.forecast import Bounds
 
 
 class Costs:
@@ -22,7 +24,11 @@ class Costs:
         """What a candidate may use for the first item."""
         found = self._known.get(draft.key)
         if found is None:
-            found = forecast_item(self._plan.candidate(draft.text), self._plan.split.searched[0])
+            try:
+                found = forecast_item(self._plan.candidate(draft.text), self._plan.split.searched[0])
+            except UsageFailure:  # Its answers will say why.
+                unknown = Bounds(0, None)
+                found = Forecast(1, 1, Bounds(draft.calls, None), unknown, unknown)
             self._known[draft.key] = found
         return found
 

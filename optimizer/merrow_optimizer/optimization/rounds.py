@@ -33,11 +33,17 @@ class Rounds:
         self._beside = beside
 
     def open(self) -> None:
-        """Make the folder, with the files that the workflow names: candidates name them, too."""
-        for path, known in self._beside.items():
-            if "text" in known and ".." not in PurePosixPath(path).parts and not PurePosixPath(path).is_absolute():
-                self._write(self.folder / path, known["text"])
+        """Make the folder, with the files that the workflow names, where they are not there: candidates name them, too."""
         self._make(self.folder)
+        for path, known in self._beside.items():
+            is_inside = ".." not in PurePosixPath(path).parts and not PurePosixPath(path).is_absolute()
+            if "text" in known and is_inside and not (self.folder / path).exists():
+                self._write(self.folder / path, known["text"])
+
+    def check(self) -> None:
+        """Raise `UsageFailure` where the folder has candidates already, of another search."""
+        if next(self.folder.glob("round_*.mmd"), None) is not None:
+            raise UsageFailure(f"{self.folder} has candidates of another search; name another folder with --out.")
 
     def write(self, one: CandidateRecord, mean: float | None, scores: int) -> None:
         """Write a candidate, with a comment of where it comes from and what it has scored. A file that somebody changed stays."""

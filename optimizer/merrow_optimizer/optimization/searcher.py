@@ -11,6 +11,7 @@ from typing import Any
 from merrow_optimizer.evaluation.answering import Answering
 from merrow_optimizer.evaluation.endings import Fatal
 from merrow_optimizer.evaluation.items import Item
+from merrow_optimizer.evaluation.keys import score_key
 from merrow_optimizer.evaluation.scores import Status
 from merrow_optimizer.evaluation.spending import BudgetedEndpoint
 from merrow_optimizer.evaluation.stopping import Stopping
@@ -93,7 +94,6 @@ class Searcher:
         can't go on as it began.
         """
         self._told = told
-        self._rounds.open()
         waiting = self._replay()
         await self._drive(waiting)
         if self.stopped_by is None:
@@ -325,7 +325,7 @@ class Searcher:
                 return None
             place = self._started
             self._started += 1
-            record, fatal = await self._answering_of(candidate).answer(item, repeat, again=known is not None)
+            record, fatal = await self._scored(candidate, item, repeat, again=known is not None)
             await self._kept.keep(self.id, TrialRecord(candidate, draw, record))
         self._answers[key] = record
         self._spent += record.usage
@@ -338,10 +338,23 @@ class Searcher:
             if draw == HELD_OUT:
                 self.stopped_by = self.stopped_by or record.reason
             elif self._over is None:
-                self._end(record.reason)
+                self._end(self._used_up())
         elif why is not None or fatal is Fatal.ENDPOINT:
             self._halt(why or record.reason)
         return record
+
+    async def _scored(
+        self, candidate: int, item: Item, repeat: int, *, again: bool
+    ) -> tuple[ScoreRecord, Fatal | None]:
+        """An answer of a candidate with its score; that it can't be run at all is its own fault."""
+        answering = self._answering_of(candidate)
+        try:
+            return await answering.answer(item, repeat, again=again)
+        except UsageFailure as problem:
+            work = answering.plan.work_key(item.id, repeat)
+            scored = score_key(work, item, answering.plan.metric)
+            failed = (Status.FAILED, 0.0, "", str(problem), NOTHING, 0.0, "", work, scored)
+            return ScoreRecord(item.id, repeat, *failed), None
 
     def _answering_of(self, candidate: int) -> Answering:
         known = self._answering.get(candidate)
@@ -398,11 +411,14 @@ class Searcher:
         if limits.tokens is not None:
             tokens = int(limits.tokens - calls * self._per_call(self._spent.tokens, "tokens"))
         self._budget.bound(usd, tokens)
-        if usd is not None and (self._spent.cost_usd or 0.0) >= usd:
-            return f"The budget of {limits.usd:g} US dollars is used up, but for what the held-out items take."
-        if tokens is not None and self._spent.tokens >= tokens:
-            return f"The budget of {limits.tokens:,} tokens is used up, but for what the held-out items take."
-        return None
+        no_money = usd is not None and (self._spent.cost_usd or 0.0) >= usd
+        return self._used_up() if no_money or (tokens is not None and self._spent.tokens >= tokens) else None
+
+    def _used_up(self) -> str:
+        limits = self.plan.base.limits
+        bounds = [] if limits.usd is None else [f"{limits.usd:g} US dollars"]
+        bounds += [] if limits.tokens is None else [f"{limits.tokens:,} tokens"]
+        return f"The budget of {' and '.join(bounds)} is used up, but for what the held-out items take."
 
     def _reserved_calls(self) -> float:
         """How many calls reading the held-out items may take: the start and the dearest candidate."""
@@ -462,7 +478,9 @@ class Searcher:
         self._is_cut = False
         self._stopping, self._started = Stopping(), 0
         self._tell("held_out_started", items=len(plan.split.held_out), part=plan.split.part)
-        before = self._read_before()
+        before = read_before(
+            self._user, self._record.dataset, self._record.part, plan.split.part, self._candidates[START].key, self.id
+        )
         kept.read_held_out(self._record, plan.split.part, self._candidates[crown].key)
         wanted = [(number, HELD_OUT, item, 0) for item in plan.split.held_out for number in (START, crown)]
         reading = asyncio.ensure_future(self._all(wanted))
@@ -505,17 +523,18 @@ class Searcher:
         kept.conclude(self.id, shown.to_json())
         self._tell("held_out", **shown.to_json())
 
-    def _read_before(self) -> int:
-        """How often others have read the held-out items. Where they are set aside by searches alone, an evaluation of the start
-        has seen them, but chose nothing with them.
-        """
-        part = self.plan.split.part or ""
-        parts = [part, "all"] if part != ASIDE else [part, self._record.part, "all"]
-        start = self._candidates[START].key if part == ASIDE else ""
-        return self._user.evaluations.readings(self._record.dataset, parts, but=self.id, of_others=start)
-
     def _tell(self, event: str, **data: Any) -> None:
         self._told({"event": event, **data, "spent": self._spent.to_json()})
+
+
+def read_before(user: Store, dataset: str, searched: str, part: str, start: str, but: str = "") -> int:
+    """How often the held-out ``part`` of the data with this hash was read, but by the search ``but``, which searches the part
+    ``searched``. Where it is set aside by searches alone, an evaluation of the start, by its semantic hash, has read it, but
+    chose nothing with it.
+    """
+    if part != ASIDE:
+        return user.evaluations.readings(dataset, [part, "all"], but=but)
+    return user.evaluations.readings(dataset, [part, searched, "all"], but=but, of_others=start)
 
 
 def file_run(candidate: int) -> str:

@@ -22,7 +22,7 @@ def begin(
 ) -> OptimizationRecord:
     """Put a new search into the user's store. ``dataset`` is the hash of all items, ``again`` what a resume needs to make the
     plan again, as plain data; ``out`` is the folder for the candidates' files, None for one beside the workflow. Raises
-    `StoreFailure`.
+    `StoreFailure`, and `UsageFailure` where the files can't be written.
     """
     identity = new_id()
     file = Path(os.path.abspath(plan.start.name))  # noqa: PTH100 (#2 may follow)
@@ -50,6 +50,9 @@ def begin(
             "given": [list(one) for one in plan.given],
         },
     )
+    rounds = rounds_of(record, plan)
+    rounds.check()
+    rounds.open()
     user.optimizations.begin(record)
     return record
 

@@ -14,6 +14,7 @@ from merrow_optimizer.evaluation.plan import Limits
 from merrow_optimizer.optimization.plan import Bounded, SearchPlan, Split, affords, check, split_of
 from merrow_optimizer.optimization.record import RecordedCandidate, SearchRecord, load
 from merrow_optimizer.optimization.rounds import without_comment
+from merrow_optimizer.optimization.searcher import read_before
 from merrow_optimizer.search.candidates import START
 from merrow_optimizer.search.children import Moves
 from merrow_runtime.errors import UsageFailure
@@ -69,7 +70,7 @@ async def prepare_search(workflow: Workflow, wanted: SearchAsked, user: Store) -
         raise InputError(str(problem)) from None
     split = split_of(data, test, wanted.bounds)
     # Candidates see the workflow as a resume does: with its files as they are now.
-    workflow = restore(workflow.snapshot())
+    workflow = replace(restore(workflow.snapshot()), fence=workflow.fence, shared=workflow.shared)
     base = await prepare(workflow, replace(asked, part="all", limit=None, items=()), user)
     try:
         plan = SearchPlan(
@@ -169,11 +170,12 @@ def _notes(plan: SearchPlan, user: Store, data: DataSet) -> Iterator[str]:
     yield from (*plan.start.how_read, *chosen.notices)
     if plan.split.part is None:
         yield "No item is held out (--small), so that the search can't be tested; its scores flatter what they chose."
-    elif plan.split.part == "test":
-        before = user.evaluations.readings(data.hash, ("test", "all"))
+    else:
+        before = read_before(user, data.hash, data.part, plan.split.part, plan.base.semantic)
         if before:
             times = "once" if before == 1 else f"{before} times"
-            yield f"The part test was read {times} before, so that there will be no p."
+            what = "part test was" if plan.split.part == "test" else "items that are set aside were"
+            yield f"The {what} read {times} before, so that there will be no p."
 
 
 def _elites(before: SearchRecord, moves: Moves) -> tuple[list[tuple[str, str]], list[str]]:

@@ -180,7 +180,9 @@ def table_lines(found: SearchRecord, style: Style = bare) -> Iterator[str]:
     for number, row in enumerate(table):
         padded = [value + " " * (width - cells(value)) for value, width in zip(row, widths, strict=True)]
         if number == 0:
-            padded = [style(value, bold=True) for value in padded]
+            padded = [
+                style(value, bold=True) + " " * (width - cells(value)) for value, width in zip(row, widths, strict=True)
+            ]
         elif row[0] == str(found.crown):
             padded[0] = style(padded[0], fg="green")
         yield "  ".join(padded).rstrip()

@@ -1,0 +1,323 @@
+"""`merrow optimize` and what shows, lists and ends searches, against an endpoint on loopback."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from tests.runtime.openai_server import OpenAIServer, Received, Reply, Status, Step
+from tests.server.program import in_process, merrow, write
+from tests.server.searching import FLOW, LIMITED, OWN, answer, begun, data, newest, server
+
+__all__ = ["server"]
+posix = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+Capture = pytest.CaptureFixture[str]
+
+
+def events(text: str) -> list[dict[str, object]]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_what_it_may_cost_what_it_found_and_its_files(server: OpenAIServer, capsys: Capture) -> None:
+    dry = in_process(capsys, "optimize", "flow.mmd", *LIMITED, "--dry-run")
+    assert dry.code == 0, dry.err
+    assert "20 items of own.jsonl (part all) to search with, 10 set aside for the end" in dry.out
+    assert "affords about 8 candidates beside the start, with 20 answers on held-out items reserved" in dry.out
+    plan = in_process(capsys, "optimize", "flow.mmd", *LIMITED, "--dry-run", "--format", "json").json
+    assert (plan["items"], plan["held_out_items"], plan["candidate_answers"]) == (20, 10, 10)
+    assert (plan["candidates"], plan["item"]["calls"]) == ({"least": 8, "most": 8}, {"least": 2, "most": 2})
+    assert not server.requests
+    assert list(Path().glob("*.search-*")) == []
+    done = in_process(capsys, "optimize", "flow.mmd", *LIMITED)
+    assert done.code == 0, done.err
+    assert "affords about 8 candidates" in done.err
+    assert "Its 100 answers are used up." in done.out
+    assert Path("flow.mmd").read_text() == FLOW
+    one = newest()
+    assert (one["status"], one["answers"], one["candidates"]) == ("finished", 100, one["candidates"])
+    folder = Path(one["folder"])
+    files = sorted(folder.glob("round_*.mmd"))
+    assert len(files) == one["candidates"]
+    checked = merrow("check", *map(str, files), str(folder / "crown.mmd"))
+    assert checked.code == 0, checked.out
+    assert re.search(
+        r"%% Merrow search \w+, round 1: made of round 0 by \w+: .+\n%% Merrow search: [\d.]+ on \d+",
+        files[1].read_text(),
+    )
+    assert one["search"] in in_process(capsys, "optimizations").out
+    assert one["search"] in in_process(capsys, "runs", "--kind", "optimization").out
+    assert in_process(capsys, "runs", "--kind", "evaluation").out == ""
+    shown = in_process(capsys, "show", one["search"][:6])
+    assert "the start" in shown.out
+    assert one["search"] in shown.out
+    scored = in_process(capsys, "evaluate", str(files[1]), *OWN)
+    assert scored.code == 0, scored.err
+    assert "changed since" not in scored.err
+    run = next(
+        line
+        for line in events(in_process(capsys, "show", one["search"], "--format", "json").out)
+        if line["event"] == "draw"
+    )
+    of_item = run["answers"][0]["run"]  # type: ignore[index]
+    assert in_process(capsys, "show", of_item).code == 0
+
+
+def test_held_out_items_are_read_once_and_the_second_time_there_is_no_p(server: OpenAIServer, capsys: Capture) -> None:
+    data(100)
+    published = (*OWN, "--part", "validate", "--budget-evaluations", "400", "--strategy", "climb")
+    done = in_process(capsys, "optimize", "flow.mmd", *published, "--format", "json")
+    assert done.code == 0, done.err
+    told = events(done.out)
+    assert {line["schema"] for line in told} == {1}
+    kinds = [line["event"] for line in told]
+    assert (kinds[0], kinds[-1]) == ("search_started", "search_finished")
+    [first] = [line for line in told if line["event"] == "held_out"]
+    assert (first["items"], first["read_before"]) == (80, 0)
+    assert isinstance(first["p"], float)
+    [crown] = {line["candidate"] for line in told if line["event"] == "crown_file"}
+    lines = events(in_process(capsys, "show", str(told[0]["search"]), "--format", "json").out)
+    [kept] = [line for line in lines if line["event"] == "held_out"]
+    assert sorted(kept["answers"]) == sorted(["0", str(crown)])  # type: ignore[arg-type]
+    searched = {item for line in lines if line["event"] == "draw" for item, _ in line["places"]}  # type: ignore[union-attr]
+    held = {one["item"] for one in kept["answers"]["0"]}  # type: ignore[index]
+    assert (len(searched), len(held), searched & held) == (20, 80, set())
+    again = in_process(capsys, "optimize", "flow.mmd", *published, "--seed", "5", "--format", "json")
+    [second] = [line for line in events(again.out) if line["event"] == "held_out"]
+    assert (second["p"], second["read_before"]) == (None, 1)
+    assert "was read once before, so that there will be no p" in again.err
+
+
+def test_an_evaluation_of_the_part_test_is_a_reading_of_it(server: OpenAIServer, capsys: Capture) -> None:
+    data(100)
+    scored = in_process(capsys, "evaluate", "flow.mmd", *OWN, "--part", "test", "--limit", "3", "--format", "json")
+    assert in_process(capsys, "evaluations", "--delete", scored.json["evaluation"]).code == 0
+    dry = in_process(
+        capsys, "optimize", "flow.mmd", *OWN, "--part", "validate", "--dry-run", "--budget-evaluations", "400"
+    )
+    assert "The part test was read once before" in dry.out, dry.err
+
+
+@pytest.mark.parametrize(
+    ("more", "sentence"),
+    [
+        (
+            ("--budget-evaluations", "30"),
+            "A budget of 30 answers is too small to learn anything: 20 answers of the start",
+        ),
+        (("--budget-tokens", "100"), "are the least that makes sense, which is about"),
+        (("--budget-usd", "1"), "price"),
+        (("--part", "test"), "The part test is held out"),
+        (("--limit", "19"), "19 items are too few to search with and to test with; 20 are the least"),
+        (("--max-nodes", "4"), "has 4 nodes and may have 4"),
+        (("--patience", "3", "--strategy", "climb"), "--patience goes with the strategy guided"),
+        (("--max-cost-per-item", "0.1"), "--max-cost-per-item needs the price"),
+        (("--from", "none"), "There is no search 'none'"),
+        (("--proposer", "model"), "proposer"),
+        (("--strategy", "gepa"), "strategy"),
+    ],
+)
+def test_what_can_not_be_is_refused_before_the_first_call(
+    server: OpenAIServer, capsys: Capture, more: tuple[str, ...], sentence: str
+) -> None:
+    done = in_process(capsys, "optimize", "flow.mmd", *OWN, *more)
+    assert (done.code, done.out) == (2, "")
+    assert sentence in done.err
+    assert not server.requests
+    assert in_process(capsys, "optimizations", "--format", "json").json == []
+
+
+def test_workflows_that_can_not_be_changed_are_refused(server: OpenAIServer, capsys: Capture) -> None:
+    write("broken.mmd", FLOW.replace("op: Custom", "op: Costum"))
+    assert "has 2 errors" in in_process(capsys, "optimize", "broken.mmd", *OWN).err
+    write("drawing.mmd", "flowchart TD\n    A[Think] --> B[Answer]\n")
+    refused = in_process(capsys, "optimize", "drawing.mmd", *OWN)
+    assert (refused.code, server.requests) == (2, [])
+
+
+def test_without_numpy_it_says_what_to_install(server: OpenAIServer) -> None:
+    program = (
+        "import sys\n"
+        "class Without:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name == 'numpy': raise ImportError(name)\n"
+        "sys.meta_path.insert(0, Without())\n"
+        "from merrow_server.cli import main\n"
+        "sys.exit(main(sys.argv[1:]))\n"
+    )
+    command = [sys.executable, "-c", program, "optimize", "flow.mmd", *LIMITED]
+    guided = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert guided.returncode == 2
+    assert guided.stderr.splitlines()[-1].endswith("install it with: pip install 'merrow[optimize]'")
+    assert not server.requests
+    assert (
+        subprocess.run([*command, "--strategy", "random"], capture_output=True, check=False, timeout=60).returncode == 0
+    )
+
+
+def test_nothing_of_numpy_is_imported_before_a_search_begins(server: OpenAIServer) -> None:
+    for words in (
+        ["optimize", "flow.mmd", "--dataset", "none.jsonl"],
+        ["optimizations"],
+        ["optimize", "flow.mmd", *OWN, "--strategy", "climb", "--dry-run"],
+    ):
+        program = f"import sys\nfrom merrow_server.cli import main\nmain({words!r})\nsys.exit('numpy' in sys.modules)\n"
+        assert subprocess.run([sys.executable, "-c", program], check=False, timeout=60).returncode == 0, words
+
+
+def test_an_endpoint_that_dies_pauses_it(server: OpenAIServer, capsys: Capture) -> None:
+    def dying(request: Received) -> Step:
+        return Status(401, "no such key") if len(server.requests) > 60 else answer(request)
+
+    server.answer = dying
+    done = in_process(capsys, "optimize", "flow.mmd", *LIMITED)
+    assert done.code == 1
+    assert "Continue it with: merrow resume" in done.err
+    one = newest()
+    assert (one["status"], one["held_out"]) == ("stopped", None)
+    asked = len(server.requests)
+    server.answer = answer
+    resumed = in_process(capsys, "resume", one["search"])
+    assert resumed.code == 0, resumed.err
+    assert newest()["status"] == "finished"
+    prompts = [request.prompt for request in server.requests]
+    assert len(prompts) - len(set(prompts)) <= asked - 60
+
+
+@posix
+def test_it_is_cancelled_from_elsewhere_and_deleted(server: OpenAIServer) -> None:
+    server.answer = lambda _: Reply("no", delay=0.05)
+    process = begun(*OWN, "--concurrency", "1")
+    end = time.monotonic() + 60
+    while len(server.requests) < 10 and time.monotonic() < end:
+        time.sleep(0.01)
+    one = newest()
+    assert one["status"] == "running"
+    assert merrow("optimizations", "--delete", one["search"]).code == 2
+    assert merrow("cancel", one["search"][:6]).code == 0
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert newest()["status"] == "cancelled"
+    assert merrow("cancel", one["search"]).code == 1
+    assert merrow("optimizations", "--delete", one["search"]).code == 0
+    assert merrow("optimizations", "--format", "json").json == []
+    assert list(Path("state/evaluations").glob("*")) == []
+
+
+@posix
+def test_ctrl_c_keeps_what_is_finished(server: OpenAIServer) -> None:
+    server.answer = lambda _: Reply("no", delay=0.05)
+    process = begun(*OWN)
+    end = time.monotonic() + 60
+    while len(server.requests) < 10 and time.monotonic() < end:
+        time.sleep(0.01)
+    os.kill(process.pid, signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert f"merrow resume {newest()['search']}" in err.decode()
+    assert newest()["status"] == "cancelled"
+
+
+def test_a_start_with_everything_right_is_said_and_nothing_more_is_paid(server: OpenAIServer, capsys: Capture) -> None:
+    server.answer = lambda _: Reply("yes")
+    done = in_process(capsys, "optimize", "flow.mmd", *LIMITED)
+    assert done.code == 0, done.err
+    assert "The start has all of its 20 answers right" in done.err
+    assert "No improvement found" in done.out
+    assert newest()["answers"] == 20
+    assert "held-out items were not read" in done.out
+
+
+def test_a_start_with_everything_wrong_is_said(server: OpenAIServer, capsys: Capture) -> None:
+    server.answer = lambda _: Reply("no")
+    done = in_process(capsys, "optimize", "flow.mmd", *LIMITED, "--strategy", "climb")
+    assert done.code == 0, done.err
+    assert "The start has all of its 20 answers wrong" in done.err
+    assert "No improvement found" in done.out
+
+
+def test_a_small_search_claims_nothing(server: OpenAIServer, capsys: Capture) -> None:
+    data(8)
+    done = in_process(capsys, "optimize", "flow.mmd", *OWN, "--small", "--budget-evaluations", "60")
+    assert done.code == 0, done.err
+    assert "No item is held out (--small)" in done.err
+    assert newest()["held_out"] is None
+
+
+def test_it_begins_with_the_best_of_another_one_and_knows_what_was_changed_by_hand(
+    server: OpenAIServer, capsys: Capture
+) -> None:
+    assert in_process(capsys, "optimize", "flow.mmd", *LIMITED).code == 0
+    first = newest()
+    rounds = [
+        one
+        for one in events(in_process(capsys, "show", first["search"], "--format", "json").out)
+        if one["event"] == "candidate"
+    ]
+    best = max(rounds[1:], key=lambda one: float(str(one["told"])))
+    file = Path(first["folder"]) / str(best["file"])
+    changed = file.read_text().replace("second", "another prompt").replace("first", "another first")
+    file.write_text(changed)
+    scored = in_process(capsys, "evaluate", str(file), *OWN)
+    assert f"was changed since it was round {best['candidate']} of search" in scored.err
+    second = in_process(capsys, "optimize", "flow.mmd", *LIMITED, "--from", first["search"], "--seed", "7")
+    assert second.code == 0, second.err
+    assert f"{file.name} was changed by hand: it is a new candidate" in second.err
+    lines = events(in_process(capsys, "show", newest()["search"], "--format", "json").out)
+    given = [one for one in lines if one["event"] == "candidate" and one["operator"] == "given"]
+    assert len(given) >= 3
+    assert any("changed by hand" in str(one["title"]) for one in given)
+    assert [one["candidate"] for one in lines if one["event"] == "draw"][: len(given) + 1] == list(
+        range(len(given) + 1)
+    )
+
+
+def test_a_budget_of_tokens_leaves_enough_for_the_held_out_items(server: OpenAIServer, capsys: Capture) -> None:
+    done = in_process(capsys, "optimize", "flow.mmd", *OWN, "--budget-tokens", "6000", "--strategy", "climb")
+    assert done.code == 0, done.err
+    one = newest()
+    assert "tokens is used up, but for what the held-out items take" in one["over"]
+    spent = one["usage"]["prompt_tokens"] + one["usage"]["completion_tokens"]
+    assert 3000 < spent <= 6300
+    assert one["crown"] == 0 or one["held_out"] is not None
+
+
+def test_a_budget_of_seconds_ends_it(server: OpenAIServer, capsys: Capture) -> None:
+    server.answer = lambda _: Reply("no", delay=0.03)
+    began = time.monotonic()
+    done = in_process(capsys, "optimize", "flow.mmd", *OWN, "--budget-seconds", "4", "--strategy", "random")
+    assert done.code == 0, done.err
+    assert time.monotonic() - began < 40
+    assert "seconds is over" in newest()["over"]
+    assert newest()["status"] == "finished"
+
+
+def completed(*words: str) -> list[str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "merrow_server"],
+        env={
+            **os.environ,
+            "_MERROW_COMPLETE": "bash_complete",
+            "COMP_WORDS": " ".join(("merrow", *words)),
+            "COMP_CWORD": str(len(words)),
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    return [line.partition(",")[2] for line in done.stdout.splitlines() if line]
+
+
+def test_a_shell_completes_their_ids(server: OpenAIServer, capsys: Capture) -> None:
+    assert in_process(capsys, "optimize", "flow.mmd", *LIMITED, "--strategy", "random").code == 0
+    identity = newest()["search"]
+    for words in (("show",), ("optimizations", "--delete"), ("optimize", "flow.mmd", "--from")):
+        assert completed(*words, identity[:4]) == [identity], words
+    assert completed("cancel", identity[:4]) == completed("resume", identity[:4]) == []
