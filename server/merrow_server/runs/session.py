@@ -29,6 +29,7 @@ from merrow_server.runs.orders import CasesOrder, Order, WorkflowText
 
 if TYPE_CHECKING:
     from merrow_server.runs.evaluating import Evaluations
+    from merrow_server.runs.searching import Searches
 
 
 class Session:
@@ -42,6 +43,7 @@ class Session:
         self._cancelled: set[int] = set()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._evaluations: Evaluations | None = None
+        self._searches: Searches | None = None
 
     @property
     def evaluations(self) -> Evaluations:
@@ -51,6 +53,15 @@ class Session:
 
             self._evaluations = Evaluations(self.store, self._endpoints.own, check)
         return self._evaluations
+
+    @property
+    def searches(self) -> Searches:
+        """The searches, made when they are first asked for. Raises `StoreFailure`."""
+        if self._searches is None:
+            from merrow_server.runs.searching import Searches
+
+            self._searches = Searches(self.store, self._endpoints.own, check)
+        return self._searches
 
     @property
     def store(self) -> Store:
@@ -95,7 +106,7 @@ class Session:
             self._runs[ticket].cancel()
         elif ticket in self._tests:
             self._tests[ticket].cancel()
-        elif self._evaluations is None or not self._evaluations.cancel(ticket):
+        elif not any(room is not None and room.cancel(ticket) for room in (self._evaluations, self._searches)):
             self._cancelled.add(ticket)
 
     async def test(self, order: CasesOrder, told: Callable[[Json], None]) -> Json:
@@ -161,8 +172,9 @@ class Session:
         """Cancel what goes on, wait until the journal says so, and close it."""
         for run in self._runs.values():
             run.cancel()
-        if self._evaluations is not None:
-            await self._evaluations.close()
+        for room in (self._evaluations, self._searches):
+            if room is not None:
+                await room.close()
         for test in self._tests.values():
             test.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
