@@ -19,7 +19,7 @@ from merrow_optimizer.search.children import Moves
 from merrow_optimizer.search.features import PROMPTS, STRUCTURE
 from merrow_runtime.workflow import check_workflow
 
-_SLOTS = 16
+_SLOTS = 256
 _FIRST_PROMPT = 1 + STRUCTURE
 
 

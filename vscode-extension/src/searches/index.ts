@@ -20,6 +20,12 @@ import { foundText, type SearchItem } from './words';
 /** Searches that are offered for choice. */
 const MOST = 100;
 const VIEW_TYPE = 'merrow.search';
+const STRATEGIES: readonly vscode.QuickPickItem[] = [
+  { label: 'guided', description: 'by a model of what helps: the fewest answers (needs merrow[optimize])' },
+  { label: 'climb', description: 'a change of the best so far, dropped as soon as it is surely worse' },
+  { label: 'evolve', description: 'a published loop: parents by score, each child on all items' },
+  { label: 'mcts', description: 'the same, with the kinds of change that have helped before' },
+];
 
 /** Searching for better workflows: commands, progress, reports. */
 export function registerSearches(context: MerrowContext, start: EvaluationStart, server: SearchServer): vscode.Disposable {
@@ -82,8 +88,10 @@ class Searching {
     const title = `Optimize ${nameOf(target)}`;
     const found = await this.start.data(target, title);
     if (found === undefined) return undefined;
+    const strategy = (await vscode.window.showQuickPick(STRATEGIES, { title, placeHolder: 'How are candidates chosen?', ignoreFocusOut: true }))?.label;
+    if (strategy === undefined) return undefined;
     const evaluations = await this.start.count(title, 'At most how many answers may the search use?', [500, 1000, 2000, 5000].map((size) => ({ label: `${size} answers`, value: size })));
-    return evaluations === undefined ? undefined : { ...found, evaluations };
+    return evaluations === undefined ? undefined : { ...found, strategy, evaluations };
   }
 
   /** Whether a search may begin: what reaches its endpoint is there, and the user agreed to what it may cost. */

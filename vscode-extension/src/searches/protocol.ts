@@ -4,6 +4,7 @@ import type { Usage } from '../run/protocol';
 
 /** What `merrow.optimize` takes besides the workflow. */
 export interface SearchQuestion extends Omit<Question, 'part' | 'limit' | 'items'> {
+  readonly strategy?: string;
   /** At most so many answers. */
   readonly evaluations: number;
 }
