@@ -173,7 +173,7 @@ def run(row: str, rules: Rules, strategy: str, seed: int, rounds: int = ROUNDS) 
         curve,
         search.told - world.truth(crown),
         world.truth(start),
-        reading.difference.difference - true,
+        reading.difference - true,
         max(world.truth(draft) for draft in drafts),
     )
 

@@ -38,7 +38,7 @@ def test_what_it_may_cost_what_it_found_and_its_files(server: OpenAIServer, caps
     done = in_process(capsys, "optimize", "flow.mmd", *LIMITED)
     assert done.code == 0, done.err
     assert "affords about 8 candidates" in done.err
-    assert "Its 100 answers are used up." in done.out
+    assert "The budget of 120 answers is used up, but for what the held-out items take." in done.out
     assert Path("flow.mmd").read_text() == FLOW
     one = newest()
     assert (one["status"], one["answers"], one["candidates"]) == ("finished", 100, one["candidates"])

@@ -22,13 +22,11 @@ from merrow_runtime.errors import UsageFailure
 from merrow_runtime.running.forecast import Bounds
 from merrow_runtime.workflow import RecordingProvider, Workflow, check_workflow
 
-STRATEGIES = ("guided", "evolve", "climb", "random", "mcts")
-PROPOSERS = ("moves",)
 LEAST_ITEMS = 20
 """Items without which a search is refused, unless it is to be small."""
 ASIDE = "aside"
 """The part of the items that is held out where the data has no such part: a third of them, the same in each search."""
-_ROUNDS = 20
+ROUNDS = 20
 """Times all items that a search may ask where no budget is said."""
 _REPEATS = {"guided": 3, "climb": 2, "random": 1, "evolve": 5, "mcts": 5}
 """How often a candidate answers an item at most, where it may answer otherwise."""
@@ -94,7 +92,7 @@ class SearchPlan:
         if self.bounds.evaluations is not None:
             return self.bounds.evaluations - 2 * len(self.split.held_out)
         if limits.usd is None and limits.tokens is None and limits.seconds is None and self.bounds.patience is None:
-            return _ROUNDS * len(self.split.searched)
+            return ROUNDS * len(self.split.searched)
         return _ENDLESS
 
     @property

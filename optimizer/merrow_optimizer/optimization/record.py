@@ -9,6 +9,7 @@ from typing import Any
 
 from merrow_optimizer.evaluation.sessions import State, state_of
 from merrow_optimizer.search.candidates import START
+from merrow_optimizer.search.held_out import HeldOutResult
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.evaluations import ScoreRecord
 from merrow_runtime.store.optimizations import HELD_OUT, OptimizationRecord
@@ -78,62 +79,6 @@ class RecordedDraw:
     outcome: Sequence[float | None] | None
     crown: int | None
     told: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class HeldOutResult:
-    """The crown against the start on items that no choice was made with: mean scores, their difference with its interval.
-
-    ``p`` is two-sided, by ``test`` (``McNemar`` or ``sign-flip``), and None where the part had been read ``read_before`` times:
-    then what it said may have led here. ``showable`` is the smallest difference that so many items show with probability .8.
-    ``left_out`` is how many items one of both has no score for. ``start_cost`` and ``crown_cost`` are US dollars for an item by a
-    dry run, as that of candidates.
-    """
-
-    items: int
-    start: float
-    crown: float
-    difference: float
-    interval: tuple[float, float]
-    better: int
-    worse: int
-    test: str
-    p: float | None
-    showable: float
-    read_before: int
-    left_out: int
-    start_cost: float | None
-    crown_cost: float | None
-
-    @property
-    def is_improvement(self) -> bool:
-        """Whether the crown is better, with p below .05 in a first reading."""
-        return self.p is not None and self.p < 0.05 and self.difference > 0
-
-    def to_json(self) -> dict[str, Any]:
-        """As the journal keeps it, and as it is printed."""
-        return {
-            "items": self.items,
-            "start": self.start,
-            "crown": self.crown,
-            "difference": self.difference,
-            "interval": list(self.interval),
-            "better": self.better,
-            "worse": self.worse,
-            "test": self.test,
-            "p": self.p,
-            "showable": self.showable,
-            "read_before": self.read_before,
-            "left_out": self.left_out,
-            "start_cost": self.start_cost,
-            "crown_cost": self.crown_cost,
-        }
-
-    @classmethod
-    def from_json(cls, shown: Mapping[str, Any]) -> HeldOutResult:
-        """The inverse of `to_json`."""
-        lower, upper = shown["interval"]
-        return cls(**{**shown, "interval": (lower, upper)})
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,6 +80,8 @@ class Moves:
         """A workflow that somebody gives, as a candidate of the start. Raises `UsageFailure` where it can't be one."""
         analysis = self._files.open(text).analysis()
         why = why_unchangeable(analysis)
+        if why is None and _interface(analysis) != _interface(self._start.analysis):
+            why = f"has other inputs or outputs than {self._start.name}"
         draft = None if why else self._tried(text, analysis, (START,), GIVEN, title)
         if draft is None:
             why = why or f"has errors, no call, or more than {self.max_nodes} nodes"
@@ -159,6 +161,14 @@ class Moves:
         if len(self._read) > _REMEMBERED:
             self._read.popitem(last=False)
         return known
+
+
+def _interface(analysis: Analysis) -> tuple[list[str], list[str]]:
+    """The ids of inputs and of outputs, in any case of letters."""
+    graph = analysis.typed
+    if graph is None:
+        return [], []
+    return sorted(node.id.casefold() for node in graph.inputs), sorted(node.id.casefold() for node in graph.outputs)
 
 
 class _Parent:

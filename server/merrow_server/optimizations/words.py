@@ -15,7 +15,8 @@ from merrow_server.run_report import cost_text, workflow_text
 from merrow_server.times import duration
 
 if TYPE_CHECKING:
-    from merrow_optimizer.optimization.record import HeldOutResult, RecordedCandidate, SearchRecord
+    from merrow_optimizer.optimization.record import RecordedCandidate, SearchRecord
+    from merrow_optimizer.search.held_out import HeldOutResult
     from merrow_runtime.running.forecast import Bounds
 
 _WIDEST = 60

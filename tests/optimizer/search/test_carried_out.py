@@ -22,10 +22,11 @@ from merrow_optimizer.evaluation.metrics.base import BaseMetric
 from merrow_optimizer.evaluation.plan import Limits
 from merrow_optimizer.evaluation.scores import Score
 from merrow_optimizer.optimization import sessions
-from merrow_optimizer.optimization.plan import ASIDE, Bounded, SearchPlan, Split, check, split_of
+from merrow_optimizer.optimization.plan import ASIDE, Bounded, SearchPlan, Split, check, middle, split_of
 from merrow_optimizer.optimization.record import SearchRecord, load
 from merrow_runtime import Store
 from merrow_runtime.errors import EndpointFailure, UsageFailure
+from merrow_runtime.models.prices import Price
 from merrow_runtime.requests import ModelReply, ModelRequest
 from merrow_runtime.store.optimizations import OptimizationRecord
 from merrow_runtime.usage import Usage
@@ -202,13 +203,36 @@ def test_an_evaluation_of_another_workflow_has_read_what_is_set_aside_one_of_the
         assert (found.held_out.p is None) is bool(expected)
 
 
+class Priced(FakeEndpoint):
+    """A call has a price."""
+
+    def price(self, _: str) -> Price:
+        return Price(5.0, 15.0)
+
+
+def test_candidates_that_cost_too_much_for_an_item_are_not_scored(tmp_path: Path) -> None:
+    first = plan_for(Priced(said))
+    most = 1.6 * (middle(first.forecast.cost_usd) or 0.0)
+    for bound in (None, most):
+        place = tmp_path / str(bound)
+        place.mkdir()
+        bounds = Bounded(evaluations=200, max_cost=bound)
+        found = run(lambda bounds=bounds: plan_for(Priced(said), strategy="random", bounds=bounds), place)  # type: ignore[misc]
+        costs = [one.cost for one in found.candidates]
+        assert len(costs) > 5
+        assert all(cost is not None for cost in costs)
+        assert (max(cost or 0.0 for cost in costs) <= most) is (bound is not None)
+
+
+def test_a_workflow_with_other_inputs_is_no_candidate() -> None:
+    plan = plan_for(FakeEndpoint(said))
+    assert plan.moves.given(FLOW.text.replace("second", "third"), "round 2").parents == (0,)
+    for text in (FLOW.text.replace("PROBLEM", "QUESTION"), "flowchart TD\n    A --> B\n", "no workflow"):
+        with pytest.raises(UsageFailure, match="round 2 can't be a candidate: it "):
+            plan.moves.given(text, "round 2")
+
+
 def test_a_budget_of_money_is_kept_with_the_held_out_items_in_it(tmp_path: Path) -> None:
-    class Priced(FakeEndpoint):
-        def price(self, _: str) -> Any:
-            from merrow_runtime.models.prices import Price
-
-            return Price(5.0, 15.0)
-
     limits = Limits(usd=0.25)
     found = run(lambda: plan_for(Priced(said), limits=limits, bounds=Bounded(), strategy="random"), tmp_path)
     assert "US dollars is used up, but for what the held-out items take" in (found.search.over or "")

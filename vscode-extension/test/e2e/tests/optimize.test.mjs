@@ -2,7 +2,7 @@
 import { assert, describe, it } from '../support/harness.mjs';
 import { endpoint } from '../support/endpoint.mjs';
 
-const HOSTILE = '<img src=x onerror="document.body.textContent=666">';
+const HOSTILE = '<img src=x onerror=alert(1)>';
 const FLOW = `---
 workflow:
   prompts:

@@ -1,0 +1,160 @@
+"""Answers of candidates: as an evaluation has them, within the budget of the whole search, and kept before they count."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from merrow_optimizer.evaluation.answering import Answering
+from merrow_optimizer.evaluation.endings import Fatal
+from merrow_optimizer.evaluation.items import Item
+from merrow_optimizer.evaluation.keys import score_key
+from merrow_optimizer.evaluation.scores import Status
+from merrow_optimizer.evaluation.spending import BudgetedEndpoint
+from merrow_optimizer.evaluation.stopping import Stopping
+from merrow_optimizer.evaluation.summary import COUNTED
+from merrow_optimizer.optimization.plan import SearchPlan
+from merrow_runtime.errors import UsageFailure
+from merrow_runtime.models.budget import Budget
+from merrow_runtime.models.endpoint import Endpoint
+from merrow_runtime.store.database import Store
+from merrow_runtime.store.evaluations import ScoreRecord
+from merrow_runtime.store.optimizations import TrialRecord
+from merrow_runtime.usage import NOTHING
+
+
+class Wanted(NamedTuple):
+    """An answer to be had: of a candidate by its number, for a draw (`HELD_OUT`: at the end), to an item, which repeat."""
+
+    candidate: int
+    draw: int
+    item: Item
+    repeat: int
+
+
+class Answers:
+    """The answers of one search. ``text_of`` gives the text of a candidate; ``user`` is the user's store, ``own`` the journal
+    of the search's runs.
+
+    ``told`` is called with each answer once it is kept. ``stopped_by`` says why no answer can be had now, and `stop` is set then;
+    ``is_cut`` says that no other one is begun, since what may be used is used up. ``spent`` is what all of them have used,
+    ``asked`` how many have been had here.
+    """
+
+    def __init__(self, search: str, plan: SearchPlan, text_of: Callable[[int], str], user: Store, own: Store) -> None:
+        self.stopped_by: str | None = None
+        self.stop = asyncio.Event()
+        self.is_cut = False
+        self.told: Callable[[Wanted, ScoreRecord], None] = lambda _wanted, _score: None
+        self._search, self._plan, self._text_of = search, plan, text_of
+        self._user, self._own = user, own
+        trials = user.optimizations.trials(search)
+        self._known = {(one.candidate, one.score.item, one.score.repeat): one.score for one in trials}
+        self._is_resumed = bool(trials) or own.has_runs
+        self.spent = sum((one.score.usage for one in trials), NOTHING)
+        self.asked = 0
+        base = plan.base
+        self._budget = Budget(base.limits.usd, base.limits.tokens, spent=self.spent)
+        self._endpoint: Endpoint = base.chosen.endpoint
+        if base.limits.usd is not None or base.limits.tokens is not None:
+            self._endpoint = BudgetedEndpoint(self._endpoint, self._budget)
+        if base.asking is not None:
+            base.asking.begin(self._endpoint, base.concurrency, user.cache)
+        self._of_candidate: dict[int, Answering] = {}
+        self._placing: set[asyncio.Future[Any]] = set()
+        self._gate = asyncio.Semaphore(base.concurrency)
+        self._stopping, self._started = Stopping(), 0
+
+    def bound(self, usd: float | None, tokens: int | None) -> None:
+        """From here on so much may be used in all."""
+        self._budget.bound(usd, tokens)
+
+    def begin_again(self) -> None:
+        """What follows is judged for itself: whether it is cut, and whether so many come to nothing that all stop."""
+        self.is_cut = False
+        self._stopping, self._started = Stopping(), 0
+
+    def cut(self) -> None:
+        """Begin no other answer, and end those in flight."""
+        self.is_cut = True
+        self.cancel()
+
+    def cancel(self) -> None:
+        """End the answers in flight."""
+        for one in self._placing:
+            one.cancel()
+
+    def halt(self, why: str) -> None:
+        """Have no other answer, for this reason."""
+        self.stopped_by = self.stopped_by or why
+        self.stop.set()
+
+    async def all(self, wanted: Sequence[Wanted]) -> list[ScoreRecord | None]:
+        """These answers, in their order; None for those that can't be had any more. Raises `StoreFailure`."""
+        placing = [asyncio.ensure_future(self._one(one)) for one in wanted]
+        self._placing.update(placing)
+        try:
+            found = await asyncio.gather(*placing, return_exceptions=True)
+        finally:
+            for one in placing:
+                one.cancel()
+            self._placing.difference_update(placing)
+        for result in found:
+            if isinstance(result, BaseException) and not (isinstance(result, asyncio.CancelledError) and self.is_cut):
+                raise result
+        return [None if isinstance(result, BaseException) else result for result in found]
+
+    async def _one(self, wanted: Wanted) -> ScoreRecord | None:
+        key = (wanted.candidate, wanted.item.id, wanted.repeat)
+        known = self._known.get(key)
+        if known is not None and known.status != Status.UNANSWERED:
+            return known
+        async with self._gate:
+            if self.is_cut or self.stopped_by is not None:
+                return None
+            place = self._started
+            self._started += 1
+            record, fatal = await self._answered(wanted, again=known is not None)
+            await self._user.optimizations.keep(self._search, TrialRecord(wanted.candidate, wanted.draw, record))
+        self._known[key] = record
+        self.spent += record.usage
+        self.asked += 1
+        why = self._stopping.ended(place, Status(record.status), record.reason)
+        if fatal is Fatal.BUDGET:
+            # What is in flight is paid in any case, so it may end; it can't begin another call.
+            self.is_cut = True
+        elif why is not None or fatal is Fatal.ENDPOINT:
+            self.halt(why or record.reason)
+        self.told(wanted, record)
+        return record
+
+    async def _answered(self, wanted: Wanted, *, again: bool) -> tuple[ScoreRecord, Fatal | None]:
+        """An answer with its score; that a candidate can't be run at all is its own fault."""
+        answering, item, repeat = self._answering(wanted.candidate), wanted.item, wanted.repeat
+        try:
+            return await answering.answer(item, repeat, again=again)
+        except UsageFailure as problem:
+            work = answering.plan.work_key(item.id, repeat)
+            scored = score_key(work, item, answering.plan.metric)
+            failed = (Status.FAILED, 0.0, "", str(problem), NOTHING, 0.0, "", work, scored)
+            return ScoreRecord(item.id, repeat, *failed), None
+
+    def _answering(self, candidate: int) -> Answering:
+        known = self._of_candidate.get(candidate)
+        if known is None:
+            plan = self._plan.candidate(self._text_of(candidate))
+            beginning = f"{self._search}/{run_part(candidate)}"
+            known = Answering(beginning, plan, self._endpoint, self._user, self._own, is_resumed=self._is_resumed)
+            self._of_candidate[candidate] = known
+        return known
+
+
+def run_part(candidate: int) -> str:
+    """What stands for a candidate in the ids of its runs."""
+    return f"round_{candidate:03d}"
+
+
+def value_of(score: ScoreRecord | None) -> float | None:
+    """What an answer counts in a search: its score, 0 where the workflow failed, None where it says nothing of the workflow."""
+    return (score.value or 0.0) if score is not None and score.status in COUNTED else None

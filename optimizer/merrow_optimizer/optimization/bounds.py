@@ -1,0 +1,92 @@
+"""How far the budget of a search goes: what reading the held-out items takes is left over."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from merrow_optimizer.optimization.answers import Answers
+from merrow_optimizer.optimization.costs import Costs
+from merrow_optimizer.optimization.plan import ROUNDS, SearchPlan
+from merrow_optimizer.search.candidates import START, Draft
+
+
+class Reserve:
+    """Bounds what the answers of draws may use. ``elapsed`` are the seconds that the search took before it was continued."""
+
+    def __init__(self, plan: SearchPlan, costs: Costs, answers: Answers, elapsed: float) -> None:
+        self._plan, self._costs, self._answers = plan, costs, answers
+        self._elapsed, self._began = elapsed, time.monotonic()
+
+    def why_over(self, drafts: Sequence[Draft]) -> str | None:
+        """Why the budget pays for no other draw, with these candidates; None where it does."""
+        limits = self._plan.base.limits
+        left = self.seconds_left
+        if left is not None and left <= 0:
+            return self.time_is_over
+        if limits.usd is None and limits.tokens is None:
+            return None
+        spent, calls = self._answers.spent, self._reserved_calls(drafts)
+        usd = None if limits.usd is None else limits.usd - calls * self._usd_per_call()
+        tokens = None if limits.tokens is None else int(limits.tokens - calls * self._tokens_per_call())
+        self._answers.bound(usd, tokens)
+        no_money = usd is not None and (spent.cost_usd or 0.0) >= usd
+        return self.used_up if no_money or (tokens is not None and spent.tokens >= tokens) else None
+
+    def release(self) -> None:
+        """Let the held-out items have what is reserved for them."""
+        self._answers.bound(self._plan.base.limits.usd, self._plan.base.limits.tokens)
+
+    @property
+    def used_up(self) -> str:
+        """That the money or the tokens are gone, as a sentence."""
+        limits = self._plan.base.limits
+        bounds = [] if limits.usd is None else [f"{limits.usd:g} US dollars"]
+        bounds += [] if limits.tokens is None else [f"{limits.tokens:,} tokens"]
+        return f"The budget of {' and '.join(bounds)} is used up{self._but}."
+
+    @property
+    def no_answers(self) -> str:
+        """The same of the answers."""
+        bound = self._plan.bounds.evaluations
+        if bound is None:
+            return (
+                f"{self._plan.evaluations:,} answers were asked for, {ROUNDS} for each item; a budget allows for more."
+            )
+        return f"The budget of {bound:,} answers is used up{self._but}."
+
+    @property
+    def _but(self) -> str:
+        return ", but for what the held-out items take" if self._plan.split.held_out else ""
+
+    @property
+    def time_is_over(self) -> str:
+        """The same of the time."""
+        return f"The budget of {self._plan.base.limits.seconds:g} seconds is over."
+
+    @property
+    def seconds_left(self) -> float | None:
+        """The time for draws, with what reading the held-out items takes at the pace so far left over; None without a limit."""
+        limit = self._plan.base.limits.seconds
+        if limit is None:
+            return None
+        here = time.monotonic() - self._began
+        answers = 2 * len(self._plan.split.held_out)
+        reading = answers * here / self._answers.asked if self._answers.asked else 0.0
+        return limit - self._elapsed - here - reading
+
+    def _reserved_calls(self, drafts: Sequence[Draft]) -> float:
+        """How many calls reading the held-out items may take: of the start and of the dearest candidate."""
+        calls = [self._costs.calls(self._costs.of(draft)) for draft in drafts]
+        return len(self._plan.split.held_out) * (calls[START] + max(calls))
+
+    def _usd_per_call(self) -> float:
+        """As it was measured, else by a dry run."""
+        spent, item = self._answers.spent, self._plan.forecast
+        return (
+            (spent.cost_usd or 0.0) / spent.calls if spent.calls else item.cost_usd.least / max(1.0, item.calls.least)
+        )
+
+    def _tokens_per_call(self) -> float:
+        spent, item = self._answers.spent, self._plan.forecast
+        return spent.tokens / spent.calls if spent.calls else item.tokens.least / max(1.0, item.calls.least)

@@ -1,0 +1,65 @@
+"""The held-out items, read once at the end of a search: its best candidate against the start."""
+
+from __future__ import annotations
+
+import asyncio
+
+from merrow_optimizer.optimization.answers import Answers, Wanted, value_of
+from merrow_optimizer.optimization.plan import ASIDE, SearchPlan
+from merrow_optimizer.search.candidates import START
+from merrow_optimizer.search.held_out import HeldOutResult, read_held_out
+from merrow_runtime.store.database import Store
+from merrow_runtime.store.optimizations import HELD_OUT, CandidateRecord, OptimizationRecord
+
+
+async def read(
+    user: Store,
+    search: OptimizationRecord,
+    plan: SearchPlan,
+    answers: Answers,
+    start: CandidateRecord,
+    crown: CandidateRecord,
+) -> HeldOutResult | None:
+    """What the held-out items say, noted as a reading of them before the first is read; None where the answers can't be had now,
+    and ``answers`` say why. Raises `StoreFailure`.
+    """
+    assert plan.split.part is not None  # noqa: S101 (whoever asks has looked)
+    items = plan.split.held_out
+    before = read_before(user, search.dataset, search.part, plan.split.part, start.key, search.id)
+    user.optimizations.read_held_out(search, plan.split.part, crown.key)
+    answers.begin_again()
+    wanted = [Wanted(number, HELD_OUT, item, 0) for item in items for number in (START, crown.number)]
+    reading = asyncio.ensure_future(answers.all(wanted))
+    stop = asyncio.ensure_future(answers.stop.wait())
+    try:
+        await asyncio.wait((reading, stop), return_when=asyncio.FIRST_COMPLETED)
+        if answers.stopped_by is not None:
+            return None
+        found = reading.result()
+    finally:
+        for one in (reading, stop):
+            one.cancel()
+        await asyncio.gather(reading, stop, return_exceptions=True)
+    values = [value_of(one) for one in found]
+    pairs = [(a, b) for a, b in zip(values[::2], values[1::2], strict=True) if a is not None and b is not None]
+    if not pairs:
+        answers.halt(next((one.reason for one in found if one is not None), "No held-out item could be scored."))
+        return None
+    return read_held_out(
+        [pair[0] for pair in pairs],
+        [pair[1] for pair in pairs],
+        before,
+        left_out=len(items) - len(pairs),
+        start_cost=start.cost,
+        crown_cost=crown.cost,
+    )
+
+
+def read_before(user: Store, dataset: str, searched: str, part: str, start: str, but: str = "") -> int:
+    """How often the held-out ``part`` of the data with this hash was read, but by the search ``but``, which searches the part
+    ``searched``. Where it is set aside by searches alone, an evaluation of the start, by its semantic hash, has read it, but
+    chose nothing with it.
+    """
+    if part != ASIDE:
+        return user.evaluations.readings(dataset, [part, "all"], but=but)
+    return user.evaluations.readings(dataset, [part, searched, "all"], but=but, of_others=start)
