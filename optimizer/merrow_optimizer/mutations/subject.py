@@ -52,6 +52,7 @@ class Subject:
         self.typed: TypedGraph = analysis.typed
         self.flow: Flow = analysis.flow
         self._remembered: dict[Any, Any] = {}
+        self.unsafe: dict[Any, set[int]] = {}
         if troubles is not None:
             self.__dict__["troubles"] = troubles
 
