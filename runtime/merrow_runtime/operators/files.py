@@ -72,7 +72,7 @@ def _name(info: str, above: str) -> str | None:
     if with_language is not None:
         return with_language[1]
     for word in words[:2]:
-        if _LOOKS_LIKE_FILE.fullmatch(word) or word.startswith(("/", "../", "~/")):
+        if _LOOKS_LIKE_FILE.fullmatch(word) or "/" in word or "\\" in word:
             return word
     said = _ABOVE.fullmatch(above.strip().strip("*_").strip())
     name = "" if said is None else said[1].strip().strip("*`_").strip()
