@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from math import isnan
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,7 +16,9 @@ from merrow_server.rendering.snippet import cells, visible
 from merrow_server.rendering.terminal import echo, emit
 
 if TYPE_CHECKING:
+    from merrow_analysis.check import Analysis
     from merrow_analysis.graph.measures.measures import Measures
+    from merrow_analysis.graph.measures.simulation import Simulation
     from merrow_analysis.graph.metrics import Metrics
 
 _LONGEST_PATH = 6
@@ -29,6 +31,8 @@ _LONGEST_PATH = 6
     merrow metrics flow.mmd
     merrow metrics --failure-probability 0.2 flow.mmd
     merrow metrics --format json README.md#1
+    merrow metrics --simulate 10000 flow.mmd
+    merrow metrics plan.json                   the task graphs of Flow, and which of them each rule ranks first
     """,
 )
 @diagram_argument
@@ -48,41 +52,69 @@ _LONGEST_PATH = 6
     metavar="P",
     help="How likely a subtask is to fail, from 0 to 1.",
 )
+@click.option(
+    "--simulate",
+    type=click.IntRange(1, 10_000_000),
+    metavar="N",
+    help="Simulate N runs as well, for the number of completed subtasks.",
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Random seed of --simulate.")
 @with_options(CONFIG_OPTIONS)
 @click.pass_context
-def command(
-    ctx: click.Context, file: str, output: str, failure_probability: float, config: str | None, no_config: bool
-) -> None:
+def command(ctx: click.Context, /, file: str, output: str, failure_probability: float, **given: Any) -> None:
     """Measure the workflow in FILE: parallelism, dependency complexity, depth, expected completed subtasks.
 
     The figures are given for the subtasks alone (without inputs and outputs) and for the whole graph. The exit code is
-    1 when the workflow has errors; the figures are printed all the same.
+    1 when the workflow has errors; the figures are printed all the same. Of FILE.json the task graphs are measured that Flow's
+    planner writes, FILE.json#2 is the second of several.
     """
     # Here, since help and mistakes on the command line need none of it.
     from merrow_analysis.graph.metrics import metrics
     from merrow_server.opening import open_diagram
+    from merrow_server.plan_files import is_plan_file
 
-    opened = open_diagram(file, config, use_files=not no_config)
-    analysis = opened.analysis
     if isnan(failure_probability):
         raise click.BadParameter("a probability is a number from 0 to 1", ctx, param_hint="--failure-probability")
+    if is_plan_file(file):
+        from merrow_server.cli.plan_metrics import print_metrics
+
+        ctx.exit(print_metrics(file, output, failure_probability, given["simulate"], given["seed"]))
+    opened = open_diagram(file, given["config"], use_files=not given["no_config"])
+    analysis = opened.analysis
     found = metrics(analysis.typed if analysis.typed is not None else analysis.flow, failure_probability)
+    simulated = None
+    if given["simulate"] is not None:
+        simulated = _simulated(analysis, failure_probability, given["simulate"], given["seed"])
     if output == "json":
-        emit(json.dumps({"file": opened.target.name, **found.as_json()}, indent=2))
+        more = {} if given["simulate"] is None else {"simulated": None if simulated is None else simulated.as_json()}
+        emit(json.dumps({"file": opened.target.name, **found.as_json(), **more}, indent=2))
     else:
-        for line in _table(found):
+        for line in metrics_table(found, simulated):
             echo(line)
     if opened.errors:
         complain(opened.warning)
         ctx.exit(NOT_WELL)
 
 
-def _table(found: Metrics) -> Iterator[str]:
+def _simulated(analysis: Analysis, failure_probability: float, runs: int, seed: int) -> Simulation | None:
+    """A simulation of the subtasks of a workflow, or of all nodes of a flowchart that is not one."""
+    from merrow_analysis.graph.measures.simulation import simulate
+    from merrow_analysis.graph.metrics import all_of, subtasks_of
+
+    nodes, edges = all_of(analysis.flow) if analysis.typed is None else subtasks_of(analysis.typed)
+    return simulate(nodes, edges, dict.fromkeys(nodes, failure_probability), runs, seed)
+
+
+def metrics_table(found: Metrics, simulated: Simulation | None = None) -> Iterator[str]:
+    """The figures as lines of text."""
     columns = [(title, part) for title, part in (("subtasks", found.workflow), ("whole graph", found.graph)) if part]
     rows = [("", [title for title, _ in columns])]
     figures = [_figures(part) for _, part in columns]
     rows += [(name, [column[name] for column in figures]) for name in figures[0]]
     yield from _aligned(rows)
+    if simulated is not None:
+        interval = f"95 % interval {_number(simulated.low)} to {_number(simulated.high)}"
+        yield f"\nexpected completed, simulated: {_number(simulated.mean)} ({interval}, {simulated.runs:,} runs)"
     if found.calls is not None:
         least, most = found.calls.least, found.calls.most
         most_said = "or more" if most is None else f"to {most}"

@@ -155,7 +155,7 @@ async def test_aims_may_be_said_for_all_and_denied_by_one() -> None:
 async def test_aims_look_behind_decisions() -> None:
     endpoint = await ask(
         'A@{op: Custom, prompt: "one", aims: true}', 'B@{op: Custom, prompt: "two"}', 'C@{op: Custom, prompt: "three"}',
-        'D{which?}:::DecisionOp', 'D@{if: "when != 'q'"}', "PROBLEM --> A --> D",
+        'D{which?}:::DecisionOp', 'D@{if: "when != 1"}', "PROBLEM --> A --> D",
         "PROBLEM --> B & C --> RETURN", "D -- yes --> B", "D -- no --> C",
     )  # fmt: skip
     assert all(word in endpoint.seen[0].messages[0].content for word in ("## B\n```\ntwo", "## C\n```\nthree"))
