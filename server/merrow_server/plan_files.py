@@ -42,15 +42,15 @@ def open_plans(file: str) -> PlanFile:
         if not 1 <= number <= len(plans):
             raise InputError(f"{path} has {_count(len(plans))}; there is no number {number}.")
         plans = [plans[number - 1]]
-    return PlanFile(file, tuple(plans), _task(text))
+    return PlanFile(file, tuple(plans), task_of(text))
 
 
 def _count(plans: int) -> str:
     return "1 task graph" if plans == 1 else f"{plans} task graphs"
 
 
-def _task(text: str) -> str:
-    """The task that a file says its plans are for."""
+def task_of(text: str) -> str:
+    """The task that a file says its plans are for; empty where it does not say."""
     try:
         said = json.loads(text)
     except (ValueError, RecursionError):
