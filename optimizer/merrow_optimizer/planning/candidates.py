@@ -153,14 +153,22 @@ def _mended(text: str) -> tuple[str, tuple[str, ...]] | None:
     declared = declare_workflow(analyse(text, as_workflow=True).diagram.front_matter)
     if declared is None:
         return None
-    done = repair(apply_edits(text, [declared]))
-    if not done.is_valid:
+    whole = apply_edits(text, [declared])
+    done = repair(whole)
+    if not done.is_valid or not _keeps_all(whole, done.text):
         return None
     try:
         load_planned(done.text)
     except AnswerFailure:
         return None
     return done.text, tuple(f"Repaired: {step.title}." for step in done.steps)
+
+
+def _keeps_all(before: str, after: str) -> bool:
+    """Whether a repair has lost no step: none was removed, and no line turned into a comment."""
+    comments = [sum(line.lstrip().startswith("%%") for line in text.split("\n")) for text in (before, after)]
+    old, new = (analyse(text, as_workflow=True).flow.chart.nodes for text in (before, after))
+    return comments[0] == comments[1] and old.keys() <= new.keys()
 
 
 def _with_default(text: str, name: str, task: str) -> str:

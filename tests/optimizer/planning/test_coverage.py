@@ -48,8 +48,11 @@ def test_an_answer_that_can_not_be_read_is_no_coverage() -> None:
     )
 
 
-@given(st.recursive(st.none() | st.integers() | st.text(max_size=3) | st.sampled_from(["A", "map"]), lambda inner: st.lists(inner) | st.dictionaries(
-    st.sampled_from(["requirements", "requirement", "met_by", "plan", "task"]), inner)))  # fmt: skip
+KEYS = st.sampled_from(["requirements", "requirement", "met_by", "plan", "task"])
+VALUES = st.none() | st.integers() | st.text(max_size=3) | st.sampled_from(["A", "map"])
+
+
+@given(st.recursive(VALUES, lambda inner: st.lists(inner) | st.dictionaries(KEYS, inner)))
 def test_any_answer_is_survived(value: object) -> None:
     found = read_coverage(answer(value), PLANS)
     assert found is None or all(set(found.missing(one)) <= set(found.requirements) for one in (0, 1))
