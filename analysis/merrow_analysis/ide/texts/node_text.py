@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from merrow_analysis.check import Analysis
 from merrow_analysis.definitions.prompts import Prompt
+from merrow_analysis.definitions.settings import Agent
 from merrow_analysis.graph.instructions import agent_of, memory_of, prompt_of, role_of
 from merrow_analysis.graph.metrics import metrics
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
@@ -88,6 +89,18 @@ def _prompt(analysis: Analysis, node: TypedNode) -> Markup:
     if role is not None and node.kind == "operator":
         return Markup().say("There is no prompt ", Code(role[1]), "; it runs on a sentence made of these words.")
     return Markup()
+
+
+def agent_text(analysis: Analysis, agent: Agent) -> Markup:
+    """An agent: what its nodes' model is told of it, its settings, and who they are."""
+    text = Markup().say("Agent ", Code(agent.name), ".").block(describe.shortened_prompt(agent.text))
+    said = (("model", agent.model), ("temperature", agent.temperature), ("instances", agent.instances))
+    facts: list[Inline] = [(Code(f"{key}:"), " ", describe.literal(value)) for key, value in said if value is not None]
+    nodes = [] if analysis.typed is None else analysis.typed.nodes
+    names = [node.id for node in nodes if agent_of(node, analysis.settings) is agent]
+    pieces = [piece for name in names[:_MOST_EDGES] for piece in (", ", Code(name))][1:]
+    facts.append(("Nodes: ", *pieces, ", ..." if len(names) > _MOST_EDGES else "") if names else ("No node uses it.",))
+    return text.items(facts)
 
 
 def _agent(analysis: Analysis, node: TypedNode) -> Markup:
