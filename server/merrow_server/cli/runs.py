@@ -11,7 +11,7 @@ import click
 
 from merrow_server.cli import Command
 from merrow_server.cli.given import words
-from merrow_server.cli.output import complain
+from merrow_server.cli.output import STATUS_COLOURS, complain
 from merrow_server.errors import InputError
 from merrow_server.rendering.snippet import cells, visible
 from merrow_server.rendering.terminal import echo, emit, style
@@ -20,8 +20,6 @@ from merrow_server.times import ago, duration
 
 if TYPE_CHECKING:
     from merrow_runtime.store.database import Store
-
-COLOURS = {"finished": "green", "failed": "red", "cancelled": "yellow", "running": "cyan"}
 
 
 @click.command(
@@ -117,5 +115,5 @@ def _print(found: list[dict[str, Any]]) -> None:
     widths = [max(cells(row[column]) for row in rows) for column in range(len(rows[0]))]
     for row in rows:
         padded = [value + " " * (width - cells(value)) for value, width in zip(row, widths, strict=True)]
-        padded[1] = style(padded[1], fg=COLOURS.get(row[1]))
+        padded[1] = style(padded[1], fg=STATUS_COLOURS.get(row[1]))
         echo("  ".join(padded).rstrip())
