@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.optimizer.planning.plans import FORMS, answer, flow_form, plan_of, plans
 from tests.server.program import in_process
 from tests.shared import SHARED
@@ -96,7 +97,7 @@ def test_what_can_not_be_imported_is_told(capsys: Capture) -> None:
     assert (done.code, "wait for each other" in done.err) == (1, True)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(plans(most=7), st.sampled_from([0.0, 0.1, 0.5, 1.0]), st.integers(0, 100))
 def test_a_simulation_agrees_with_the_exact_figure(plan: TaskGraph, failure: float, seed: int) -> None:
     """Within three times the half of its interval, which 3 of a billion miss, where the formula is exact."""
@@ -201,7 +202,7 @@ def test_failure_rates_come_from_the_users_own_runs(capsys: Capture) -> None:
     assert low <= 1.6 <= high
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(plans(most=6), st.floats(0, 1), st.data())
 def test_rates_by_node_are_the_one_rate_where_they_are_equal(plan: TaskGraph, rate: float, data: st.DataObject) -> None:
     some = data.draw(st.sets(st.sampled_from(plan.ids)))
