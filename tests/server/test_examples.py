@@ -18,6 +18,7 @@ ROOT = Path(__file__).parents[2]
 BROKEN = ROOT / "examples" / "broken.mmd"
 EXAMPLES = sorted(path for path in (ROOT / "examples").iterdir() if path.suffix in (".mmd", ".md") and path != BROKEN)
 PATTERNS = sorted((ROOT / "examples" / "patterns").glob("*.mmd"))
+PLANS = sorted((ROOT / "examples" / "plan").glob("*.mmd"))
 BASELINES = sorted((ROOT / "examples" / "baselines").glob("*.mmd"))
 SCRIPTS = scripts()
 DOCUMENTS = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -33,7 +34,7 @@ def _a_state_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         monkeypatch.delenv(name, raising=False)
 
 
-@pytest.mark.parametrize("path", EXAMPLES + PATTERNS + BASELINES, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", EXAMPLES + PATTERNS + PLANS + BASELINES, ids=lambda path: path.name)
 def test_an_example_has_no_finding_and_is_formatted(path: Path, capsys: Capture) -> None:
     outcome = in_process(capsys, "check", "--format", "json", str(path))
     assert (outcome.json, outcome.code) == ([], 0)
@@ -75,8 +76,14 @@ def test_a_recording_says_that_it_was_written_by_hand_and_has_nothing_of_the_mac
     assert not re.search(r"127\.0\.0\.1|/tmp/|/home/|/root/", json.dumps(lines))
 
 
+def test_the_planned_example_is_what_its_plan_gives(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT / "examples" / "plan")
+    planned = in_process(capsys, "plan", "@task.txt", "--from", "plan.json", "--no-judge", "--base-url", "offline")
+    assert planned.out == Path("street_party.mmd").read_text("utf-8")
+
+
 def test_every_example_that_can_run_has_a_recording() -> None:
-    runnable = {path.relative_to(ROOT / "examples").as_posix() for path in EXAMPLES + PATTERNS}
+    runnable = {path.relative_to(ROOT / "examples").as_posix() for path in EXAMPLES + PATTERNS + PLANS}
     assert {script.workflow for script in SCRIPTS} == runnable
     assert {script.replay for script in SCRIPTS} == set((ROOT / "examples" / "replays").rglob("*.jsonl"))
 

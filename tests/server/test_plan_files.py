@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.optimizer.planning.plans import FORMS, answer, flow_form, plan_of, plans
 from tests.server.program import in_process
 from tests.shared import SHARED
@@ -96,7 +97,7 @@ def test_what_can_not_be_imported_is_told(capsys: Capture) -> None:
     assert (done.code, "wait for each other" in done.err) == (1, True)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(plans(most=7), st.sampled_from([0.0, 0.1, 0.5, 1.0]), st.integers(0, 100))
 def test_a_simulation_agrees_with_the_exact_figure(plan: TaskGraph, failure: float, seed: int) -> None:
     """Within three times the half of its interval, which 3 of a billion miss, where the formula is exact."""
@@ -165,3 +166,46 @@ def test_a_run_writes_its_files(capsys: Capture) -> None:
     assert Path("site/a.html").read_text(encoding="utf-8") == "hi\n"
     again = in_process(capsys, "run", "flow.mmd", "--base-url", "offline", "-o", "site")
     assert (again.code, "not an empty folder" in again.err) == (2, True)
+
+
+def test_failure_rates_come_from_the_users_own_runs(capsys: Capture) -> None:
+    write(
+        "flow.mmd",
+        "flowchart TD\n    PROBLEM([Problem]):::Interface\n    Z@{ op: Assemble, how: files }\n"
+        "    Y@{ op: Assemble, how: concat }\n    RETURN([Result]):::Interface\n"
+        "    PROBLEM -->|results| Z --> Y --> RETURN\n    classDef Interface fill:#eee\n",
+    )
+    for number in range(25):
+        if number == 19:
+            early = in_process(capsys, "metrics", "flow.mmd", "--journal", "--format", "json").json
+            assert early["failures"] == {}
+            assert early["workflow"] == in_process(capsys, "metrics", "flow.mmd", "--format", "json").json["workflow"]
+        said = "nothing" if number % 5 == 0 else "```text a.txt\nx\n```"
+        done = in_process(capsys, "run", "flow.mmd", "--base-url", "offline", "--input", f"problem={said}")
+        assert done.code == (1 if number % 5 == 0 else 0)
+    shown = in_process(
+        capsys,
+        "metrics",
+        "flow.mmd",
+        "--journal",
+        "--simulate",
+        "5000",
+        "--failure-probability",
+        "0",
+        "--format",
+        "json",
+    ).json
+    assert shown["failures"] == {"Z": {"failed": 5, "executions": 25}, "Y": {"failed": 0, "executions": 20}}
+    assert shown["workflow"]["expected_completed"]["all_ancestors_succeed"] == pytest.approx(1.6)
+    assert shown["workflow"]["expected_completed"]["product_formula"] == pytest.approx(1.6)
+    low, high = shown["simulated"]["interval"]
+    assert low <= 1.6 <= high
+
+
+@settings(max_examples=examples(40), deadline=None)
+@given(plans(most=6), st.floats(0, 1), st.data())
+def test_rates_by_node_are_the_one_rate_where_they_are_equal(plan: TaskGraph, rate: float, data: st.DataObject) -> None:
+    some = data.draw(st.sets(st.sampled_from(plan.ids)))
+    one, by_node = measure(plan.ids, plan.edges, rate), measure(plan.ids, plan.edges, rate, dict.fromkeys(some, rate))
+    assert by_node.expected_exact == pytest.approx(one.expected_exact)
+    assert by_node.expected_product == pytest.approx(one.expected_product)

@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.mark.skipif(sys.platform == "win32", reason="commands of a POSIX shell")
 def test_the_commands_run(tmp_path: Path) -> None:
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
     script = "\n".join(re.findall(r"^```sh\n(.*?)^```", (ROOT / "docs/planning.md").read_text("utf-8"), re.M | re.S))
     (tmp_path / "merrow").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m merrow_server "$@"\n')
     (tmp_path / "merrow").chmod(0o755)
@@ -34,4 +35,6 @@ def test_the_commands_run(tmp_path: Path) -> None:
     assert "calls: 4 to 13" in done.stdout
     assert (tmp_path / "site" / "RETURN.md").exists()
     assert "expected completed, simulated" in done.stdout
+    assert "14:00" in (tmp_path / "party" / "index.html").read_text("utf-8")
+    assert (tmp_path / "party.mmd").read_text("utf-8") == (ROOT / "examples/plan/street_party.mmd").read_text("utf-8")
     assert "A page about bees" in (tmp_path / "bees.mmd").read_text("utf-8")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from merrow_analysis.graph.call_bounds import CallBounds, call_bounds
 from merrow_analysis.graph.flow import Flow
@@ -48,6 +49,12 @@ def metrics(graph: TypedGraph | Flow, failure_probability: float = DEFAULT_FAILU
     found = graph.measured[failure_probability]
     assert isinstance(found, Metrics)  # noqa: S101 - nobody else puts anything there
     return found
+
+
+def metrics_with(graph: TypedGraph, failure_probability: float, failures: Mapping[str, float]) -> Metrics:
+    """The same where some nodes have failure rates of their own."""
+    known = metrics(graph, failure_probability)
+    return replace(known, workflow=measure(*subtasks_of(graph), failure_probability, failures))
 
 
 def all_of(flow: Flow) -> tuple[list[str], list[tuple[str, str]]]:

@@ -64,7 +64,7 @@ def _names(reserved: Iterable[str], wanted: Iterable[tuple[str, str]], otherwise
 
 def _agent(name: str, agent: PlannedAgent) -> Iterator[str]:
     yield f"{_STEP * 2}{_key(name)}:"
-    yield f"{_STEP * 3}role: {word(agent.role)}"
+    yield f"{_STEP * 3}role: {_without_tags(word(agent.role) or '')}"
     if agent.prompt:
         yield f"{_STEP * 3}prompt: {_text(agent.prompt, _STEP * 4)}"
 
@@ -75,7 +75,12 @@ def _key(name: str) -> str:
 
 def _text(text: str, indent: str) -> str:
     block = None if _READ_OTHERWISE.search(text) else block_text(text, indent)
-    return quoted(text, in_statement=True) if block is None else block
+    return _without_tags(quoted(text, in_statement=True)) if block is None else block
+
+
+def _without_tags(written: str) -> str:
+    """What is written in quotes, so that Mermaid sees no HTML tag in it, not even one that ends in another entry."""
+    return written.replace("<", "\\x3c")
 
 
 def _styles(customs: Iterable[str]) -> Iterator[str]:

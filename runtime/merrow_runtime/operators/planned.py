@@ -169,6 +169,9 @@ def _refused(analysis: Analysis, graph: TypedGraph) -> Iterator[str]:
     said = block if isinstance(block, dict) else {}
     for key in [*(key for key in said if key in _OUT_OF_REACH), *(one.key for one in workspace_values(said, _NAME))]:
         yield f"`{key}` in its front matter is not for it to say; leave it out."
+    for agent in analysis.settings.agents.values():
+        if agent.model is not None:
+            yield f"`model` of the agent {agent.name} is not for it to say; leave it out."
     for node in graph.nodes:
         parameters = node.resolution.parameters
         for key in parameters.keys() & _OUT_OF_REACH:

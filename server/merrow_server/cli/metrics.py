@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
@@ -11,11 +12,13 @@ import click
 from merrow_server.cli import NOT_WELL, Command
 from merrow_server.cli.options import CONFIG_OPTIONS, diagram_argument, with_options
 from merrow_server.cli.output import complain
+from merrow_server.rendering.snippet import visible
 from merrow_server.rendering.terminal import echo, emit
 
 if TYPE_CHECKING:
     from merrow_analysis.check import Analysis
     from merrow_analysis.graph.measures.simulation import Simulation
+    from merrow_server.failure_rates import FailureRate
 
 
 @click.command(
@@ -47,6 +50,11 @@ if TYPE_CHECKING:
     help="How likely a subtask is to fail, from 0 to 1.",
 )
 @click.option(
+    "--journal",
+    is_flag=True,
+    help="Take the failure rates of nodes from your own runs of FILE, where there are at least 20 of them.",
+)
+@click.option(
     "--simulate",
     type=click.IntRange(1, 10_000_000),
     metavar="N",
@@ -63,7 +71,7 @@ def command(ctx: click.Context, /, file: str, output: str, failure_probability: 
     planner writes, FILE.json#2 is the second of several.
     """
     # Here, since help and mistakes on the command line need none of it.
-    from merrow_analysis.graph.metrics import metrics
+    from merrow_analysis.graph.metrics import metrics, metrics_with
     from merrow_server.cli.metrics_text import metrics_table
     from merrow_server.opening import open_diagram
     from merrow_server.plan_files import is_plan_file
@@ -77,24 +85,50 @@ def command(ctx: click.Context, /, file: str, output: str, failure_probability: 
     opened = open_diagram(file, given["config"], use_files=not given["no_config"])
     analysis = opened.analysis
     found = metrics(analysis.typed if analysis.typed is not None else analysis.flow, failure_probability)
+    rates = _rates(file, analysis) if given["journal"] else {}
+    failures = {name: one.rate for name, one in rates.items()}
+    if failures and analysis.typed is not None:
+        found = metrics_with(analysis.typed, failure_probability, failures)
     simulated = None
     if given["simulate"] is not None:
-        simulated = _simulated(analysis, failure_probability, given["simulate"], given["seed"])
+        simulated = _simulated(analysis, failure_probability, failures, given["simulate"], given["seed"])
     if output == "json":
-        more = {} if given["simulate"] is None else {"simulated": None if simulated is None else simulated.as_json()}
+        more: dict[str, Any] = {}
+        if given["simulate"] is not None:
+            more["simulated"] = None if simulated is None else simulated.as_json()
+        if given["journal"]:
+            more["failures"] = {name: one.as_json() for name, one in rates.items()}
         emit(json.dumps({"file": opened.target.name, **found.as_json(), **more}, indent=2))
     else:
         for line in metrics_table(found, simulated):
             echo(line)
+        for name, one in rates.items():
+            echo(f"{visible(name)} failed in {one.failed} of {one.executions} executions")
+        if given["journal"] and not rates:
+            echo(
+                f"The journal has too few runs of it; each node counts as failing in {failure_probability:g} of its runs."
+            )
     if opened.errors:
         complain(opened.warning)
         ctx.exit(NOT_WELL)
 
 
-def _simulated(analysis: Analysis, failure_probability: float, runs: int, seed: int) -> Simulation | None:
+def _rates(file: str, analysis: Analysis) -> dict[str, FailureRate]:
+    """The failure rates of the subtasks that were run often enough."""
+    from merrow_analysis.graph.metrics import subtasks_of
+    from merrow_server.failure_rates import failure_rates
+
+    nodes = [] if analysis.typed is None else subtasks_of(analysis.typed)[0]
+    known = failure_rates(file)
+    return {name: known[name] for name in nodes if name in known}
+
+
+def _simulated(
+    analysis: Analysis, failure_probability: float, failures: Mapping[str, float], runs: int, seed: int
+) -> Simulation | None:
     """A simulation of the subtasks of a workflow, or of all nodes of a flowchart that is not one."""
     from merrow_analysis.graph.measures.simulation import simulate
     from merrow_analysis.graph.metrics import all_of, subtasks_of
 
     nodes, edges = all_of(analysis.flow) if analysis.typed is None else subtasks_of(analysis.typed)
-    return simulate(nodes, edges, dict.fromkeys(nodes, failure_probability), runs, seed)
+    return simulate(nodes, edges, {**dict.fromkeys(nodes, failure_probability), **failures}, runs, seed)

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.optimizer.planning.plans import answer, merrow_form, plan_of, plans
 
 from merrow_analysis.check import analyse
@@ -38,12 +39,14 @@ AWKWARD = st.sampled_from(
         "!tag",
         "*a",
         "end",
+        'see:\n<a href="x">y</a>',
+        "one\n%%{init: 1}%%\ntwo",
     ]
 )
 TEXTS = HOSTILE | AWKWARD | st.text(min_size=1, max_size=20).filter(lambda text: text.strip() != "")
 
 
-@settings(deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(plans(most=5), st.data())
 def test_every_file_is_valid_formatted_and_says_the_plan(plan: TaskGraph, data: st.DataObject) -> None:
     names = data.draw(
@@ -104,3 +107,21 @@ def test_awkward_ids_are_made_safe(ids: list[str]) -> None:
     tasks = tuple(replace(one, id=names[one.id], after=tuple(names[two] for two in one.after)) for one in plan.tasks)
     text = workflow_text(TaskGraph(tasks, plan.agents), "x")
     assert not analyse(text).diagnostics
+
+
+def test_a_block_of_text_with_tags_is_read_as_it_was_written() -> None:
+    """Mermaid changes the quotes in HTML tags of a front matter."""
+    plan = plan_of("A")
+    said = 'Link it:\n<a href="x">y</a>'
+    text = workflow_text(replace(plan, tasks=(replace(plan.tasks[0], objective=said),)), "x")
+    assert list(analyse(text).settings.prompts.values()) == [said]
+
+
+def test_texts_that_make_a_tag_together_are_read_as_they_were_written() -> None:
+    plan = plan_of("ABC")
+    said = ["<_", "=", "x>"]
+    tasks = tuple(replace(one, objective=text) for one, text in zip(plan.tasks, said, strict=True))
+    agents = (replace(plan.agents[0], role="<b ="),)
+    settings_read = analyse(workflow_text(TaskGraph(tasks, agents), "x")).settings
+    assert list(settings_read.prompts.values()) == said
+    assert [agent.role for agent in settings_read.agents.values()] == ["<b ="]

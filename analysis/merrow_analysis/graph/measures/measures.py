@@ -7,9 +7,9 @@ the paper's own example says about them. All functions are pure and take nodes a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import fsum, sqrt
+from math import fsum, prod, sqrt
 
 from merrow_analysis.graph.measures.antichain import largest_antichain
 from merrow_analysis.graph.reach import components, shortest_cycle, topological_order
@@ -68,11 +68,16 @@ class Measures:
         }
 
 
-def measure(nodes: Iterable[str], edges: Iterable[Edge], failure_probability: float = 0.1) -> Measures:
+def measure(
+    nodes: Iterable[str],
+    edges: Iterable[Edge],
+    failure_probability: float = 0.1,
+    failures: Mapping[str, float] | None = None,
+) -> Measures:
     """Measure a graph. Several edges from one node to another count once.
 
-    ``failure_probability`` is Flow's p_f, the same for every node. Raises ValueError where it is not a probability and
-    where an edge names a node that is not in ``nodes``.
+    ``failure_probability`` is Flow's p_f, that of every node which is not in ``failures``. Raises
+    ValueError where it is not a probability and where an edge names a node that is not in ``nodes``.
     """
     if not 0 <= failure_probability <= 1:
         raise ValueError(f"A probability lies between 0 and 1, and {failure_probability:g} doesn't.")
@@ -84,7 +89,7 @@ def measure(nodes: Iterable[str], edges: Iterable[Edge], failure_probability: fl
             missing = source if source not in number else target
             raise ValueError(f"The edge from {source} to {target} names {missing}, which is not one of the nodes.")
         pairs.append((number[source], number[target]))
-    return _Graph(ids, pairs).measures(failure_probability)
+    return _Graph(ids, pairs).measures(failure_probability, failures or {})
 
 
 class _Graph:
@@ -97,7 +102,7 @@ class _Graph:
             self.successors[source].append(target)
             self.predecessors[target].append(source)
 
-    def measures(self, failure_probability: float) -> Measures:
+    def measures(self, failure_probability: float, failures: Mapping[str, float]) -> Measures:
         count = len(self.ids)
         if not count:
             return Measures(0, 0, failure_probability, undefined="There are no nodes to measure.")
@@ -115,7 +120,7 @@ class _Graph:
         depth = max(levels)
         width = max(_sizes(levels, depth))
         ancestors = _ancestors(order, self.predecessors) if count <= MOST_NODES else None
-        success = 1 - failure_probability
+        successes = [1 - failures.get(name, failure_probability) for name in self.ids]
         return Measures(
             nodes=count,
             edges=len(self.pairs),
@@ -127,8 +132,8 @@ class _Graph:
             c_dependency=complexity,
             transitive_edges=None if ancestors is None else self._transitive_edges(ancestors),
             critical_path=self._critical_path(levels),
-            expected_product=self._product_formula(order, success),
-            expected_exact=None if ancestors is None else fsum(success ** (1 + a.bit_count()) for a in ancestors),
+            expected_product=self._product_formula(order, successes),
+            expected_exact=None if ancestors is None else _exactly(ancestors, successes, alike=not failures),
             undefined=None if ancestors is not None else f"Some figures are left out above {MOST_NODES:,} nodes.",
         )
 
@@ -172,12 +177,22 @@ class _Graph:
                 implied[node] |= ancestors[source]
         return tuple((self.ids[s], self.ids[t]) for s, t in self.pairs if implied[t] >> s & 1)
 
-    def _product_formula(self, order: list[int], success: float) -> float:
-        completed = [success] * len(order)
+    def _product_formula(self, order: list[int], successes: list[float]) -> float:
+        completed = list(successes)
         for node in order:
             for source in self.predecessors[node]:
                 completed[node] *= completed[source]
         return fsum(completed)
+
+
+def _exactly(ancestors: Sequence[int], successes: Sequence[float], *, alike: bool) -> float:
+    """How many nodes complete, where each needs all its ancestors; ``alike`` says that all are as likely to succeed."""
+    if alike:
+        return fsum(success ** (1 + above.bit_count()) for success, above in zip(successes, ancestors, strict=True))
+    return fsum(
+        success * prod(successes[one] for one in range(above.bit_length()) if above >> one & 1)
+        for success, above in zip(successes, ancestors, strict=True)
+    )
 
 
 def _sizes(levels: list[int], depth: int) -> list[int]:
