@@ -2,6 +2,7 @@
 
 python -m benchmarks.search --rows base --seeds 0-29 --out runs.jsonl
 python -m benchmarks.search --table runs.jsonl
+python -m benchmarks.search --speed
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ import argparse
 import json
 from pathlib import Path
 
-from benchmarks.search.contest import STRATEGIES, Outcome, run
+from benchmarks.search.contest import ABLATIONS, ORACLE, STRATEGIES, Outcome, run
+from benchmarks.search.speed import speed
 from benchmarks.search.tables import table
 from benchmarks.search.world import Rules
 
@@ -19,24 +21,37 @@ ROWS = {
     "33 items": Rules(items=33),
     "60 items": Rules(items=60),
     "264 items": Rules(items=264),
+    "nearly temperature 0": Rules(repeat_noise=0.2),
+    "better proposer and judge": Rules(judge=0.6, proposer=0.5),
     "half the effects": Rules(effect=0.5),
-    "useless vote": Rules(vote=False),
+    "interactions": Rules(interactions=0.3),
     "prompts only": Rules(effect=0.0, vote=False, prompts=0.8),
+    "useless vote": Rules(vote=False),
+    "1,500 prompts": Rules(wordings=1_500),
+    "heavy tails": Rules(luck=0.2, heavy_tails=True),
+    "mislabelled items": Rules(mislabelled=0.1),
+    "cache": Rules(shared=0.5),
+    "compressed scores": Rules(compressed=0.35),
     "start .12": Rules(start=0.12),
     "start .81": Rules(start=0.81),
-    "nearly temperature 0": Rules(repeat_noise=0.2),
-    "better judge": Rules(judge=0.6),
+    "up to 40 calls": Rules(max_nodes=24),
 }
+COMPARED = ["published x5", "published x1", "guided", ORACLE]
 
 
 def main() -> None:
     options = argparse.ArgumentParser(prog="python -m benchmarks.search", description="Measure the search strategies.")
     options.add_argument("--rows", nargs="+", default=["base"], choices=list(ROWS), help="worlds (default base)")
-    options.add_argument("--strategies", nargs="+", default=list(STRATEGIES), choices=list(STRATEGIES))
+    names = [*STRATEGIES, *ABLATIONS]
+    options.add_argument("--strategies", nargs="+", default=COMPARED, choices=names, help=f"default {COMPARED}")
     options.add_argument("--seeds", default="0-29", help="first and last seed (default 0-29)")
     options.add_argument("--out", type=Path, help="append each run to this file as a line of JSON")
     options.add_argument("--table", type=Path, nargs="+", help="only print the table of such files")
+    options.add_argument("--speed", action="store_true", help="only measure what choosing a batch costs")
     given = options.parse_args()
+    if given.speed:
+        print(speed())
+        return
     outcomes: list[Outcome] = []
     if given.table:
         for path in given.table:

@@ -7,15 +7,16 @@ from dataclasses import asdict, dataclass
 from random import Random
 from typing import Any
 
-from benchmarks.search.world import Rules, World, start_workflow
-from merrow_optimizer.search.candidates import Draft
-from merrow_optimizer.search.children import Moves
+from benchmarks.search.proposals import Blind, Judged, Proposals, Unchecked
+from benchmarks.search.world import Rules, World
+from merrow_optimizer.search.candidates import START, Draft, Place
 from merrow_optimizer.search.engine import Search, Strategy
 from merrow_optimizer.search.held_out import read_held_out
+from merrow_optimizer.search.history import History
 from merrow_optimizer.search.strategies.climbing import Climb, RandomWalk
 from merrow_optimizer.search.strategies.evolve import Evolve, EvolveSettings, Mcts
 from merrow_optimizer.search.strategies.guided import Guided, GuidedSettings
-from merrow_runtime import RunOptions
+from merrow_optimizer.search.strategies.rounds import new_child
 
 ROUNDS, REPEATS = 20, 5
 """Of the published loop."""
@@ -23,42 +24,84 @@ ROUNDS, REPEATS = 20, 5
 _HELD_OUT = 300
 
 
-class Judged(Moves):
-    """The published proposer: of four children the one that a judge likes best, who has not run them."""
+ORACLE = "oracle"
+"""The name of the strategy that sees the truth: it says how good a workflow there is at least."""
+
+_ORACLE_CHILDREN = 300
+
+
+class Oracle:
+    """Climbs by the truth, which no real search knows: children of the best five, each asked for one answer."""
 
     def __init__(self, world: World) -> None:
-        super().__init__(start_workflow(), RunOptions(default_model="m"))
-        self._world = world
+        self._world, self._proposer = world, Proposals(world)
 
-    def child(self, number: int, parent: Draft, chance: Random, operator: str | None = None) -> Draft | None:
-        drafts = [super(Judged, self).child(number, parent, chance, operator) for _ in range(4)]
-        return max((draft for draft in drafts if draft is not None), key=self._world.judged, default=None)
+    def choose(self, history: History, chance: Random) -> tuple[int, tuple[Place, ...]] | None:
+        """The next child."""
+        number: int | None = START
+        if history.draws:
+            number = new_child(history, lambda chance: self._child(history, chance), chance)
+        return None if number is None else (number, history.next_places(number, 1))
+
+    def _child(self, history: History, chance: Random) -> Draft | None:
+        best = sorted(range(len(history.drafts)), key=lambda one: (-self._true(history, one), one))[:5]
+        parent = chance.choice(best)
+        return self._proposer.child(parent, history.drafts[parent], chance)
+
+    def crown(self, history: History) -> int:
+        """The best."""
+        return max(range(len(history.drafts)), key=lambda one: (self._true(history, one), -one))
+
+    def told(self, history: History, candidate: int) -> float:
+        """The truth."""
+        return self._true(history, candidate)
+
+    def _true(self, history: History, candidate: int) -> float:
+        return self._world.truth(history.drafts[candidate])
 
 
-def _published(repeats: int) -> Callable[[World], Strategy]:
-    return lambda world: Evolve(Judged(world), EvolveSettings(repeats=repeats, convergence=None))
+Make = Callable[[World], Strategy]
 
 
-def _moves() -> Moves:
-    return Moves(start_workflow(), RunOptions(default_model="m"))
+def _published(repeats: int, proposals: Callable[[World], Proposals] = Judged) -> Make:
+    return lambda world: Evolve(proposals(world), EvolveSettings(repeats=repeats, convergence=None))
 
 
-STRATEGIES: dict[str, tuple[Callable[[World], Strategy], float]] = {
+def _guided(proposals: Callable[[World], Proposals] = Proposals, batch: int | None = None) -> Make:
+    def make(world: World) -> Strategy:
+        return Guided(proposals(world), GuidedSettings(batch=batch or (32 if world.rules.items >= 60 else 16)))
+
+    return make
+
+
+STRATEGIES: dict[str, tuple[Make, float]] = {
     "published x5": (_published(5), 1.0),
     "published x1": (_published(1), 1.0),
-    "guided": (lambda world: Guided(_moves(), GuidedSettings(batch=32 if world.rules.items >= 60 else 16)), 0.5),
-    "climb": (lambda _: Climb(_moves()), 0.5),
-    "random": (lambda _: RandomWalk(_moves()), 0.5),
-    "mcts x1": (lambda _: Mcts(_moves(), EvolveSettings(crossover=0, repeats=1, convergence=None)), 0.5),
+    "guided": (_guided(), 0.5),
+    "climb": (lambda world: Climb(Proposals(world)), 0.5),
+    "random": (lambda world: RandomWalk(Proposals(world)), 0.5),
+    "mcts x1": (lambda world: Mcts(Proposals(world), EvolveSettings(crossover=0, repeats=1, convergence=None)), 0.5),
+    ORACLE: (Oracle, 1.0),
 }
 """Each strategy with the share of the published loop's evaluations that it may use."""
+
+ABLATIONS: dict[str, tuple[Make, float]] = {
+    "guided, no linear model": (_guided(lambda world: Blind(world, sees_structure=False)), 0.5),
+    "guided, no prompts in it": (_guided(lambda world: Blind(world, sees_structure=True)), 0.5),
+    "guided, batches of 8": (_guided(batch=8), 0.5),
+    "guided, batches of 59": (_guided(batch=59), 0.5),
+    "guided, no check": (_guided(Unchecked), 0.5),
+    "published x1, no check": (_published(1, Unchecked), 1.0),
+}
+"""`guided` without a part of it, and searches without the check before a score."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """``curve`` has after each draw the evaluations and model calls so far, and the true score of the strategy's choice.
 
-    ``told`` is what the strategy said of its last choice less the truth, ``held_out`` the same of the held-out difference.
+    ``told`` is what the strategy said of its last choice less the truth, ``held_out`` the same of the held-out difference, and
+    ``best`` the true score of the best candidate that it scored, whether it knew that or not.
     """
 
     row: str
@@ -69,6 +112,7 @@ class Outcome:
     told: float
     start: float
     held_out: float
+    best: float
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -82,34 +126,38 @@ class Outcome:
             reached = score
         return reached
 
-    def needed(self, score: float) -> tuple[int, int] | None:
-        """Evaluations and calls until its choice is as good as this, and stays so."""
-        found = None
-        for evaluations, calls, reached in reversed(self.curve):
-            if reached < score:
-                break
-            found = evaluations, calls
-        return found
+    @property
+    def end(self) -> float:
+        """The true score of its last choice."""
+        return self.curve[-1][2]
+
+    @property
+    def items(self) -> int:
+        """How many items the search had, where the published loop had all its rounds."""
+        return self.budget // (ROUNDS * REPEATS)
+
+    def calls_after(self, share: float) -> int:
+        """The model calls after this share of the budget."""
+        return max((calls for used, calls, _ in self.curve if used <= share * self.budget + 1e-9), default=0)
 
 
 def run(row: str, rules: Rules, strategy: str, seed: int, rounds: int = ROUNDS) -> Outcome:
     """One search. The published loop has so many ``rounds``; other strategies have a share of its evaluations."""
     world = World(rules, seed)
-    make, share = STRATEGIES[strategy]
-    start = _moves().start()
+    make, share = (STRATEGIES | ABLATIONS)[strategy]
+    start = Proposals(world).start()
     budget = rounds * REPEATS * rules.items
-    search = Search(
-        start, make(world), items=rules.items, repeats=5, evaluations=round(share * budget), seed=seed, jobs=1
-    )
+    evaluations = _ORACLE_CHILDREN if strategy == ORACLE else round(share * budget)
+    search = Search(start, make(world), items=rules.items, repeats=5, evaluations=evaluations, seed=seed, jobs=1)
     curve: list[tuple[int, int, float]] = []
-    evaluations = calls = 0
+    used = calls = 0
     drafts = search.history.drafts
     while (draw := search.next()) is not None:
         draft = drafts[draw.candidate]
         search.outcome(draw.number, [world.answer(draft, place) for place in draw.places])
-        evaluations += len(draw.places)
+        used += len(draw.places)
         calls += len(draw.places) * draft.calls
-        curve.append((evaluations, calls, 0.0))
+        curve.append((used, calls, 0.0))
         # The choice is known when the next draw is made, which applies this one.
         if draw.number > 1:
             curve[-2] = (*curve[-2][:2], world.truth(drafts[_crown(search, draw.number - 1)]))
@@ -126,6 +174,7 @@ def run(row: str, rules: Rules, strategy: str, seed: int, rounds: int = ROUNDS) 
         search.told - world.truth(crown),
         world.truth(start),
         reading.difference - true,
+        max(world.truth(draft) for draft in drafts),
     )
 
 

@@ -1,73 +1,143 @@
-"""What the runs say, as a table for people."""
+"""What the runs say, as tables for people, with whether the aims are met."""
 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from benchmarks.search.contest import Outcome
+from benchmarks.search.contest import ORACLE, Outcome
 
-MARKS = (1 / 8, 1 / 6, 1 / 4, 1 / 3, 1 / 2)
+PUBLISHED, PUBLISHED_ONCE, GUIDED = "published x5", "published x1", "guided"
+WANTED_SEEDS = 30
+_MARKS = {"1/6": 1 / 6, "1/4": 1 / 4, "1/3": 1 / 3, "1/2": 1 / 2}
+_STEPS = 200
+_FEW_ITEMS = 60
+_ALLOWED_LOSS = 0.03
+
+Runs = dict[int, Outcome]
+"""The runs of one strategy in one row by seed."""
 
 
 def table(outcomes: Sequence[Outcome]) -> str:
-    """One table for each row of the benchmark, over the seeds that all its strategies ran."""
-    return "\n\n".join(_row(row, [one for one in outcomes if one.row == row]) for row in _names(outcomes))
+    """For each row of the benchmark a table of its strategies, and the aims for `guided` with what was reached."""
+    names = list(dict.fromkeys(one.row for one in outcomes))
+    return "\n\n".join("\n".join(_row([one for one in outcomes if one.row == name])) for name in names)
 
 
-def _names(outcomes: Sequence[Outcome]) -> list[str]:
-    return list(dict.fromkeys(one.row for one in outcomes))
-
-
-def _row(row: str, outcomes: Sequence[Outcome]) -> str:
-    by_strategy: dict[str, dict[int, Outcome]] = {}
+def _row(outcomes: Sequence[Outcome]) -> Iterator[str]:
+    found: dict[str, Runs] = {}
+    best: dict[int, float] = {}
     for one in outcomes:
-        by_strategy.setdefault(one.strategy, {})[one.seed] = one
-    seeds = sorted(set.intersection(*(set(found) for found in by_strategy.values())))
-    budget = outcomes[0].budget
-    lines = [
-        f"Row **{row}**: {len(seeds)} seeds, {budget:,} evaluations in the published loop.",
-        "",
-        "| strategy | true score at 1/8 | 1/6 | 1/4 | 1/3 | 1/2 | end | less published x5's end at 1/6 | at 1/4 | at 1/3 "
-        "| evaluations to it | calls to it | told - true | held-out error |",
-        "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|",
+        found.setdefault(one.strategy, {})[one.seed] = one
+        best[one.seed] = max(best.get(one.seed, 0.0), one.best)
+    first = outcomes[0]
+    yield (
+        f"Row **{first.row}**: {first.budget:,} evaluations in the published loop, start {first.start:.2f}, best known"
+        f" {statistics.mean(best.values()):.3f}."
+    )
+    yield ""
+    columns = [
+        "strategy",
+        "seeds",
+        *(f"true at {mark}" for mark in _MARKS),
+        "end",
+        "evaluations to x5's end",
+        "calls to it",
+        "evaluations to 90 %",
+        "95 % of best known",
+        "regret",
+        "told - true",
+        "held-out error",
     ]
-    goal = by_strategy.get("published x5")
-    for name, found in by_strategy.items():
-        runs = [found[seed] for seed in seeds]
-        cells = [f"{statistics.mean(one.at(mark) for one in runs):.3f}" for mark in MARKS]
-        cells.append(f"{statistics.mean(one.curve[-1][2] for one in runs):.3f}")
-        if goal is None:
-            cells += ["-"] * 5
-        else:
-            ends = [goal[seed].curve[-1][2] for seed in seeds]
-            for mark in (1 / 6, 1 / 4, 1 / 3):
-                cells.append(_mean([one.at(mark) - end for one, end in zip(runs, ends, strict=True)]))
-            cells += _crossing(runs, statistics.mean(ends), [goal[seed] for seed in seeds])
-        cells += [_mean([one.told for one in runs]), _mean([one.held_out for one in runs])]
-        lines.append(f"| {name} | " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+    yield f"| {' | '.join(columns)} |"
+    yield "|---" * len(columns) + "|"
+    goal = found.get(PUBLISHED, {})
+    for name, runs in found.items():
+        if name != ORACLE:
+            yield f"| {name} | {' | '.join(_cells(runs, goal, best))} |"
+    if GUIDED in found and goal:
+        yield ""
+        yield from (f"- {line}" for line in _aims(first, found[GUIDED], goal, found.get(PUBLISHED_ONCE, {})))
 
 
-def _crossing(runs: Sequence[Outcome], end: float, goal: Sequence[Outcome]) -> list[str]:
-    """The share of evaluations, and of calls, after which the mean of the curves is at the published loop's mean end for good."""
-    budget = runs[0].budget
-    reached = None
-    for step in range(200, 0, -1):
-        if statistics.mean(one.at(step / 200) for one in runs) < end - 1e-9:
+def _cells(runs: Runs, goal: Runs, best: dict[int, float]) -> Iterator[str]:
+    seeds = sorted(runs)
+    yield str(len(seeds))
+    for mark in _MARKS.values():
+        yield f"{statistics.mean(runs[seed].at(mark) for seed in seeds):.3f}"
+    yield f"{statistics.mean(runs[seed].end for seed in seeds):.3f}"
+    common = [seed for seed in seeds if seed in goal]
+    level = _crossing(runs, common, [goal[seed].end for seed in common])
+    yield "-" if level is None else f"{level:.0%}"
+    yield "-" if level is None else f"{_calls_share(runs, goal, common, level):.0%}"
+    for share in (0.9, 0.95):
+        reached = _crossing(runs, seeds, [share * best[seed] for seed in seeds])
+        yield "-" if reached is None else f"{reached:.0%}"
+    yield _mean([best[seed] - runs[seed].end for seed in seeds])
+    yield _signed([runs[seed].told for seed in seeds])
+    yield _signed([runs[seed].held_out for seed in seeds])
+
+
+def _aims(first: Outcome, guided: Runs, goal: Runs, once: Runs) -> Iterator[str]:
+    """Each aim with what was reached."""
+    is_base = first.row == "base"
+    mark = "1/6" if is_base else "1/3" if first.items < _FEW_ITEMS else "1/4"
+    seeds = sorted(set(guided) & set(goal))
+    few = "" if len(seeds) >= WANTED_SEEDS else f" ({len(seeds)} seeds; {WANTED_SEEDS} are wanted)"
+    gains = [guided[seed].at(_MARKS[mark]) - goal[seed].end for seed in seeds]
+    yield _aim(
+        f"at {mark} of the published loop's evaluations, `guided` less that loop's end is {_signed(gains)}{few}",
+        statistics.mean(gains) >= -_error(gains),
+    )
+    level = _crossing(guided, seeds, [goal[seed].end for seed in seeds])
+    aim = 0.25 if is_base else 0.4
+    calls = None if level is None else _calls_share(guided, goal, seeds, level)
+    said = "`guided` does not stay level with that end" if calls is None else f"calls until level with it: {calls:.0%}"
+    yield _aim(f"{said} (aim {aim:.0%})", calls is not None and calls <= aim)
+    both = sorted(set(guided) & set(once))
+    if both:
+        gains = [guided[seed].at(0.5) - once[seed].end for seed in both]
+        yield _aim(
+            f"at half the budget, `guided` less the end of {PUBLISHED_ONCE} is {_signed(gains)} (aim: above"
+            f" -{_ALLOWED_LOSS})",
+            statistics.mean(gains) >= -_ALLOWED_LOSS,
+        )
+    errors = [guided[seed].held_out for seed in sorted(guided)]
+    yield _aim(
+        f"the held-out difference less the true one is {_signed(errors)}",
+        abs(statistics.mean(errors)) <= 2 * _error(errors),
+    )
+
+
+def _aim(said: str, is_met: bool) -> str:
+    return f"**{'met' if is_met else 'short'}**: {said}"
+
+
+def _crossing(runs: Runs, seeds: Sequence[int], scores: Sequence[float]) -> float | None:
+    """The share of the published loop's evaluations after which the mean of the curves is at the mean of ``scores`` for good."""
+    if not seeds:
+        return None
+    reached, wanted = None, statistics.mean(scores) - 1e-9
+    for step in range(_STEPS, 0, -1):
+        if statistics.mean(runs[seed].at(step / _STEPS) for seed in seeds) < wanted:
             break
-        reached = step / 200
-    if reached is None:
-        return ["-", "-"]
-    mine = statistics.mean(_calls(one, reached * budget) for one in runs)
-    theirs = statistics.mean(one.curve[-1][1] for one in goal)
-    return [f"{reached:.0%}", f"{mine / theirs:.0%}"]
+        reached = step / _STEPS
+    return reached
 
 
-def _calls(one: Outcome, evaluations: float) -> int:
-    return max((calls for used, calls, _ in one.curve if used <= evaluations), default=0)
+def _calls_share(runs: Runs, goal: Runs, seeds: Sequence[int], share: float) -> float:
+    """The calls after this share of the evaluations, as a share of those that the published loop made."""
+    mine = sum(runs[seed].calls_after(share) for seed in seeds)
+    return mine / sum(goal[seed].curve[-1][1] for seed in seeds)
+
+
+def _error(values: Sequence[float]) -> float:
+    return statistics.stdev(values) / len(values) ** 0.5 if len(values) > 1 else 0.0
 
 
 def _mean(values: Sequence[float]) -> str:
-    error = statistics.stdev(values) / len(values) ** 0.5 if len(values) > 1 else 0.0
-    return f"{statistics.mean(values):+.3f} ± {error:.3f}"
+    return f"{statistics.mean(values):.3f} ± {_error(values):.3f}"
+
+
+def _signed(values: Sequence[float]) -> str:
+    return f"{statistics.mean(values):+.3f} ± {_error(values):.3f}"

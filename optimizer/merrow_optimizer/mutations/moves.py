@@ -111,18 +111,25 @@ class Choice:
         return _listings(self.operators[operator])
 
     def make(self, change: Mutation) -> Move | Refused:
-        grown = len(change.subject.flow.nodes) + len(change.added) - len(change.removed)
-        if len(change.added) > len(change.removed) and grown > self.max_nodes:
-            reason = f"The workflow would have {grown} nodes; it may grow to {self.max_nodes}."
+        if self._outgrows(change):
+            reason = f"The workflow would have {_grown(change)} nodes; it may grow to {self.max_nodes}."
             return Refused(_GROWTH, reason, change.title)
         return make(change, self.preconditions, self.files)
 
+    def _outgrows(self, change: Mutation) -> bool:
+        return len(change.added) > len(change.removed) and _grown(change) > self.max_nodes
+
     def make_if_safe(self, change: Mutation) -> Move | None:
         """The move that makes a change; None where it is not safe, without asking why not."""
-        if self.preconditions is ALL and change.is_hopeless:
+        if self._outgrows(change) or (self.preconditions is ALL and change.is_hopeless):
             return None
         move = self.make(change)
         return move if isinstance(move, Move) else None
+
+
+def _grown(change: Mutation) -> int:
+    """How many nodes there will be."""
+    return len(change.subject.flow.nodes) + len(change.added) - len(change.removed)
 
 
 DEFAULT = Choice(OPERATORS)
@@ -172,22 +179,28 @@ def draw(analysis: Analysis, random: Random, choice: Choice = DEFAULT) -> Move |
 def draw_from(subject: Subject, random: Random, choice: Choice = DEFAULT) -> Move | None:
     """The same of a workflow that is asked more than once, which is faster from the second time on.
 
-    Proposals are tried in random order until one is safe, which draws evenly from the safe ones without listing them.
+    Proposals are tried in random order until one is safe, which draws evenly from the safe ones without listing them. Those
+    that were not safe once are not tried again.
     """
     names = list(choice.operators)
     while names:
         name = names.pop(random.randrange(len(names)))
-        move = _draw_one(subject.remembered(choice.listed(name)), random, choice)
+        unsafe = subject.unsafe.setdefault(
+            (choice.operators[name], choice.preconditions is ALL, choice.max_nodes), set()
+        )
+        move = _draw_one(subject.remembered(choice.listed(name)), random, choice, unsafe)
         if move is not None:
             return move
     return None
 
 
-def _draw_one(proposals: Sequence[Proposal], random: Random, choice: Choice) -> Move | None:
+def _draw_one(proposals: Sequence[Proposal], random: Random, choice: Choice, unsafe: set[int]) -> Move | None:
     for number in _shuffled(len(proposals), random):
-        move = choice.make_if_safe(proposals[number]())
-        if move is not None:
-            return move
+        if number not in unsafe:
+            move = choice.make_if_safe(proposals[number]())
+            if move is not None:
+                return move
+            unsafe.add(number)
     return None
 
 

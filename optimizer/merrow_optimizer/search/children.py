@@ -65,6 +65,7 @@ class Moves:
         self.max_nodes = max(12, nodes + 6) if max_nodes is None else max_nodes
         self._choice = Choice(OPERATORS, max_nodes=self.max_nodes, files=self._files)
         self._read: OrderedDict[str, _Parent] = OrderedDict()
+        self._newest: tuple[str, Analyser] | None = None
 
     @property
     def operators(self) -> tuple[str, ...]:
@@ -101,7 +102,10 @@ class Moves:
 
     def further(self, draft: Draft, chance: Random) -> Draft | None:
         """A draft with one more safe move; None where there is no such move."""
-        more = self._changed(draft.text, _Parent(self._files.open(draft.text)), self._choice, chance, draft.parents)
+        text, analyser = self._newest or ("", None)
+        if analyser is None or text != draft.text:
+            analyser = self._files.open(draft.text)
+        more = self._changed(draft.text, _Parent(analyser), self._choice, chance, draft.parents)
         return more and replace(more, operator=draft.operator, title=f"{draft.title}; {more.title}")
 
     def _changed(
@@ -113,7 +117,9 @@ class Moves:
         trial = known.analyser.fork()
         for edit in reversed(move.edits):
             trial.edit(edit)
-        return self._tried(move.apply(text), trial.analysis(), parents, move.operator, move.title)
+        after = move.apply(text)
+        self._newest = after, trial
+        return self._tried(after, trial.analysis(), parents, move.operator, move.title)
 
     def crossed(self, number: int, parent: Draft, other_number: int, other: Draft, chance: Random) -> Draft | None:
         """A child of two workflows cut at a random pair of matching places; None where there is none."""

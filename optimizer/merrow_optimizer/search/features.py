@@ -25,16 +25,25 @@ def features_of(graph: TypedGraph, prompts: Sequence[str]) -> tuple[float, ...]:
     """
     found = [0.0] * SIZE
     found[0] = 1.0
-    for key, count in sorted(_keys(graph).items()):
-        code = crc32(key.encode())
-        found[1 + code % STRUCTURE] += 1.0
-        found[1 + (code >> 8) % STRUCTURE] += 0.5 * math.log(count)
+    for key, count in sorted(keys_of(graph).items()):
+        found[place_of_key(key)] += 1.0
+        found[1 + (crc32(key.encode()) >> 8) % STRUCTURE] += 0.5 * math.log(count)
     for prompt in prompts:
-        found[1 + STRUCTURE + crc32(prompt.encode("utf-8", "surrogatepass")) % PROMPTS] += 1 / len(prompts)
+        found[place_of_prompt(prompt)] += 1 / len(prompts)
     return tuple(found)
 
 
-def _keys(graph: TypedGraph) -> Counter[str]:
+def place_of_key(key: str) -> int:
+    """Which feature says that something is there."""
+    return 1 + crc32(key.encode()) % STRUCTURE
+
+
+def place_of_prompt(prompt: str) -> int:
+    """Which feature is the share of a prompt."""
+    return 1 + STRUCTURE + crc32(prompt.encode("utf-8", "surrogatepass")) % PROMPTS
+
+
+def keys_of(graph: TypedGraph) -> Counter[str]:
     """``op``, ``reader<op``, ``reader<reader<op``, ``w=K`` for a join of K values, ``join`` with the widest one."""
     counts: Counter[str] = Counter()
     widest = 0

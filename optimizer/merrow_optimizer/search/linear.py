@@ -45,6 +45,7 @@ class Posterior:
         precision = np.diag(1 / prior) + rows.T @ (rows / variance[:, None])
         self._root = np.linalg.cholesky(precision)
         covariance = np.linalg.inv(precision)
+        self._spread = np.sqrt(np.diag(covariance))
         self._theta = covariance @ (rows.T @ (seen / variance))
         # A candidate's own part, given theta, is its residual shrunk by this.
         self._shrink = self._own / variance
@@ -55,6 +56,11 @@ class Posterior:
         variances = (1 - self._shrink) ** 2 * spread + self._shrink * self._error
         self.means: list[float] = means.tolist()
         self.deviations: list[float] = np.sqrt(variances).tolist()
+
+    @property
+    def weights(self) -> list[tuple[float, float]]:
+        """What each feature adds to a score: mean and standard deviation."""
+        return list(zip(self._theta.tolist(), self._spread.tolist(), strict=True))
 
     def draw(self, features: Sequence[Sequence[float]], chance: Random) -> tuple[list[float], list[float]]:
         """One draw of theta: what it says of workflows without scores, and a draw of the score of each in ``scored``."""

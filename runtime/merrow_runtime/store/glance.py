@@ -45,6 +45,11 @@ def has_evaluation(workflow: str) -> bool:
     return bool(_rows("SELECT 1 FROM evaluations WHERE workflow = ? LIMIT 1", workflow))
 
 
+def has_search(workflow: str) -> bool:
+    """The same for searches."""
+    return bool(_rows("SELECT 1 FROM optimizations WHERE workflow = ? LIMIT 1", workflow))
+
+
 def _newest(table: str, limit: int) -> list[Glimpse]:
     sql = f"SELECT id, workflow, status FROM {table} ORDER BY started DESC, id LIMIT ?"  # noqa: S608 (a name of this module)
     return [Glimpse(*map(str, row)) for row in _rows(sql, limit)]

@@ -20,6 +20,8 @@ from merrow_server.cli import INTERRUPTED, NOT_WELL, OK
 from merrow_server.cli.evaluation_session import notice
 from merrow_server.cli.output import complain
 from merrow_server.cli.run_session import ending_signals
+from merrow_server.errors import InputError
+from merrow_server.optimizations.pages import write_report
 from merrow_server.optimizations.preparing import PreparedSearch, SearchAsked, prepare_search
 from merrow_server.optimizations.report import SCHEMA, search_object
 from merrow_server.optimizations.words import plan_lines, report_lines
@@ -70,6 +72,14 @@ async def watch(user: Store, record: OptimizationRecord, prepared: PreparedSearc
             with contextlib.suppress(NotImplementedError, ValueError):
                 loop.remove_signal_handler(number)
         await prepared.close()
+    found = load(user, record.id)
+    try:
+        page = write_report(found)
+    except InputError as problem:
+        complain(str(problem))
+    else:
+        if not as_json:
+            echo(f"Its report: {visible(workflow_text(str(page)))}", err=True)
     report(user, record.id, as_json=as_json)
     if code != OK:
         echo(

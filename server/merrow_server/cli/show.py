@@ -42,6 +42,7 @@ _MOST_NAMED = 4
     merrow show 9c1d --item 17        an item of it: what was read, gold, reason, the answer and its run
     merrow show 7e0b                  a search: its candidates, the best one, what held-out items say
     merrow show 7e0b --format json    all of it as JSON Lines
+    merrow show 7e0b --format html -o report.html
     """,
 )
 @click.argument("run", required=False, shell_complete=words.anything)
@@ -57,9 +58,12 @@ _MOST_NAMED = 4
     "output",
     type=click.Choice(["text", "json", "csv", "junit", "github", "html", "inspect"]),
     default="text",
-    help="How to print; a run or a search as text or json, an evaluation as any.",
+    help="How to print; a run as text or json, a search as text, json or html, an evaluation as any.",
 )
-def command(run: str | None, node: str | None, item: str | None, output: str) -> None:
+@click.option(
+    "-o", "--output", "file", metavar="FILE", help="Write the html of an evaluation or a search to this file."
+)
+def command(run: str | None, node: str | None, item: str | None, output: str, file: str | None) -> None:
     """Show the run RUN of the journal: an id, its beginning, or a workflow file for its latest run. Without RUN it is the
     latest of all. RUN may also be an evaluation or a search, or a run of one.
     """
@@ -67,12 +71,14 @@ def command(run: str | None, node: str | None, item: str | None, output: str) ->
     from merrow_server.cli.given.run_names import evaluation_meant, search_meant
     from merrow_server.evaluations.journals import journal_with
 
+    if file is not None and output != "html":
+        raise InputError("-o writes a page; add --format html.")
     with closing(Store.open()) as user, journal_with(user, run) as store:
         evaluation = evaluation_meant(user, run)
         if evaluation is not None:
             from merrow_server.cli.show_evaluation import show_evaluation
 
-            show_evaluation(user, evaluation, item, output)
+            show_evaluation(user, evaluation, item, output, file)
             return
         search = search_meant(user, run)
         if search is not None:
@@ -80,7 +86,7 @@ def command(run: str | None, node: str | None, item: str | None, output: str) ->
 
             if item is not None:
                 raise InputError("--item goes with an evaluation; list them with: merrow evaluations")
-            show_search(user, search, output)
+            show_search(user, search, output, file)
             return
         if output not in ("text", "json"):
             raise InputError(f"--format {output} goes with an evaluation; list them with: merrow evaluations")

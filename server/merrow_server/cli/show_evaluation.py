@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from merrow_analysis.suggest import closest
@@ -11,6 +12,7 @@ from merrow_runtime.values import as_text
 from merrow_server.errors import InputError
 from merrow_server.evaluations.report import evaluation_report, item_object
 from merrow_server.evaluations.tables import report_lines
+from merrow_server.files import write_bytes
 from merrow_server.rendering.evaluation_formats import WHOLE, formatted
 from merrow_server.rendering.snippet import visible
 from merrow_server.rendering.terminal import echo, emit, plain, style
@@ -21,11 +23,14 @@ if TYPE_CHECKING:
     from merrow_runtime.store.database import Store
 
 
-def show_evaluation(user: Store, evaluation: str, item: str | None, output: str) -> None:
-    """Print an evaluation, or one item of it. Raises `InputError` where it has no such item."""
+def show_evaluation(user: Store, evaluation: str, item: str | None, output: str, file: str | None) -> None:
+    """Print an evaluation, or one item of it; the whole one to a ``file`` where it is named. Raises `InputError`."""
     record = user.evaluations.get(evaluation)
     if item is None:
         report = evaluation_report(user, record, whole=output in WHOLE)
+        if file is not None:
+            write_bytes(Path(file), formatted(report, output).encode("utf-8", "surrogatepass"))
+            return
         if output != "text":
             emit(formatted(report, output))
             return

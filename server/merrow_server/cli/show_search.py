@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from merrow_optimizer.optimization.record import load
 from merrow_server.errors import InputError
+from merrow_server.optimizations.pages import write_report
 from merrow_server.optimizations.report import record_lines
 from merrow_server.optimizations.words import report_lines
 from merrow_server.rendering.snippet import visible
@@ -17,14 +19,22 @@ from merrow_server.times import ago
 if TYPE_CHECKING:
     from merrow_runtime.store.database import Store
 
-FORMATS = ("text", "json")
+FORMATS = ("text", "json", "html")
 
 
-def show_search(user: Store, search: str, output: str) -> None:
-    """Print a search, as text or as JSON Lines. Raises `InputError`."""
+def show_search(user: Store, search: str, output: str, file: str | None) -> None:
+    """Print a search as text, as JSON Lines or as a page, this to a ``file`` where it is named. Raises `InputError`."""
     if output not in FORMATS:
-        raise InputError(f"A search is shown as {' or '.join(FORMATS)}, not as {output}.")
+        raise InputError(f"A search is shown as {', '.join(FORMATS[:-1])} or {FORMATS[-1]}, not as {output}.")
     found = load(user, search)
+    if output == "html":
+        if file is not None:
+            write_report(found, Path(file))
+            return
+        from merrow_server.rendering.search_html import as_html
+
+        emit(as_html(found))
+        return
     if output == "json":
         for event in record_lines(found):
             emit(json.dumps(event))

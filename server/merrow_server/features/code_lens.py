@@ -1,4 +1,4 @@
-"""Code lenses above a workflow's header: to run it, to see what a run would do, its figures, and its last evaluation."""
+"""Code lenses above a workflow's header: to run it, what a run would do, its figures, its last evaluation, a better version."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from merrow_analysis.ide import code_lens as ide_code_lens
 from merrow_server.features.cases import TEST
 from merrow_server.features.evaluation_commands import SHOW as SHOW_EVALUATION
 from merrow_server.features.run_commands import DRY_RUN, RUN
+from merrow_server.features.search_commands import SHOW_BETTER
 from merrow_server.lsp.cases import cases_beside
 from merrow_server.lsp.documents import OpenDiagram
 from merrow_server.lsp.protocol import InvalidParameters
@@ -45,6 +46,9 @@ def code_lens(server: MerrowServer, params: types.CodeLensParams) -> list[types.
             evaluation = server.last_evaluations.of(diagram, number)
             if evaluation is not None:
                 found.append(types.CodeLens(diagram.to_lsp(place), _evaluated(evaluation)))
+            better = server.last_searches.of(diagram, number)
+            if better is not None:
+                found.append(types.CodeLens(diagram.to_lsp(place), _better(better)))
             last = server.runs.results.of(diagram)
             if last is not None and last.offline:
                 # Without a command: words to read.
@@ -58,6 +62,12 @@ def _evaluated(evaluation: dict[str, Any]) -> types.Command:
     arguments = [{"id": evaluation["evaluation"]}]
     tooltip = "\n".join([last_text(evaluation), *(f"{name}: {value}" for name, value in facts(evaluation))])
     return types.Command(lens_title(evaluation), SHOW_EVALUATION, tooltip, arguments)
+
+
+def _better(search: dict[str, Any]) -> types.Command:
+    from merrow_server.optimizations.lens import lens_text, lens_title
+
+    return types.Command(lens_title(search), SHOW_BETTER, lens_text(search), [{"id": search["search"]}])
 
 
 def _of_cases(server: MerrowServer, diagram: OpenDiagram, place: types.Range) -> list[types.CodeLens]:

@@ -1,9 +1,9 @@
 """Commands about evaluations: ``merrow.evaluate``, ``merrow.evaluations``, ``merrow.showEvaluation``,
-``merrow.compareEvaluations``, ``merrow.deleteEvaluation``; and the request ``merrow/evaluation``.
+``merrow.compareEvaluations``, ``merrow.deleteEvaluation``, ``merrow.rateAnswer``; and the request ``merrow/evaluation``.
 
 ``merrow.evaluate`` takes one object, of which all but ``uri`` and ``dataset`` may be left out:
 
-- ``dataset``, a file: a URI, or a path from the workflow's folder; ``diagram``, the number of the diagram in a Markdown file;
+- ``dataset``, a file: a URI, or a path from the workflow's folder; or the name of a set that comes with Merrow; ``diagram``, the number of the diagram in a Markdown file;
 - ``reader``, ``mapping`` (a field by input), ``gold``, ``part``, ``limit``, ``items`` (ids), ``metric``, ``metricOptions``,
   ``repeat``, ``seed``, ``model``, ``judgeModel``, ``baseUrl``, ``concurrency``, ``fresh``: as the options of ``merrow evaluate``;
 - ``budget``, ``{usd, tokens, seconds}``;
@@ -17,6 +17,7 @@ an error with a sentence and data, as for runs. Meanwhile each answer that is sc
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import ref
@@ -32,30 +33,32 @@ from merrow_server.lsp.server import MerrowServer
 from merrow_server.lsp.workflow_texts import text_of
 
 if TYPE_CHECKING:
-    from merrow_server.runs.orders import EvaluationOrder
+    from merrow_server.runs.orders import EvaluationOrder, WorkflowText
 
 EVALUATE, EVALUATIONS, SHOW = "merrow.evaluate", "merrow.evaluations", "merrow.showEvaluation"
 COMPARE, DELETE, REPORT = "merrow.compareEvaluations", "merrow.deleteEvaluation", "merrow/evaluation"
+RATE = "merrow.rateAnswer"
+_VERDICTS = ("good", "bad", None)
 _AGREE = "Evaluate"
 _LISTED = 50
 _MOST = 1_000
-_TEXT = (str, "a text")
-_FROM_1 = (int, "a whole number from 1")
+TEXT = (str, "a text")
+FROM_1 = (int, "a whole number from 1")
 _KINDS: dict[str, tuple[type[Any], str]] = {
-    "reader": _TEXT,
+    "reader": TEXT,
     "mapping": (dict, "an object, such as {problem: question}"),
-    "gold": _TEXT,
-    "part": _TEXT,
-    "limit": _FROM_1,
+    "gold": TEXT,
+    "part": TEXT,
+    "limit": FROM_1,
     "items": (list, "a list of ids"),
-    "metric": _TEXT,
+    "metric": TEXT,
     "metricOptions": (dict, "an object"),
-    "repeat": _FROM_1,
+    "repeat": FROM_1,
     "seed": (int, "a whole number"),
-    "model": _TEXT,
-    "judgeModel": _TEXT,
-    "baseUrl": _TEXT,
-    "concurrency": _FROM_1,
+    "model": TEXT,
+    "judgeModel": TEXT,
+    "baseUrl": TEXT,
+    "concurrency": FROM_1,
     "fresh": (bool, "true or false"),
 }
 """What may be asked for beside the data: its type, and that in words."""
@@ -67,18 +70,19 @@ def register(server: MerrowServer) -> None:
     server.command(SHOW)(show)
     server.command(COMPARE)(compare)
     server.command(DELETE)(delete)
+    server.command(RATE)(rate)
     server.feature(REPORT)(report)
 
 
 async def evaluate(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
     """Evaluate a workflow as it is in the editor, or go on with an evaluation."""
     asked = asked_of(arguments)
-    said = _said(asked)
+    said = said_of(asked)
     order, place, title = _resumed(server, asked, said) if "resume" in asked else _new(server, asked, said)
     if asked.get("dryRun", False):
         return await _dry_run(server, order)
     if server.runs.live and any(
-        live.place.uri == place.uri is not None and live.evaluates for live in server.runs.live.values()
+        live.place.uri == place.uri is not None and live.what == "evaluation" for live in server.runs.live.values()
     ):
         raise refused(f"{title.removeprefix('Evaluating ')} is being evaluated already; stop that first.")
 
@@ -145,9 +149,29 @@ async def delete(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
     return {"evaluation": deleted}
 
 
+async def rate(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
+    """Keep what a person says of an answer of an evaluation: ``good``, ``bad``, or null to take it back."""
+    asked = asked_of(arguments)
+    evaluation, item = text_in(asked, "evaluation", RATE), text_in(asked, "item", RATE)
+    repeat, verdict = asked.get("repeat", 0), asked.get("verdict")
+    if type(repeat) is not int or repeat < 0:
+        raise InvalidParameters("`repeat` must be a whole number from 0.")
+    if verdict not in _VERDICTS:
+        raise InvalidParameters("`verdict` must be good, bad or null.")
+    return await server.runs.ask(lambda session: session.evaluations.rate(evaluation, item, repeat, verdict))
+
+
 def _new(server: MerrowServer, asked: dict[str, Any], said: dict[str, Any]) -> tuple[EvaluationOrder, Place, str]:
     from merrow_server.runs.orders import EvaluationOrder
 
+    text, place, name = with_data(server, asked, said)
+    return EvaluationOrder(0, text, said, asked.get("budget", {})), place, f"Evaluating {name}"
+
+
+def with_data(server: MerrowServer, asked: dict[str, Any], said: dict[str, Any]) -> tuple[WorkflowText, Place, str]:
+    """The text of the workflow that is asked about, where it is, and its name; the data's file goes into ``said``. Raises
+    `InvalidParameters`, `FeatureError`.
+    """
     diagram = runnable(server, asked)
     dataset = asked.get("dataset")
     if not isinstance(dataset, str) or not dataset:
@@ -156,9 +180,11 @@ def _new(server: MerrowServer, asked: dict[str, Any], said: dict[str, Any]) -> t
     if text.file is None:
         raise refused("Save the workflow first: its evaluations are kept by its file.", "workflow")
     file = path_of(dataset) if dataset.startswith("file:") else text.file.parent / dataset
-    said["dataset"] = str(Path(dataset) if file is None else file)
-    order = EvaluationOrder(0, text, said, asked.get("budget", {}))
-    return order, Place(diagram.document.uri, number, ref(diagram)), f"Evaluating {name_of(diagram)}"
+    from merrow_optimizer.evaluation.data.names import is_shipped
+
+    is_name = is_shipped(dataset) and file is not None and not file.exists()
+    said["dataset"] = dataset if is_name else str(Path(dataset) if file is None else file)
+    return text, Place(diagram.document.uri, number, ref(diagram)), name_of(diagram)
 
 
 def _resumed(server: MerrowServer, asked: dict[str, Any], said: dict[str, Any]) -> tuple[EvaluationOrder, Place, str]:
@@ -184,38 +210,52 @@ async def _ask_to_agree(server: MerrowServer, title: str, forecast: dict[str, An
     """Ask the user where it may cost something. Raises `FeatureError` where the client can't ask, or the user doesn't agree."""
     from merrow_server.evaluations.words import cost_sentence, may_cost
 
-    if not may_cost(forecast):
-        return
-    sentence = f"{title}: {cost_sentence(forecast)}"
-    params = types.ShowMessageRequestParams(types.MessageType.Info, sentence, [types.MessageActionItem(_AGREE)])
+    if may_cost(forecast):
+        sentence = f"{title}: {cost_sentence(forecast)}"
+        await ask_to_agree(server, sentence, _AGREE, "to evaluate", "Nothing was evaluated.")
+
+
+async def ask_to_agree(server: MerrowServer, sentence: str, agree: str, wanted: str, left: str) -> None:
+    """Ask the user a question whose only answer is ``agree``. Raises `FeatureError` where the client can't ask, with what to do
+    ``wanted``, and where the user doesn't agree, with what was ``left``.
+    """
+    params = types.ShowMessageRequestParams(types.MessageType.Info, sentence, [types.MessageActionItem(agree)])
     try:
         answer = await server.window_show_message_request_async(params)
     except Exception:  # noqa: BLE001 (whatever a client answers that can't ask)
-        raise refused(f"{sentence} Execute the command with `agreed: true` to evaluate.") from None
-    if answer is None or answer.title != _AGREE:
-        raise FeatureError("Nothing was evaluated.", types.LSPErrorCodes.RequestCancelled)
+        raise refused(f"{sentence} Execute the command with `agreed: true` {wanted}.") from None
+    if answer is None or answer.title != agree:
+        raise FeatureError(left, types.LSPErrorCodes.RequestCancelled)
 
 
-def _said(asked: dict[str, Any]) -> dict[str, Any]:
+def said_of(asked: dict[str, Any]) -> dict[str, Any]:
     """What is asked for, by the names of `Asked`. Raises `InvalidParameters`."""
     from merrow_server.runs.orders import ASKED
 
-    found: dict[str, Any] = {}
-    for key, (kind, words) in _KINDS.items():
-        value = asked.get(key)
-        if value is None:
-            continue
-        if (
-            not isinstance(value, kind)
-            or (isinstance(value, bool) and kind is not bool)
-            or (words is _FROM_1[1] and value < 1)
-        ):
-            raise InvalidParameters(f"`{key}` must be {words}.")
-        found[ASKED[key]] = value
+    found = {ASKED[key]: value for key, value in checked(asked, _KINDS).items()}
     for key in ("mapping", "items"):
         values = list(found.get(key, {}).values()) if key == "mapping" else found.get(key, [])
         if not all(isinstance(value, str) for value in values):
             raise InvalidParameters(f"`{key}` must have texts.")
     if "items" in found:
         found["items"] = tuple(found["items"])
+    return found
+
+
+def checked(
+    asked: dict[str, Any], kinds: Mapping[str, tuple[type[Any] | tuple[type[Any], ...], str]]
+) -> dict[str, Any]:
+    """Those of the named values that are given, each of its type. Raises `InvalidParameters`."""
+    found: dict[str, Any] = {}
+    for key, (kind, words) in kinds.items():
+        value = asked.get(key)
+        if value is None:
+            continue
+        if (
+            not isinstance(value, kind)
+            or (isinstance(value, bool) and kind is not bool)
+            or (words == FROM_1[1] and value < 1)
+        ):
+            raise InvalidParameters(f"`{key}` must be {words}.")
+        found[key] = value
     return found

@@ -11,7 +11,7 @@ import itertools
 import logging
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from weakref import ref
 
 from lsprotocol import types
@@ -57,12 +57,12 @@ class Place:
 
 @dataclass(slots=True)
 class LiveRun:
-    """A run or an evaluation that goes on. ``run`` is its id as soon as it has begun."""
+    """A run, an evaluation or a search (``what``) that goes on. ``run`` is its id as soon as it has begun."""
 
     ticket: int
     place: Place
     run: str | None = None
-    evaluates: bool = False
+    what: Literal["run", "evaluation", "search"] = "run"
 
 
 class Runs:
@@ -127,7 +127,7 @@ class Runs:
             progress.end()
 
     def ticket(self) -> int:
-        """The number of a new run or evaluation."""
+        """The number of a new run, evaluation or search."""
         return next(self._tickets)
 
     async def test(self, order: CasesOrder, told: Callable[[Json], None], title: str, count: int) -> Json:
@@ -155,7 +155,7 @@ class Runs:
             progress.end()
 
     def cancel(self, ticket: int) -> None:
-        """Cancel a run or an evaluation, begun or not."""
+        """Cancel a run, an evaluation or a search, begun or not."""
         self._worker.call(lambda: self._here().cancel(ticket))
 
     async def ask(self, work: Callable[[Session], _T]) -> _T:

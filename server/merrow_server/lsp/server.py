@@ -15,15 +15,16 @@ from pygls.exceptions import FeatureRequestError, JsonRpcException
 
 from merrow_server.lsp.diagnostics import document_diagnostics
 from merrow_server.lsp.documents import OpenDocument, path_of
-from merrow_server.lsp.evaluations import Evaluations
 from merrow_server.lsp.host import Host, Wire
-from merrow_server.lsp.last_evaluations import LastEvaluations
+from merrow_server.lsp.last_found import LastFound, evaluated, searched
 from merrow_server.lsp.located import Located
 from merrow_server.lsp.logs import ClientLog
+from merrow_server.lsp.ordered import Ordered
 from merrow_server.lsp.protocol import FeatureError, MerrowProtocol
 from merrow_server.lsp.reports import Reports
 from merrow_server.lsp.runs import Runs
 from merrow_server.lsp.scheduling import Scheduler
+from merrow_server.lsp.suggestions import Suggestions
 from merrow_server.lsp.supports import Supports, read_supports
 from merrow_server.lsp.told import with_items
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from pygls.server import ServerErrors
 
     from merrow_server.lsp.workspace import Workspace
+    from merrow_server.runs.orders import EvaluationOrder, SearchOrder
 
 log = logging.getLogger(__name__)
 
@@ -51,8 +53,15 @@ class MerrowServer(Host):
         self.log = ClientLog(self)
         self.reports: Reports = Reports(self)
         self.runs = Runs(self)
-        self.evaluations = Evaluations(self, self.runs)
-        self.last_evaluations = LastEvaluations(self, self.runs)
+        self.suggestions = Suggestions(self, self.runs)
+        self.evaluations: Ordered[EvaluationOrder] = Ordered(
+            self, self.runs, "evaluation", lambda session: session.evaluations
+        )
+        self.searches: Ordered[SearchOrder] = Ordered(self, self.runs, "search", lambda session: session.searches)
+        self.last_evaluations = LastFound(
+            self, self.runs, evaluated, lambda session, text: session.evaluations.last(text)
+        )
+        self.last_searches = LastFound(self, self.runs, searched, lambda session, text: session.searches.last(text))
         self.is_initialized = False
         self.initial_settings: object = {}
         """What the client gave as settings at its start."""

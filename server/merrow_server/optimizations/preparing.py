@@ -19,11 +19,12 @@ from merrow_optimizer.search.candidates import START
 from merrow_optimizer.search.children import Moves
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.provenance import OFFLINE_ORIGIN, Reuse
+from merrow_runtime.running.resources import choose
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.optimizations import OptimizationRecord
 from merrow_runtime.workflow import Workflow, restore
 from merrow_server.errors import InputError
-from merrow_server.evaluations.preparing import OFFLINE, Asked, Prepared, prepare, prepare_again
+from merrow_server.evaluations.preparing import OFFLINE, Asked, Choosing, Prepared, prepare, prepare_again
 
 _ELITES = 6
 """How many of the best of another search a search begins with."""
@@ -61,8 +62,10 @@ class PreparedSearch:
         await self.base.close()
 
 
-async def prepare_search(workflow: Workflow, wanted: SearchAsked, user: Store) -> PreparedSearch:
-    """Check everything that can be wrong, and make the search ready. Raises `RunFailure`."""
+async def prepare_search(
+    workflow: Workflow, wanted: SearchAsked, user: Store, choosing: Choosing = choose
+) -> PreparedSearch:
+    """Check everything that can be wrong, and make the search ready. ``choosing`` as in `prepare`. Raises `RunFailure`."""
     asked = wanted.asked
     try:
         data, test = _parts(asked)
@@ -71,7 +74,7 @@ async def prepare_search(workflow: Workflow, wanted: SearchAsked, user: Store) -
     split = split_of(data, test, wanted.bounds)
     # Candidates see the workflow as a resume does: with its files as they are now.
     workflow = replace(restore(workflow.snapshot()), fence=workflow.fence, shared=workflow.shared)
-    base = await prepare(workflow, replace(asked, part="all", limit=None, items=()), user)
+    base = await prepare(workflow, replace(asked, part="all", limit=None, items=()), user, choosing)
     try:
         plan = SearchPlan(
             _only(base, split).plan,
@@ -111,13 +114,22 @@ async def prepare_search_again(
     base_url: str | None,
     concurrency: int | None,
     reuse: Reuse | None,
+    choosing: Choosing = choose,
 ) -> PreparedSearch:
     """A search of the journal made ready to continue. Raises `RunFailure`, see `prepare_again`."""
     if reuse == "same":
         raise InputError(
             f"Search {record.id} goes by the answers that it has; choose --reuse any to keep them, or begin another search."
         )
-    base = await prepare_again(record, user, limits=limits, base_url=base_url, concurrency=concurrency, reuse=reuse)
+    base = await prepare_again(
+        record,
+        user,
+        limits=limits,
+        base_url=base_url,
+        concurrency=concurrency,
+        reuse=reuse,
+        choosing=choosing,
+    )
     by_id = {item.id: item for item in base.data.items}
     held_out = record.plan["held_out"]
     split = Split(

@@ -28,7 +28,7 @@ def status_chart(answers: Mapping[str, int]) -> str:
             )
             at += wide
     said = ", ".join(f"{count:,} {status}" for status, count in answers.items() if count)
-    return _svg(f"Answers: {said or 'none'}", [*parts, _text(0, 80, said)], 90)
+    return figure(f"Answers: {said or 'none'}", [*parts, label(0, 80, said)], 90)
 
 
 def score_chart(score: float | None, interval: Sequence[float] | None) -> str:
@@ -39,16 +39,16 @@ def score_chart(score: float | None, interval: Sequence[float] | None) -> str:
         x = 20 + inside * tick
         parts += [
             f'<line class="axis" x1="{x:.1f}" y1="41" x2="{x:.1f}" y2="49"/>',
-            _text(x, 68, f"{tick:g}", "middle"),
+            label(x, 68, f"{tick:g}", "middle"),
         ]
     if score is None or interval is None:
-        return _svg("No item has a score", parts, 90)
+        return figure("No item has a score", parts, 90)
     lower, upper = (20 + inside * min(1.0, max(0.0, end)) for end in interval)
     parts += [
         f'<rect class="interval" x="{lower:.1f}" y="35" width="{max(upper - lower, 1):.1f}" height="20"/>',
         f'<circle class="score" cx="{20 + inside * score:.1f}" cy="45" r="6"/>',
     ]
-    return _svg(f"Score {score:.3f}, 95 % interval {interval[0]:.3f} to {interval[1]:.3f}", parts, 90)
+    return figure(f"Score {score:.3f}, 95 % interval {interval[0]:.3f} to {interval[1]:.3f}", parts, 90)
 
 
 def spread_chart(name: str, values: Sequence[float], unit: str) -> str:
@@ -67,17 +67,19 @@ def spread_chart(name: str, values: Sequence[float], unit: str) -> str:
         for place, count in enumerate(bins)
         if count
     ]
-    parts += [_text(0, _HIGH + 16, "0"), _text(WIDTH, _HIGH + 16, f"{most:,.3g} {unit}", "end")]
-    return _svg(name, parts, _HIGH + 22)
+    parts += [label(0, _HIGH + 16, "0"), label(WIDTH, _HIGH + 16, f"{most:,.3g} {unit}", "end")]
+    return figure(name, parts, _HIGH + 22)
 
 
-def _text(x: float, y: float, said: str, anchor: str = "start") -> str:
+def label(x: float, y: float, said: str, anchor: str = "start") -> str:
+    """A text in a chart."""
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(said)}</text>'
 
 
-def _svg(said: str, parts: Sequence[str], high: int) -> str:
+def figure(said: str, parts: Sequence[str], high: int, wide: int = WIDTH) -> str:
+    """A chart of this size, of these ``parts``; ``said`` describes it."""
     return (
         f"<figure><figcaption>{escape(said)}</figcaption>"
-        f'<svg role="img" aria-label="{escape(said)}" viewBox="0 0 {WIDTH} {high}" width="{WIDTH}" height="{high}">'
+        f'<svg role="img" aria-label="{escape(said)}" viewBox="0 0 {wide} {high}" width="{wide}" height="{high}">'
         f"{''.join(parts)}</svg></figure>"
     )

@@ -5,7 +5,6 @@ import type { RunDocuments } from '../run/documents';
 import { ageText } from '../run/figures';
 import type { Target } from '../run/protocol';
 import { sentence, wasLeft } from '../run/rejection';
-import type { RunServer } from '../run/server';
 import { nameOf } from '../run/starting';
 import { NO_WORKFLOW, targetOf } from '../run/targets';
 import { say } from '../say';
@@ -14,16 +13,16 @@ import { offerTrust } from '../server/trust';
 import type { Evaluation, Question } from './protocol';
 import { ReportPanels, told } from './reportPanels';
 import type { EvaluationServer } from './server';
-import { EvaluationStart } from './starting';
+import type { EvaluationStart } from './starting';
 import { fileName, scoreText, statusText, type EvaluationItem } from './words';
 
 /** Evaluations that are offered for choice. */
 const MOST = 100;
 
 /** Evaluating workflows: commands, progress, reports. */
-export function registerEvaluations(context: MerrowContext, runs: RunServer, server: EvaluationServer, documents: RunDocuments): vscode.Disposable {
+export function registerEvaluations(context: MerrowContext, start: EvaluationStart, server: EvaluationServer, documents: RunDocuments): vscode.Disposable {
   const panels = new ReportPanels(context, server);
-  const evaluating = new Evaluating(context, server, new EvaluationStart(context, runs, server), panels);
+  const evaluating = new Evaluating(context, server, start, panels);
   const command = (id: string, act: (...given: unknown[]) => unknown) => vscode.commands.registerCommand(id, act);
   return vscode.Disposable.from(
     panels,

@@ -35,8 +35,37 @@ export class EvaluationStart {
   /** What to ask of a workflow; undefined where the user leaves. */
   async question(target: Target): Promise<Question | undefined> {
     const title = `Evaluate ${nameOf(target)}`;
+    const found = await this.fields(target, title);
+    if (found === undefined || found.isWhole) return found?.question;
+    const question: { -readonly [Key in keyof Question]: Question[Key] } = found.question;
+    const part = await pick(title, 'Which part of the data?', [
+      { label: 'As usual', description: 'all of your own data, validate of a published set', value: '' },
+      { label: 'validate', description: 'a fifth, for trying things out', value: 'validate' },
+      { label: 'test', description: 'held out: for final figures', value: 'test' },
+      { label: 'all', description: '', value: 'all' },
+    ]);
+    if (part === undefined) return undefined;
+    if (part !== '') question.part = part;
+    const sizes = [10, 50, 200].map((size) => ({ label: `${size} items`, value: size }));
+    const limit = await this.count(title, 'At most how many items?', [{ label: 'All items', value: 0 }, ...sizes]);
+    if (limit === undefined) return undefined;
+    if (limit > 0) question.limit = limit;
+    return question;
+  }
+
+  /** What to ask of a workflow, but for which of the items; undefined where the user leaves. */
+  async data(target: Target, title: string): Promise<Question | undefined> {
+    const found = await this.fields(target, title);
+    if (found === undefined) return undefined;
+    const { dataset, reader, mapping, gold, metric } = found.question;
+    return Object.fromEntries(Object.entries({ dataset, reader, mapping, gold, metric }).filter(([, value]) => value !== undefined)) as unknown as Question;
+  }
+
+  /** The data with the fields and the metric; `isWhole` where all is as last time. */
+  private async fields(target: Target, title: string): Promise<{ readonly question: Question; readonly isWhole: boolean } | undefined> {
     const file = await this.dataset(target, title);
-    if (file === undefined || 'dataset' in file) return file;
+    if (file === undefined) return undefined;
+    if ('dataset' in file) return { question: file, isWhole: true };
     const question: { -readonly [Key in keyof Question]: Question[Key] } = { dataset: file.fsPath };
     const fields = (await describes(file)) ? [] : fieldsOf(fileName(file.path), await beginning(file));
     if (fields.length > 0) {
@@ -57,18 +86,7 @@ export class EvaluationStart {
       if (metric === undefined) return undefined;
       question.metric = metric;
     }
-    const part = await pick(title, 'Which part of the data?', [
-      { label: 'As usual', description: 'all of your own data, validate of a published set', value: '' },
-      { label: 'validate', description: 'a fifth, for trying things out', value: 'validate' },
-      { label: 'test', description: 'held out: for final figures', value: 'test' },
-      { label: 'all', description: '', value: 'all' },
-    ]);
-    if (part === undefined) return undefined;
-    if (part !== '') question.part = part;
-    const limit = await this.limit(title);
-    if (limit === undefined) return undefined;
-    if (limit > 0) question.limit = limit;
-    return question;
+    return { question, isWhole: false };
   }
 
   /** Whether an evaluation may go on: what reaches its endpoint is there, and the user agreed to what it may cost. */
@@ -103,13 +121,12 @@ export class EvaluationStart {
     return (await vscode.window.showOpenDialog({ title, openLabel: 'Evaluate on This File', filters }))?.[0];
   }
 
-  /** At most how many items; 0 for all, undefined where the user leaves. */
-  private async limit(title: string): Promise<number | undefined> {
-    const sizes = [10, 50, 200].map((size) => ({ label: `${size} items`, value: size }));
-    const chosen = await pick(title, 'At most how many items?', [{ label: 'All items', value: 0 }, ...sizes, { label: 'Another number...', value: -1 }]);
+  /** A number, of those that are offered or another one; undefined where the user leaves. */
+  async count(title: string, prompt: string, offered: readonly { readonly label: string; readonly value: number }[]): Promise<number | undefined> {
+    const chosen = await pick(title, prompt, [...offered, { label: 'Another number...', value: -1 }]);
     if (chosen !== -1) return chosen;
     const validateInput = (text: string) => (/^[1-9]\d{0,8}$/.test(text.trim()) ? undefined : 'A whole number from 1.');
-    const typed = await vscode.window.showInputBox({ title, prompt: 'At most how many items?', validateInput, ignoreFocusOut: true });
+    const typed = await vscode.window.showInputBox({ title, prompt, validateInput, ignoreFocusOut: true });
     return typed === undefined ? undefined : Number(typed);
   }
 }

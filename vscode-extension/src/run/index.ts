@@ -6,6 +6,9 @@ import { intercept } from '../server/interceptors';
 import { WhoAnswers } from '../answering';
 import { registerEvaluations } from '../evaluations';
 import { EvaluationServer } from '../evaluations/server';
+import { EvaluationStart } from '../evaluations/starting';
+import { registerSearches } from '../searches';
+import { SearchServer } from '../searches/server';
 import { SetEditing } from '../inputs/editing';
 import { registerFigures } from '../metrics';
 import { runBoth, type Mutant } from './both';
@@ -34,7 +37,9 @@ export function register(context: MerrowContext): vscode.Disposable {
   const nodeView = new NodeView(context, server, live, documents, previews(context));
   const output = new RunOutput(live);
   const evaluations = new EvaluationServer(context);
-  const tree = new RunTree(server, evaluations, live, () => context.client() !== undefined);
+  const searches = new SearchServer(context);
+  const starting = new EvaluationStart(context, server, evaluations);
+  const tree = new RunTree(server, evaluations, searches, live, () => context.client() !== undefined);
   const runner = new Runner(context, server, live, nodeView);
   const became = (): void => {
     const there = context.client() !== undefined;
@@ -52,7 +57,9 @@ export function register(context: MerrowContext): vscode.Disposable {
     new RunStatusBar(context, live),
     registerFigures(context, documents),
     evaluations,
-    registerEvaluations(context, server, evaluations, documents),
+    registerEvaluations(context, starting, evaluations, documents),
+    searches,
+    registerSearches(context, starting, searches),
     registerTesting(context, evaluations),
     new WhoAnswers(context, nodeView),
     new SetEditing(context, runner.starting.sets, server),

@@ -2,11 +2,13 @@ import * as vscode from 'vscode';
 import { Command } from '../contributed';
 import type { EvaluationServer } from '../evaluations/server';
 import { scoreText, statusText } from '../evaluations/words';
+import type { SearchServer } from '../searches/server';
+import { foundText } from '../searches/words';
 import type { LiveRuns } from './live';
 import type { RunSummary } from './protocol';
 import type { RunServer } from './server';
 import { sentence } from './rejection';
-import { evaluationTree, nodeItem, runTree, type Item } from './treeModel';
+import { evaluationTree, nodeItem, runTree, searchTree, type Item } from './treeModel';
 
 export const VIEW = 'merrow.runs';
 /** Runs that the tree has. */
@@ -30,6 +32,7 @@ export class RunTree implements vscode.TreeDataProvider<Item>, vscode.Disposable
   constructor(
     private readonly server: RunServer,
     private readonly evaluations: EvaluationServer,
+    private readonly searches: SearchServer,
     live: LiveRuns,
     private readonly active: () => boolean,
   ) {
@@ -41,6 +44,7 @@ export class RunTree implements vscode.TreeDataProvider<Item>, vscode.Disposable
         if (event.node === null) this.soon();
       }),
       evaluations.onDidChange(() => { this.soon(); }),
+      searches.onDidChange(() => { this.soon(); }),
       this.view.onDidChangeVisibility(({ visible }) => {
         if (visible && this.stale) this.refresh();
       }),
@@ -69,7 +73,8 @@ export class RunTree implements vscode.TreeDataProvider<Item>, vscode.Disposable
     if (item === undefined) return this.roots();
     if (item.kind === 'workflow') return [...item.runs];
     if (item.kind === 'evaluations') return [...item.evaluations];
-    if (item.kind === 'node' || item.kind === 'evaluation') return [];
+    if (item.kind === 'searches') return [...item.searches];
+    if (item.kind === 'node' || item.kind === 'evaluation' || item.kind === 'search') return [];
     const { run } = item.summary;
     return (await this.server.show(run)).nodes.map((node) => nodeItem(run, node));
   }
@@ -115,6 +120,25 @@ export class RunTree implements vscode.TreeDataProvider<Item>, vscode.Disposable
         shown.command = { command: Command.openEvaluation, title: 'Open Report', arguments: [item] };
         return shown;
       }
+      case 'searches': {
+        const shown = new vscode.TreeItem('Searches', vscode.TreeItemCollapsibleState.Collapsed);
+        shown.id = 'searches';
+        shown.iconPath = new vscode.ThemeIcon('rocket');
+        shown.contextValue = 'searches';
+        return shown;
+      }
+      case 'search': {
+        const { search } = item;
+        const shown = new vscode.TreeItem(item.label, vscode.TreeItemCollapsibleState.None);
+        shown.id = `search ${search.search}`;
+        shown.description = item.description;
+        shown.tooltip = [`Search ${search.search}: ${statusText(search.status)}`, foundText(search), `${search.candidates} candidates, ${search.answers} answers, strategy ${search.strategy}`, search.dataset, search.error ?? ''].join('\n').trimEnd();
+        shown.iconPath = icon(item.icon);
+        shown.accessibilityInformation = { label: item.spoken };
+        shown.contextValue = item.context;
+        shown.command = { command: Command.openSearch, title: 'Open Report', arguments: [item] };
+        return shown;
+      }
       case 'node': {
         const shown = new vscode.TreeItem(item.node, vscode.TreeItemCollapsibleState.None);
         shown.id = `${item.run}/${item.node}`;
@@ -140,8 +164,8 @@ export class RunTree implements vscode.TreeDataProvider<Item>, vscode.Disposable
     try {
       const folders = (vscode.workspace.workspaceFolders ?? []).map(({ uri }) => uri.fsPath);
       const now = Date.now() / 1000;
-      const [runs, evaluations] = await Promise.all([this.list(), this.evaluations.list(MOST)]);
-      return [...evaluationTree(evaluations, now), ...runTree(runs, folders, now)];
+      const [runs, evaluations, searches] = await Promise.all([this.list(), this.evaluations.list(MOST), this.searches.list(MOST)]);
+      return [...evaluationTree(evaluations, now), ...searchTree(searches, now), ...runTree(runs, folders, now)];
     } catch (problem) {
       this.view.message = sentence(problem);
       return [];

@@ -1,6 +1,8 @@
 /** The tree of runs as data. Pure. */
 import { evaluationItem, type EvaluationItem } from '../evaluations/words';
 import type { Evaluation } from '../evaluations/protocol';
+import type { Search } from '../searches/protocol';
+import { searchItem, type SearchItem } from '../searches/words';
 import { ageText, costText, figures, secondsText } from './figures';
 import { shortName } from './pages';
 import type { NodeReport, RunStatus, RunSummary } from './protocol';
@@ -45,7 +47,13 @@ export interface EvaluationsItem {
   readonly evaluations: readonly EvaluationItem[];
 }
 
-export type Item = WorkflowItem | RunItem | NodeItem | EvaluationsItem | EvaluationItem;
+/** The searches of all workflows, the newest first. */
+export interface SearchesItem {
+  readonly kind: 'searches';
+  readonly searches: readonly SearchItem[];
+}
+
+export type Item = WorkflowItem | RunItem | NodeItem | EvaluationsItem | EvaluationItem | SearchesItem | SearchItem;
 
 const RUNS: Readonly<Record<RunStatus, Icon>> = {
   running: { name: 'sync~spin' },
@@ -84,6 +92,11 @@ export function runTree(runs: readonly RunSummary[], folders: readonly string[],
 /** The group of evaluations; none where there is none. */
 export function evaluationTree(evaluations: readonly Evaluation[], now: number): EvaluationsItem[] {
   return evaluations.length === 0 ? [] : [{ kind: 'evaluations', evaluations: evaluations.map((one) => evaluationItem(one, now)) }];
+}
+
+/** The group of searches; none where there is none. */
+export function searchTree(searches: readonly Search[], now: number): SearchesItem[] {
+  return searches.length === 0 ? [] : [{ kind: 'searches', searches: searches.map((one) => searchItem(one, now)) }];
 }
 
 export function runItem(run: RunSummary, now: number): RunItem {

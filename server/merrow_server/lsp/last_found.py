@@ -1,10 +1,11 @@
-"""The last evaluation of each open workflow, for the lens above it: looked for a while after the text came to rest."""
+"""What the journal last said of each open workflow, for the lens above it: looked for a while after the text came to rest."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -19,10 +20,14 @@ from merrow_server.lsp.workflow_texts import text_of
 
 if TYPE_CHECKING:
     from merrow_analysis.check import Analysis
+    from merrow_server.runs.orders import WorkflowText
+    from merrow_server.runs.session import Session
 
 log = logging.getLogger(__name__)
 
 Json = dict[str, Any]
+Glance = Callable[[str], bool]
+Ask = Callable[["Session", "WorkflowText"], Json | None]
 _REST = 0.7
 """Seconds that a text must rest before it is compared with what was evaluated."""
 _FRESH = 60.0
@@ -38,25 +43,30 @@ class _Looked:
     at: float
 
 
-class LastEvaluations:
-    """What is known of them. Asking never waits: what is not known is looked for, and the client told to ask again."""
+class LastFound:
+    """The last evaluations, or the last searches that found something better. Asking never waits: what is not known is looked
+    for, and the client told to ask again. ``glance`` says whether there may be any of a workflow, by the whole path of its file,
+    without loading the runtime; ``ask`` is asked in the thread of the runs.
+    """
 
-    def __init__(self, server: Host, runs: Runs) -> None:
+    def __init__(self, server: Host, runs: Runs, glance: Glance, ask: Ask) -> None:
         self._server = server
         self._runs = runs
+        self._glance = glance
+        self._ask = ask
         self._looked: WeakKeyDictionary[OpenDiagram, _Looked] = WeakKeyDictionary()
         self._waiting: WeakKeyDictionary[OpenDiagram, tuple[asyncio.Handle, Analysis]] = WeakKeyDictionary()
         self._tasks: set[asyncio.Task[None]] = set()
 
     def of(self, diagram: OpenDiagram, number: int) -> Json | None:
-        """The last evaluation of a diagram, as `merrow_server.runs.evaluating.Evaluations.last` has it, as far as is known."""
+        """What is known of a diagram, as ``ask`` has it."""
         looked = self._looked.get(diagram)
         if looked is None or looked.analysis is not diagram.analysis or time.monotonic() - looked.at > _FRESH:
             self._look_soon(diagram, number)
         return None if looked is None else looked.found
 
     def forget(self) -> None:
-        """Evaluations were made or deleted."""
+        """Some were made or deleted."""
         self._looked.clear()
         self._refresh()
 
@@ -84,11 +94,11 @@ class LastEvaluations:
             return  # It was closed.
         before, text = self._looked.get(diagram), text_of(diagram, number)
         looked = _Looked(None, diagram.analysis, time.monotonic())
-        if text.file is not None and await asyncio.to_thread(_was_evaluated, text.name):
+        if text.file is not None and await asyncio.to_thread(self._glance, text.name):
             try:
-                looked.found = await self._runs.ask(lambda session: session.evaluations.last(text))
+                looked.found = await self._runs.ask(lambda session: self._ask(session, text))
             except FeatureError as problem:  # such as a journal that can't be read
-                log.info("The last evaluation is not shown: %s", problem)
+                log.info("A lens is not shown: %s", problem)
         self._looked[diagram] = looked
         if looked.found != (None if before is None else before.found):
             self._refresh()
@@ -98,8 +108,15 @@ class LastEvaluations:
             self._server.protocol.send_request(types.WORKSPACE_CODE_LENS_REFRESH)
 
 
-def _was_evaluated(workflow: str) -> bool:
+def evaluated(workflow: str) -> bool:
     """A glance at the journal: where nothing was evaluated, nothing of the runtime is loaded."""
     from merrow_runtime.store.glance import has_evaluation
 
     return has_evaluation(workflow)
+
+
+def searched(workflow: str) -> bool:
+    """The same for searches."""
+    from merrow_runtime.store.glance import has_search
+
+    return has_search(workflow)

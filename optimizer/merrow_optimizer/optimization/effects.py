@@ -1,0 +1,91 @@
+"""What helped in a search, by the linear model of its candidates, in words: it describes these scores and proves nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from merrow_optimizer.optimization.record import SearchRecord
+from merrow_optimizer.search.candidates import Draft, Draw, Place
+from merrow_optimizer.search.features import features_of, keys_of, place_of_key, place_of_prompt
+from merrow_optimizer.search.history import History
+from merrow_runtime.options import RunOptions
+from merrow_runtime.program.definitions import make_steps
+from merrow_runtime.workflow import restore
+
+_CERTAIN = 1.96
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What some candidates have that others don't, and what it adds to a score: the model's mean with a 95 % interval.
+
+    ``what`` has several entries where the model can't tell them apart. ``candidates`` is how many of the scored ones have it.
+    """
+
+    what: Sequence[str]
+    mean: float
+    interval: tuple[float, float]
+    candidates: int
+
+
+def effects_of(found: SearchRecord) -> list[Effect]:
+    """What the scored candidates differ in, the surest first. Raises `UsageFailure` where numpy is missing, or where this version
+    can't read the workflows any more.
+    """
+    from merrow_optimizer.search.linear import Posterior
+
+    scored = [one.number for one in found.candidates if one.scores]
+    if len(scored) < 2:
+        return []
+    history, names = _history(found)
+    weights = Posterior(history).weights
+    effects = []
+    for place, words in sorted(names.items()):
+        having = sum(1 for number in scored if history.drafts[number].features[place])
+        if having < len(scored):  # What all of them have is told by none.
+            mean, deviation = weights[place]
+            interval = (mean - _CERTAIN * deviation, mean + _CERTAIN * deviation)
+            effects.append(Effect(sorted(words), mean, interval, having))
+    effects.sort(key=lambda one: (-abs(one.mean) / (one.interval[1] - one.interval[0]), list(one.what)))
+    return effects
+
+
+def _history(found: SearchRecord) -> tuple[History, dict[int, set[str]]]:
+    """The search's scores again, and what each feature stands for."""
+    places = {item: number for number, item in enumerate(found.search.plan["items"])}
+    repeats = 1 + max((repeat for draw in found.draws for _, repeat in draw.places), default=0)
+    history = History(max(1, len(places)), repeats, found.search.seed)
+    names: dict[int, set[str]] = {}
+    snapshot = found.search.plan["snapshot"]
+    for one in found.candidates:
+        workflow = restore({**snapshot, "text": one.text})
+        steps = make_steps(workflow, RunOptions(default_model="m"))
+        prompts = [step.definition.prompt for step in steps.values() if step.definition.prompt is not None]
+        features = features_of(workflow.graph, prompts)
+        history.add(
+            Draft(one.text, tuple(one.parents), one.operator, one.title, one.key, features, one.calls, one.nodes)
+        )
+        for key in keys_of(workflow.graph):
+            names.setdefault(place_of_key(key), set()).add(_said(key))
+        for prompt in prompts:
+            names.setdefault(place_of_prompt(prompt), set()).add(f"prompt: {' '.join(prompt.split())}")
+    for draw in found.draws:
+        if draw.outcome is None:
+            continue
+        asked = tuple(Place(places[item], repeat) for item, repeat in draw.places)
+        again = Draw(draw.number, draw.candidate, asked)
+        history.ask(again)
+        history.apply(again, draw.outcome)
+        history.applied += 1
+    return history, names
+
+
+def _said(key: str) -> str:
+    """A feature in words."""
+    if key.startswith("w="):
+        return f"a vote or join of {key[2:]} values"
+    if key == "join":
+        return "a vote or join"
+    # The last one reads the one before it.
+    return " -> ".join("answer" if name == "Interface" else name for name in reversed(key.split("<")))

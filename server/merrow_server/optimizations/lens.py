@@ -1,0 +1,26 @@
+"""A search in an editor's lens and hover, from its plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from merrow_server.rendering.snippet import visible
+from merrow_server.run_report import workflow_text
+
+
+def lens_title(found: Mapping[str, Any]) -> str:
+    """That a better version is known, in a few words."""
+    result = found["held_out"]
+    return f"Better version: {result['difference']:+.2f} (held-out, p = {result['p']:.2g})"
+
+
+def lens_text(found: Mapping[str, Any]) -> str:
+    """The same in a sentence or two."""
+    result = found["held_out"]
+    lower, upper = result["interval"]
+    return (
+        f"Search {found['search']} of {visible(workflow_text(found['workflow']))}: {result['crown']:.3f} and not"
+        f" {result['start']:.3f} on {result['items']:,} held-out items, a difference of {result['difference']:+.3f}"
+        f" [{lower:+.3f}, {upper:+.3f}]. Show what it changes."
+    )

@@ -1,0 +1,22 @@
+"""The report of a search as a file beside its candidates."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from merrow_server.files import write_bytes
+
+if TYPE_CHECKING:
+    from merrow_optimizer.optimization.record import SearchRecord
+
+REPORT = "report.html"
+
+
+def write_report(found: SearchRecord, file: Path | None = None) -> Path:
+    """Write the report of a search, without ``file`` beside its candidates; its path. Raises `InputError`."""
+    from merrow_server.rendering.search_html import as_html
+
+    path = Path(found.search.plan["folder"]) / REPORT if file is None else file
+    write_bytes(path, as_html(found).encode("utf-8", "surrogatepass"))
+    return path

@@ -1,0 +1,189 @@
+"""The report of a search: one page that loads nothing, whatever workflow, prompts and titles say."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.runtime.openai_server import OpenAIServer, Received, Reply, Step, serving
+from tests.server.program import merrow, write
+
+from merrow_analysis.check import analyse
+from merrow_server.rendering.search_charts import Leaf, Line, Point, plane_chart, tree_chart
+from merrow_server.rendering.workflow_sketch import difference_words, sketch
+
+HOSTILE = "</pre><script src=https://evil.example/x.js>alert(1)</script><img src=x onerror=alert(2)>"
+FLOW = f"""\
+---
+workflow:
+  model: m-1
+  temperature: 0.7
+  prompts:
+    hostile: "{HOSTILE} & first"
+---
+flowchart TD
+    PROBLEM([Problem]):::Interface
+    A["Custom<br/>(role: hostile)"]
+    RETURN([Answer]):::Interface
+    PROBLEM --> A --> RETURN
+"""
+
+
+def answer(request: Received) -> Step:
+    """Right more often where the prompt is long."""
+    said = json.dumps(request.body["messages"])
+    numbers = [int(word) for word in re.findall(r"What is (\d+)", said)]
+    luck = int(hashlib.sha256(said.encode()).hexdigest(), 16) % 100
+    return Reply(str(2 * numbers[0]) if numbers and luck < (40 if len(said) < 400 else 75) else "7")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder with a search that has ended."""
+    with pytest.MonkeyPatch.context() as patch, serving(answer) as server:
+        place = tmp_path_factory.mktemp("search")
+        patch.chdir(place)
+        environment(patch, place, server)
+        write("flow.mmd", FLOW)
+        rows = [{"id": f"q{n}", "problem": f"What is {n} plus {n}?", "answer": str(2 * n)} for n in range(30)]
+        write("own.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+        own = ("--dataset", "own.jsonl", "--gold", "answer", "--metric", "numeric")
+        done = merrow("optimize", "flow.mmd", *own, "--budget-evaluations", "240", "--out", "found")
+        assert done.code == 0, done.err
+        yield place
+
+
+def environment(patch: pytest.MonkeyPatch, place: Path, server: OpenAIServer) -> None:
+    patch.setenv("MERROW_STATE_DIR", str(place / "state"))
+    patch.setenv("MERROW_CONFIG_DIR", str(place / "config"))
+    patch.setenv("OPENAI_BASE_URL", server.base_url)
+    patch.setenv("OPENAI_API_KEY", "sk-test")
+
+
+class Page(HTMLParser):
+    """What a page has: its tags with their attributes, its text, and which tags were left open."""
+
+    _VOID = ("meta", "circle", "line", "rect", "path", "polyline", "br")
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str]] = []
+        self.open: list[str] = []
+        self.words = ""
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += [(name, value or "") for name, value in attrs]
+        if tag not in self._VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in self._VOID:
+            return
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.words += data
+
+
+def loads_nothing(page: Page) -> bool:
+    names = {name for name, _ in page.attributes}
+    links = [value for name, value in page.attributes if name in ("href", "src")]
+    return (
+        not {"script", "img", "iframe", "link", "object"} & set(page.tags)
+        and not any(name.startswith("on") or name in ("src", "style") for name in names)
+        and all(link.startswith("#") for link in links)
+    )
+
+
+def test_the_report_is_written_beside_the_rounds_and_loads_nothing(folder: Path) -> None:
+    text = (folder / "found" / "report.html").read_text("utf-8")
+    page = Page(text)
+    assert page.open == []
+    assert loads_nothing(page)
+    assert any(value.startswith("default-src 'none'") for _, value in page.attributes)
+    assert HOSTILE in page.words
+    for wanted in ("Search for a better flow.mmd", "What helps", "Where candidates come from", "Text with prompts"):
+        assert wanted in page.words
+    rounds = sorted(path.stem for path in (folder / "found").glob("round_*.mmd"))
+    assert len(rounds) > 3
+    anchors = {value for name, value in page.attributes if name == "id"}
+    assert {f"round-{int(name[-3:])}" for name in rounds} <= anchors
+    assert {value[1:] for name, value in page.attributes if name == "href"} <= anchors
+
+
+def test_the_report_is_shown_again_and_written_where_it_is_asked_for(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("MERROW_STATE_DIR", str(folder / "state"))
+    search = merrow("optimizations", "--format", "json").json[0]["search"]
+    shown = merrow("show", search, "--format", "html")
+    assert shown.out.rstrip("\n") == (folder / "found" / "report.html").read_text("utf-8").rstrip("\n")
+    assert merrow("show", search, "--format", "html", "-o", "page.html").code == 0
+    assert (folder / "page.html").read_text("utf-8").startswith("<!DOCTYPE html>")
+    refused = merrow("show", search, "-o", "page.html")
+    assert refused.code == 2
+    assert "-o writes a page; add --format html." in refused.err
+    nowhere = merrow("show", search, "--format", "html", "-o", "missing/page.html")
+    assert nowhere.code == 2
+    assert "missing/page.html can't be written" in nowhere.err
+
+
+LINE = """flowchart TD
+    PROBLEM([Problem]):::Interface
+    A@{op: Custom, prompt: "one"}
+    RETURN([Answer]):::Interface
+    PROBLEM --> A --> RETURN
+"""
+LONGER = LINE.replace("A --> RETURN", "A --> B@{op: Format} --> RETURN")
+
+
+def test_what_changed_is_drawn_and_told() -> None:
+    before, after = analyse(LINE), analyse(LONGER)
+    lines = difference_words(before, after)
+    assert lines[0] == "+ B (Format)"
+    assert [line.split(" (")[0] for line in lines[1:]] == ["+ A -> B", "+ B -> RETURN", "- A -> RETURN"]
+    drawn = sketch("Round 1", after, before)
+    assert drawn.count('class="node new"') == 1
+    assert drawn.count('class="node"') == 3
+    assert 'class="edge new"' in drawn
+    assert "new" not in sketch("Round 0", before)
+
+
+@given(st.lists(st.integers(0, 30), max_size=40), st.text(max_size=20))
+def test_a_tree_has_each_candidate_once_and_no_two_at_one_place(parents: list[int], said: str) -> None:
+    leaves = [Leaf(0, None, 0.5, "best", said)]
+    for number, parent in enumerate(parents, 1):
+        leaves.append(Leaf(number, parent % number, None if number % 3 else 0.25, "other", said))
+    drawn = tree_chart("tree", leaves)
+    places = re.findall(r'<circle class="leaf \w+" cx="([\d.]+)" cy="([\d.]+)"', drawn)
+    assert len(places) == len(set(places)) == len(leaves)
+    assert loads_nothing(Page(drawn))
+
+
+numbers = st.floats(-1e6, 1e6, allow_nan=False)
+
+
+@given(st.lists(st.tuples(numbers, numbers), max_size=20), st.text(max_size=20))
+def test_every_point_of_a_chart_is_inside_it(places: list[tuple[float, float]], said: str) -> None:
+    points = [Point(x, y, "scored", said, (y - 1, y + 1)) for x, y in places]
+    drawn = plane_chart(said, said, said, points, [Line(places, "told", is_step=True)] if places else [])
+    page = Page(drawn)
+    assert loads_nothing(page)
+    assert page.open == []
+    found = [
+        (float(x), float(y)) for x, y in re.findall(r'<circle class="scored" cx="([-\d.]+)" cy="([-\d.]+)"', drawn)
+    ]
+    assert len(found) == len(places)
+    assert all(0 <= x <= 560 and 0 <= y <= 260 for x, y in found)

@@ -1,0 +1,71 @@
+/** What the server says of searches for better workflows. Types only. */
+import type { EvaluationStatus, Question } from '../evaluations/protocol';
+import type { Usage } from '../run/protocol';
+
+/** What `merrow.optimize` takes besides the workflow. */
+export interface SearchQuestion extends Omit<Question, 'part' | 'limit' | 'items'> {
+  readonly strategy?: string;
+  /** At most so many answers. */
+  readonly evaluations: number;
+}
+
+/** What the items say that no choice was made with. */
+export interface HeldOut {
+  readonly items: number;
+  readonly start: number;
+  readonly crown: number;
+  readonly difference: number;
+  readonly p: number | null;
+}
+
+/** A search in a list. */
+export interface Search {
+  readonly search: string;
+  readonly workflow: string;
+  readonly uri: string | null;
+  readonly diagram: number;
+  readonly status: EvaluationStatus;
+  readonly started: number;
+  readonly error: string | null;
+  readonly dataset: string;
+  readonly metric: string;
+  readonly strategy: string;
+  readonly candidates: number;
+  readonly answers: number;
+  /** The number of the best candidate; 0 is the workflow that the search began with. */
+  readonly crown: number;
+  readonly told: number | null;
+  readonly held_out: HeldOut | null;
+  readonly usage: Usage;
+  /** Whether this editor's server works on it. */
+  readonly here: boolean;
+}
+
+/** The answer to `merrow.optimizationReport`. */
+export interface SearchReport extends Search {
+  readonly html: string;
+}
+
+/** The answer to `merrow.showBetter`: `file` has the best workflow. */
+export interface BetterVersion extends Search {
+  readonly file: string;
+  readonly before: string;
+}
+
+/** The answer to `merrow.optimize` with `dryRun`. */
+export interface SearchForecast {
+  readonly endpoint: string;
+  readonly notes: readonly string[];
+  /** What it may cost, in sentences. */
+  readonly text: string;
+  readonly free: boolean;
+}
+
+/** The notification `merrow/searchEvent`; `total` is 0 where no number of answers bounds it. */
+export interface SearchNews {
+  readonly uri: string | null;
+  readonly search: string;
+  readonly done: number;
+  readonly total: number;
+  readonly text: string;
+}
