@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from merrow_optimizer.evaluation.data import DataError, DataSet, read_items
+from merrow_optimizer.evaluation.data.names import data_file
 from merrow_optimizer.evaluation.data.parts import part_in_name
 from merrow_optimizer.evaluation.items import Item
 from merrow_optimizer.evaluation.plan import Limits
@@ -156,7 +157,7 @@ async def prepare_search_again(
 
 def _parts(asked: Asked) -> tuple[DataSet, Sequence[Item]]:
     """The items to search with, and those of the part ``test`` where the file has it apart."""
-    file = Path(asked.dataset)
+    file = data_file(asked.dataset)
 
     def read(part: str | None, limit: int | None, items: tuple[str, ...]) -> DataSet:
         return read_items(
