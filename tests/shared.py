@@ -13,6 +13,11 @@ import pytest
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 READ = (
     "conformance/flowchart.jsonl",
+    "corpus/flow/tetris_match3_noval.candidates.json",
+    "corpus/flow/tetris_match3_val.candidates.json",
+    "corpus/flow/tetris_noval.candidates.json",
+    "corpus/flow/website_val.candidates.json",
+    "corpus/flow/website_val.initflow.json",
     "corpus/flow/worked_examples.json",
     "corpus/mermaidflow",
     "corpus/mmd/manifest.jsonl",

@@ -12,17 +12,12 @@ from collections.abc import Iterator
 
 from merrow_analysis.check import analyse
 from merrow_analysis.definitions.step_text import step_text
-from merrow_analysis.graph.drawings.drawing import END_IDS
+from merrow_analysis.fresh_ids import FreshIds
 from merrow_analysis.graph.flow import Flow, FlowEdge, FlowNode
 
 START, END = "__start__", "__end__"
 _MARKUP_BELOW = re.compile(r"<hr\b.*", re.IGNORECASE | re.DOTALL)
-_NOT_IN_IDS = re.compile(r"\W+")
 _LABEL_ESCAPES = {"#": "#35;", '"': "#quot;", "<": "#lt;", ">": "#gt;", "`": "#96;", "\n": "<br/>"}
-_WORDS = frozenset(
-    {"end", "graph", "flowchart", "subgraph", "style", "class", "click", "linkStyle", "default", "o", "x"}
-)
-"""Ids that Mermaid reads as something else, somewhere."""
 
 
 def is_langgraph(flow: Flow) -> bool:
@@ -47,7 +42,7 @@ class _Names:
     """An id that Merrow and Mermaid read as a plain one for each node and subgraph, and further ones."""
 
     def __init__(self, flow: Flow) -> None:
-        self._taken: set[str] = set()
+        self._ids = FreshIds()
         self._known: dict[str, str] = {}
         for name in (*flow.chart.nodes, *flow.subgraphs):
             if name not in self._known:
@@ -58,15 +53,7 @@ class _Names:
 
     def new(self, wanted: str) -> str:
         """An id like ``wanted`` that nothing else has."""
-        name = _NOT_IN_IDS.sub("_", wanted).strip("_") or "step"
-        if name in _WORDS or name in END_IDS or name[0].isdigit():
-            name = f"step_{name}"
-        number, found = 1, name
-        while found in self._taken:
-            number += 1
-            found = f"{name}_{number}"
-        self._taken.add(found)
-        return found
+        return self._ids.new(wanted)
 
 
 def _lines(flow: Flow, names: _Names, *, joined: bool) -> Iterator[str]:

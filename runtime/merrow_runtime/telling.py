@@ -52,9 +52,11 @@ class Telling:
         self._first = self.next = number + 1
         self._committed = number
 
-    def started(self, visit: Visit, operator: str | None) -> None:
-        """Tell that a node begins."""
-        data = {"operator": operator}
+    def started(self, visit: Visit, operator: str | None, clone: int | None = None) -> None:
+        """Tell that a node begins; from the second on, which clone of its agent does it."""
+        data: dict[str, Any] = {"operator": operator}
+        if clone is not None and clone > 1:
+            data["clone"] = clone
         node, path, redo = visit.node, visit.path, visit.redo
         self._add(Event("node_started", self.run, self.next, node, path, redo, data, time.time()))
 

@@ -33,7 +33,7 @@ def drawn(search: str) -> str:
 def test_killed_anywhere_it_comes_to_the_same(
     server: OpenAIServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: int
 ) -> None:
-    """``MERROW_KILLS`` says how often, up to 30 times. A call that was answered, but not received, may be asked for a second time."""
+    """``MERROW_KILLS`` says how often, up to 30 times. A call that was answered, but not received, may be asked for again."""
     limited, at_once = (*LIMITED, "--jobs", str(jobs), "--concurrency", "3"), 3
     with serving(answer) as other, place(monkeypatch, tmp_path / "whole", other):
         done = optimize(*limited)

@@ -127,6 +127,14 @@ SEARCHED = (
     *("--dataset", "data.jsonl", *MAPPED),
     *("--small", "--strategy", "random", "--max-nodes", "6", "--budget-evaluations", "20"),
 )
+TASKS = {
+    "overall_task": TEXT,
+    "agents": [{"id": TEXT, "role": TEXT, "prompt": TEXT}],
+    "tasks": [
+        {"id": TEXT, "objective": TEXT, "agent": TEXT, "output_format": TEXT, "after": []},
+        {"id": "b", "objective": TEXT, "agent": TEXT, "after": [TEXT, None]},
+    ],
+}
 TESTED = f"""\
 cases:
   - id: {PROMPT}
@@ -205,8 +213,15 @@ CASES: dict[str, list[Case]] = {
         case("import", "broken.mmd", shows=False),
         case("import", NAME + ".mmd", shows=False),
         case("import", TEXT),
+        case("import", "plan.json"),
+        case("import", "twisted.json"),
     ],
-    "metrics": [case("metrics", "chain.mmd", shows=False), case("metrics", TEXT)],
+    "metrics": [
+        case("metrics", "chain.mmd", shows=False),
+        case("metrics", TEXT),
+        case("metrics", "plan.json"),
+        case("metrics", "twisted.json"),
+    ],
     "mutate": [
         case("mutate", "chain.mmd", "--list", shows=False),
         case("mutate", "chain.mmd", "--random", "2"),
@@ -239,6 +254,18 @@ CASES: dict[str, list[Case]] = {
         case("optimize", TEXT, *SEARCHED),
     ],
     "parse": [case("parse", "--jsonl", stdin=f'{TEXT}\n{{"id": {PROMPT}, "text": {PROMPT}}}\n', shows=False)],
+    "plan": [
+        case("plan", TEXT, "-n", "1", "--base-url", "SERVER", shows=False),
+        case("plan", TEXT, "--dry-run", "--base-url", "SERVER"),
+        case("plan", "--from", "plan.json", "--base-url", "SERVER"),
+        case("plan", TEXT, "--from", "twisted.json", "--no-judge", "--base-url", "SERVER"),
+        case(
+            "plan", TEXT, "--from", "plan.json", "--no-judge", "--format", "json", "--base-url", "SERVER", shows=False
+        ),
+        case("plan", TEXT, "--from", "plan.json", "--roles", TEXT, "--no-judge", "--base-url", "SERVER"),
+        case("plan", f"@{TEXT}", "--base-url", "SERVER"),
+        case("plan", "x", "-o", f"{TEXT}/x", "--base-url", "SERVER"),
+    ],
     "rate": [
         case("rate", TEXT, typed="q\n"),
         case("rate", "EVAL", typed="g\n"),
@@ -354,6 +381,8 @@ def _workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write("refused.jsonl", DATA.replace('"PROBLEM": "', '"PROBLEM": "refuse '))
     write("tested.mmd", CHAIN)
     write("tested.cases.yaml", TESTED)
+    write("plan.json", json.dumps(TASKS))
+    write("twisted.json", json.dumps({**TASKS, "tasks": [{"id": TEXT, "objective": TEXT, "after": ["x" + TEXT]}]}))
     write("wrong.mmd", CHAIN)
     write("wrong.cases.yaml", f"cases: [{{id: {PROMPT}, {PROMPT}: 1}}]\n")
     write("repairable.mmd", f"{ONE_VOICE}  %% {TEXT}\n    A-->RETURN\n" + UNTIDY)

@@ -50,6 +50,8 @@ COMMON_PARAMETERS = frozenset(
         "memory",
         "returns",
         "format",
+        "agent",
+        "aims",
     }
 )
 """Keys that every node may have, in its label or its metadata."""
@@ -338,6 +340,16 @@ BUILT_IN_OPERATORS: tuple[OperatorSpec, ...] = (
         (InputPort("solution", TEXT), _PROBLEM_TEXT),
         (OutputPort("solution", ANSWER),),
         note="Shortens a solution to the answer alone.",
+        style=_style("fff6c9", "a58c1a"),
+    ),
+    OperatorSpec(
+        "Assemble",
+        (InputPort("results", ANY, many=True), InputPort("problem", TEXT, required=False)),
+        (OutputPort("result", TEXT),),
+        bulk="results",
+        parameters=frozenset({"how"}),
+        note="Puts results together: a model does (`how: model`), they are joined one below the other (`concat`), or it takes "
+        "the files out of them (`files`).",
         style=_style("fff6c9", "a58c1a"),
     ),
     CALL,

@@ -40,6 +40,13 @@ _MEMORY: Fragment = {
     ],
 }
 
+AIMS: Fragment = {
+    "type": "boolean",
+    "default": False,
+    "description": "Whether a node is told what the steps that read its result are asked. This is advice, so that it changes the "
+    "question without making the node's result out of date.",
+}
+
 CALL_KEYS: Mapping[str, Fragment] = {
     "model": {"type": "string", "minLength": 1, "description": "The model that answers, such as gpt-4o-mini."},
     "temperature": {
@@ -93,6 +100,12 @@ NODE_KEYS: Mapping[str, Fragment] = {
         "anyOf": [{"type": "string", "minLength": 1}, {"type": "object"}],
         "description": "How the model is to answer: a word such as json, or a JSON Schema.",
     },
+    "agent": {
+        "type": "string",
+        "minLength": 1,
+        "description": "The agent that does it, one of `agents` in the front matter; its keys are the node's defaults.",
+    },
+    "aims": AIMS,
 }
 """Keys of every node."""
 
@@ -127,6 +140,11 @@ OPERATOR_KEYS: Mapping[str, Fragment] = {
         "maximum": 100,
         "default": 3,
         "description": "How many calls of this node may run inside each other.",
+    },
+    "how": {
+        "enum": ["model", "concat", "files"],
+        "default": "model",
+        "description": "How results are put together: by a model, one below the other, or as the files that are in them.",
     },
     "stop_after": {
         "type": "integer",
@@ -306,6 +324,33 @@ OPERATORS: Fragment = {
         "additionalProperties": False,
     },
 }
+AGENT_KEYS: Mapping[str, Fragment] = {
+    "role": {"type": "string", "minLength": 1, "description": "What the agent is, such as UI designer."},
+    "prompt": {
+        "type": "string",
+        "minLength": 1,
+        "description": "What the agent is told at each of its nodes, first.",
+    },
+    "model": CALL_KEYS["model"],
+    "temperature": CALL_KEYS["temperature"],
+    "instances": {
+        "type": "integer",
+        "minimum": 1,
+        "description": "How many nodes of the agent run at once at most; as many as are ready where this is not said.",
+    },
+}
+"""Keys of an agent."""
+
+AGENTS: Fragment = {
+    "type": "object",
+    "description": "Agents of this workflow, by name: who does nodes that say `agent:`.",
+    "additionalProperties": {
+        "type": "object",
+        "properties": AGENT_KEYS,
+        "required": ["role"],
+        "additionalProperties": False,
+    },
+}
 TYPES: Fragment = {
     "type": "object",
     "description": "Types of this workflow: `Draft: Text` is a kind of Text, `Route: [math, code]` a choice of words, "
@@ -338,6 +383,8 @@ WORKFLOW_KEYS: Mapping[str, Fragment] = {
             {"type": "object", "additionalProperties": {"anyOf": [{"type": "string"}, _PROMPT_WITH_VARIABLES]}},
         ],
     },
+    "agents": AGENTS,
+    "aims": AIMS,
     "operators": OPERATORS,
     "libraries": {**_NAMES, "description": "Paths of YAML files with further operators and types."},
 }

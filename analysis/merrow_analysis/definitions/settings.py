@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any, Literal, cast
 
 from merrow_analysis.definitions.front_matter import EMPTY, FrontMatterDoc, read_front_matter
-from merrow_analysis.definitions.schema import WORKFLOW_KEYS
+from merrow_analysis.definitions.schema import AGENT_KEYS, WORKFLOW_KEYS
 from merrow_analysis.definitions.templates import Template
 from merrow_analysis.definitions.validation import Path, Violation, violations
 
@@ -57,6 +57,27 @@ class Budget:
     seconds: float | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """Who does nodes: a ``role``, what it is told before their prompts, and defaults for their calls.
+
+    ``instances`` is how many nodes of it run at once; None is without a limit.
+    """
+
+    name: str
+    role: str
+    prompt: str = ""
+    model: str | None = None
+    temperature: float | None = None
+    instances: int | None = None
+
+    @property
+    def text(self) -> str:
+        """What a model is told of it."""
+        own = self.prompt.strip()
+        return f"Your role: {self.role}." + (f"\n\n{own}" if own else "")
+
+
 @dataclass(slots=True, eq=False)
 class WorkflowSettings:
     """What the front matter says about the workflow. Values that are wrong are left out and told in ``violations``.
@@ -87,6 +108,9 @@ class WorkflowSettings:
     operators: dict[str, Any] = field(default_factory=dict)
     prompts: dict[str, str] = field(default_factory=dict)
     prompt_file: str | None = None
+    agents: dict[str, Agent] = field(default_factory=dict)
+    """Agents by casefolded name."""
+    aims: bool | None = None
     libraries: tuple[str, ...] = ()
     violations: tuple[Violation, ...] = ()
     machine_keys: tuple[str, ...] = ()
@@ -161,11 +185,29 @@ def _assign(settings: WorkflowSettings, good: Mapping[str, Any], wrong: set[Path
         name: budget.get(name) for name in ("usd", "tokens", "seconds") if ("workflow", "budget", name) not in wrong
     }
     settings.budget = Budget(amounts.get("usd"), _whole(amounts.get("tokens")), amounts.get("seconds"))
+    settings.aims = good.get("aims")
+    settings.agents = _agents(good.get("agents", {}), wrong)
     prompts = good.get("prompts", {})
     if isinstance(prompts, dict):
         settings.prompts = {name: text for name, said in prompts.items() if (text := read_prompt(said)) is not None}
     else:
         settings.prompt_file = prompts
+
+
+def _agents(said: Mapping[str, Any], wrong: set[Path]) -> dict[str, Agent]:
+    """The agents of a block that is a mapping, without those that can't be read; what else is wrong in one is left out."""
+    found: dict[str, Agent] = {}
+    for name, keys in said.items():
+        path: Path = ("workflow", "agents", name)
+        if path in wrong or not isinstance(keys, dict):
+            continue
+        good = {key: value for key, value in keys.items() if key in AGENT_KEYS and (*path, key) not in wrong}
+        role = good.get("role")
+        if isinstance(role, str):
+            prompt, model, temperature = (good.get(key) for key in ("prompt", "model", "temperature"))
+            instances = _whole(good.get("instances"))
+            found.setdefault(name.strip().casefold(), Agent(name, role, prompt or "", model, temperature, instances))
+    return found
 
 
 def read_prompt(value: object) -> str | None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from merrow_analysis.definitions.prompts import Prompt, PromptBook
-from merrow_analysis.definitions.settings import Memory, WorkflowSettings, read_memory
+from merrow_analysis.definitions.settings import Agent, Memory, WorkflowSettings, read_memory
 from merrow_analysis.definitions.templates import Template
 from merrow_analysis.graph.nodes import TypedNode
+from merrow_analysis.graph.resolve import Resolution
 
 
 def prompt_of(node: TypedNode, prompts: PromptBook) -> Prompt | str | None:
@@ -50,6 +51,24 @@ def role_of(node: TypedNode) -> tuple[str, str] | None:
         if isinstance(value, str) and value.strip():
             return key, value.strip()
     return None
+
+
+def agent_of(node: TypedNode, settings: WorkflowSettings) -> Agent | None:
+    """Who does a node; None where it names no agent that there is."""
+    name = agent_name(node.resolution)
+    return None if name is None else settings.agents.get(name.casefold())
+
+
+def agent_name(resolution: Resolution) -> str | None:
+    """The agent that a node's parameters name, as it is written."""
+    said = resolution.parameters.get("agent")
+    return said.value.strip() if said is not None and isinstance(said.value, str) and said.value.strip() else None
+
+
+def knows_aims(node: TypedNode, settings: WorkflowSettings) -> bool:
+    """Whether a node is told what its readers are asked."""
+    said = node.resolution.parameters.get("aims")
+    return said.value is True if said is not None and said.value is not None else settings.aims is True
 
 
 def memory_of(node: TypedNode, settings: WorkflowSettings) -> Memory:

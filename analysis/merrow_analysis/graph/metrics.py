@@ -50,19 +50,32 @@ def metrics(graph: TypedGraph | Flow, failure_probability: float = DEFAULT_FAILU
     return found
 
 
+def all_of(flow: Flow) -> tuple[list[str], list[tuple[str, str]]]:
+    """All nodes of a flowchart, and its edges without those that carry nothing."""
+    return list(flow.nodes), _edges(flow)
+
+
 def _edges(flow: Flow) -> list[tuple[str, str]]:
     return [(edge.source.id, edge.target.id) for edge in flow.edges if not edge.carries_nothing]
 
 
+def subtasks_of(graph: TypedGraph) -> tuple[list[str], list[tuple[str, str]]]:
+    """The subtasks of a workflow, and the edges among them."""
+    subtasks = {node.id for node in graph.nodes if node.kind not in ("input", "output")}
+    among = [(source, target) for source, target in _flat_edges(graph) if source in subtasks and target in subtasks]
+    return [node for node in graph.flow.nodes if node in subtasks], among
+
+
+def _flat_edges(graph: TypedGraph) -> list[tuple[str, str]]:
+    return [(edge.source.id, edge.target.id) for edge in graph.flow.edges if graph.core.is_flat(edge.record)]
+
+
 def _measured(graph: TypedGraph, failure_probability: float) -> Metrics:
     flow = graph.flow
-    edges = [(edge.source.id, edge.target.id) for edge in flow.edges if graph.core.is_flat(edge.record)]
-    subtasks = {node.id for node in graph.nodes if node.kind not in ("input", "output")}
-    among = [(source, target) for source, target in edges if source in subtasks and target in subtasks]
     promises = sum(1 for node in graph.nodes if node.is_promise)
     return Metrics(
-        measure(flow.nodes, edges, failure_probability),
-        measure((node for node in flow.nodes if node in subtasks), among, failure_probability),
+        measure(flow.nodes, _flat_edges(graph), failure_probability),
+        measure(*subtasks_of(graph), failure_probability),
         promises,
         call_bounds(graph),
     )

@@ -24,7 +24,7 @@ from merrow_analysis.ide.subgraphs import stretch_of
 from merrow_analysis.ide.texts import describe
 from merrow_analysis.ide.texts.box_text import box_text, drawing_keys, keys_of
 from merrow_analysis.ide.texts.markup import Code, Markup
-from merrow_analysis.ide.texts.node_text import edges_text, metrics_text, node_text, uses_of_prompt
+from merrow_analysis.ide.texts.node_text import agent_text, edges_text, metrics_text, node_text, uses_of_prompt
 from merrow_analysis.ide.texts.variables import variable_text
 from merrow_analysis.places.box_places import title_parameters
 from merrow_analysis.places.names import Occurrence
@@ -95,6 +95,9 @@ def _named(analysis: Analysis, named: Occurrence) -> Markup:
     if kind == "prompt":
         prompt = analysis.prompts.find(name)
         return describe.prompt(prompt, uses_of_prompt(analysis, name)) if prompt is not None else Markup()
+    if kind == "agent":
+        agent = analysis.settings.agents.get(name)
+        return Markup() if agent is None else agent_text(analysis, agent)
     if kind == "operator":
         spec = typed.operators.named(name)
         return describe.operator(spec) if spec is not None else Markup()

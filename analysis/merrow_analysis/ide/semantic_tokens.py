@@ -251,6 +251,7 @@ _NAMES: dict[Kind, TokenKind] = {
     "subgraph": "subgraph",
     "class": "class",
     "prompt": "prompt",
+    "agent": "prompt",
     "operator": "operator",
     "type": "type",
 }

@@ -46,6 +46,8 @@ class _FrontNames:
         own = self.own
         for name in own.prompts:
             yield from self._key("prompt", name, "definition", "prompts", name)
+        for agent in own.agents.values():
+            yield from self._key("agent", agent.name, "definition", "agents", agent.name)
         for name, meaning in own.types.items():
             if name in self.typed.types.parents:
                 yield from self._key("type", name, "declaration", "types", name)

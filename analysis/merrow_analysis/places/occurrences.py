@@ -54,7 +54,7 @@ _STATEMENTS_WITH_NAMES = (Chain, ClassAssign, ClassDef, Style, Click, SubgraphSt
 def occurrences_of(analysis: Analysis, wanted: Symbol) -> list[Occurrence]:
     """Every place of one thing, in the order of the text."""
     name = _written_name(wanted)
-    any_case = wanted.kind in ("prompt", "operator", "type")
+    any_case = wanted.kind in ("prompt", "agent", "operator", "type")
     folded = name.casefold()
     found: list[Occurrence] = []
     for block in analysis.diagram.blocks:
@@ -265,6 +265,8 @@ class _Names:
             yield from self._operator(inner, place)
         elif key in ("returns", "type"):
             yield from type_names(self.typed, self.block, place)
+        elif key == "agent":
+            yield Occurrence(symbol("agent", inner), "reference", self.block, place, place)
         elif key in _READING_KEYS:
             yield from self._read(self.typed.by_id[node], key, Word(inner, place))
         elif key == "role" or self._takes_instruction(node):
@@ -310,5 +312,5 @@ class _Names:
 
 
 _READING_KEYS = frozenset({"workflow", "by", "if"})
-_NAMING_KEYS = frozenset({"op", "role", "instruction", "returns", "type"}) | _READING_KEYS
+_NAMING_KEYS = frozenset({"op", "role", "instruction", "agent", "returns", "type"}) | _READING_KEYS
 """Parameters whose values name other things."""

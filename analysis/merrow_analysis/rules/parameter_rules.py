@@ -28,7 +28,7 @@ from merrow_analysis.rules.key_rules import (
 from merrow_analysis.rules.reporting import named, report
 from merrow_analysis.text import Range
 
-IDLE_WHERE_ASKED = frozenset({"role", "prompt", "template", "samples", "returns", "format"})
+IDLE_WHERE_ASKED = frozenset({"role", "prompt", "template", "samples", "returns", "format", "agent", "aims"})
 """Parameters that change nothing at a Decision that asks a model."""
 _REMEMBERED = 20_000
 _FOUND: dict[int, tuple[Resolution, tuple[Finding, ...]]] = {}

@@ -169,7 +169,7 @@ def _find_need(resolution: Resolution) -> _Need | None:
         return None
     if resolution.plain is not None:
         return None
-    return None if {"prompt", "role", own} & parameters.keys() else _Need(None)
+    return None if {"prompt", "role", "agent", own} & parameters.keys() else _Need(None)
 
 
 def _role(resolution: Resolution, key: str) -> str:

@@ -95,7 +95,9 @@ class _Join:
             frozenset(name for name in taken_classes if name in renamed or name not in self.host.flow.class_defs),
             is_host=False,
         )
-        front = merged_front_matter(self.host, merged.prompts, merged.unused, merged.types, merged.operators)
+        front = merged_front_matter(
+            self.host, merged.prompts, merged.unused, merged.types, merged.operators, merged.agents
+        )
         return laid_out(hosts, donors, front)
 
     def _is_renamed(self, name: str, names: Mapping[Symbol, str]) -> bool:

@@ -21,8 +21,9 @@ def merged_front_matter(
     unused: Iterable[str],
     types: Mapping[str, object],
     operators: Mapping[str, object],
+    agents: Mapping[str, object],
 ) -> str:
-    """The host's front matter, fences and all, with more prompts, types and operators and without unused prompts.
+    """The host's front matter, fences and all, with more prompts, types, operators and agents, without unused prompts.
 
     A prompt file that it names gives way to the prompts themselves, libraries to what is used of them. Empty where there
     is none and none is needed. Raises `CannotWriteError` where the front matter is written
@@ -30,7 +31,7 @@ def merged_front_matter(
     """
     front = host.diagram.front_matter
     text = _without_libraries("" if front is None else front[1].text)
-    for section, entries in (("types", types), ("operators", operators)):
+    for section, entries in (("types", types), ("operators", operators), ("agents", agents)):
         for name, body in entries.items():
             text = _with_entry(text, section, name, body)
     if prompts:
@@ -82,16 +83,23 @@ def _without_libraries(text: str) -> str:
 def _with_entry(text: str, section: str, name: str, body: object) -> str:
     """With a type or an operator as the first entry of its section."""
     before = _settings(text)
-    old: Mapping[str, object] = getattr(before, section)
+    old = _section(before, section)
     entry = f"{name}: {_flow(body)}"
     if not text:
         made = f"---\nworkflow:\n{_STEP}{section}:\n{_STEP * 2}{entry}\n---\n"
     else:
         made = _inserted(text, section, entry, has_section=bool(old))
     after = _settings(made)
-    if after.document.error is not None or dict(getattr(after, section)) != {**old, name: body}:
+    if after.document.error is not None or _section(after, section) != {**old, name: body}:
         raise CannotWriteError(f"{name} can't be written below `{section}:` of the front matter.")
     return made
+
+
+def _section(settings: WorkflowSettings, name: str) -> dict[str, object]:
+    """The entries of a section, as they are written."""
+    block = settings.document.values.get("workflow")
+    said = block.get(name) if isinstance(block, dict) else None
+    return said if isinstance(said, dict) else {}
 
 
 def _inserted(text: str, section: str, entry: str, *, has_section: bool) -> str:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from merrow_analysis.check import Analysis
 from merrow_analysis.definitions.prompts import words_of_role
 from merrow_analysis.definitions.settings import NO_SETTINGS, read_settings
 from merrow_analysis.definitions.types import innermost
-from merrow_analysis.graph.instructions import prompt_of, role_of
+from merrow_analysis.graph.instructions import agent_of, prompt_of, role_of
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.places.names import Symbol, symbol
 from merrow_optimizer.joining.types import same_type
@@ -32,6 +32,7 @@ class Merged:
     unused: list[str] = field(default_factory=list)
     types: dict[str, Any] = field(default_factory=dict)
     operators: dict[str, Any] = field(default_factory=dict)
+    agents: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,7 @@ def merge(host: Share, donor: Share, inputs: Mapping[str, str]) -> Merged:
     _types(host, donor, merged)
     _operators(host, donor, merged)
     _prompts(host, donor, merged)
+    _agents(host, donor, merged)
     return merged
 
 
@@ -293,6 +295,24 @@ def _prompts(host: Share, donor: Share, merged: Merged) -> None:
         merged.prompts = {
             role.name: role.text if role.text is not None else words_of_role(role.name) for role in wanted.values()
         }
+
+
+def _agents(host: Share, donor: Share, merged: Merged) -> None:
+    """The agents of the donor's nodes; one that is somebody else in the host gets another name."""
+    mine, theirs = host.analysis.settings.agents, donor.analysis.settings.agents
+    for node in donor.kept:
+        agent = agent_of(node, donor.analysis.settings)
+        if agent is None:
+            continue
+        key = agent.name.strip().casefold()
+        known, name = mine.get(key), agent.name
+        if Symbol("agent", key) in merged.names or (known is not None and replace(known, name=name) == agent):
+            continue
+        if known is not None:
+            name = merged.names[Symbol("agent", key)] = _fresh(name, (*mine, *theirs, *merged.agents))
+        said: dict[str, Any] = {"role": agent.role, "prompt": agent.prompt or None, "model": agent.model}
+        said |= {"temperature": agent.temperature, "instances": agent.instances}
+        merged.agents[name] = {part: value for part, value in said.items() if value is not None}
 
 
 def _roles_of_all(share: Share) -> set[str]:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from random import Random
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from merrow_runtime.calls.account import NodeAccount
 from merrow_runtime.calls.effects import Effects, Question, reply_of
 from merrow_runtime.errors import AnswerFailure, EndpointFailure, NodeFailure, ReplayMiss
+from merrow_runtime.operators.memory import STEP as MEMORY_STEP
+from merrow_runtime.operators.prompting import with_advice
 from merrow_runtime.program.definitions import Step
 from merrow_runtime.provenance import OFFLINE_ORIGIN, REPLAY_ORIGIN, named
 from merrow_runtime.requests import AnswerSchema, CallKey, Message, ModelReply, ModelRequest
@@ -175,8 +178,12 @@ class NodeTools:
                 f"The recording {effects.replay.path} has an answer of node {key.node} that can't be read."
             )
         started = time.time()
+        told = request
+        if self._step.aims is not None and key.step != MEMORY_STEP:
+            # What readers are asked is advice: it is sent, and no part of what the call is known by.
+            told = replace(request, messages=with_advice(request.messages, self._step.aims))
         question = Question(
-            effects, account, key, request, digest, self._step.retries, self._told_sample, self._past_cache
+            effects, account, key, told, digest, self._step.retries, self._told_sample, self._past_cache
         )
         cache_key = question.cache_key
         try:

@@ -24,6 +24,13 @@ _WORKFLOW = """\
 flowchart TD
     PROBLEM([Problem]) --> ANSWER["Answer the problem."] --> RETURN([Result])
 ```"""
+_PLAN = {
+    "agents": [{"id": "worker", "role": "Worker", "prompt": ""}],
+    "tasks": [
+        {"id": "draft", "objective": "Do the task.", "agent": "worker", "output_format": "", "after": []},
+        {"id": "check", "objective": "Correct the draft.", "agent": "worker", "output_format": "", "after": ["draft"]},
+    ],
+}
 _ASKS_JSON = re.compile(r"(?i)\banswer with\b[\w ]*\bjson\b")
 _SCHEMA_TOLD = re.compile(r"JSON Schema:\s*(\{.*\}|\[.*\])", re.DOTALL)
 _LONGEST_ECHO = 160
@@ -42,6 +49,8 @@ _REST = re.compile(r"other\w*|else|none|unknown|general|any")
 def answer_to(request: ModelRequest) -> str:
     """The answer to a request."""
     texts = [message.content for message in request.messages]
+    if request.schema is not None and request.schema.name == "merrow_plan":
+        return json.dumps(_PLAN)
     if request.schema is not None:
         return json.dumps(_instance(request.schema.schema, request.schema.schema, "", texts), ensure_ascii=False)
     # What asks is the instructions: data further down may speak of code and JSON as it likes.

@@ -12,18 +12,21 @@ from dataclasses import dataclass
 
 _SHORTEST = 3
 _RUNS = re.compile("`+")
-_OPENING = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t]*([^`\s]*)[^`]*")
+_OPENING = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t]*(([^`\s]*)[^`]*)")
 
 
 @dataclass(frozen=True, slots=True)
 class Fence:
     """What stands between two fences. ``language`` is the first word after the opening one, lower case;
-    ``closed`` is False where the text ends before a closing one.
+    ``closed`` is False where the text ends before a closing one; ``info`` is all that the opening line says, ``above`` the last
+    line before it that is not blank.
     """
 
     language: str
     text: str
     closed: bool = True
+    info: str = ""
+    above: str = ""
 
 
 def framed(text: str, language: str = "", fence: str | None = None) -> str:
@@ -42,19 +45,21 @@ def fences(text: str) -> list[Fence]:
     """Every fenced block of ``text``, in order. A fence that is never closed reaches to the end."""
     found: list[Fence] = []
     inside: list[str] = []
-    mark, language = "", ""
+    mark = language = info = above = ""
     for line in text.split("\n"):
         if not mark:
             opening = _OPENING.fullmatch(line.rstrip("\r"))
             if opening is not None:
-                mark, language, inside = opening[1], opening[2].lower(), []
+                mark, info, language, inside = opening[1], opening[2].strip(), opening[3].lower(), []
+            elif line.strip():
+                above = line.strip()
             continue
         bare = line.strip()
         if len(bare) >= len(mark) and not bare.strip(mark[0]):
-            found.append(Fence(language, "\n".join(inside)))
-            mark = ""
+            found.append(Fence(language, "\n".join(inside), info=info, above=above))
+            mark = above = ""
         else:
             inside.append(line)
     if mark:
-        found.append(Fence(language, "\n".join(inside), closed=False))
+        found.append(Fence(language, "\n".join(inside), closed=False, info=info, above=above))
     return found

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from merrow_runtime.errors import NodeFailure
 from merrow_runtime.operators.answer_generate import AnswerGenerate
 from merrow_runtime.operators.ask_decision import AskDecision
+from merrow_runtime.operators.assemble import Assemble
 from merrow_runtime.operators.base import NodeDefinition
 from merrow_runtime.operators.call import Call
 from merrow_runtime.operators.custom import Custom
@@ -34,6 +35,7 @@ _CLASSES: tuple[type[ModelOperator], ...] = (
     Review,
     Revise,
     Format,
+    Assemble,
     Pass,
     Select,
     Call,

@@ -14,18 +14,19 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from merrow_analysis.definitions.prompts import Prompt, words_of_role
-from merrow_analysis.definitions.settings import Memory
+from merrow_analysis.definitions.settings import Agent, Memory
 from merrow_analysis.definitions.templates import Template
 from merrow_analysis.definitions.types import BUILT_IN, TEXT, Type, TypeTable, innermost, item_of
 from merrow_analysis.graph.decisions import KIND
-from merrow_analysis.graph.instructions import memory_of, prompt_of, role_of
+from merrow_analysis.graph.instructions import agent_of, knows_aims, memory_of, prompt_of, role_of
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_analysis.graph.resolve import called_path
 from merrow_runtime.errors import AnswerFailure, UsageFailure
 from merrow_runtime.operators.ask_decision import CASE, CHOICE, case_words
 from merrow_runtime.operators.base import Given, NodeDefinition, Operator, Remembered
+from merrow_runtime.operators.fences import fence_around, framed
 from merrow_runtime.operators.planned import EMPTY
-from merrow_runtime.operators.prompting import PROMPT_FORMAT
+from merrow_runtime.operators.prompting import AIMS_NOTICE, PROMPT_FORMAT, heading_text
 from merrow_runtime.operators.registry import operator_for
 from merrow_runtime.operators.shapes import Shape, coerce, is_of, shape_of
 from merrow_runtime.options import DEFAULT_MODEL, RunOptions
@@ -59,6 +60,10 @@ class Step:
     samples: int | None = None
     called: Workflow | None = None
     """The file that a Call runs."""
+    agent: Agent | None = None
+    """Who does it: its text is a part of the prompt already."""
+    aims: str | None = None
+    """What it is told of what its readers are asked. It is advice: no part of its key, nor of what its calls are known by."""
 
     @property
     def is_call(self) -> bool:
@@ -147,12 +152,14 @@ def _step(workflow: Workflow, node: TypedNode, default_model: str) -> Step:
     assert spec is not None  # noqa: S101 (an operator node has one)
     said = {key: parameter.value for key, parameter in node.resolution.parameters.items()}
 
-    def of(key: str, default: Any = None) -> Any:
+    def of(key: str, default: Any = None, agents: Any = None) -> Any:
         value = said.get(key)
+        value = agents if value is None else value
         own = getattr(settings, key, None)
         return value if value is not None else own if own is not None else default
 
-    model = said.get("model") or default_model
+    agent = None if node.asks else agent_of(node, settings)
+    model = said.get("model") or (agent.model if agent is not None else None) or default_model
     samples = int(_number(said["samples"])) if node.resolution.samples else None
     path = called_path(node.resolution)
     called = None if path is None else workflow.called[path]
@@ -166,9 +173,9 @@ def _step(workflow: Workflow, node: TypedNode, default_model: str) -> Step:
         id=node.id,
         operator=spec.name,
         title=title_of(node),
-        prompt=_prompt(workflow, node),
+        prompt=_prompt(workflow, node, agent),
         model=str(model),
-        temperature=float(of("temperature", 0.0)),
+        temperature=float(of("temperature", 0.0, None if agent is None else agent.temperature)),
         max_tokens=_whole(of("max_tokens")),
         seed=_whole(of("seed")),
         outputs=outputs,
@@ -197,6 +204,8 @@ def _step(workflow: Workflow, node: TypedNode, default_model: str) -> Step:
         _fallback(node, said, shapes) if on_error == "default" and not node.asks else None,
         samples,
         called,
+        agent,
+        _aims(workflow, node) if knows_aims(node, settings) and not node.asks else None,
     )
 
 
@@ -212,7 +221,39 @@ def _single(type_: Type | None, samples: int | None) -> Type:
     return type_ if samples is None else item_of(type_) or type_
 
 
-def _prompt(workflow: Workflow, node: TypedNode) -> str | None:
+def _prompt(workflow: Workflow, node: TypedNode, agent: Agent | None) -> str | None:
+    """What a node tells its model: what its agent says, then its own prompt."""
+    own = _objective(workflow, node)
+    if agent is None:
+        return own
+    if isinstance(own, Template):
+        return Template(agent.text.replace("{", "{{").replace("}", "}}") + f"\n\n{own}")
+    return agent.text if own is None else f"{agent.text}\n\n{own}"
+
+
+def _aims(workflow: Workflow, node: TypedNode) -> str | None:
+    """What the nodes that read a node's result are asked, those behind a Decision too; None where that says nothing."""
+    found: dict[str, str] = {}
+    waiting, seen = [node], {node.id}
+    for one in waiting:
+        for edge in (*one.outgoing, *one.again_out):
+            reader = edge.target
+            if reader.id in seen:
+                continue
+            seen.add(reader.id)
+            if reader.kind == "decision" and not reader.asks:
+                waiting.append(reader)
+            objective = None if reader.kind == "input" or reader.kind == "output" else _objective(workflow, reader)
+            if objective is not None and objective.strip():
+                found[reader.id] = objective.strip()
+    if not found:
+        return None
+    fence = fence_around(found.values())
+    asked = (f"## {heading_text(name)}\n{framed(text, fence=fence)}" for name, text in found.items())
+    return "\n\n".join((AIMS_NOTICE, *asked))
+
+
+def _objective(workflow: Workflow, node: TypedNode) -> str | None:
     if node.asks:
         return node.resolution.ask
     found = prompt_of(node, workflow.analysis.prompts)

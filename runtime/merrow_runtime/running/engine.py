@@ -21,6 +21,7 @@ from merrow_runtime.program.decision import holds, score
 from merrow_runtime.program.definitions import Step, Steps, definitions_of, depth_of, make_steps
 from merrow_runtime.program.inputs import read_inputs
 from merrow_runtime.provenance import PERSON, PERSON_ORIGIN
+from merrow_runtime.running.clones import Clones
 from merrow_runtime.running.executions import Executions
 from merrow_runtime.running.loop_budgets import LoopBudgets
 from merrow_runtime.running.planned_calls import Pools, Turn, results_so_far, standing
@@ -68,6 +69,7 @@ class Engine:
     turn: Turn | None = None
     around: tuple[tuple[str, str], ...] = ()
     set_outputs: SetOutputs | None = None
+    clones: Clones = field(default_factory=Clones)
 
     def frontier(self, path: str = "", ordinal: str = "") -> Frontier:
         """The frontier of what it runs, in the frame with a path."""
@@ -87,6 +89,18 @@ class Engine:
         outputs = {CHOICE: case_words(node)[case]} if case is not None and node.asks else outputs
         ordered = {port: outputs[port] for port in ({} if step is None else step.shapes)}
         return Finished(ordered, sources=(PERSON,), why_no_call="A person set what it gives."), case
+
+    async def enter(self, start: Start) -> int | None:
+        """See `merrow_runtime.running.scheduler.Work.enter`."""
+        step = self.steps.get(start.node.index)
+        agent = None if step is None else step.agent
+        return None if agent is None else await self.clones.enter((self.workflow.place, agent.name), agent.instances)
+
+    def leave(self, start: Start, clone: int) -> None:
+        """See `merrow_runtime.running.scheduler.Work.leave`."""
+        agent = self.steps[start.node.index].agent
+        if agent is not None:
+            self.clones.leave((self.workflow.place, agent.name), clone)
 
     async def run(self, start: Start, entries: Callable[[], list[Remembered]]) -> Finished:
         """See `merrow_runtime.running.scheduler.Work.run`."""

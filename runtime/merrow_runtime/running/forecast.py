@@ -24,6 +24,7 @@ from merrow_runtime.models.tokens import estimate_call, prompt_tokens
 from merrow_runtime.operators.base import Given, Remembered, Task
 from merrow_runtime.operators.memory import remembered, summary_of, summary_question
 from merrow_runtime.operators.planned import MOST_CALLS
+from merrow_runtime.operators.prompting import with_advice
 from merrow_runtime.operators.questions import Planned
 from merrow_runtime.operators.registry import operator_for
 from merrow_runtime.operators.shapes import placeholder, shape_of
@@ -351,7 +352,8 @@ class _Forecaster:
             if memory and step.memory.kind == "summary":
                 yield summary_question(memory).planned(least=0 if is_open else 1)
                 memory = [summary_of(f"<summary for {node.id}>")]
-        yield from operator_for(step.definition).plan(Task(step.definition, inputs, memory))
+        for planned in operator_for(step.definition).plan(Task(step.definition, inputs, memory)):
+            yield planned if step.aims is None else replace(planned, messages=with_advice(planned.messages, step.aims))
 
 
 def _costs(

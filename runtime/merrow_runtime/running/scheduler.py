@@ -93,6 +93,14 @@ class Work(Protocol):
         """What a node gives that is not asked since a person set all of it, and the case of a Decision."""
         ...
 
+    async def enter(self, start: Start) -> int | None:
+        """Wait until the agent of a node is free to do it; the number of its clone, None where the node has no agent."""
+        ...
+
+    def leave(self, start: Start, clone: int) -> None:
+        """A clone of the node's agent has done it."""
+        ...
+
     async def run(self, start: Start, entries: Callable[[], list[Remembered]]) -> Finished:
         """Run a node with an operator; ``entries`` gives what there is to remember. Raises `RunFailure`."""
         ...
@@ -125,7 +133,7 @@ class Work(Protocol):
 class Watcher(Protocol):
     """Who follows the visits; each method is called once per visit, in the order of what happens."""
 
-    def started(self, node: TypedNode, visit: Visit, inputs: Inputs) -> None: ...
+    def started(self, node: TypedNode, visit: Visit, clone: int | None) -> None: ...
 
     def finished(
         self, node: TypedNode, visit: Visit, inputs: Inputs, done: Finished, started: float, case: int | None
@@ -318,9 +326,20 @@ class Scheduler:
             self._end_if_idle()
 
     async def _run_one(self, start: Start) -> Outcome:
+        clone = await self._work.enter(start)
+        if clone is None:
+            return await self._carry_out(start, None)
+        try:
+            if self._frontier.failure is not None or not self._frontier.counts(start.visit):
+                return Withdrawn(start.visit)  # That happened while it waited for its agent.
+            return await self._carry_out(start, clone)
+        finally:
+            self._work.leave(start, clone)
+
+    async def _carry_out(self, start: Start, clone: int | None) -> Outcome:
         node, visit, inputs = start.node, start.visit, start.inputs
         started = time.time()
-        self._watcher.started(node, visit, inputs)
+        self._watcher.started(node, visit, clone)
         said = self._work.answered_by_person(start)
         if said is not None:
             done, case = said

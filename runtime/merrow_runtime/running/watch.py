@@ -109,10 +109,9 @@ class Watch:
             self.kept.append(record)
         self._records.keep(record)
 
-    def started(self, node: TypedNode, visit: Visit, inputs: Inputs) -> None:
+    def started(self, node: TypedNode, visit: Visit, clone: int | None) -> None:
         """See `merrow_runtime.running.scheduler.Watcher`."""
-        del inputs
-        self._telling.started(visit, node.operator)
+        self._telling.started(visit, node.operator, clone)
 
     def finished(
         self, node: TypedNode, visit: Visit, inputs: Inputs, done: Finished, started: float, case: int | None

@@ -1,4 +1,4 @@
-"""``merrow import``: a workflow made of a drawing that is none yet."""
+"""``merrow import``: a workflow made of a drawing that is none yet, or of a task graph in JSON."""
 
 from __future__ import annotations
 
@@ -11,13 +11,16 @@ from merrow_analysis.edits.front_entries import declare_workflow
 from merrow_analysis.langgraph import is_langgraph, plain_steps
 from merrow_analysis.rules.write_out import write_out
 from merrow_analysis.text import apply_edits, split_lines
+from merrow_optimizer.planning.writing import workflow_text
 from merrow_server.cli import NOT_WELL, Command
 from merrow_server.cli.options import diagram_argument
 from merrow_server.cli.output import complain
 from merrow_server.errors import InputError
 from merrow_server.files import Source, create, write_stdout
 from merrow_server.opening import Opened, open_diagram
-from merrow_server.rendering.terminal import echo
+from merrow_server.plan_files import is_plan_file, open_plans
+from merrow_server.rendering.snippet import visible
+from merrow_server.rendering.terminal import echo, style
 from merrow_server.rendering.text import render_file
 from merrow_server.report import FileReport
 
@@ -29,6 +32,7 @@ from merrow_server.report import FileReport
     merrow import graph.mmd                      print the workflow
     merrow import graph.mmd -o flow.mmd          write it to a new file
     merrow import --operators graph.mmd          with an operator at each step
+    merrow import plan.json -o flow.mmd          a task graph of Flow
     python agent.py | merrow import -            what print(graph.get_graph().draw_mermaid()) printed
     """,
 )
@@ -37,15 +41,18 @@ from merrow_server.report import FileReport
 @click.option("--operators", is_flag=True, help="Write the operator of each step, which can then be changed.")
 @click.pass_context
 def command(ctx: click.Context, file: str, output: str | None, operators: bool) -> None:
-    """Make a workflow of the Mermaid flowchart in FILE: one that LangGraph drew (`draw_mermaid()`), or any other.
+    """Make a workflow of the Mermaid flowchart in FILE: one that LangGraph drew (`draw_mermaid()`), or any other. FILE.json is a
+    task graph as Flow writes it, and FILE.json#2 the second of several.
 
     Each box becomes a model call that is asked its text, and each choice a diamond at which a model chooses. The exit code
     is 1 when the workflow has errors that you need to fix; it is written all the same.
     """
-    opened = open_diagram(file, None, use_files=False)
-    text = _workflow(opened)
-    if operators:
-        text = _with_operators(text)
+    if is_plan_file(file):
+        text = _planned(file)
+    else:
+        text = _workflow(open_diagram(file, None, use_files=False))
+        if operators:
+            text = _with_operators(text)
     if output is None:
         write_stdout(Source(text))
     else:
@@ -57,6 +64,19 @@ def command(ctx: click.Context, file: str, output: str | None, operators: bool) 
         echo(render_file(report), err=True)
         complain("The workflow has errors; fix them before you run it.")
         ctx.exit(NOT_WELL)
+
+
+def _planned(file: str) -> str:
+    """The workflow of a task graph. Raises `InputError` where it is none."""
+    found = open_plans(file)
+    if len(found.plans) > 1:
+        raise InputError(f"{file} has {len(found.plans)} task graphs; name one of them, such as {file}#1.")
+    (plan,) = found.plans
+    if plan.graph is None:
+        raise InputError(f"{file} can't be imported. {' '.join(plan.problems)}")
+    for note in plan.notes:
+        echo(f"{style('Note:', fg='yellow')} {visible(note)}", err=True)
+    return workflow_text(plan.graph, found.task or "Do the tasks of the plan.")
 
 
 def _workflow(opened: Opened) -> str:

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
 from math import isnan
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from merrow_server.cli import NOT_WELL, Command
 from merrow_server.cli.options import CONFIG_OPTIONS, diagram_argument, with_options
 from merrow_server.cli.output import complain
-from merrow_server.rendering.snippet import cells, visible
 from merrow_server.rendering.terminal import echo, emit
 
 if TYPE_CHECKING:
-    from merrow_analysis.graph.measures.measures import Measures
-    from merrow_analysis.graph.metrics import Metrics
-
-_LONGEST_PATH = 6
+    from merrow_analysis.check import Analysis
+    from merrow_analysis.graph.measures.simulation import Simulation
 
 
 @click.command(
@@ -29,6 +25,8 @@ _LONGEST_PATH = 6
     merrow metrics flow.mmd
     merrow metrics --failure-probability 0.2 flow.mmd
     merrow metrics --format json README.md#1
+    merrow metrics --simulate 10000 flow.mmd
+    merrow metrics plan.json                   the task graphs of Flow, and which of them each rule ranks first
     """,
 )
 @diagram_argument
@@ -48,87 +46,55 @@ _LONGEST_PATH = 6
     metavar="P",
     help="How likely a subtask is to fail, from 0 to 1.",
 )
+@click.option(
+    "--simulate",
+    type=click.IntRange(1, 10_000_000),
+    metavar="N",
+    help="Simulate N runs as well, for the number of completed subtasks.",
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Random seed of --simulate.")
 @with_options(CONFIG_OPTIONS)
 @click.pass_context
-def command(
-    ctx: click.Context, file: str, output: str, failure_probability: float, config: str | None, no_config: bool
-) -> None:
+def command(ctx: click.Context, /, file: str, output: str, failure_probability: float, **given: Any) -> None:
     """Measure the workflow in FILE: parallelism, dependency complexity, depth, expected completed subtasks.
 
     The figures are given for the subtasks alone (without inputs and outputs) and for the whole graph. The exit code is
-    1 when the workflow has errors; the figures are printed all the same.
+    1 when the workflow has errors; the figures are printed all the same. Of FILE.json the task graphs are measured that Flow's
+    planner writes, FILE.json#2 is the second of several.
     """
     # Here, since help and mistakes on the command line need none of it.
     from merrow_analysis.graph.metrics import metrics
+    from merrow_server.cli.metrics_text import metrics_table
     from merrow_server.opening import open_diagram
+    from merrow_server.plan_files import is_plan_file
 
-    opened = open_diagram(file, config, use_files=not no_config)
-    analysis = opened.analysis
     if isnan(failure_probability):
         raise click.BadParameter("a probability is a number from 0 to 1", ctx, param_hint="--failure-probability")
+    if is_plan_file(file):
+        from merrow_server.cli.plan_metrics import print_metrics
+
+        ctx.exit(print_metrics(file, output, failure_probability, given["simulate"], given["seed"]))
+    opened = open_diagram(file, given["config"], use_files=not given["no_config"])
+    analysis = opened.analysis
     found = metrics(analysis.typed if analysis.typed is not None else analysis.flow, failure_probability)
+    simulated = None
+    if given["simulate"] is not None:
+        simulated = _simulated(analysis, failure_probability, given["simulate"], given["seed"])
     if output == "json":
-        emit(json.dumps({"file": opened.target.name, **found.as_json()}, indent=2))
+        more = {} if given["simulate"] is None else {"simulated": None if simulated is None else simulated.as_json()}
+        emit(json.dumps({"file": opened.target.name, **found.as_json(), **more}, indent=2))
     else:
-        for line in _table(found):
+        for line in metrics_table(found, simulated):
             echo(line)
     if opened.errors:
         complain(opened.warning)
         ctx.exit(NOT_WELL)
 
 
-def _table(found: Metrics) -> Iterator[str]:
-    columns = [(title, part) for title, part in (("subtasks", found.workflow), ("whole graph", found.graph)) if part]
-    rows = [("", [title for title, _ in columns])]
-    figures = [_figures(part) for _, part in columns]
-    rows += [(name, [column[name] for column in figures]) for name in figures[0]]
-    yield from _aligned(rows)
-    if found.calls is not None:
-        least, most = found.calls.least, found.calls.most
-        most_said = "or more" if most is None else f"to {most}"
-        yield f"\ncalls: {least}" if least == most else f"\ncalls: {least} {most_said}"
-    if found.promises:
-        yield f"\n{found.promises} of the types are promises of the author (returns:)."
-    for title, part in columns:
-        if part.critical_path is not None:
-            yield f"\ncritical path ({title}): {_path(part.critical_path)}"
-        if part.undefined is not None:
-            yield f"\n{title}: {part.undefined}"
+def _simulated(analysis: Analysis, failure_probability: float, runs: int, seed: int) -> Simulation | None:
+    """A simulation of the subtasks of a workflow, or of all nodes of a flowchart that is not one."""
+    from merrow_analysis.graph.measures.simulation import simulate
+    from merrow_analysis.graph.metrics import all_of, subtasks_of
 
-
-def _figures(part: Measures) -> dict[str, str]:
-    return {
-        "nodes": str(part.nodes),
-        "edges": str(part.edges),
-        "depth": _number(part.depth),
-        "width": _number(part.width),
-        "largest antichain": _number(part.max_antichain),
-        "parallelism P_avg": _number(part.p_avg),
-        "dependency complexity C_dependency": _number(part.c_dependency),
-        "edges beyond the transitive reduction": _number(
-            None if part.transitive_edges is None else len(part.transitive_edges)
-        ),
-        "expected completed, product formula": _number(part.expected_product),
-        "expected completed, exactly": _number(part.expected_exact),
-    }
-
-
-def _number(value: float | None) -> str:
-    if value is None:
-        return "-"
-    return str(value) if isinstance(value, int) else f"{value:.4g}"
-
-
-def _path(ids: Sequence[str]) -> str:
-    shown = [visible(word) for word in ids]
-    if len(shown) > _LONGEST_PATH:
-        shown = [*shown[:3], f"({len(shown) - 5} more)", *shown[-2:]]
-    return " -> ".join(shown)
-
-
-def _aligned(rows: Sequence[tuple[str, Sequence[str]]]) -> Iterator[str]:
-    first = max(cells(name) for name, _ in rows)
-    widths = [max(cells(values[column]) for _, values in rows) for column in range(len(rows[0][1]))]
-    for name, values in rows:
-        padded = "  ".join(value.rjust(width) for value, width in zip(values, widths, strict=True))
-        yield f"{name.ljust(first)}  {padded}"
+    nodes, edges = all_of(analysis.flow) if analysis.typed is None else subtasks_of(analysis.typed)
+    return simulate(nodes, edges, dict.fromkeys(nodes, failure_probability), runs, seed)

@@ -11,8 +11,8 @@ import click
 
 from merrow_server.cli import Command
 from merrow_server.cli.given import words
+from merrow_server.cli.output import STATUS_COLOURS
 from merrow_server.rendering.snippet import cells, visible
-from merrow_server.rendering.status_colours import COLOURS
 from merrow_server.rendering.terminal import echo, emit, style
 from merrow_server.run_report import cost_text, workflow_text
 from merrow_server.times import ago
@@ -100,7 +100,7 @@ def _print(found: list[dict[str, Any]]) -> None:
     widths = [max(cells(row[column]) for row in rows) for column in range(len(rows[0]))]
     for row in rows:
         padded = [value + " " * (width - cells(value)) for value, width in zip(row, widths, strict=True)]
-        padded[1] = style(padded[1], fg=COLOURS.get(row[1], "yellow"))
+        padded[1] = style(padded[1], fg=STATUS_COLOURS.get(row[1], "yellow"))
         echo("  ".join(padded).rstrip())
 
 

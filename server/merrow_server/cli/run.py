@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import click
@@ -28,6 +29,7 @@ _LATEST = "\0latest"
     epilog="""
     merrow run flow.mmd --input problem="What is 6 times 7?"
     merrow run flow.mmd --input problem=@task.txt --model gpt-4o
+    merrow run flow.mmd -o site                                write what it makes into the folder site
     merrow run flow.mmd --dry-run                              what it would ask and cost
     merrow run flow.mmd --from VOTE                            VOTE and what follows again, the rest as it was
     merrow run flow.mmd --set-output CHECK=no --run            the latest run again, had CHECK said no
@@ -79,6 +81,13 @@ _LATEST = "\0latest"
     shell_complete=words.ports,
     help="Use VALUE as a node's output instead of asking; of a Decision, the case to take.",
 )
+@click.option(
+    "-o",
+    "--output",
+    metavar="DIR",
+    shell_complete=words.files,
+    help="Write the outputs into this new folder: the files that they name, else one for each output.",
+)
 @click.option("--fresh", is_flag=True, help="Take no answer from the cache.")
 @click.option("--no-store", is_flag=True, help="Keep nothing: no journal, no cache. For private inputs.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Random seed for shuffles.")
@@ -126,12 +135,19 @@ def command(ctx: click.Context, /, file: str, **given: Any) -> None:
     from merrow_server.cli.given.inputs import ask_for, can_ask
     from merrow_server.cli.run_session import watch
 
+    folder = None if given["output"] is None else Path(given["output"])
+    if folder is not None:
+        from merrow_server.output_files import check_folder
+
+        check_folder(folder)
+
     def watched() -> int:
         return watch(
             lambda reuse: start(file, inputs, options=replace(options, reuse=reuse or options.reuse)),
             as_json=given["as_json"],
             verbose=given["verbose"],
             kept=not given["no_store"],
+            folder=folder,
         )
 
     try:

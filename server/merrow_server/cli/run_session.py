@@ -9,6 +9,7 @@ import json
 import signal
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -34,8 +35,9 @@ Begin = Callable[["Reuse | None"], "Run"]
 """Begins a run; what it is called with says what is to be done about results of other endpoints, where that was asked."""
 
 
-def watch(begin: Begin, *, as_json: bool, verbose: bool, kept: bool = True) -> int:
-    """Begin a run, show it to its end, print its outputs; the exit code. ``kept`` says that the journal outlives it.
+def watch(begin: Begin, *, as_json: bool, verbose: bool, kept: bool = True, folder: Path | None = None) -> int:
+    """Begin a run, show it to its end, print its outputs, or write them into ``folder``; the exit code. ``kept`` says that the
+    journal outlives it.
 
     Ctrl-C, SIGTERM and SIGHUP stop it: calls in flight are cancelled, what is finished is kept. Once it is over they end the
     process, also where nobody reads what it writes. On a terminal the user is asked about results of other endpoints.
@@ -43,12 +45,12 @@ def watch(begin: Begin, *, as_json: bool, verbose: bool, kept: bool = True) -> i
     from merrow_runtime.provenance import ForeignResults
 
     try:
-        return asyncio.run(_watch(begin, None, as_json=as_json, verbose=verbose, kept=kept))
+        return asyncio.run(_watch(begin, None, as_json=as_json, verbose=verbose, kept=kept, folder=folder))
     except ForeignResults as found:
         if as_json or not can_ask():
             raise
         reuse = _ask(found)
-    return asyncio.run(_watch(begin, reuse, as_json=as_json, verbose=verbose, kept=kept))
+    return asyncio.run(_watch(begin, reuse, as_json=as_json, verbose=verbose, kept=kept, folder=folder))
 
 
 def _tell_refused(failure: RunFailure) -> None:
@@ -66,7 +68,9 @@ def _ask(found: ForeignResults) -> Reuse:
     return "same" if said == "run" else "any"
 
 
-async def _watch(begin: Begin, reuse: Reuse | None, *, as_json: bool, verbose: bool, kept: bool) -> int:
+async def _watch(
+    begin: Begin, reuse: Reuse | None, *, as_json: bool, verbose: bool, kept: bool, folder: Path | None
+) -> int:
     from merrow_runtime.errors import RunFailure
 
     try:
@@ -101,8 +105,11 @@ async def _watch(begin: Begin, reuse: Reuse | None, *, as_json: bool, verbose: b
         raise
     result = await run.result()
     if not as_json:
-        _print_outputs(result)
+        if folder is None:
+            _print_outputs(result)
         _print_end(result, kept=kept)
+    if folder is not None and result.status == "finished":
+        _write_outputs(result, folder, as_json=as_json)
     over.cancel()
     return _code(result, stopped)
 
@@ -147,6 +154,15 @@ def _print_outputs(result: RunResult) -> None:
         if several:
             echo(style(name, bold=True), err=True)
         emit(as_text(value))
+    sys.stdout.flush()
+
+
+def _write_outputs(result: RunResult, folder: Path, *, as_json: bool) -> None:
+    from merrow_server.output_files import write_outputs
+
+    for path in write_outputs(folder, result.outputs):
+        if not as_json:
+            emit(f"{path} is written.")
     sys.stdout.flush()
 
 

@@ -15,15 +15,14 @@ from merrow_runtime.values import as_text
 from merrow_server.cli import Command
 from merrow_server.cli.given import words
 from merrow_server.cli.given.run_names import run_meant
-from merrow_server.cli.output import complain
+from merrow_server.cli.output import STATUS_COLOURS, complain
 from merrow_server.errors import InputError
 from merrow_server.rendering.snippet import visible
-from merrow_server.rendering.status_colours import COLOURS
 from merrow_server.rendering.terminal import echo, emit, plain, style
 from merrow_server.run_report import cost_text, run_report, workflow_text
 from merrow_server.times import ago, duration
 
-_COLOUR = {**COLOURS, "reused": "blue", "skipped": None, "unfinished": "yellow"}
+_COLOUR = {**STATUS_COLOURS, "reused": "blue", "skipped": None, "unfinished": "yellow"}
 _SHORT = 72
 _MOST_NAMED = 4
 

@@ -6,10 +6,10 @@ import asyncio
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from random import Random
 
 from merrow_optimizer.evaluation.data import DataError, read_items
+from merrow_optimizer.evaluation.data.names import data_file
 from merrow_optimizer.evaluation.items import Item
 from merrow_optimizer.evaluation.plan import Limits
 from merrow_optimizer.evaluation.scores import Status
@@ -196,7 +196,7 @@ def _evaluated(
     notices: list[str] = []
     name = os.path.abspath(ground.workflow.name)  # noqa: PTH100 (#2 may follow)
     for dataset in asked.datasets:
-        place = os.path.abspath(dataset)  # noqa: PTH100 (as the journal has it)
+        place = os.path.abspath(data_file(dataset))  # noqa: PTH100 (as the journal has it)
         known = [
             one
             for one in user.evaluations.newest(_LOOKED_AT, name)
@@ -222,7 +222,7 @@ def _read(record: EvaluationRecord, dataset: str, part: str | None) -> list[Item
     try:
         return list(
             read_items(
-                Path(dataset),
+                data_file(dataset),
                 reader=said["reader"],
                 mapping=said["mapping"],
                 gold=said["gold"],

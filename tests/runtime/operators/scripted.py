@@ -30,6 +30,7 @@ OUTPUTS: dict[str, dict[str, str]] = {
     "Review": {"feedback": "Feedback", "result": "Bool"},
     "Revise": {"solution": "Text"},
     "Format": {"solution": "Answer"},
+    "Assemble": {"result": "Text"},
     "Pass": {"value": "Text"},
     "Select": {"selected": "list[Number]", "best": "Number", "score": "Number"},
     "Call": {},

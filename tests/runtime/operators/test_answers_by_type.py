@@ -223,6 +223,7 @@ async def test_an_unknown_operator_is_named() -> None:
         ("Revise", ["solution", "problem", "feedback"]),
         ("Format", ["solution", "problem"]),
         ("Test", ["solution", "problem", "entry_point"]),
+        ("Assemble", ["results", "problem"]),
     ],
 )
 def test_every_operator_shows_its_memory_and_its_own_prompt(operator: str, ports: list[str]) -> None:

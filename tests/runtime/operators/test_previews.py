@@ -38,6 +38,7 @@ WAYS: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {
     "Review": ({"solution": given("s"), "problem": given("a")}, [{"answers": ['{"feedback": "f", "accepted": true}']}]),
     "Revise": ({"solution": given("s"), "problem": given("a"), "feedback": given("f")}, [{"answers": ["x"]}]),
     "Format": ({"solution": given("s"), "problem": given("a")}, [{"answers": ["x"]}]),
+    "Assemble": ({"results": given("a", "b"), "problem": given("p")}, [{"answers": ["x"]}]),
     "Pass": ({"value": given("a")}, [{}]),
     "Select": ({"items": given(3, 5, type_="Number")}, [{}]),
     "Call": ({"PROBLEM": given("a")}, [{}]),

@@ -162,6 +162,10 @@ def _values(
             where = "front matter" if prompt.file is None else prompt.file
             items.add(prompt.name, "prompt", place, detail=where, subject=("prompt", prompt.name))
         return
+    if key == "agent":
+        for agent in analysis.settings.agents.values():
+            items.add(agent.name, "value", place, detail=agent.role)
+        return
     if key == _PATH_KEY and in_label:
         items.path = path_place(items, length, in_label=True)
     elif key in ("returns", "type"):

@@ -130,6 +130,8 @@ def refuse_name(analysis: Analysis, symbol: Symbol, new: str, file: str | None) 
         _refuse_field_name(analysis, symbol, new)
     elif kind == "input":
         _refuse_input_name(analysis, symbol, new)
+    elif kind == "agent":
+        _refuse_agent_name(analysis, symbol, new)
     else:
         _refuse_prompt_name(analysis, symbol, new, file)
 
@@ -198,6 +200,16 @@ def _refuse_input_name(analysis: Analysis, symbol: Symbol, new: str) -> None:
     spec = None if analysis.typed is None else analysis.typed.operators.named(operator)
     if spec is not None and new != old and new in spec.ports:
         raise RenameRefusedError(f"Operator {spec.name} already has a port {new}; choose another name.")
+
+
+def _refuse_agent_name(analysis: Analysis, symbol: Symbol, new: str) -> None:
+    if not _PROMPT.fullmatch(new):
+        raise RenameRefusedError(f"`{new}` can't name an agent: use letters, digits and `_`, starting with a letter.")
+    folded = new.casefold()
+    if folded != symbol.name and (
+        folded in analysis.settings.agents or occurrences_of(analysis, symbol_of("agent", new))
+    ):
+        raise RenameRefusedError(f"There is already an agent {new}; choose another name.")
 
 
 def _refuse_prompt_name(analysis: Analysis, symbol: Symbol, new: str, file: str | None) -> None:

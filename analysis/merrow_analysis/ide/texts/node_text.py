@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from merrow_analysis.check import Analysis
 from merrow_analysis.definitions.prompts import Prompt
-from merrow_analysis.graph.instructions import memory_of, prompt_of, role_of
+from merrow_analysis.definitions.settings import Agent
+from merrow_analysis.graph.instructions import agent_of, memory_of, prompt_of, role_of
 from merrow_analysis.graph.metrics import metrics
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.graph.ports import INPUT_OUTPUT
@@ -39,6 +40,7 @@ def node_text(analysis: Analysis, node: TypedNode) -> Markup:
         text.say("Its declarations contradict each other, so its ports are not checked.")
     text.join(_known_by(node))
     text.join(_parameters(node))
+    text.join(_agent(analysis, node))
     text.join(_prompt(analysis, node) if node.kind != "decision" else Markup())
     text.join(_asked(analysis, node))
     declared = node.resolution.declared
@@ -87,6 +89,30 @@ def _prompt(analysis: Analysis, node: TypedNode) -> Markup:
     if role is not None and node.kind == "operator":
         return Markup().say("There is no prompt ", Code(role[1]), "; it runs on a sentence made of these words.")
     return Markup()
+
+
+def agent_text(analysis: Analysis, agent: Agent) -> Markup:
+    """An agent: what its nodes' model is told of it, its settings, and who they are."""
+    text = Markup().say("Agent ", Code(agent.name), ".").block(describe.shortened_prompt(agent.text))
+    said = (("model", agent.model), ("temperature", agent.temperature), ("instances", agent.instances))
+    facts: list[Inline] = [(Code(f"{key}:"), " ", describe.literal(value)) for key, value in said if value is not None]
+    nodes = [] if analysis.typed is None else analysis.typed.nodes
+    names = [node.id for node in nodes if agent_of(node, analysis.settings) is agent]
+    pieces = [piece for name in names[:_MOST_EDGES] for piece in (", ", Code(name))][1:]
+    facts.append(("Nodes: ", *pieces, ", ..." if len(names) > _MOST_EDGES else "") if names else ("No node uses it.",))
+    return text.items(facts)
+
+
+def _agent(analysis: Analysis, node: TypedNode) -> Markup:
+    """Who does it, with what is told before its prompt."""
+    agent = agent_of(node, analysis.settings)
+    if agent is None or node.kind != "operator":
+        return Markup()
+    return (
+        Markup()
+        .say("Agent ", Code(agent.name), ", whose text is told first:")
+        .block(describe.shortened_prompt(agent.text))
+    )
 
 
 _REMEMBERS = {

@@ -1,0 +1,34 @@
+"""Ids for nodes that are written: such that Merrow and Mermaid read them as plain ones."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+
+from merrow_analysis.graph.drawings.drawing import END_IDS
+
+_NOT_IN_IDS = re.compile(r"\W+")
+_WORDS = frozenset(
+    {"end", "graph", "flowchart", "subgraph", "style", "class", "click", "linkStyle", "default", "o", "x"}
+)
+"""Ids that Mermaid reads as something else, somewhere."""
+
+
+class FreshIds:
+    """Ids of one text. Two are the same if ``key`` makes the same of them."""
+
+    def __init__(self, taken: Iterable[str] = (), key: Callable[[str], str] = str) -> None:
+        self._key = key
+        self._taken = {key(name) for name in taken}
+
+    def new(self, wanted: str, otherwise: str = "step") -> str:
+        """An id like ``wanted`` that nothing else has; like ``otherwise`` where nothing of it can be in one."""
+        name = _NOT_IN_IDS.sub("_", wanted).strip("_") or otherwise
+        if name in _WORDS or name in END_IDS or name[0].isdigit():
+            name = f"{otherwise}_{name}"
+        number, found = 1, name
+        while self._key(found) in self._taken:
+            number += 1
+            found = f"{name}_{number}"
+        self._taken.add(self._key(found))
+        return found

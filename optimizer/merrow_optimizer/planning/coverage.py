@@ -1,0 +1,77 @@
+"""What each plan provides for: one question to a judge about all of them, since structure says nothing of that."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from merrow_optimizer.planning.forms import id_of
+from merrow_optimizer.planning.json_objects import JsonObject, json_objects
+from merrow_optimizer.planning.model import Model
+from merrow_optimizer.planning.questions import COVERAGE, MOST_REQUIREMENTS, coverage_messages
+from merrow_optimizer.planning.task_graph import TaskGraph
+from merrow_runtime.errors import EndpointFailure
+from merrow_runtime.requests import ModelRequest
+
+BEHIND = 2
+"""A plan that misses so many requirements more than the best one is put behind those that don't."""
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """The requirements of a task, and for each plan, in their order, the tasks that meet each (by requirement)."""
+
+    requirements: tuple[str, ...]
+    met: tuple[Mapping[str, tuple[str, ...]], ...]
+
+    def missing(self, plan: int) -> tuple[str, ...]:
+        """The requirements that no task of the plan meets."""
+        return tuple(one for one in self.requirements if not self.met[plan].get(one))
+
+    def is_behind(self, plan: int) -> bool:
+        """Whether the plan misses too many."""
+        least = min(len(self.missing(other)) for other in range(len(self.met)))
+        return len(self.missing(plan)) >= least + BEHIND
+
+
+async def judge(task: str, plans: Sequence[TaskGraph], name: str, model: Model) -> Coverage | str:
+    """What a judge says of the plans; a sentence where that can't be had. Raises `EndpointFailure` where no call could succeed,
+    `BudgetFailure`, `StoreFailure`.
+    """
+    request = ModelRequest(name, coverage_messages(task, plans), schema=COVERAGE)
+    try:
+        reply = await model.ask(request, "coverage")
+    except EndpointFailure as failure:
+        if failure.fatal:
+            raise
+        return f"What the plans cover could not be judged. {failure}"
+    found = read_coverage(reply.text, plans)
+    return found if found is not None else "What the plans cover could not be judged: the judge's answer can't be read."
+
+
+def read_coverage(text: str, plans: Sequence[TaskGraph]) -> Coverage | None:
+    """A judge's answer; None where it names no requirement. Tasks and plans that there are not don't count."""
+    for one in json_objects(text):
+        said = one.value.get("requirements") if isinstance(one, JsonObject) else None
+        if isinstance(said, list):
+            return _coverage(said[:MOST_REQUIREMENTS], plans)
+    return None
+
+
+def _coverage(said: Sequence[object], plans: Sequence[TaskGraph]) -> Coverage | None:
+    met: list[dict[str, tuple[str, ...]]] = [{} for _ in plans]
+    names: dict[str, None] = {}
+    for one in said:
+        name = id_of(one.get("requirement")) if isinstance(one, dict) else None
+        if not isinstance(one, dict) or name is None:
+            continue
+        names.setdefault(name)
+        by = one.get("met_by")
+        for meeting in by if isinstance(by, list) else []:
+            number = id_of(meeting.get("plan")) if isinstance(meeting, dict) else None
+            task = id_of(meeting.get("task")) if isinstance(meeting, dict) else None
+            known = number is not None and number.isdecimal() and len(number) < 9 and 1 <= int(number) <= len(plans)
+            if known and task in plans[int(number or 0) - 1].ids:
+                tasks = met[int(number or 0) - 1]
+                tasks[name] = tuple(dict.fromkeys((*tasks.get(name, ()), task or "")))
+    return Coverage(tuple(names), tuple(met)) if names else None

@@ -1,0 +1,155 @@
+"""The forms in which plans are written: Merrow's own, and those of Flow, whose planner and files had several.
+
+What is read here is only what stands there. Whether it makes a plan is decided in `reading`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+_AGENT_NUMBER = re.compile(r"agent[\s_#-]*(-?\d+)", re.IGNORECASE)
+_DEEPEST = 4
+"""Objects around a plan that are looked into, such as ``{"graph": {"workflow": ...}}``."""
+
+
+@dataclass(slots=True)
+class RawTask:
+    """A task as it is written. ``id`` is None where it has none, ``agent`` a key as `agent_key` makes them."""
+
+    id: str | None
+    said: Mapping[str, object]
+    agent: str | None = None
+    before: list[object] = field(default_factory=list)
+    behind: list[object] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class RawPlan:
+    """``tells_both`` says that this form writes an edge at both of its ends. ``ends`` are edges that are written by themselves.
+    ``agents`` is None where the plan has no list of them.
+    """
+
+    tasks: list[RawTask]
+    agents: list[tuple[str, Mapping[str, object]]] | None
+    tells_both: bool = False
+    ends: list[tuple[object, object]] = field(default_factory=list)
+
+
+def raw_plan(value: Mapping[str, object]) -> RawPlan | None:
+    """The first plan in an object, itself or an object inside it; None where there is none."""
+    return next(raw_plans(value), None)
+
+
+def raw_plans(value: Mapping[str, object]) -> Iterator[RawPlan]:
+    """The plans in an object, in the order of the text. What is inside a plan is not looked at."""
+    waiting: list[tuple[object, int]] = [(value, 0)]
+    while waiting:
+        one, depth = waiting.pop()
+        inside: list[object] = []
+        if isinstance(one, dict):
+            found = _read(one)
+            if found is not None:
+                yield found
+                continue
+            inside = list(one.values())
+        elif isinstance(one, list):
+            inside = one
+        if depth < _DEEPEST:
+            waiting += [(part, depth + 1) for part in reversed(inside) if isinstance(part, (dict, list))]
+
+
+def _read(said: Mapping[str, object]) -> RawPlan | None:
+    if isinstance(said.get("subtasks"), (list, dict)):
+        return _subtasks(said)
+    for key in ("workflow", "tasks"):
+        if isinstance(said.get(key), (list, dict)):
+            return _tasks(said[key], said.get("agents"))
+    dictionaries = [one for one in said.values() if isinstance(one, dict)]
+    of_tasks = [one for one in dictionaries if "objective" in one and ("next" in one or "prev" in one)]
+    return _tasks(said, None) if of_tasks and len(dictionaries) == len(said) else None
+
+
+def _tasks(said: object, agents: object) -> RawPlan:
+    plan = RawPlan([], None if agents is None else _agents(agents))
+    for task in _entries(said):
+        keys = task.said
+        plan.tells_both |= "next" in keys
+        task.before = _list(keys.get("after")) + _list(keys.get("prev"))
+        task.behind = _list(keys.get("next"))
+        task.agent = agent_key(keys["agent_id"] if keys.get("agent_id") is not None else keys.get("agent"))
+        plan.tasks.append(task)
+    if plan.agents is None:
+        # The task dictionaries of Flow's files name the role at each task.
+        plan.agents = [
+            (task.agent, {"role": task.said.get("agent")})
+            for task in plan.tasks
+            if task.agent is not None and isinstance(task.said.get("agent"), str)
+        ]
+    return plan
+
+
+def _subtasks(said: Mapping[str, object]) -> RawPlan:
+    plan = RawPlan(_entries(said["subtasks"]), _agents(said.get("agents")))
+    for one in _list(said.get("subtask_dependencies")):
+        if isinstance(one, dict):
+            plan.ends.append((one.get("parent"), one.get("child")))
+        elif isinstance(one, list) and len(one) == 2:
+            plan.ends.append((one[0], one[1]))
+        else:
+            plan.ends.append((None, None))
+    doers: dict[str, str] = {}
+    for key, agent in plan.agents or ():
+        for done in map(id_of, _list(agent.get("subtasks"))):
+            if done is not None:
+                doers.setdefault(done, key)
+    for task in plan.tasks:
+        own = agent_key(task.said.get("agent_id"))
+        task.agent = own if own is not None else doers.get(task.id or "")
+    return plan
+
+
+def _entries(said: object) -> list[RawTask]:
+    if isinstance(said, dict):
+        return [RawTask(id_of(key), one if isinstance(one, dict) else {}) for key, one in said.items()]
+    tasks = said if isinstance(said, list) else []
+    return [RawTask(id_of(one.get("id")), one) if isinstance(one, dict) else RawTask(None, {}) for one in tasks]
+
+
+def _agents(said: object) -> list[tuple[str, Mapping[str, object]]]:
+    found: list[tuple[str, Mapping[str, object]]] = []
+    if isinstance(said, dict):
+        pairs = [(key, one if isinstance(one, dict) else {"role": one}) for key, one in said.items()]
+        return [(agent_key(key) or "", one) for key, one in pairs]
+    for number, one in enumerate(_list(said)):
+        if isinstance(one, dict):
+            key = agent_key(one.get("id"))
+            found.append((str(number) if key is None else key, one))
+        elif isinstance(one, str):
+            found.append((str(number), {"role": one}))
+    return found
+
+
+def agent_key(value: object) -> str | None:
+    """An agent's id so that ``"Agent 1"``, ``"1"`` and ``1`` are one; None where there is none."""
+    known = id_of(value)
+    if known is None:
+        return None
+    numbered = _AGENT_NUMBER.fullmatch(known)
+    return str(int(numbered[1])) if numbered is not None and len(known) < 30 else known.casefold()
+
+
+def id_of(value: object) -> str | None:
+    """The id that a value is: a text that is not blank, or a whole number."""
+    if isinstance(value, str):
+        return " ".join(value.split()) or None
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return str(int(value))
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _list(value: object) -> list[object]:
+    if isinstance(value, list):
+        return value
+    return [] if value is None else [value]

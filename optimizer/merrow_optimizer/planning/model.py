@@ -1,0 +1,67 @@
+"""The models that plan and judge: each answer is kept before it is used, so that planning again asks only the rest."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from dataclasses import dataclass, field, replace
+
+from merrow_runtime.calls.calling import Calling
+from merrow_runtime.errors import EndpointFailure
+from merrow_runtime.requests import ModelReply, ModelRequest
+from merrow_runtime.store.cache import Cache, kept
+from merrow_runtime.usage import NOTHING, Usage
+from merrow_runtime.values import canonical
+
+_KEY_BYTES = 16
+
+
+@dataclass(eq=False, slots=True)
+class Model:
+    """Asks within the user's limits. ``used`` is what this process has paid for, ``known`` how many answers were there already.
+
+    With ``fresh`` no answer is taken that was kept before.
+    """
+
+    calling: Calling
+    cache: Cache
+    fresh: bool = False
+    used: Usage = NOTHING
+    known: int = 0
+    _listener: _Lost = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._listener = _Lost(self)
+
+    async def ask(self, request: ModelRequest, which: str) -> ModelReply:
+        """The reply; ``which`` tells apart questions that are the same. Raises `EndpointFailure`, `BudgetFailure`,
+        `StoreFailure`.
+        """
+        said = ["plan", self.calling.origin, which, request.to_json()]
+        key = hashlib.sha256(canonical(said).encode("utf-8", "surrogatepass")).digest()[:_KEY_BYTES]
+        found = None if self.fresh else await self.cache.get(key)
+        if found is not None:
+            self.known += 1
+            return ModelReply.from_json(found)
+        reply = await self.calling.call(request, None, self._listener)
+        self.used += reply.usage
+        await self.cache.writer.write(kept(key, replace(reply, usage=NOTHING).json_text(), time.time()))
+        return reply
+
+
+class _Lost:
+    """Counts what calls without a reply have used."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+
+    def retrying(self, failure: EndpointFailure, wait: float) -> None:
+        """See `merrow_runtime.calls.calling.Listener`."""
+
+    def streamed(self, text: str) -> None:
+        """See `merrow_runtime.calls.calling.Listener`."""
+
+    async def lost(self, usage: Usage, why: str) -> None:
+        """See `merrow_runtime.calls.calling.Listener`."""
+        del why
+        self._model.used += usage

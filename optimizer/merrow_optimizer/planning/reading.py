@@ -1,0 +1,238 @@
+"""A planner's answer read as a plan: what is taken as meant, what is left out with a note, and what must be asked for again.
+
+The answer comes from a model, and perhaps from what it has read. So nothing in it is believed: a plan that comes out of here
+has tasks with different ids, known dependencies and no cycle, and keeps to the `Bounds`, whatever the answer says.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from merrow_analysis.graph.reach import components, shortest_cycle, topological_order
+from merrow_optimizer.planning.forms import RawPlan, RawTask, id_of, raw_plan, raw_plans
+from merrow_optimizer.planning.json_objects import JsonObject, json_objects
+from merrow_optimizer.planning.task_graph import PlannedAgent, PlannedTask, TaskGraph
+
+LONGEST = 1_000_000
+"""Characters of an answer."""
+
+_LONGEST_NAME = 60
+_NOT_TEXT = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff]")
+_MOST_TOLD = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What a plan may have at most. ``roles`` are all that its agents may have, where there are any; ``needs_agents`` says that a
+    task without an agent is an error.
+    """
+
+    max_nodes: int = 50
+    max_agents: int | None = None
+    roles: tuple[str, ...] = ()
+    needs_agents: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What an answer is. ``graph`` is None exactly where there are ``problems``: sentences for who wrote it. ``notes`` say
+    what was taken or left out.
+    """
+
+    graph: TaskGraph | None
+    notes: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+def read_plan(text: str, bounds: Bounds) -> Reading:
+    """The first plan of an answer, with anything around it. Never raises."""
+    if len(text) > LONGEST:
+        return Reading(None, problems=(f"The answer has {len(text):,} characters; at most {LONGEST:,} are read.",))
+    unread: list[str] = []
+    found: Reading | None = None
+    for one in json_objects(text):
+        if not isinstance(one, JsonObject):
+            unread.append(one.why)
+            continue
+        raw = raw_plan(one.value)
+        if raw is None:
+            continue
+        if found is not None:
+            return Reading(found.graph, (*found.notes, "Only the first plan of the answer is read."), found.problems)
+        if unread:
+            break
+        found = _checked(raw, one.repeated, bounds)
+    if found is not None:
+        return found
+    return Reading(None, problems=(unread[0] if unread else "It has no JSON object with `tasks`.",))
+
+
+def read_plans(text: str, bounds: Bounds) -> list[Reading]:
+    """All plans of a JSON file, in its order. Never raises."""
+    if len(text) > LONGEST:
+        return [read_plan(text, bounds)]
+    found: list[Reading] = []
+    for one in json_objects(text):
+        if isinstance(one, JsonObject):
+            found += [_checked(raw, one.repeated, bounds) for raw in raw_plans(one.value)]
+    return found or [read_plan(text, bounds)]
+
+
+def _checked(raw: RawPlan, repeated: Sequence[str], bounds: Bounds) -> Reading:
+    notes: list[str] = []
+    problems = [f"The key {_named(key)} occurs twice in one object; give each task its own." for key in repeated]
+    if not raw.tasks:
+        problems.append("It has no task.")
+    if len(raw.tasks) > bounds.max_nodes:
+        problems.append(f"It has {len(raw.tasks)} tasks; write at most {bounds.max_nodes}.")
+        return Reading(None, (), tuple(problems))
+    problems += _wrong_tasks(raw.tasks)
+    known = {task.id: number for number, task in enumerate(raw.tasks) if task.id is not None}
+    agents = _agents(raw, notes)
+    problems += _wrong_agents(raw, agents, bounds, notes)
+    after = _dependencies(raw, known, notes, problems)
+    if len(known) == len(raw.tasks) and not problems:
+        problems += _cycles(raw.tasks, after)
+    if problems:
+        told = problems[:_MOST_TOLD]
+        more = len(problems) - len(told)
+        return Reading(None, tuple(notes), (*told, f"And {more} more.") if more else tuple(told))
+    tasks = tuple(
+        PlannedTask(
+            task.id or "",
+            _text(task.said.get("objective")),
+            task.agent if task.agent in agents else None,
+            _text(task.said.get("output_format")),
+            tuple(raw.tasks[source].id or "" for source in sorted(sources)),
+        )
+        for task, sources in zip(raw.tasks, after, strict=True)
+    )
+    doing = {task.agent for task in tasks}
+    return Reading(TaskGraph(tasks, tuple(agent for key, agent in agents.items() if key in doing)), tuple(notes))
+
+
+def _wrong_tasks(tasks: Sequence[RawTask]) -> Iterator[str]:
+    seen: set[str] = set()
+    for number, task in enumerate(tasks):
+        if task.id is None:
+            yield f"Task {number + 1} has no id."
+        elif task.id in seen:
+            yield f"Two tasks have the id {_named(task.id)}; give each its own."
+        else:
+            seen.add(task.id)
+        if not _text(task.said.get("objective")):
+            yield f"{_task(task, number)} has no objective; say what it is to do."
+
+
+def _agents(raw: RawPlan, notes: list[str]) -> dict[str, PlannedAgent]:
+    agents: dict[str, PlannedAgent] = {}
+    for key, said in raw.agents or ():
+        role = " ".join(_text(said.get("role")).split()) or key
+        if key not in agents:
+            agents[key] = PlannedAgent(key, role, _text(said.get("prompt")))
+        elif agents[key].role != role:
+            notes.append(f"Several agents are called {_named(key)}; the first one is taken.")
+    by_role = {agent.role.casefold(): key for key, agent in reversed(agents.items())}
+    for task in raw.tasks:
+        if task.agent is not None and task.agent not in agents:
+            task.agent = by_role.get(task.agent, task.agent)
+    return agents
+
+
+def _wrong_agents(raw: RawPlan, agents: dict[str, PlannedAgent], bounds: Bounds, notes: list[str]) -> Iterator[str]:
+    roles = {role.casefold().strip() for role in bounds.roles}
+    doing: dict[str, PlannedAgent] = {}
+    for number, task in enumerate(raw.tasks):
+        if task.agent in agents:
+            doing[task.agent] = agents[task.agent]
+        elif not bounds.needs_agents:
+            notes.append(f"{_task(task, number)} has no agent that is in the list; it is done without one.")
+        elif task.agent is None:
+            yield f"{_task(task, number)} has no agent."
+        elif task.agent.startswith("-"):
+            yield f"{_task(task, number)} has the agent {task.agent}; agents are counted from 0."
+        else:
+            yield f"{_task(task, number)} has the agent {_named(task.agent)}, which is not in `agents`."
+    for agent in doing.values():
+        if roles and agent.role.casefold() not in roles:
+            allowed = ", ".join(bounds.roles)
+            yield f"The agent {_named(agent.id)} has the role {_named(agent.role)}; the roles are {allowed}."
+    if bounds.max_agents is not None and len(doing) > bounds.max_agents:
+        yield f"It has {len(doing)} agents; use at most {bounds.max_agents}."
+
+
+def _dependencies(raw: RawPlan, known: dict[str, int], notes: list[str], problems: list[str]) -> list[set[int]]:
+    """For each task the numbers of those whose results it needs."""
+    after: list[set[int]] = [set() for _ in raw.tasks]
+    behind: set[tuple[int, int]] = set()
+
+    def add(source: object, target: object, said: str) -> None:
+        ends = id_of(source), id_of(target)
+        if None in ends:
+            notes.append(f"A dependency without both ends was left out ({said}).")
+            return
+        unknown = [one for one in ends if one not in known]
+        problems.extend(f"{said} names {_named(one or '')}, which is not the id of a task." for one in unknown)
+        if not unknown:
+            first, second = known[ends[0] or ""], known[ends[1] or ""]
+            if first == second:
+                problems.append(f"Task {_named(ends[0] or '')} needs its own result.")
+            else:
+                after[second].add(first)
+
+    for number, task in enumerate(raw.tasks):
+        if task.id is not None:
+            for source in task.before:
+                add(source, task.id, f"{_task(task, number)}")
+    before = [set(one) for one in after]
+    for number, task in enumerate(raw.tasks):
+        if task.id is not None:
+            for target in task.behind:
+                add(task.id, target, f"{_task(task, number)}")
+                other = known.get(id_of(target) or "")
+                if other is not None:
+                    behind.add((number, other))
+    for parent, child in raw.ends:
+        add(parent, child, f"`{_shown(parent)} -> {_shown(child)}`")
+    if raw.tells_both:
+        told = {(source, target) for target, sources in enumerate(before) for source in sources}
+        for source, target in sorted(told ^ behind):
+            only = "prev" if (source, target) in told else "next"
+            ends = f"{_named(raw.tasks[source].id or '')} -> {_named(raw.tasks[target].id or '')}"
+            notes.append(f"Only `{only}` says the dependency {ends}; it is taken.")
+    return after
+
+
+def _cycles(tasks: Sequence[RawTask], after: Sequence[set[int]]) -> Iterator[str]:
+    successors: list[list[int]] = [[] for _ in tasks]
+    for target, sources in enumerate(after):
+        for source in sorted(sources):
+            successors[source].append(target)
+    left = set(range(len(tasks))).difference(topological_order(successors))
+    for component in components(successors, left):
+        if len(component) > 1:
+            cycle = shortest_cycle(successors, component)
+            path = " -> ".join(_named(tasks[number].id or "") for number in [*cycle, cycle[0]])
+            yield f"The tasks wait for each other: {path}. Take out one of these dependencies."
+
+
+def _text(value: object) -> str:
+    """A text as files and prompts can hold it, without blanks around it; empty for anything else."""
+    if not isinstance(value, str):
+        return ""
+    return _NOT_TEXT.sub(" ", value.replace("\r\n", "\n").replace("\r", "\n")).strip()
+
+
+def _task(task: RawTask, number: int) -> str:
+    return f"Task {number + 1}" if task.id is None else f"Task {_named(task.id)}"
+
+
+def _named(name: str) -> str:
+    said = _NOT_TEXT.sub(" ", name).replace("`", "'")
+    return f"`{said if len(said) <= _LONGEST_NAME else said[: _LONGEST_NAME - 1] + '…'}`"
+
+
+def _shown(value: object) -> str:
+    return "null" if value is None else _named(str(value))[1:-1]

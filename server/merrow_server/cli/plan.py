@@ -1,0 +1,141 @@
+"""``merrow plan``: a workflow planned from a task in words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from merrow_server.cli import Command
+from merrow_server.cli.given import words
+from merrow_server.errors import InputError
+
+
+@click.command(
+    "plan",
+    cls=Command,
+    epilog="""
+    merrow plan "A web page for our conference" -o flow.mmd        the best of three plans
+    merrow plan @task.txt -n 5 --all plans                         five plans, the best one is plans/1.mmd
+    merrow plan "..." --roles writer,editor --max-agents 2
+    merrow plan --from plan.json -o flow.mmd                       plans of your own, ranked and judged
+    merrow plan @task.txt --dry-run                                what it would ask and cost
+    """,
+)
+@click.argument("task", metavar="[TASK]", required=False)
+@click.option(
+    "-n",
+    "--candidates",
+    "count",
+    type=click.IntRange(1, 50),
+    default=3,
+    show_default=True,
+    help="How many plans to ask for.",
+)
+@click.option(
+    "-o", "--output", metavar="FILE", shell_complete=words.files, help="Write the best plan to this new file."
+)
+@click.option(
+    "--all",
+    "folder",
+    metavar="DIR",
+    shell_complete=words.files,
+    help="Write all plans into this new folder: 1.mmd is the best.",
+)
+@click.option(
+    "--rank",
+    type=click.Choice(["expected", "paper", "code"]),
+    default="expected",
+    show_default=True,
+    help="How to rank plans: by expected time and work, or as Flow's paper or its code does.",
+)
+@click.option("--roles", metavar="A,B", help="The only roles that agents may have.")
+@click.option("--max-agents", type=click.IntRange(min=1), metavar="N", help="At most N agents.")
+@click.option("--max-nodes", type=click.IntRange(1, 500), default=50, show_default=True, help="At most N tasks.")
+@click.option(
+    "--from",
+    "source",
+    metavar="F.json",
+    shell_complete=words.files,
+    help="Take the plans from this file instead of asking.",
+)
+@click.option("--no-judge", is_flag=True, help="Don't ask a judge which requirements each plan covers.")
+@click.option(
+    "--form",
+    type=click.Choice(["json", "mermaid"]),
+    default="json",
+    show_default=True,
+    help="What the model writes: a plan in JSON, or a whole workflow.",
+)
+@click.option("--optimizer-model", metavar="MODEL", help="The model that plans.")
+@click.option("--judge-model", metavar="MODEL", help="The model that judges; without it, the one that plans.")
+@click.option("--base-url", metavar="URL", help="The endpoint; `offline` is the embedded model.")
+@click.option("--fresh", is_flag=True, help="Ask again what is known already.")
+@click.option("--dry-run", is_flag=True, help="Say what would be asked and what it may cost; call nothing.")
+@click.option(
+    "--format",
+    "output_format",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="How to print the plans.",
+)
+@click.pass_context
+def command(ctx: click.Context, /, task: str | None, **given: Any) -> None:
+    """Plan a workflow for TASK, a task in words; @FILE reads it from a file. Several plans are asked for at once, ranked by how
+    their tasks depend on each other, and a judge says which requirements each covers. Without -o or --all the best one is
+    printed.
+
+    Answers are kept: the same command again costs nothing, and one that was stopped asks only the rest (--fresh asks again).
+    Every file that is written is valid and runs with `merrow run`. The exit code is 1 when no plan can be used.
+    """
+    from merrow_server.cli.plan_session import Asked, plan
+
+    if given["output"] is not None and given["folder"] is not None:
+        raise click.UsageError("-o and --all can't be used together.", ctx)
+    roles = tuple(filter(None, (role.strip() for role in (given["roles"] or "").split(","))))
+    if given["roles"] is not None and not roles:
+        raise click.BadParameter("name at least one role", ctx, param_hint="--roles")
+    if given["form"] == "mermaid" and (roles or given["max_agents"] is not None or given["source"] is not None):
+        raise click.UsageError(
+            "--form mermaid names no agents and reads no file: leave out --roles, --max-agents and --from.", ctx
+        )
+    said = _said(task)
+    if not said and given["source"] is None:
+        raise click.UsageError('say the task: merrow plan "TASK", or merrow plan @FILE', ctx)
+    ctx.exit(
+        plan(
+            Asked(
+                said,
+                given["count"],
+                given["rank"],
+                roles,
+                given["max_agents"],
+                given["max_nodes"],
+                given["source"],
+                judges=not given["no_judge"],
+                as_mermaid=given["form"] == "mermaid",
+                model=given["optimizer_model"],
+                judge_model=given["judge_model"],
+                base_url=given["base_url"],
+                fresh=given["fresh"],
+            ),
+            output=None if given["output"] is None else Path(given["output"]),
+            folder=None if given["folder"] is None else Path(given["folder"]),
+            as_json=given["output_format"] == "json",
+            dry_run=given["dry_run"],
+        )
+    )
+
+
+def _said(task: str | None) -> str:
+    """The task, as it is given or from the file that it names. Raises `InputError`."""
+    from merrow_server.files import Target, read
+
+    if task is None or not task.startswith("@"):
+        return (task or "").strip()
+    text = read(Target(task[1:], Path(task[1:]))).text.strip()
+    if not text:
+        raise InputError(f"{task[1:]} is empty; write the task into it.")
+    return text

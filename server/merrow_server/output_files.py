@@ -1,0 +1,55 @@
+"""What a run gave, written as files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from merrow_runtime.operators.files import files_in
+from merrow_runtime.program.files import reason_of
+from merrow_runtime.values import Value, as_text
+from merrow_server.errors import InputError
+from merrow_server.files import create
+
+
+def check_folder(folder: Path) -> None:
+    """Raises `InputError` unless a folder is empty or not there yet: nothing is written over."""
+    try:
+        filled = folder.exists() and (not folder.is_dir() or any(folder.iterdir()))
+    except OSError as problem:
+        raise InputError(f"{folder} can't be used: {reason_of(problem)}.") from None
+    if filled:
+        raise InputError(f"{folder} is not an empty folder; name a new one, since nothing is written over.")
+
+
+def write_outputs(folder: Path, outputs: Mapping[str, Value]) -> list[Path]:
+    """Write the files that the outputs hold in fenced blocks with names; an output without any is a file of its own, by its id.
+
+    Returns what was written. Raises `InputError`; where a name leads outside or occurs twice nothing is written.
+    """
+    check_folder(folder)
+    texts: dict[str, str] = {}
+    try:
+        named = {name: files_in([value]) if isinstance(value, str) else [] for name, value in outputs.items()}
+    except ValueError as problem:
+        raise InputError(f"The outputs can't be written. {problem}") from None
+    for name, files in named.items():
+        value = outputs[name]
+        own = (
+            {f"{name}.md": as_text(value)} if isinstance(value, str) else {f"{name}.json": json.dumps(value, indent=2)}
+        )
+        for path, text in {file.path: file.text for file in files}.items() if files else own.items():
+            if path.casefold() in {known.casefold() for known in texts}:
+                raise InputError(f"The outputs can't be written. The file `{path}` is given twice.")
+            texts[path] = text if text.endswith("\n") else f"{text}\n"
+    written: list[Path] = []
+    for path, text in texts.items():
+        place = folder / path
+        try:
+            place.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as problem:
+            raise InputError(f"{place.parent} can't be made: {reason_of(problem)}.") from None
+        create(place, text)
+        written.append(place)
+    return written

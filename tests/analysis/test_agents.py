@@ -1,0 +1,148 @@
+"""Agents in the front matter and at nodes: read, checked, repaired, offered, described and renamed."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.analysis.ide.cursor import marked
+from tests.analysis.workflows import diagnose
+
+from merrow_analysis.check import analyse
+from merrow_analysis.diagnostics import Diagnostic
+from merrow_analysis.formatting import format_text
+from merrow_analysis.ide.completion.completion import complete
+from merrow_analysis.ide.hover import hover
+from merrow_analysis.ide.names.rename import rename
+from merrow_analysis.text import apply_edits
+from merrow_optimizer.crossover.children import crossover
+
+FRONT = "{role: UI designer, prompt: Use plain HTML., model: m, temperature: 0.5, instances: 2}"
+
+
+def flow(agents: str, *lines: str) -> str:
+    front = "".join(f"    {line}\n" for line in agents.split("\n") if line)
+    body = "".join(f"    {line}\n" for line in lines)
+    return (
+        f"---\nworkflow:\n  agents:\n{front}---\nflowchart TD\n    PROBLEM([Problem]):::Interface\n{body}"
+        "    RETURN([Result]):::Interface\n    PROBLEM --> A --> RETURN\n    classDef Interface fill:#eee\n"
+    )
+
+
+def found(text: str, *codes: str) -> list[Diagnostic]:
+    return [one for one in diagnose(text) if one.code in (codes or ("MW310", "MW311", "MW317", "MW318"))]
+
+
+def node(name: str) -> str:
+    return f'A["Custom"]@{{ prompt: "Draw.", agent: {name} }}'
+
+
+def test_an_agent_is_read_regardless_of_case() -> None:
+    text = flow(f"UI: {FRONT}", node("ui"))
+    assert not found(text)
+    (agent,) = analyse(text).settings.agents.values()
+    assert (agent.name, agent.role, agent.prompt, agent.model) == ("UI", "UI designer", "Use plain HTML.", "m")
+    assert (agent.temperature, agent.instances) == (0.5, 2)
+
+
+@pytest.mark.parametrize(
+    ("agents", "code"),
+    [
+        ("ui: {prompt: x}", "MW311"),
+        ("ui: designer", "MW311"),
+        ("ui: {role: x, instances: 0}", "MW311"),
+        ("ui: {role: x, temperature: 3}", "MW311"),
+        ("ui: {role: x, tools: [web]}", "MW310"),
+    ],
+)
+def test_agents_are_checked(agents: str, code: str) -> None:
+    assert code in [one.code for one in found(flow(agents, node("ui")))]
+
+
+def test_what_is_wrong_in_an_agent_does_not_take_the_rest_of_it() -> None:
+    (agent,) = analyse(flow("ui: {role: x, temperature: 3, model: m}", node("ui"))).settings.agents.values()
+    assert (agent.temperature, agent.model) == (None, "m")
+
+
+def test_an_unknown_agent_is_an_error_with_its_fixes() -> None:
+    text = flow("designer: {role: Designer}", node("designr"))
+    (problem,) = found(text)
+    assert problem.code == "MW317"
+    assert "did you mean `designer`" in problem.message
+    assert not found(apply_edits(text, problem.fixes[0].edits))
+    declared = apply_edits(text, problem.fixes[1].edits)
+    assert [one.code for one in found(declared)] == ["MW318"]
+
+
+def test_an_agent_is_declared_where_there_is_no_front_matter() -> None:
+    text = flow("x: {role: X}", node("writer")).partition("---\nflowchart")[2]
+    text = f"flowchart{text}"
+    (problem,) = found(text)
+    assert not found(apply_edits(text, problem.fixes[-1].edits))
+
+
+def test_an_agent_that_nobody_names_is_a_hint() -> None:
+    text = flow("a: {role: A}\nb: {role: B}", node("a"))
+    (problem,) = found(text)
+    assert (problem.code, "`b`" in problem.message) == ("MW318", True)
+    assert not found(apply_edits(text, problem.fixes[0].edits))
+
+
+def test_an_agent_changes_nothing_where_no_model_is_asked() -> None:
+    lines = ["P@{ op: Pass, agent: a, aims: true }", 'A["Custom"]@{ prompt: x, agent: a }', "A --> P --> RETURN"]
+    assert len(found(flow("a: {role: A}", *lines), "MW406")) == 2
+
+
+def test_formatting_keeps_agents() -> None:
+    text = flow(f"UI: {FRONT}", node("ui"))
+    assert analyse(format_text(text)).settings.agents == analyse(text).settings.agents
+
+
+def test_completion_offers_the_agents() -> None:
+    here = marked(flow(f"ui: {FRONT}\neditor: {{role: Editor}}", 'A["Custom"]@{ agent: <|> }'))
+    assert [item.label for item in complete(here.analysis, here.position).items] == ["ui", "editor"]
+
+
+def test_completion_offers_the_keys_of_an_agent() -> None:
+    here = marked(flow("ui:\n  <|>", node("ui")))
+    offered = {item.label for item in complete(here.analysis, here.position).items}
+    assert {"role", "prompt", "model", "temperature", "instances"} <= offered
+
+
+@pytest.mark.parametrize("text", [flow(f"ui: {FRONT}", node("u<|>i")), flow(f"u<|>i: {FRONT}", node("ui"))])
+def test_hover_says_who_an_agent_is(text: str) -> None:
+    here = marked(text)
+    shown = hover(here.analysis, here.position)
+    assert shown is not None
+    assert "Your role: UI designer." in shown.text.markdown()
+    assert "instances" in shown.text.markdown()
+
+
+def test_a_rename_reaches_all_its_places() -> None:
+    here = marked(
+        flow(f"u<|>i: {FRONT}", node("ui"), 'B["Custom<br/>(agent: UI, role: x)"]', "PROBLEM --> B --> RETURN")
+    )
+    done = rename(here.analysis, here.position, "designer")
+    assert done is not None
+    after = apply_edits(here.text, done.edits)
+    assert list(analyse(after).settings.agents) == ["designer"]
+    assert not found(after)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 40), st.sampled_from(["Designer", "Other"]), st.sampled_from(["", ", model: m"]))
+def test_children_have_the_agents_of_their_nodes(seed: int, role: str, more: str) -> None:
+    lines = ('A["Custom"]@{ prompt: a, agent: x }', 'B["Custom"]@{ prompt: b, agent: x }', "PROBLEM --> B --> A")
+    host = analyse(flow("x: {role: Designer}", *lines))
+    donor = analyse(flow(f"x: {{role: {role}{more}}}", *(line.replace("prompt: ", "prompt: other ") for line in lines)))
+    for child in crossover(host, donor, seed):
+        after = analyse(child.text)
+        assert after.typed is not None
+        assert not after.errors
+        for one in after.typed.nodes:
+            if one.kind != "operator":
+                continue
+            said = one.resolution.parameters
+            agent = after.settings.agents[str(said["agent"].value).casefold()]
+            wanted = (role, "m" if more else None) if "other" in str(said["prompt"].value) else ("Designer", None)
+            assert (agent.role, agent.model) == wanted

@@ -1,0 +1,167 @@
+"""``merrow metrics`` and ``merrow import`` of task graphs in JSON, simulated runs, and outputs written as files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.optimizer.planning.plans import FORMS, answer, flow_form, plan_of, plans
+from tests.server.program import in_process
+from tests.shared import SHARED
+
+from merrow_analysis.check import analyse
+from merrow_analysis.formatting import format_text
+from merrow_analysis.graph.measures.measures import measure
+from merrow_analysis.graph.measures.simulation import simulate
+from merrow_optimizer.planning.task_graph import TaskGraph
+from merrow_server.errors import InputError
+from merrow_server.output_files import write_outputs
+
+Capture = pytest.CaptureFixture[str]
+FLOW = SHARED / "corpus" / "flow"
+DIAMOND = plan_of("ABCD", "AB", "AC", "BD", "CD")
+PUBLISHED = sorted(FLOW.glob("*.candidates.json"))
+
+
+@pytest.fixture(autouse=True)
+def _workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("STATE", "CONFIG"):
+        monkeypatch.setenv(f"MERROW_{name}_DIR", str(tmp_path / name.lower()))
+
+
+def write(name: str, said: object) -> None:
+    Path(name).write_text(said if isinstance(said, str) else answer(said), encoding="utf-8")
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_task_graph_is_measured(capsys: Capture, form: Any) -> None:
+    write("plan.json", form(DIAMOND))
+    shown = in_process(capsys, "metrics", "plan.json", "--format", "json").json
+    assert shown["workflow"] == measure("ABCD", DIAMOND.edges).as_json() or form.__name__ == "early_form"
+    assert shown["workflow"]["p_avg"] == pytest.approx(4 / 3)
+    assert shown["path_parallelism"] == pytest.approx(5 / 3)
+    assert shown["expected"].keys() == {"score", "time", "work", "rework"}
+
+
+@pytest.mark.parametrize("file", PUBLISHED, ids=lambda file: file.stem)
+def test_published_files_are_measured_whole(capsys: Capture, file: Path) -> None:
+    known = json.loads(file.read_text(encoding="utf-8"))
+    done = in_process(capsys, "metrics", str(file), "--format", "json")
+    assert done.code == 0
+    plans_shown = done.json["plans"]
+    for shown, candidate in zip(plans_shown, known["candidates"], strict=True):
+        if "metrics" in candidate:
+            assert shown["workflow"]["c_dependency"] == pytest.approx(candidate["metrics"]["c_dependency"], abs=1e-6)
+            assert shown["workflow"]["p_avg"] == pytest.approx(candidate["metrics"]["p_avg_definition"], abs=1e-6)
+            assert shown["path_parallelism"] == pytest.approx(candidate["metrics"]["p_avg_original_code"], abs=1e-6)
+        else:
+            assert "without both ends" in shown["notes"][0]
+    assert in_process(capsys, "metrics", str(file)).code == 0
+
+
+@pytest.mark.parametrize("file", PUBLISHED, ids=lambda file: file.stem)
+def test_published_candidates_are_imported(capsys: Capture, file: Path) -> None:
+    task = json.loads(file.read_text(encoding="utf-8"))["overall_task"].strip()
+    for number in range(1, 11):
+        done = in_process(capsys, "import", f"{file}#{number}")
+        assert done.code == 0
+        analysis = analyse(done.out)
+        assert not analysis.diagnostics
+        assert format_text(done.out) == done.out
+        assert analysis.typed is not None
+        assert analysis.typed.by_id["PROBLEM"].resolution.parameters["default"].value == task
+
+
+def test_what_can_not_be_imported_is_told(capsys: Capture) -> None:
+    said: Any = flow_form(DIAMOND)
+    said["workflow"]["A"]["prev"] = ["D"]
+    write("cycle.json", said)
+    write("two.json", {"candidates": [flow_form(DIAMOND), flow_form(DIAMOND)]})
+    write("none.json", "[]")
+    for arguments, says in [
+        (("import", "cycle.json"), "wait for each other"),
+        (("import", "two.json"), "two.json#1"),
+        (("import", "two.json#3"), "there is no number 3"),
+        (("import", "none.json"), "no JSON object with `tasks`"),
+        (("import", "missing.json"), "missing.json"),
+    ]:
+        done = in_process(capsys, *arguments)
+        assert (done.code, says in done.err) == (2, True), done.err
+    done = in_process(capsys, "metrics", "cycle.json")
+    assert (done.code, "wait for each other" in done.err) == (1, True)
+
+
+@settings(max_examples=20, deadline=None)
+@given(plans(most=7), st.sampled_from([0.0, 0.1, 0.5, 1.0]), st.integers(0, 100))
+def test_a_simulation_agrees_with_the_exact_figure(plan: TaskGraph, failure: float, seed: int) -> None:
+    """Within three times the half of its interval, which 3 of a billion miss, where the formula is exact."""
+    exact = measure(plan.ids, plan.edges, failure)
+    found = simulate(plan.ids, plan.edges, dict.fromkeys(plan.ids, failure), 4_000, seed)
+    assert found is not None
+    assert exact.expected_exact is not None
+    assert abs(found.mean - exact.expected_exact) <= 3 * (found.high - found.low) / 2 + 1e-9
+    assert found.low <= found.mean <= found.high
+
+
+def test_a_simulation_covers_both_formulas_where_both_are_exact(capsys: Capture) -> None:
+    write("plan.json", flow_form(plan_of("ABCD", "AB", "BC", "CD")))
+    shown = in_process(capsys, "metrics", "plan.json", "--simulate", "20000", "--format", "json").json
+    low, high = shown["simulated"]["interval"]
+    for formula in ("product_formula", "all_ancestors_succeed"):
+        assert low <= shown["workflow"]["expected_completed"][formula] <= high
+    again = in_process(capsys, "metrics", "plan.json", "--simulate", "20000", "--format", "json").json
+    assert again == shown
+
+
+def test_failures_by_node_count_and_a_cycle_has_no_simulation() -> None:
+    found = simulate("AB", [("A", "B")], {"A": 0.0, "B": 1.0}, 50)
+    assert found is not None
+    assert (found.mean, found.low, found.high) == (1.0, 1.0, 1.0)
+    assert simulate("AB", [("A", "B"), ("B", "A")], {"A": 0.0, "B": 0.0}, 5) is None
+
+
+def test_outputs_are_written_as_the_files_that_they_name(tmp_path: Path) -> None:
+    written = write_outputs(
+        tmp_path / "new" / "site",
+        {"RETURN": "```html index.html\n<p>\n```\n```css css/a.css\nb {}\n```", "OTHER": "words", "DATA": {"a": 1}},
+    )
+    found = {str(path.relative_to(tmp_path / "new" / "site")): path.read_text(encoding="utf-8") for path in written}
+    assert found == {
+        "index.html": "<p>\n",
+        "css/a.css": "b {}\n",
+        "OTHER.md": "words\n",
+        "DATA.json": '{\n  "a": 1\n}\n',
+    }
+
+
+@pytest.mark.parametrize("name", ["../x.txt", "/x.txt", "a/../../x.txt", "~/x.txt"])
+def test_nothing_is_written_outside(tmp_path: Path, name: str) -> None:
+    with pytest.raises(InputError, match="leads outside"):
+        write_outputs(tmp_path / "site", {"RETURN": f"```text {name}\nx\n```", "A": "b"})
+    assert not list(tmp_path.glob("**/*.txt"))
+    assert not (tmp_path / "site").exists()
+
+
+def test_nothing_is_written_over(tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("mine", encoding="utf-8")
+    with pytest.raises(InputError, match="not an empty folder"):
+        write_outputs(tmp_path, {"RETURN": "x"})
+
+
+def test_a_run_writes_its_files(capsys: Capture) -> None:
+    write(
+        "flow.mmd",
+        'flowchart TD\n    PROBLEM([Problem]):::Interface\n    PROBLEM@{ default: "```html a.html\\nhi\\n```" }\n'
+        "    Z@{ op: Assemble, how: files }\n    RETURN([Result]):::Interface\n    PROBLEM -->|results| Z --> RETURN\n",
+    )
+    done = in_process(capsys, "run", "flow.mmd", "--base-url", "offline", "-o", "site")
+    assert done.code == 0, done.err
+    assert done.out == f"{Path('site') / 'a.html'} is written.\n"
+    assert Path("site/a.html").read_text(encoding="utf-8") == "hi\n"
+    again = in_process(capsys, "run", "flow.mmd", "--base-url", "offline", "-o", "site")
+    assert (again.code, "not an empty folder" in again.err) == (2, True)
