@@ -10,8 +10,8 @@ from tests.optimizer.suggestions.scripted import FLOW, Asked, Model, asking, can
 from merrow_optimizer.evaluation.items import Item
 from merrow_optimizer.suggestions.asking import Asker
 from merrow_optimizer.suggestions.leaks import Leaks
-from merrow_optimizer.suggestions.proposing import ModelProposer, Parent, Proposal
 from merrow_optimizer.suggestions.prompt import Failure, Try
+from merrow_optimizer.suggestions.proposing import ModelProposer, Parent, Proposal
 from merrow_optimizer.suggestions.session import Models
 from merrow_runtime.options import RunOptions
 from merrow_runtime.workflow import check_workflow

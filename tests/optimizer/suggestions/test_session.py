@@ -21,7 +21,6 @@ from tests.optimizer.suggestions.scripted import (
     listed,
     prompt,
     said,
-    setting,
     stages,
     titles,
     verdicts,
