@@ -11,7 +11,7 @@
 - ``preview``: only answer. Otherwise the user is asked which one to apply, by ``window/showMessageRequest``.
 
 It answers what ``merrow suggest --format json`` prints, with ``uri``, ``diagram`` and ``version``; each of ``suggestions`` also
-has ``edits`` and ``delta`` (as ``merrow.mutate``) and ``diagramText``. ``applied`` is the id of the one that was applied, or null.
+has ``edits`` and ``delta`` (as in ``merrow.mutate``) and ``diagramText``. ``applied`` is the id of what was applied, or null.
 
 ``merrow.applySuggestion`` takes ``{id}`` and has the client make its edits as one step, where the document is still as it was
 when it was suggested. It answers ``{id, title, uri}``.

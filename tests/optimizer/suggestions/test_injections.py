@@ -1,4 +1,4 @@
-"""Whatever a workflow, its data or a model's answers say: nothing changes but what may, no file is touched, and no address but the
+"""Whatever a workflow, its data or a model says: only what may change changes, no file is touched, and no address but the
 endpoint is contacted.
 """
 

@@ -54,6 +54,8 @@ PROGRAM = """flowchart TD
 INVOKED, AUTOMATIC = 1, 2
 KIND = "refactor.rewrite.merrow"
 MORE = f"{KIND}.more"
+ELSEWHERE = {MORE, f"{KIND}.suggestion"}
+"""Kinds of actions that lead to others: all mutations, suggestions of a model."""
 CONTENT_MODIFIED, REQUEST_FAILED, INVALID_PARAMS = -32801, -32803, -32602
 
 
@@ -67,7 +69,7 @@ def annotating() -> Json:
 def mutations(editor: Editor, uri: str, word: str, offset: int = 0, **context: Any) -> list[Json]:
     """The mutations that are offered themselves, without the way to more of them."""
     context.setdefault("only", [KIND])
-    return [action for action in asked(editor, uri, word, offset, **context) if action["kind"] != MORE]
+    return [action for action in asked(editor, uri, word, offset, **context) if action["kind"] not in ELSEWHERE]
 
 
 def troubles(text: str) -> set[tuple[str, str]]:
@@ -210,7 +212,7 @@ def test_nothing_gets_worse_in_a_text_that_is_typed(first: int, length: int, pla
         selected = {name: {"line": at[0], "character": at[1]} for name, at in (("start", start), ("end", end))}
         params = {"textDocument": {"uri": uri}, "range": selected, "context": {"diagnostics": [], "only": [KIND]}}
         for action in editor.request("textDocument/codeAction", params):
-            if action["kind"] == MORE:
+            if action["kind"] in ELSEWHERE:
                 continue
             after = editor.applied(editor.request("codeAction/resolve", action)["edit"])[uri]
             assert {code for code, _ in troubles(after)} <= {code for code, _ in troubles(text)}

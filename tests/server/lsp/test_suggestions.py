@@ -197,7 +197,7 @@ async def test_suggestions_can_be_cancelled(tmp_path: Path, by: str) -> None:
             editor.client.window_work_done_progress_cancel(types.WorkDoneProgressCancelParams(token))
         else:
             editor.client.cancel_request(types.CancelParams("it"))
-        with pytest.raises(JsonRpcException, match="cancell?ed"):
+        with pytest.raises(JsonRpcException, match=r"cancell?ed"):
             await asyncio.wait_for(running, WAIT)
         await asyncio.wait_for(_gone(server), WAIT)
 
