@@ -13,9 +13,9 @@ from merrow_runtime.calls.effects import Effects
 from merrow_runtime.errors import BudgetFailure, RunFailure, StoreFailure
 from merrow_runtime.events import LAST_OF, Event
 from merrow_runtime.provenance import Source, plain
+from merrow_runtime.running.node_recorder import NodeRecorder
 from merrow_runtime.running.resources import Resources
 from merrow_runtime.running.scheduler import InternalFailure, Scheduler
-from merrow_runtime.running.watch import Watch
 from merrow_runtime.store.contract import NodeRecord, RunFailed, RunStatus
 from merrow_runtime.telling import Telling
 from merrow_runtime.usage import NOTHING, Usage
@@ -136,7 +136,7 @@ class Execution:
 
     run: Run
     scheduler: Scheduler
-    watch: Watch
+    recorder: NodeRecorder
     effects: Effects
     telling: Telling
     resources: Resources
@@ -156,7 +156,7 @@ class Execution:
             # A fault in Merrow: readers of the events must still learn of the end.
             internal = InternalFailure(f"internal error, {type(fault).__name__}: {fault}")
             with contextlib.suppress(Exception):  # The first fault is the one to report.
-                await self.watch.settle()
+                await self.recorder.settle()
                 await self.effects.journal.close()
             self.telling.end("run_failed", broken(internal, self.effects.account.spent))
             raise
@@ -204,10 +204,10 @@ class Execution:
         """Keep how the run ended, and give it. A journal that can't be written fails the run, if nothing did before."""
         effects, outputs = self.effects, dict(self.scheduler.results)
         sources = effects.account.all_sources
-        failure = None if failure is None else self.watch.located(failure)
+        failure = None if failure is None else self.recorder.located(failure)
         error = None if failure is None else failure.sentence
         try:
-            await self.watch.settle()
+            await self.recorder.settle()
             await effects.journal.finish(
                 status,
                 outputs,

@@ -44,7 +44,9 @@ describe('Safe mutations', (workbench) => {
     await frame.locator('.pane:last-child .touched.added').first().waitFor();
     assert.equal(await frame.locator('.pane:first-child .touched').count(), 0);
     await page.locator('.monaco-diff-editor .line-insert').first().waitFor();
+    await w.command('View: Toggle Primary Side Bar Visibility');
     await w.shot('mutation');
+    await w.command('View: Toggle Primary Side Bar Visibility');
     assert.equal(w.read('mutate.mmd'), FLOW);
     await frame.getByRole('button', { name: 'Next' }).click();
     await frame.locator('h1').filter({ hasNotText: title }).waitFor();
