@@ -45,7 +45,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "rules": (f"{_ANALYSIS}/rules", f"{_ANALYSIS}/suppressions.py"),
     "analysis": (_ANALYSIS,),
     "scheduler": (
-        *(f"{_RUNTIME}/running/{name}.py" for name in ("scheduler", "engine", "forecast", "run", "watch")),
+        *(f"{_RUNTIME}/running/{name}.py" for name in ("scheduler", "engine", "forecast", "run", "node_recorder")),
         f"{_RUNTIME}/program/decision.py",
         f"{_RUNTIME}/frontier",
     ),

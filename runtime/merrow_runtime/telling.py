@@ -19,7 +19,7 @@ from merrow_runtime.visit import Visit
 KEPT = 1_000
 """Events that are kept for readers, at least: a reader that looks in once in a second misses nothing of a busy run, and with
 answers of some kilobytes they take a few megabytes. A quarter more is kept before they are cut back to this number, and
-what the journal has not yet committed (`merrow_runtime.running.watch.BATCH`) is kept in any case."""
+what the journal has not yet committed (`merrow_runtime.running.node_recorder.BATCH`) is kept in any case."""
 
 
 class Telling:

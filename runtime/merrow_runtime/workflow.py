@@ -17,8 +17,8 @@ from merrow_analysis.definitions.settings import NO_SETTINGS, read_settings
 from merrow_analysis.diagnostics import Diagnostic
 from merrow_analysis.graph.flow import Flow
 from merrow_analysis.graph.nodes import TypedGraph
+from merrow_analysis.graph.plain_steps import reading
 from merrow_analysis.graph.resolve import called_path
-from merrow_analysis.graph.told import reading
 from merrow_analysis.graph.typed import is_workflow
 from merrow_analysis.markdown import Fence
 from merrow_runtime.errors import UsageFailure

@@ -144,6 +144,16 @@ def test_a_part_runs_as_a_whole_or_stays() -> None:
     check_extracted(when_needed, move)
 
 
+def test_a_prompt_goes_with_its_role_however_both_are_capitalised() -> None:
+    front = "---\nworkflow:\n  prompts:\n    WRITER: Write it well.\n    worker: Do it well.\n---\n"
+    text = front + LOOP.replace("(role: writer)", "(role: Writer)")
+    (move,) = of_files(text, {}, "Extract the box REFINE")
+    (file,) = move.created
+    assert "    WRITER: Write it well.\n" in file.text
+    assert "WRITER" not in move.apply(text)
+    assert "    worker: Do it well.\n" in move.apply(text)
+
+
 def test_what_remembers_or_survives_failures_is_not_moved() -> None:
     assert of_files(LOOP, {})
     assert not of_files(LOOP.replace("(role: worker)", "(role: worker, memory: all)"), {})

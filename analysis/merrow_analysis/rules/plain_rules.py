@@ -8,7 +8,7 @@ from merrow_analysis.diagnostics import Diagnostic, Fix, Related, Severity, Tag
 from merrow_analysis.edits.parameters import declaration_of
 from merrow_analysis.graph.drawings.drawing import is_diamond
 from merrow_analysis.graph.nodes import TypedNode
-from merrow_analysis.graph.told import plain_nodes, reading
+from merrow_analysis.graph.plain_steps import plain_nodes, reading
 from merrow_analysis.rules.context import TextContext
 from merrow_analysis.rules.fixes.box_fixes import label_ways
 from merrow_analysis.rules.fixes.key_fixes import remove_key, said_by

@@ -13,7 +13,7 @@ from merrow_analysis.edits.yaml_write import quoted, word
 from merrow_analysis.graph.composites import Composite
 from merrow_analysis.graph.drawings.drawing import PROBLEM_ID, RETURN_ID
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
-from merrow_analysis.graph.told import plain_nodes
+from merrow_analysis.graph.plain_steps import plain_nodes
 from merrow_analysis.graph.words import AGAIN, OVER
 from merrow_analysis.rules.fixes.loop_fixes import with_word
 from merrow_analysis.rules.operator_rules import class_for

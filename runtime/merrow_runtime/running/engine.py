@@ -24,11 +24,11 @@ from merrow_runtime.provenance import PERSON, PERSON_ORIGIN
 from merrow_runtime.running.clones import Clones
 from merrow_runtime.running.executions import Executions
 from merrow_runtime.running.loop_budgets import LoopBudgets
+from merrow_runtime.running.node_recorder import NodeRecorder
 from merrow_runtime.running.planned_calls import Pools, Turn, results_so_far, standing
 from merrow_runtime.running.scheduler import Finished, Scheduler, ends_run
 from merrow_runtime.running.set_outputs import SetOutputs
 from merrow_runtime.running.single import Rerun
-from merrow_runtime.running.watch import Watch
 from merrow_runtime.store.contract import NodeRecord
 from merrow_runtime.store.rows import text_of
 from merrow_runtime.usage import NOTHING
@@ -49,7 +49,7 @@ def seed_of(visit: Visit, key: str, ordinal: str) -> str:
 class Engine:
     """The work of one run. ``executions`` are those that it may reuse from an earlier one.
 
-    ``workflow`` is what it runs, the whole or a called file, and ``watch`` is told of its nodes. ``rerun`` are the visits
+    ``workflow`` is what it runs, the whole or a called file, and ``recorder`` is told of its nodes. ``rerun`` are the visits
     that are made past earlier results and past the cache, each by its node's index. ``parallel`` is how many items of a Map
     are under way at once where it doesn't say, ``default_model`` that of the user's settings. ``around`` are the Calls in
     which it runs, outermost first, each by the place of its file and its node. ``pools`` have what turns of planned Calls may
@@ -60,7 +60,7 @@ class Engine:
     steps: Steps
     effects: Effects
     executions: Executions
-    watch: Watch
+    recorder: NodeRecorder
     rerun: Rerun = field(default_factory=Rerun)
     parallel: int = 1
     default_model: str | None = None
@@ -199,12 +199,12 @@ class Engine:
         steps = make_steps(plan, replace(self.effects.options, model=step.definition.model))
         await self.effects.journal.record_definitions(text_of(definitions_of({"": steps})), frame)
         pool = self.pools.of(self.workflow.graph, visit)
-        watch = self.watch.inside(steps, planned=True)
+        recorder = self.recorder.inside(steps, planned=True)
         engine = replace(
             self,
             workflow=plan,
             steps=steps,
-            watch=watch,
+            recorder=recorder,
             rerun=Rerun(frozenset(steps)) if self.rerun.covers(start.node.index, visit) else Rerun(),
             turn=pool.next_turn(),
             around=(*self.around, (self.workflow.place, name)),
@@ -212,14 +212,14 @@ class Engine:
         )
         inputs = read_inputs(plan.graph, {input_of(plan.graph).id: values["problem"]})
         limit = int(stop_after) if isinstance(stop_after, (int, float)) else None
-        scheduler = Scheduler(engine.frontier(frame, start.ordinal), inputs, engine, watch, limit)
+        scheduler = Scheduler(engine.frontier(frame, start.ordinal), inputs, engine, recorder, limit)
         try:
             await self._carry_out(scheduler, visit)
         finally:
-            pool.end_turn(watch.kept)
+            pool.end_turn(recorder.kept)
         failure = scheduler.failure
         if failure is not None and (limit is None or ends_run(failure)):
-            raise watch.located(failure)
+            raise recorder.located(failure)
         done = failure is None and not scheduler.is_stopped
         if done:
             output = next(iter(plan.graph.outputs)).id
@@ -227,8 +227,8 @@ class Engine:
                 raise NodeFailure.of(name, f"output {output} of the workflow that it was brought stays empty.")
             result = as_text(scheduler.results[output])
         else:
-            result = results_so_far(plan.graph, steps, watch.kept)
-        return {"result": result, "state": standing(plan.graph, steps, watch.kept, frame, done=done), "done": done}
+            result = results_so_far(plan.graph, steps, recorder.kept)
+        return {"result": result, "state": standing(plan.graph, steps, recorder.kept, frame, done=done), "done": done}
 
     async def _carry_out(self, scheduler: Scheduler, visit: Visit) -> None:
         """Run the graph that a Call runs."""
@@ -256,7 +256,7 @@ class Engine:
             self,
             workflow=called,
             steps=steps,
-            watch=self.watch.inside(steps),
+            recorder=self.recorder.inside(steps),
             rerun=Rerun(frozenset(steps)) if self.rerun.covers(start.node.index, visit) else Rerun(),
             turn=None,
             around=(*self.around, own),
@@ -266,10 +266,10 @@ class Engine:
             inputs = read_inputs(called.graph, values)
         except UsageFailure as problem:
             raise NodeFailure.of(name, f"{called.name} can't take what it is given. {problem}") from None
-        scheduler = Scheduler(engine.frontier(str(visit), start.ordinal), inputs, engine, engine.watch)
+        scheduler = Scheduler(engine.frontier(str(visit), start.ordinal), inputs, engine, engine.recorder)
         await self._carry_out(scheduler, visit)
         if scheduler.failure is not None:
-            raise engine.watch.located(scheduler.failure)
+            raise engine.recorder.located(scheduler.failure)
         results = scheduler.results
         empty = next((port for port in step.shapes if port not in results), None)
         if empty is not None:

@@ -24,12 +24,12 @@ from merrow_runtime.program.inputs import read_inputs
 from merrow_runtime.provenance import OFFLINE_ORIGIN, REPLAY_ORIGIN, ForeignResults, listed, named
 from merrow_runtime.running.engine import Engine
 from merrow_runtime.running.executions import Executions
+from merrow_runtime.running.node_recorder import NodeRecorder, NodeRecords
 from merrow_runtime.running.resources import Resources
 from merrow_runtime.running.run import Execution, Run, with_members
 from merrow_runtime.running.scheduler import Scheduler
 from merrow_runtime.running.set_outputs import SetOutputs
 from merrow_runtime.running.single import Rerun, single_inputs, visit_named
-from merrow_runtime.running.watch import NodeRecords, Watch
 from merrow_runtime.spending.meter import Meter
 from merrow_runtime.store.contract import NodeRecord, RunJournal, RunRecord
 from merrow_runtime.store.recording import Recorder, Replay
@@ -153,13 +153,13 @@ class Job:
         telling = Telling(record.id, journal.pages)
         run = Run(record.id, self.workflow.name, telling)
         effects = self._effects(record, journal, budget, telling, meter)
-        watch = Watch(telling, NodeRecords(telling, journal, run.nodes), effects.account, self.steps)
+        recorder = NodeRecorder(telling, NodeRecords(telling, journal, run.nodes), effects.account, self.steps)
         engine = Engine(
             self.workflow,
             self.steps,
             effects,
             self.executions,
-            watch,
+            recorder,
             self.rerun,
             self.chosen.concurrency,
             self.chosen.model,
@@ -169,10 +169,10 @@ class Job:
         frontier = (
             engine.frontier() if only is None else OneNode(only.node, only.inputs, only.memory, only.path, only.ordinal)
         )
-        scheduler = Scheduler(frontier, self.inputs, engine, watch)
+        scheduler = Scheduler(frontier, self.inputs, engine, recorder)
         effects.busy.append(scheduler)
         seconds = None if budget is None else budget.remaining_seconds
-        execution = Execution(run, scheduler, watch, effects, telling, self.resources, seconds)
+        execution = Execution(run, scheduler, recorder, effects, telling, self.resources, seconds)
         run.begin(execution.work(text_of(definitions_of(self.by_place)), self._begun(scheduler.count)))
         return run
 

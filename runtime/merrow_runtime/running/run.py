@@ -13,9 +13,9 @@ from merrow_runtime.calls.effects import Effects
 from merrow_runtime.errors import BudgetFailure, RunFailure, StoreFailure
 from merrow_runtime.events import LAST_OF, Event
 from merrow_runtime.provenance import Source, plain
+from merrow_runtime.running.node_recorder import NodeRecorder
 from merrow_runtime.running.resources import Resources
 from merrow_runtime.running.scheduler import InternalFailure, Scheduler
-from merrow_runtime.running.watch import Watch
 from merrow_runtime.store.contract import NodeRecord, RunFailed, RunStatus
 from merrow_runtime.telling import Telling
 from merrow_runtime.usage import NOTHING, Usage
@@ -136,7 +136,7 @@ class Execution:
 
     run: Run
     scheduler: Scheduler
-    watch: Watch
+    recorder: NodeRecorder
     effects: Effects
     telling: Telling
     resources: Resources
@@ -157,7 +157,7 @@ class Execution:
             # A fault in Merrow: readers of the events must still learn of the end.
             internal = InternalFailure(f"internal error, {type(fault).__name__}: {fault}")
             with contextlib.suppress(Exception):  # The first fault is the one to report.
-                await self.watch.settle()
+                await self.recorder.settle()
                 await self.effects.journal.close()
             self.telling.end("run_failed", broken(internal, self.effects.account.spent))
             raise
@@ -207,10 +207,10 @@ class Execution:
         """Keep how the run ended, and give it. A journal that can't be written fails the run, if nothing did before."""
         effects, outputs = self.effects, dict(self.scheduler.results)
         sources = effects.account.all_sources
-        failure = None if failure is None else self.watch.located(failure)
+        failure = None if failure is None else self.recorder.located(failure)
         error = None if failure is None else failure.sentence
         try:
-            self.watch.write()  # in the commit of the end
+            self.recorder.write()  # in the commit of the end
             await effects.journal.finish(
                 status,
                 outputs,
@@ -220,7 +220,7 @@ class Execution:
                 sources,
                 None if failure is None else failed_as(failure),
             )
-            await self.watch.settle()
+            await self.recorder.settle()
         except StoreFailure as problem:
             status, failure, error = "failed", failure or problem, error or str(problem)
         finally:

@@ -7,8 +7,8 @@ from typing import Any
 from lsprotocol import types
 
 from merrow_server.lsp.documents import OpenDocument
+from merrow_server.lsp.published import Encoded, with_items
 from merrow_server.lsp.server import MerrowServer
-from merrow_server.lsp.told import Encoded, with_items
 
 
 def register(server: MerrowServer) -> None:

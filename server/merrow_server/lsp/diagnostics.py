@@ -17,8 +17,8 @@ from merrow_analysis.diagnostics import Diagnostic, Related, Severity, Tag
 from merrow_analysis.text import LARGEST_TEXT
 from merrow_server.lsp.documents import OpenDiagram, OpenDocument
 from merrow_server.lsp.files_beside import findings_of_file
+from merrow_server.lsp.published import PlainDiagnostic
 from merrow_server.lsp.supports import Supports
-from merrow_server.lsp.told import PlainDiagnostic
 
 if TYPE_CHECKING:
     from merrow_server.lsp.settings import EditorSettings
@@ -83,7 +83,7 @@ def _converted(
 
     if diagram.fence is not None:
         return [convert(diagnostic) for diagnostic in found]
-    return diagram.told.converted(found, (supports, settings.rule_pages), convert)
+    return diagram.published.converted(found, (supports, settings.rule_pages), convert)
 
 
 def _diagnostic(

@@ -28,7 +28,7 @@ from merrow_analysis.text import (
     line_content,
     split_lines,
 )
-from merrow_server.lsp.told import Told
+from merrow_server.lsp.published import PublishedFindings
 from merrow_server.positions import Encoding, character_at, position_at
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ class OpenDiagram:
         self._analysis: Analysis | None = None
         self.run_findings: list[Diagnostic] = []
         """What went wrong when this text was run; an edit makes an end of it."""
-        self.told = Told()
+        self.published = PublishedFindings()
 
     @property
     def analyser(self) -> Analyser:
@@ -139,7 +139,7 @@ class OpenDiagram:
         """Change the diagram's text; positions are those in the diagram."""
         self._analysis = None
         self.run_findings = []
-        self.told.edited(edit, self.lines, self.document.encoding)
+        self.published.edited(edit, self.lines, self.document.encoding)
         self.analyser.edit(edit)
 
     def refresh(self) -> None:

@@ -18,7 +18,7 @@ from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol, lsp_method
 
 from merrow_server.lsp.execution import EXECUTION, Execution
-from merrow_server.lsp.told import Encoded, encode
+from merrow_server.lsp.published import Encoded, encode
 
 if TYPE_CHECKING:
     from cattrs import Converter

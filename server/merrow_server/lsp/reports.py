@@ -13,7 +13,7 @@ from urllib.parse import unquote
 from merrow_server.lsp.diagnostics import document_diagnostics
 from merrow_server.lsp.documents import Context, OpenDocument
 from merrow_server.lsp.host import Host
-from merrow_server.lsp.told import PlainDiagnostic
+from merrow_server.lsp.published import PlainDiagnostic
 
 Found = tuple[list[PlainDiagnostic], str]
 """Diagnostics, and the id of this state of them."""

@@ -21,12 +21,12 @@ from merrow_server.lsp.located import Located
 from merrow_server.lsp.logs import ClientLog
 from merrow_server.lsp.ordered import Ordered
 from merrow_server.lsp.protocol import FeatureError, MerrowProtocol
+from merrow_server.lsp.published import with_items
 from merrow_server.lsp.reports import Reports
 from merrow_server.lsp.runs import Runs
 from merrow_server.lsp.scheduling import Scheduler
 from merrow_server.lsp.suggestions import Suggestions
 from merrow_server.lsp.supports import Supports, read_supports
-from merrow_server.lsp.told import with_items
 
 if TYPE_CHECKING:
     from pygls.io_ import AsyncWriter, Writer

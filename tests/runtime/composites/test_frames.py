@@ -24,7 +24,7 @@ import merrow_runtime
 from merrow_runtime import RunOptions, RunResult, UsageFailure, Workflow, telling
 from merrow_runtime.errors import EndpointFailure
 from merrow_runtime.requests import Message, ModelRequest
-from merrow_runtime.running import watch
+from merrow_runtime.running import node_recorder
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.memory import MemoryStore
 
@@ -180,7 +180,7 @@ async def test_a_reader_that_comes_late_is_told_every_turn_and_item(tmp_path: Pa
 
     for answer in (planned, failing):
         endpoint = FakeEndpoint(answer)
-        with patch.object(telling, "KEPT", 5), patch.object(watch, "BATCH", 3):
+        with patch.object(telling, "KEPT", 5), patch.object(node_recorder, "BATCH", 3):
             run = merrow_runtime.start(trials(), {"problem": "x"}, endpoint=endpoint, store=store)
             at_once = [event async for event in run.events()]
             late = [event async for event in run.events()]

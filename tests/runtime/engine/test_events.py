@@ -27,7 +27,7 @@ from merrow_runtime import Event, Run, RunOptions, RunResult, telling
 from merrow_runtime.errors import EndpointFailure
 from merrow_runtime.models.retry import RetryPolicy
 from merrow_runtime.requests import ModelRequest
-from merrow_runtime.running import watch
+from merrow_runtime.running import node_recorder
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.memory import MemoryStore
 from merrow_runtime.workflow import Workflow
@@ -182,7 +182,7 @@ def test_a_reader_that_is_behind_is_told_every_end_of_a_node_once_and_in_order(
             assert ends(again) == ends(events[0])
             assert [again[0].number, again[-1].number] == [1, events[0][-1].number]
 
-    with patch.object(telling, "KEPT", kept), patch.object(watch, "BATCH", batch):
+    with patch.object(telling, "KEPT", kept), patch.object(node_recorder, "BATCH", batch):
         in_store(work)
 
 
@@ -297,7 +297,7 @@ async def test_a_reader_that_is_behind_needs_nothing_but_its_events(
     names = [f"N{number}" for number in range(40)]
     nodes = [f'{name}@{{op: Custom, prompt: "p"}}' for name in names]
     flow = workflow(*nodes, " --> ".join(["PROBLEM", *names, "RETURN"]))
-    with patch.object(telling, "KEPT", 4), patch.object(watch, "BATCH", 2):
+    with patch.object(telling, "KEPT", 4), patch.object(node_recorder, "BATCH", 2):
         run = merrow_runtime.start(flow, {"problem": "x"}, endpoint=FakeEndpoint())
         events = run.events()
         assert (await anext(events)).event == "run_started"

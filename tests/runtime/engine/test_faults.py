@@ -14,7 +14,7 @@ import merrow_runtime
 from merrow_runtime import RunOptions
 from merrow_runtime.frontier import Consequence, Frontier, Gave, Outcome
 from merrow_runtime.requests import ModelRequest
-from merrow_runtime.running import scheduler, watch
+from merrow_runtime.running import node_recorder, scheduler
 from merrow_runtime.store.memory import MemoryStore
 
 
@@ -104,7 +104,7 @@ async def test_a_fault_in_merrow_loses_no_record_of_what_ended_before(at: str, b
             raise RuntimeError("broken")
         return tell(self, outcome)
 
-    with patch.object(Frontier, "tell", broken), patch.object(watch, "_BATCH_DELAY", 3600.0):
+    with patch.object(Frontier, "tell", broken), patch.object(node_recorder, "_BATCH_DELAY", 3600.0):
         run = merrow_runtime.start(flow, {"problem": "x"}, endpoint=FakeEndpoint(lambda _: "a"), store=store)
         # Where the run itself met the fault it is raised; where a node's task did, the run ends with it.
         with contextlib.suppress(RuntimeError):

@@ -44,7 +44,12 @@ describe('Safe mutations', (workbench) => {
     await frame.locator('.pane:last-child .touched.added').first().waitFor();
     assert.equal(await frame.locator('.pane:first-child .touched').count(), 0);
     await page.locator('.monaco-diff-editor .line-insert').first().waitFor();
+    await w.command('View: Toggle Primary Side Bar Visibility');
+    // Nothing is hovered over.
+    await page.mouse.move(20, 600);
+    await page.locator('.monaco-hover:visible').waitFor({ state: 'hidden' });
     await w.shot('mutation');
+    await w.command('View: Toggle Primary Side Bar Visibility');
     assert.equal(w.read('mutate.mmd'), FLOW);
     await frame.getByRole('button', { name: 'Next' }).click();
     await frame.locator('h1').filter({ hasNotText: title }).waitFor();

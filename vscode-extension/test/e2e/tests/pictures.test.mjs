@@ -51,6 +51,7 @@ describe(
       await w.goTo(16, 7);
       await preview.frame.locator('g.node[data-node="CAREFUL"] > .marks > .here').waitFor();
       await w.lens('subtasks');
+      await preview.frame.getByRole('button', { name: 'Fit all (0)' }).click();
       await aside();
       await w.shot('picture-preview');
 

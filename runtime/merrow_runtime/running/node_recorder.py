@@ -80,7 +80,7 @@ class NodeRecords:
             self._telling.committed(last)
 
 
-class Watch:
+class NodeRecorder:
     """Journals how the nodes of a graph end, and tells it.
 
     A node follows from its calls, and these were committed before it ended: so its end is reported at once, while its own record
@@ -98,11 +98,11 @@ class Watch:
         self._failed: dict[Visit, RunFailure] = {}
         self._ended_by: dict[int, tuple[RunFailure, RunFailure]] = {}
 
-    def inside(self, steps: Steps, *, planned: bool = False) -> Watch:
-        """A watch of the workflow that a node calls."""
-        watch = Watch(self._telling, self._records, self._account, steps)
-        watch._is_planned = planned
-        return watch
+    def inside(self, steps: Steps, *, planned: bool = False) -> NodeRecorder:
+        """A recorder of the workflow that a node calls."""
+        recorder = NodeRecorder(self._telling, self._records, self._account, steps)
+        recorder._is_planned = planned
+        return recorder
 
     def _keep(self, record: NodeRecord) -> None:
         if self._is_planned:

@@ -21,7 +21,7 @@ class PlainDiagnostic(dict[str, Any]):
         return json.dumps(self, separators=(",", ":"))
 
 
-class Told:
+class PublishedFindings:
     """The findings of a diagram that a client was told of last, with their places as that client counts them."""
 
     def __init__(self) -> None:
