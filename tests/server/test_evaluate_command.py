@@ -162,7 +162,7 @@ def test_a_set_that_comes_with_merrow_is_named(server: OpenAIServer) -> None:
     file = data_file("arithmetic")
     rows = {row["problem"]: row["answer"] for row in map(json.loads, file.read_text().splitlines())}
     assert len(rows) == 30
-    flow = FLOW.replace("    B@{op: Custom, prompt: \"second\"}\n", "").replace(" --> B", "")
+    flow = FLOW.replace('    B@{op: Custom, prompt: "second"}\n', "").replace(" --> B", "")
     write("one.mmd", flow)
     server.answer = lambda request: Reply(next(gold for problem, gold in rows.items() if problem in request.prompt))
     done = merrow("evaluate", "one.mmd", "--dataset", "arithmetic", "--budget-tokens", "300", "--concurrency", "1")

@@ -27,7 +27,11 @@ def test_on_a_full_disk_it_stops_and_keeps_what_is_finished(server: OpenAIServer
     )
     own = ["evaluate", "flow.mmd", "--dataset", "own.jsonl", "--gold", "answer", "--metric", "numeric"]
     stopped = subprocess.run(
-        [sys.executable, "-c", limited, *own, "--concurrency", "4"], capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "-c", limited, *own, "--concurrency", "4"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
     )
     assert stopped.returncode not in (0, 130), stopped.stderr
     assert "is full" in stopped.stderr

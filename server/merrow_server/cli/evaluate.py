@@ -39,7 +39,12 @@ if TYPE_CHECKING:
     """,
 )
 @click.argument("file", metavar="[FILE]", required=False, shell_complete=words.files)
-@click.option("--dataset", metavar="F", shell_complete=words.files, help="The data: JSON Lines, a JSON array or CSV; or `arithmetic`, which comes with Merrow.")
+@click.option(
+    "--dataset",
+    metavar="F",
+    shell_complete=words.files,
+    help="The data: JSON Lines, a JSON array or CSV; or `arithmetic`, which comes with Merrow.",
+)
 @click.option("--reader", metavar="NAME", help="The form of the data; without it, as its name says.")
 @click.option(
     "--map", "mapping", multiple=True, metavar="INPUT=FIELD", help="The field that an input of the workflow gets."

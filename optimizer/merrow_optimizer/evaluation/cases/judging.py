@@ -90,9 +90,7 @@ class JudgeCalls:
         await self._keep(self._call(key, request, reply, "endpoint", started))
         return reply.text
 
-    def _call(
-        self, key: CallKey, request: ModelRequest, reply: ModelReply, origin: str, started: float
-    ) -> CallRecord:
+    def _call(self, key: CallKey, request: ModelRequest, reply: ModelReply, origin: str, started: float) -> CallRecord:
         assert self._chosen is not None  # noqa: S101 (see `_answer`)
         return CallRecord(
             key,
