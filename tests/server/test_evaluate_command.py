@@ -342,7 +342,7 @@ def test_ctrl_c_keeps_what_is_finished(server: OpenAIServer) -> None:
 
 @posix
 def test_killed_at_random_points_it_comes_to_the_same_and_pays_no_finished_call_again(server: OpenAIServer) -> None:
-    """``MERROW_KILLS`` says how often, up to 30 times. A call that was answered, but not received, may be asked for a second time."""
+    """``MERROW_KILLS`` says how often, up to 30 times. A call that was answered, but not received, may be asked for again."""
     count, at_once = 40, 3
     data(count)
     chance = random.Random()
