@@ -44,7 +44,9 @@ Choosing = Callable[[RunOptions, str | None, Sequence[WorkspaceValue], DialectSt
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a person says about an evaluation, beside its workflow. ``dataset`` is a path, or the name of a shipped set; None: as `read_items` has it."""
+    """What a person says about an evaluation, beside its workflow. ``dataset`` is a path, or the name of a shipped set; None: as
+    `read_items` has it.
+    """
 
     dataset: str
     reader: str | None = None

@@ -3,7 +3,8 @@
 
 ``merrow.evaluate`` takes one object, of which all but ``uri`` and ``dataset`` may be left out:
 
-- ``dataset``, a file: a URI, or a path from the workflow's folder; or the name of a set that comes with Merrow; ``diagram``, the number of the diagram in a Markdown file;
+- ``dataset``, a file: a URI, or a path from the workflow's folder; or the name of a set that comes with
+  Merrow; ``diagram``, the number of the diagram in a Markdown file;
 - ``reader``, ``mapping`` (a field by input), ``gold``, ``part``, ``limit``, ``items`` (ids), ``metric``, ``metricOptions``,
   ``repeat``, ``seed``, ``model``, ``judgeModel``, ``baseUrl``, ``concurrency``, ``fresh``: as the options of ``merrow evaluate``;
 - ``budget``, ``{usd, tokens, seconds}``;

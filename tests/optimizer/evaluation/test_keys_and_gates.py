@@ -164,3 +164,18 @@ def test_gates_of_the_difference() -> None:
     assert list(Gates(max_drop=0.0, fail_if_worse=True).failed(summary, better)) == []
     [sentence] = Gates(fail_if_worse=True).failed(summary, compared(before, [], repeats=1))
     assert "no item in common" in sentence
+
+
+def test_the_twentieth_in_a_row_without_an_answer_stops_it_and_another_reason_begins_a_row() -> None:
+    stopping = Stopping()
+    later = iter(range(100, 200))  # none of the first
+    ended = [stopping.ended(next(later), Status.UNANSWERED, "it is down") for _ in range(19)]
+    ended += [stopping.ended(next(later), Status.UNANSWERED, "it is busy") for _ in range(20)]
+    assert ended == [*[None] * 38, "it is busy"]
+
+
+def test_three_of_ten_of_the_first_fifty_stop_it() -> None:
+    for invalid, why in ((14, None), (15, "no number")):
+        stopping = Stopping()
+        kinds = [Status.RIGHT] * (50 - invalid) + [Status.INVALID] * invalid
+        assert [stopping.ended(place, kind, "no number") for place, kind in enumerate(kinds)][-1] == why

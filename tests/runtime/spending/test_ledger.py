@@ -79,6 +79,38 @@ def test_a_clock_that_was_set_back_holds_nobody_up(tmp_path: Path) -> None:
     assert not ledger.admit(HERE, MinuteLimits(1), 1)[0]
 
 
+def test_a_minute_later_there_is_room_again(tmp_path: Path) -> None:
+    clock = Clock()
+    ledger = Ledger(tmp_path / "l.sqlite", clock)
+    assert ledger.admit(HERE, MinuteLimits(1), 1)[0]
+    clock.now += MINUTE
+    assert ledger.admit(HERE, MinuteLimits(1), 1)[0]
+
+
+def test_a_month_has_what_was_counted_just_now_and_ends_with_its_last_day(tmp_path: Path) -> None:
+    clock = Clock()  # in November
+    ledger = Ledger(tmp_path / "l.sqlite", clock)
+    ledger.count("w", HERE, "m", Usage(1, 1, 1, 2.0))
+    assert ledger.of_month() == 2.0
+    ledger.flush()
+    ledger.count("w", HERE, "m", Usage(1, 1, 1, 0.5))
+    assert ledger.of_month() == 2.5
+    clock.now += 20 * 86_400
+    assert ledger.of_month() == 0.0
+
+
+def test_the_last_run_that_counts_writes(tmp_path: Path) -> None:
+    path, clock = tmp_path / "l.sqlite", Clock()
+    ledger = Ledger(path, clock)
+    for _ in range(2):
+        ledger.enter()
+    ledger.count("w", HERE, "m", Usage(1, 1, 1, 2.0))
+    ledger.leave()
+    assert Ledger(path, clock).of_month() == 0.0
+    ledger.leave()
+    assert Ledger(path, clock).of_month() == 2.0
+
+
 USAGES = st.builds(
     Usage,
     st.integers(0, 9),

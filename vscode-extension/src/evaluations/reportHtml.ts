@@ -56,5 +56,6 @@ function line(row: Row, repeats: number): string {
 function verdicts({ item, repeat, verdict }: Row): string {
   if (verdict === undefined) return '';
   const about = `data-act="rate" data-item="${escape(item)}" data-repeat="${repeat}"`;
-  return VERDICTS.map(([name, sign]) => `<button class="verdict" ${about} data-verdict="${name}" aria-pressed="${verdict === name}" aria-label="${name}" title="Call the answer ${name}">${sign}</button>`).join('');
+  const buttons = VERDICTS.map(([name, sign]) => `<button class="verdict" ${about} data-verdict="${name}" aria-pressed="${verdict === name}" aria-label="${name}" title="Call the answer ${name}">${sign}</button>`);
+  return `<span>${buttons.join('')}</span>`;
 }

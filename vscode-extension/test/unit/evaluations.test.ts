@@ -22,6 +22,9 @@ test('the report lists every answer with its run, and says what the score leaves
   assert.equal([...html.matchAll(/<tr data-status=/g)].length, 3);
   assert.equal([...html.matchAll(/data-act="run"/g)].length, 2);
   assert.match(html, /leaves out what is unanswered or invalid/);
+  assert.doesNotMatch(html, /data-act="rate"/);
+  const rated = reportHtml({ ...evaluation, rows: [row('q1', 'right', { verdict: 'bad' }), row('q2', 'right', { verdict: null })] });
+  assert.deepEqual([...rated.matchAll(/data-item="(q\d)" data-repeat="0" data-verdict="(\w+)" aria-pressed="(\w+)"/g)].map(([, ...found]) => found.join(' ')), ['q1 good false', 'q1 bad true', 'q2 good false', 'q2 bad false']);
   assert.deepEqual([...html.matchAll(/data-filter="(\w+)"/g)].map(([, name]) => name), ['wrong', 'unanswered', 'right']);
   assert.doesNotMatch(html, /data-act="resume"/);
   assert.match(reportHtml({ ...evaluation, status: 'stopped', error: 'The budget is used up.', rows: [] }), /The budget is used up\.[^]*data-act="resume"/);

@@ -92,7 +92,7 @@ describe(
       await w.until(async () => (await report.locator('tbody tr:visible').count()) < 5, 'the rows are not filtered');
       await report.locator('button[data-filter="right"]').click();
       await report.locator('button[data-run]', { hasText: 'q3' }).click();
-      const panel = await w.frame('body[data-engine] header h1');
+      const panel = await w.frame('button[data-act="case"]');
       await panel.locator('main', { hasText: '7' }).waitFor();
       await w.shot('evaluation-run');
       await panel.getByRole('button', { name: 'Save as Case' }).click();
@@ -152,9 +152,11 @@ describe(
       const model = await endpoint();
       model.answerWith(sums);
       await w.open('sums.mmd', HEAD + FLOW);
-      await page.locator('.activitybar a.action-label[aria-label^="Testing"]').click();
+      // It is open since the test before, and a click would close it.
+      const explorer = page.locator('.test-explorer');
+      if (!(await explorer.isVisible())) await page.locator('.activitybar a.action-label[aria-label^="Testing"]').click({ force: true });
       const tests = page.locator('.test-explorer .monaco-list-row');
-      const data = tests.filter({ hasText: 'sums.mmd on own.jsonl' });
+      const data = tests.filter({ hasText: 'sums.mmd on own.jsonl' }).first();
       await data.waitFor();
       await w.until(async () => {
         if ((await tests.filter({ hasText: 'q3' }).count()) > 0) return true;
