@@ -10,6 +10,7 @@ from random import Random
 
 import pytest
 from benchmarks.search.contest import Outcome, run
+from benchmarks.search.plots import page
 from benchmarks.search.proposals import Proposals
 from benchmarks.search.speed import speed
 from benchmarks.search.tables import table
@@ -43,6 +44,13 @@ def test_the_table_has_a_line_for_each_strategy_and_says_which_aims_are_met(outc
     assert all(line.split(" | ")[1] == "1" for line in lines[4:6])
     assert [line.partition(":")[0] in ("- **met**", "- **short**") for line in lines[7:]] == [True] * 3
     assert "at 1/3 of the published loop's evaluations" in lines[7]
+
+
+def test_the_plot_has_a_line_for_each_strategy(outcomes: list[Outcome]) -> None:
+    drawn = page(outcomes)
+    assert drawn.count("<polyline") == 2
+    assert "Row 33 items" in drawn
+    assert ">guided</span>" in drawn
 
 
 def made_up(strategy: str, scores: list[float], seed: int, held_out: float = 0.0) -> Outcome:
