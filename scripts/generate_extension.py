@@ -56,7 +56,7 @@ def configuration() -> dict[str, Any]:
         properties[f"merrow.{camel(setting.name)}"] = {
             **_schema(setting.schema),
             "default": setting.default,
-            "scope": "resource",
+            "scope": "machine" if setting.personal else "resource",
             "markdownDescription": setting.help,
         }
     for own in own_settings():

@@ -52,7 +52,7 @@ class Fix(NamedTuple):
 
 
 class Fixes(Sequence[Fix]):
-    """The fixes of a finding, best first: made when somebody first asks for them, and once.
+    """The fixes of a finding, best first: each is made when somebody first asks for it, and once.
 
     ``source`` gives them. A check that hands over a generator has its body run only then, so that no keystroke pays for it.
     """
@@ -60,12 +60,17 @@ class Fixes(Sequence[Fix]):
     __slots__ = ("_made", "_source")
 
     def __init__(self, source: Iterable[Fix]) -> None:
-        self._source: Iterable[Fix] = source
-        self._made: tuple[Fix, ...] | None = None
+        self._source = iter(source)
+        self._made: list[Fix] = []
 
-    def _all(self) -> tuple[Fix, ...]:
-        if self._made is None:
-            self._made, self._source = tuple(self._source), ()
+    def _makes_another(self) -> bool:
+        fix = next(self._source, None)
+        if fix is not None:
+            self._made.append(fix)
+        return fix is not None
+
+    def _all(self) -> list[Fix]:
+        self._made.extend(self._source)
         return self._made
 
     def changed(self, change: Callable[[Fix], Fix]) -> Fixes:
@@ -77,22 +82,26 @@ class Fixes(Sequence[Fix]):
     @overload
     def __getitem__(self, index: slice) -> tuple[Fix, ...]: ...
     def __getitem__(self, index: int | slice) -> Fix | tuple[Fix, ...]:
-        return self._all()[index]
+        found = self._all()[index]
+        return tuple(found) if isinstance(found, list) else found
 
     def __iter__(self) -> Iterator[Fix]:
-        yield from self._all()
+        number = 0
+        while number < len(self._made) or self._makes_another():
+            yield self._made[number]
+            number += 1
 
     def __len__(self) -> int:
         return len(self._all())
 
     def __eq__(self, other: object) -> bool:
-        return self._all() == tuple(other) if isinstance(other, (Fixes, tuple)) else NotImplemented
+        return tuple(self._all()) == tuple(other) if isinstance(other, (Fixes, tuple)) else NotImplemented
 
     def __hash__(self) -> int:
-        return hash(self._all())
+        return hash(tuple(self._all()))
 
     def __repr__(self) -> str:
-        return repr(self._all())
+        return repr(tuple(self._all()))
 
 
 NO_FIXES = Fixes(())

@@ -9,6 +9,7 @@
 ;;   M-x merrow-stop    stop the runs and evaluations of this file
 ;;   M-x merrow-evaluate      evaluate the workflow of this file on a data set, and show the report
 ;;   M-x merrow-evaluations   choose an evaluation of this file and show its report
+;;   M-x merrow-save-as-case  make a case of a run and show it in its cases file
 
 ;;; Code:
 
@@ -38,9 +39,18 @@
 (add-to-list 'auto-mode-alist '("\\.\\(?:mmd\\|mermaid\\)\\'" . merrow-mode))
 (add-hook 'merrow-mode-hook #'eglot-ensure)
 
+;;;###autoload
+(define-derived-mode merrow-cases-mode conf-colon-mode "Merrow Cases"
+  "Major mode for the cases of a workflow, NAME.cases.yaml.")
+
+;;;###autoload
+(add-to-list 'auto-mode-alist '("\\.cases\\.yaml\\'" . merrow-cases-mode))
+(add-hook 'merrow-cases-mode-hook #'eglot-ensure)
+
 (defclass merrow-server (eglot-lsp-server) ()
   :documentation "Merrow's language server, which may ask for the inputs of a run.")
-(add-to-list 'eglot-server-programs '(merrow-mode . (merrow-server "merrow" "serve")))
+(add-to-list 'eglot-server-programs
+             '((merrow-mode (merrow-cases-mode :language-id "yaml")) . (merrow-server "merrow" "serve")))
 
 (cl-defmethod eglot-client-capabilities ((_server merrow-server))
   (plist-put (copy-sequence (cl-call-next-method)) :experimental '(:merrowInput t)))
@@ -65,8 +75,11 @@
      :success-fn (lambda (result) (with-current-buffer here (funcall done result)))
      :error-fn (lambda (problem) (message "Merrow: %s" (plist-get problem :message))))))
 
+(defvar merrow--last-run nil "The id of the run that was shown last.")
+
 (defun merrow--show (result)
   "Show the RESULT of a run."
+  (setq merrow--last-run (plist-get result :run))
   (with-current-buffer (get-buffer-create "*merrow*")
     (let ((inhibit-read-only t))
       (erase-buffer)
@@ -135,6 +148,18 @@ Leave GOLD and METRIC empty for a published data set, or where a TOML file besid
        (if (null choices)
            (message "Merrow: this workflow was not evaluated yet")
          (merrow--show-evaluation (cdr (assoc (completing-read "Evaluation: " choices nil t) choices))))))))
+
+;;;###autoload
+(defun merrow-save-as-case (run)
+  "Make a case of RUN, the last one that was shown if empty, and show it in its cases file."
+  (interactive (list (read-string "Run: " merrow--last-run)))
+  (merrow--execute
+   "merrow.saveAsCase" (list :run run)
+   (lambda (saved)
+     (find-file (eglot--uri-to-path (plist-get saved :uri)))
+     (revert-buffer t t t)
+     (goto-char (point-min))
+     (forward-line (plist-get (plist-get (plist-get saved :range) :start) :line)))))
 
 (provide 'merrow)
 ;;; merrow.el ends here

@@ -125,13 +125,13 @@ def flow_picture(flow: Flow) -> object:
     )
 
 
-@settings(max_examples=examples(150))
+@settings(max_examples=examples(50))
 @given(st.data(), st.sampled_from([WORKFLOW, WITH_SUBGRAPH, FRONT + WORKFLOW]))
 def test_an_edited_text_is_analysed_as_if_read_cold(data: st.DataObject, start: str) -> None:
     check_edits(data, start, statements())
 
 
-@settings(max_examples=examples(15), suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(8), suppress_health_check=list(HealthCheck))
 @given(st.lists(statements(), max_size=4), st.lists(statements(), min_size=1, max_size=4), st.integers(1, 20))
 def test_a_fork_begins_with_what_is_known_and_goes_its_own_way(before: list[str], after: list[str], line: int) -> None:
     place = Range(Position(line, 0), Position(line, 0))
@@ -150,7 +150,7 @@ def test_a_fork_begins_with_what_is_known_and_goes_its_own_way(before: list[str]
     assert picture(analyser.analysis()) == picture(analyse(analyser.document.text))
 
 
-@settings(max_examples=examples(40), suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(16), suppress_health_check=list(HealthCheck))
 @given(st.data(), decision_workflows())
 def test_an_edited_text_with_several_decisions_is_analysed_as_if_read_cold(data: st.DataObject, start: str) -> None:
     check_edits(data, start, st.one_of(lines_of(start), lines_of(start), lines_of(start), statements()))

@@ -111,7 +111,7 @@ def check_same(warm: Analysis, cold: Analysis) -> None:
     assert same, "the same findings, but another graph"
 
 
-@settings(max_examples=examples(150))
+@settings(max_examples=examples(40))
 @given(st.data(), st.lists(edge_lines, min_size=3, max_size=20), st.booleans())
 def test_what_is_typed_again_after_an_edit_equals_what_is_typed_cold(
     data: st.DataObject, edges: list[str], objects_made: bool
@@ -135,7 +135,7 @@ def test_what_is_typed_again_after_an_edit_equals_what_is_typed_cold(
             check_same(warm, analyse("".join(lines)))
 
 
-@settings(max_examples=examples(80), suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(20), suppress_health_check=list(HealthCheck))
 @given(st.data(), decision_workflows(), st.booleans())
 def test_edges_of_several_decisions_are_typed_again_as_they_are_typed_cold(
     data: st.DataObject, text: str, objects_made: bool
@@ -194,7 +194,7 @@ typed_lines = st.one_of(
 )
 
 
-@settings(max_examples=examples(60))
+@settings(max_examples=examples(20))
 @given(st.data(), st.lists(edge_lines, min_size=3, max_size=14))
 def test_lines_typed_character_by_character_are_analysed_as_if_read_cold(data: st.DataObject, edges: list[str]) -> None:
     """Ids are born and go while they are typed, statements break and hold, lines come and go. Every version stays true."""

@@ -73,7 +73,7 @@ def boxes(analysis: Analysis) -> object:
     )
 
 
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(st.one_of(small, nested), st.data())
 def test_what_is_found_after_edits_is_what_is_found_cold(text: str, data: st.DataObject) -> None:
     analyser = Analyser(text)
@@ -100,7 +100,7 @@ def compare(warm: Analysis, text: str) -> None:
     assert boxes(warm) == boxes(cold)
 
 
-@settings(max_examples=examples(40), deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(nested, st.data())
 def test_what_is_found_after_whole_lines_come_and_go_is_what_is_found_cold(text: str, data: st.DataObject) -> None:
     lines = split_lines(text)

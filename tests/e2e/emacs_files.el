@@ -39,6 +39,10 @@
   (advice-add 'completing-read :override
               (lambda (_prompt choices &rest _) (princ (format "CHOICE %d %s\n" (length choices) (caar choices))) (caar choices)))
   (merrow-evaluations)
-  (merrow-wait #'merrow-report "no report again"))
+  (merrow-wait #'merrow-report "no report again")
+  (find-file (getenv "MERROW_FILE"))
+  (merrow-save-as-case merrow--last-run)
+  (set-buffer (merrow-wait (lambda () (get-file-buffer "flow.cases.yaml")) "no cases"))
+  (princ (format "CASE %s\n" (buffer-substring (line-beginning-position) (line-end-position)))))
 (eglot-shutdown (eglot-current-server))
 (princ "DONE\n")

@@ -45,6 +45,11 @@ if vim.env.MERROW_DATA then
   end
   vim.cmd('MerrowEvaluations')
   wait('no report again', function() return vim.api.nvim_buf_get_lines(0, 0, 1, false)[1]:find('^Evaluation') end)
+  vim.cmd('close')
+  vim.cmd('buffer ' .. file)
+  vim.cmd('MerrowSaveAsCase')
+  wait('no cases', function() return vim.api.nvim_buf_get_name(0):find('cases.yaml$') end)
+  say('CASE ' .. vim.api.nvim_get_current_line())
 end
 say('DONE')
 vim.cmd('qall!')

@@ -29,8 +29,14 @@ BROKEN = """flowchart TD
     A --> B
     B --> RETURN
 """
+BROKEN_CASES = """cases:
+  - id: legs
+    inputs: {PROBLEM: How many legs has an ant?}
+    expect: [{numerc: 6}]
+"""
 CODE = "MW006"
 REPAIRED = '    B["Check (twice)"]'
+REPAIRED_FLOW = BROKEN.replace("B[Check (twice)]", REPAIRED.strip())
 
 NESTED = """flowchart TD
     PROBLEM([Subject]):::Interface

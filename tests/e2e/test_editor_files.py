@@ -57,6 +57,8 @@ def test_a_workflow_is_evaluated_and_its_report_shown(editor: str, tmp_path: Pat
     assert "REPORT Score 0.500" in printed, printed
     assert "REPORT two   wrong" in printed
     assert "CHOICE 1 " in printed
+    assert "CASE   - id: x" in printed
+    assert "exact: x" in (tmp_path / "flow.cases.yaml").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("editor", ["neovim", "emacs"])

@@ -2,7 +2,19 @@
 
 from pathlib import Path
 
-from tests.e2e.snippets import BROKEN, CODE, REPAIRED, check_defects, check_nested_run, need, nested_run, run, snippet
+from tests.e2e.snippets import (
+    BROKEN,
+    BROKEN_CASES,
+    CODE,
+    REPAIRED,
+    REPAIRED_FLOW,
+    check_defects,
+    check_nested_run,
+    need,
+    nested_run,
+    run,
+    snippet,
+)
 
 
 def test_neovim_shows_a_problem_and_repairs_it(tmp_path: Path) -> None:
@@ -21,6 +33,19 @@ def test_neovim_shows_a_problem_and_repairs_it(tmp_path: Path) -> None:
     assert "DIAGNOSTIC 4:13" in printed, printed
     assert "DONE" in printed
     assert REPAIRED in file.read_text(encoding="utf-8").splitlines()
+
+
+def test_neovim_shows_and_repairs_a_mistake_in_cases(tmp_path: Path) -> None:
+    neovim = need("nvim", "apt-get install neovim")
+    file, setup = tmp_path / "flow.cases.yaml", tmp_path / "setup.lua"
+    (tmp_path / "flow.mmd").write_text(REPAIRED_FLOW, encoding="utf-8")
+    file.write_text(BROKEN_CASES, encoding="utf-8")
+    setup.write_text(snippet("Neovim"), encoding="utf-8")
+    script = Path(__file__).with_name("neovim.lua")
+    variables = {"MERROW_FILE": str(file), "MERROW_SNIPPET": str(setup), "MERROW_CODE": "MW521"}
+    printed = run([neovim, "--headless", "--clean", "-n", "-c", f"luafile {script}"], tmp_path, **variables)
+    assert "DONE" in printed
+    assert "numeric" in file.read_text(encoding="utf-8")
 
 
 def test_neovim_runs_and_stops_a_loop_in_a_map(tmp_path: Path) -> None:

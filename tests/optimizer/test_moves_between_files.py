@@ -20,7 +20,7 @@ from merrow_optimizer.mutations.calls.meaning import meaning
 from merrow_optimizer.mutations.calls.moves import rewritings
 from merrow_optimizer.mutations.subject import Subject
 
-SMALL = settings(suppress_health_check=[HealthCheck.too_slow], max_examples=examples(60))
+SMALL = settings(suppress_health_check=[HealthCheck.too_slow], max_examples=examples(20))
 
 
 def of_files(text: str, texts: dict[str, str], start: str = "", chosen: Sequence[str] | None = None) -> list[Move]:

@@ -52,13 +52,13 @@ def graph_picture(analysis: Analysis) -> object:
     )
 
 
-@settings(max_examples=examples(60), suppress_health_check=list(HealthCheck), deadline=None)
+@settings(max_examples=examples(20), suppress_health_check=list(HealthCheck), deadline=None)
 @given(st.data(), drawings(), st.booleans())
 def test_an_edited_drawing_is_analysed_as_if_read_cold(data: st.DataObject, start: str, as_workflow: bool) -> None:
     check_edits(data, start, as_workflow)
 
 
-@settings(max_examples=examples(80), suppress_health_check=list(HealthCheck), deadline=None)
+@settings(max_examples=examples(25), suppress_health_check=list(HealthCheck), deadline=None)
 @given(st.data(), mixed_drawings())
 def test_plain_steps_between_written_ends_are_analysed_as_if_read_cold(data: st.DataObject, start: str) -> None:
     check_edits(data, start, False)
@@ -88,7 +88,7 @@ def check_edits(data: st.DataObject, start: str, as_workflow: bool) -> None:
         assert warm.diagnostics == cold.diagnostics, text
 
 
-@settings(max_examples=examples(60), suppress_health_check=list(HealthCheck), deadline=None)
+@settings(max_examples=examples(20), suppress_health_check=list(HealthCheck), deadline=None)
 @given(whole_drawings(), st.integers(0, 1000))
 def test_a_drawing_without_errors_runs_whatever_is_chosen(text: str, seed: int) -> None:
     analysis = analyse(text, as_workflow=True)
@@ -127,7 +127,7 @@ def test_most_drawings_are_valid_and_many_have_a_choice() -> None:
     assert len([1 for valid, asks in seen if valid and asks]) >= len(seen) // 20
 
 
-@settings(max_examples=examples(60), suppress_health_check=list(HealthCheck), deadline=None)
+@settings(max_examples=examples(20), suppress_health_check=list(HealthCheck), deadline=None)
 @given(whole_drawings())
 def test_what_is_written_out_means_the_same(text: str) -> None:
     before = analyse(text, as_workflow=True)

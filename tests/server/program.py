@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from tests.server.forked import forked
 
 from merrow_server.cli import main
 
@@ -26,15 +26,9 @@ class Outcome:
 
 def merrow(*arguments: str, stdin: str | bytes = b"", env: dict[str, str] | None = None) -> Outcome:
     """Run the program in a process of its own, in the current folder."""
-    done = subprocess.run(
-        [sys.executable, "-m", "merrow_server", *arguments],
-        input=stdin.encode() if isinstance(stdin, str) else stdin,
-        capture_output=True,
-        env={**os.environ, **(env or {})},
-        timeout=120,
-        check=False,
-    )
-    return Outcome(done.returncode, done.stdout.decode(), done.stderr.decode())
+    given = stdin.encode() if isinstance(stdin, str) else stdin
+    code, out, err = forked(arguments, given, {**os.environ, **(env or {})})
+    return Outcome(code, out.decode(), err.decode())
 
 
 def in_process(capture: Any, *arguments: str) -> Outcome:

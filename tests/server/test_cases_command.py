@@ -15,6 +15,7 @@ import pytest
 from tests.runtime.openai_server import Hang, OpenAIServer, Received, Reply, Status, Step
 from tests.runtime.workflows import CHAIN
 from tests.server.program import Outcome
+from tests.server.program import merrow as program
 
 CASES = """\
 # My cases
@@ -53,16 +54,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 async def merrow(*arguments: str, server: OpenAIServer | None = None) -> Outcome:
     own = {} if server is None else {"OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": "none"}
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "merrow_server", *arguments),
-        env={**os.environ, **own},
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    out, err = await asyncio.wait_for(process.communicate(), 120)
-    assert process.returncode is not None
-    assert "Traceback" not in err.decode()
-    return Outcome(process.returncode, out.decode(), err.decode())
+    done = await asyncio.to_thread(program, *arguments, env=own)
+    assert "Traceback" not in done.err
+    return done
 
 
 def statuses(outcome: Outcome) -> dict[str, str]:
@@ -254,6 +248,34 @@ async def test_a_judge_is_recorded_like_any_call(folder: Path) -> None:
     assert "9 of 10: It names six." in result["message"]
     (folder / "flow.cases.yaml").write_text(CASES.replace("{numeric: 6}", "{judge: rhymes}"))
     assert statuses(await merrow("test", "--format", "json"))["ant"] == "stale"
+
+
+async def test_a_judge_without_a_recording_is_asked_once_and_its_cost_counts(folder: Path) -> None:
+    """Calls of the workflow cost 0.02 US dollars here, those of the judge 3."""
+    cases = CASES.replace("{numeric: 6}", "{judge: names a number of legs}")
+
+    def answer(request: Received) -> Step:
+        if "strict and fair judge" in request.prompt:
+            usage = {"prompt_tokens": 3_000_000, "completion_tokens": 0}
+            return Reply('{"reason": "It names six.", "score": 9}', usage=usage)
+        usage = {"prompt_tokens": 20_000, "completion_tokens": 0}
+        return Reply("It has six legs.", usage=usage)
+
+    async with OpenAIServer(answer) as server:
+        (folder / ".config").mkdir()
+        prices = f'[prices."{server.base_url.removesuffix("/v1")}"."*"]\ninput = 1\noutput = 1\n'
+        (folder / ".config" / "config.toml").write_text(prices)
+        by_limit = {}
+        for limit in (1, 4):
+            (folder / "flow.cases.yaml").write_text(f"{cases}    max_cost: {limit}\n")
+            done = await merrow("test", "flow.mmd::ant", "--format", "json", server=server)
+            (by_limit[limit],) = done.json["results"]
+        judged = [request for request in server.requests if "strict and fair judge" in request.prompt]
+    assert by_limit[1]["status"] == "failed"
+    assert by_limit[1]["message"] == "With its judge it costs 3.0400 US dollars, more than `max_cost: 1`."
+    assert by_limit[1]["cost_usd"] == pytest.approx(3.04)
+    assert (by_limit[4]["status"], by_limit[4]["cost_usd"]) == ("passed", 0)
+    assert len(judged) == 1
 
 
 async def test_a_run_becomes_a_case_that_passes(folder: Path) -> None:

@@ -128,7 +128,7 @@ def test_two_processes_share_what_a_minute_allows(limit: str) -> None:
     with serving(lambda _: Reply("forty-two", usage={"prompt_tokens": 100, "completion_tokens": 1000})) as server:
         settings(server.origin, f'[limits."ORIGIN"]\n{limit}')
         command = [sys.executable, "-m", "merrow_server", "run", "flow.mmd", "--base-url", server.base_url, "--fresh"]
-        more = ["--input", "problem=x", "--budget-seconds", "8"]
+        more = ["--input", "problem=x", "--budget-seconds", "15"]
         both = [subprocess.Popen([*command, *more], stderr=subprocess.PIPE, stdout=subprocess.PIPE) for _ in range(2)]
         ends = [process.communicate(timeout=120) for process in both]
         assert sorted(process.returncode for process in both) == [0, 1]

@@ -21,7 +21,9 @@ import pytest
 from tests.runtime.openai_server import OpenAIServer, Received, Reply, Status, Step, serving
 from tests.server.program import Outcome, in_process, merrow, write
 
-KILLS = int(os.environ.get("MERROW_KILLS", "8"))
+from merrow_optimizer.evaluation.data.names import data_file
+
+KILLS = min(30, int(os.environ.get("MERROW_KILLS", "8")))
 FLOW = """\
 ---
 workflow: {model: m-1}
@@ -85,7 +87,7 @@ def test_what_it_may_cost_the_table_and_the_score(server: OpenAIServer) -> None:
     lines = done.out.splitlines()
     assert lines[0].split() == ["item", "status", "read", "gold", "reason", "cost", "seconds", "run"]
     assert lines[1].split()[:4] == ["q3", "wrong", "7", "6"]
-    assert "Score 0.917 [0.646, 0.985] on 12 items (numeric, 95 % interval)" in done.out
+    assert "Score 0.917 [0.646, 0.996] on 12 items (numeric, 95 % interval)" in done.out
     assert "11 right, 1 wrong" in done.out
     assert "24 calls, at most about" in done.err
     [listed] = merrow("evaluations", "--format", "json").json
@@ -154,6 +156,24 @@ def test_two_compared_and_gates_of_the_difference(server: OpenAIServer) -> None:
     by_id = merrow("evaluate", "--compare", newest[1]["evaluation"], newest[0]["evaluation"], "--format", "json").json
     assert (by_id["difference"], by_id["test"], len(by_id["worse"])) == (pytest.approx(-11 / 12), "McNemar", 11)
     assert len(server.requests) == calls
+
+
+def test_a_set_that_comes_with_merrow_is_named(server: OpenAIServer) -> None:
+    file = data_file("arithmetic")
+    rows = {row["problem"]: row["answer"] for row in map(json.loads, file.read_text().splitlines())}
+    assert len(rows) == 30
+    flow = FLOW.replace('    B@{op: Custom, prompt: "second"}\n', "").replace(" --> B", "")
+    write("one.mmd", flow)
+    server.answer = lambda request: Reply(rows[request.body["messages"][-1]["content"].split("first")[-1].strip()])
+    done = merrow("evaluate", "one.mmd", "--dataset", "arithmetic", "--budget-tokens", "900", "--concurrency", "1")
+    assert done.code == 1
+    [one] = merrow("evaluations", "--format", "json").json
+    assert one["dataset"] == "arithmetic"
+    again = merrow("resume", one["evaluation"], "--budget-tokens", "90000")
+    assert "Score 1.000" in again.out
+    assert "on 30 items (numeric" in again.out
+    write("arithmetic", '{"problem": "?", "answer": "1"}')
+    assert "30" not in merrow("evaluate", "one.mmd", "--dataset", "arithmetic", "--gold", "answer", "--dry-run").out
 
 
 def test_errors_of_the_endpoint_are_left_out_and_asked_again(server: OpenAIServer) -> None:
@@ -322,7 +342,7 @@ def test_ctrl_c_keeps_what_is_finished(server: OpenAIServer) -> None:
 
 @posix
 def test_killed_at_random_points_it_comes_to_the_same_and_pays_no_finished_call_again(server: OpenAIServer) -> None:
-    """``MERROW_KILLS`` says how often. A call that was answered, but not received, may be asked for a second time."""
+    """``MERROW_KILLS`` says how often, up to 30 times. A call that was answered, but not received, may be asked for a second time."""
     count, at_once = 40, 3
     data(count)
     chance = random.Random()

@@ -278,6 +278,17 @@ def test_it_begins_with_the_best_of_another_one_and_knows_what_was_changed_by_ha
     )
 
 
+def test_what_chose_the_candidates_that_it_begins_with_does_not_test_them(
+    server: OpenAIServer, capsys: Capture
+) -> None:
+    data(24)
+    assert in_process(capsys, "optimize", "flow.mmd", *OWN, "--small", "--budget-evaluations", "90").code == 0
+    again = in_process(capsys, "optimize", "flow.mmd", *OWN, "--from", newest()["search"], "--format", "json")
+    assert "chose by items that are held out here" in again.err
+    [held] = [line for line in events(again.out) if line["event"] == "held_out"]
+    assert (held["p"], held["read_before"]) == (None, 1)
+
+
 def test_a_budget_of_tokens_leaves_enough_for_the_held_out_items(server: OpenAIServer, capsys: Capture) -> None:
     done = in_process(capsys, "optimize", "flow.mmd", *OWN, "--budget-tokens", "6000", "--strategy", "climb")
     assert done.code == 0, done.err

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.optimizer.suggestions.scripted import candidate, is_judging, prompt, said, verdicts
 from tests.runtime.openai_server import OpenAIServer, Raw, Received, Reply, Status, Step, serving
 from tests.server.program import GOOD, ONE_VOICE, merrow, write
 from tests.server.terminal import Terminal, terminals
@@ -276,6 +277,16 @@ CASES: dict[str, list[Case]] = {
         case("serve", "--tcp", TEXT),
         case("serve", stdin=f"Content-Length: {TEXT}\r\n\r\n{TEXT}", shows=False),
     ],
+    "suggest": [
+        case("suggest", "chain.mmd", "--base-url", "SERVER", "--yes"),
+        case("suggest", "chain.mmd", "--base-url", "SERVER", "--yes", "--format", "json", shows=False),
+        case("suggest", "chain.mmd", "--base-url", "SERVER", "--yes", "--fresh", "--node", "A", "--goal", TEXT),
+        case("suggest", "chain.mmd", "--base-url", "SERVER", "--dry-run", "--optimizer-model", TEXT),
+        case("suggest", "chain.mmd", "--node", TEXT),
+        case("suggest", "chain.mmd", "--dataset", TEXT),
+        case("suggest", "broken.mmd", shows=False),
+        case("suggest", TEXT),
+    ],
     "show": [
         case("show", "RUN"),
         case("show", "RUN", "--node", "A"),
@@ -302,9 +313,18 @@ def answer(request: Received) -> Step:
         return Raw(json.dumps({"data": [{"id": TEXT}]}).encode())
     if "refuse" in request.prompt:
         return Status(400, TEXT)
+    if '"candidates"' in request.prompt or "verdicts" in request.prompt:
+        return Reply(suggested(request))
     if request.body.get("response_format") or "def " in request.prompt or "Python" in request.prompt:
         return Reply(f"```python\ndef solve():\n    raise ValueError({TEXT!r})\n```")
     return Reply(TEXT)
+
+
+def suggested(request: Received) -> str:
+    if is_judging(request):
+        return verdicts(request).replace('"Because."', PROMPT)
+    refused = candidate({"apply": TEXT}, title=TEXT, reason=TEXT)
+    return said(candidate(prompt(f"{TEXT} well", "A"), title=TEXT, reason=TEXT), refused)
 
 
 @pytest.fixture(scope="module")

@@ -29,12 +29,15 @@ _TOML_PLACE = re.compile(r"\s*\(at line (\d+), column \d+\)")
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One setting: its name, the JSON Schema of its value, what holds without it, and a sentence of help."""
+    """One setting: its name, the JSON Schema of its value, what holds without it, and a sentence of help. A ``personal``
+    one is the user's alone: a workspace can't set it.
+    """
 
     name: str
     schema: Fragment
     default: Any
     help: str
+    personal: bool = False
 
 
 SETTINGS: tuple[Setting, ...] = (

@@ -10,7 +10,7 @@ from merrow_analysis.definitions.front_matter import FrontMatterDoc, read_front_
 from merrow_analysis.definitions.settings import read_settings
 from merrow_analysis.definitions.validation import Path
 from merrow_analysis.edits.front_matter import Entries, entry_additions, entry_removals, new_front_matter
-from merrow_analysis.edits.yaml_write import flow
+from merrow_analysis.edits.yaml_write import block_text, flow, quoted
 from merrow_analysis.syntax.parser import parse_diagram
 from merrow_analysis.syntax.tree import Block, FrontMatter
 from merrow_analysis.text import Position, Range, TextEdit, apply_edits
@@ -93,6 +93,29 @@ def write_value(front: Front, path: Path, value: object) -> TextEdit | None:
     for edit in _writings(front, places[1], written):
         if _says(edit, front, wanted):
             return edit
+    return None
+
+
+def write_text(front: Front, path: Path, text: str) -> TextEdit | None:
+    """As `write_value` for a text, whose lines are written below the key where the front matter has room for them."""
+    document = read_front_matter(front[0].body, front[0].indent)
+    places = document.places(*path)
+    if places is None:
+        return None
+    wanted = deepcopy(document.values)
+    inner: Any = wanted
+    for step in path[:-1]:
+        inner = inner[step]
+    inner[path[-1]] = text
+    matter, block = front
+    start = matter.body_span[0] + places[0][0]
+    line = block.text.rfind("\n", 0, start) + 1
+    before = block.text[line:start]
+    indent = before[: len(before) - len(before.lstrip())]
+    for written in (block_text(text, f"{indent}  "), quoted(text), quoted(text, in_statement=True)):
+        for edit in () if written is None else _writings(front, places[1], written):
+            if _says(edit, front, wanted):
+                return edit
     return None
 
 

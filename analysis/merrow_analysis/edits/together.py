@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from merrow_analysis.diagnostics import Applicability, Diagnostic, Fix
 from merrow_analysis.text import Range, TextEdit
 
+_SUBGRAPH = "subgraph "
+
 
 def fixes_together(diagnostics: Iterable[Diagnostic], least: Applicability) -> tuple[list[TextEdit], list[str]]:
     """The edits of as many fixes as can be applied at once, in the order of the findings, and the codes repaired.
@@ -34,11 +36,16 @@ class _Taken:
     def __init__(self) -> None:
         self.edits: list[TextEdit] = []
         self._lines: set[TextEdit] = set()
+        self._subgraphs: set[str] = set()
 
     def add(self, fix: Fix) -> bool:
         """Take the edits of ``fix`` unless one of them meets one taken before; whether they were taken."""
         # A line that several fixes add at one place, such as a classDef, is added once.
         edits = [edit for edit in fix.edits if edit not in self._lines]
+        # Two fixes may have chosen the same new id.
+        subgraphs = {line for edit in edits for line in _inserted(edit) if line.startswith(_SUBGRAPH)}
+        if not subgraphs.isdisjoint(self._subgraphs):
+            return False
         for edit in edits:
             place = bisect_right(self.edits, edit.range, key=_range)
             if any(_meet(edit, neighbour) for neighbour in self.edits[max(0, place - 1) : place + 1]):
@@ -46,7 +53,8 @@ class _Taken:
         for edit in edits:
             # Lines added at one place keep the order of their findings, as if they were added one after another.
             insort(self.edits, edit, key=_range)
-        self._lines.update(filter(_inserts_line, edits))
+        self._lines.update(edit for edit in edits if len(_inserted(edit)) == 1)
+        self._subgraphs |= subgraphs
         return True
 
 
@@ -55,15 +63,18 @@ def _range(edit: TextEdit) -> Range:
 
 
 def _meet(a: TextEdit, b: TextEdit) -> bool:
-    """Whether two edits touch the same text; single lines inserted at one place don't disturb each other."""
-    if a.range == b.range and _inserts_line(a) and _inserts_line(b):
+    """Whether two edits touch the same text; lines inserted at one place don't disturb each other."""
+    if a.range == b.range and _inserted(a) and _inserted(b):
         return False
     return a.range.start <= b.range.end and b.range.start <= a.range.end
 
 
-def _inserts_line(edit: TextEdit) -> bool:
-    """Whether an edit adds one line. Several lines may be one thing that must not come twice, such as a front matter."""
+def _inserted(edit: TextEdit) -> list[str]:
+    """The lines that an edit adds, where it adds one, or one subgraph. Other lines may be one thing that must not come twice,
+    such as a front matter.
+    """
     text = edit.new_text
     if edit.range.start != edit.range.end or not (text.endswith(("\n", "\r")) or text.startswith(("\n", "\r"))):
-        return False
-    return len(text.strip("\r\n").splitlines()) == 1
+        return []
+    lines = [line.strip() for line in text.strip("\r\n").splitlines()]
+    return lines if len(lines) == 1 or (lines and lines[0].startswith(_SUBGRAPH) and lines[-1] == "end") else []

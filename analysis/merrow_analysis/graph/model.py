@@ -27,7 +27,7 @@ class Marks(NamedTuple):
 
     ``found``: with findings about their edges; ``problems``: about what is written at them; ``gathering``: ensembles,
     and nodes with a port for one value that several edges feed; ``decisions``; ``conflicts``: with declarations that
-    contradict each other; ``plain``: with no operator written at them.
+    contradict each other; ``plain``: with no operator written at them; ``templates``: that say whether their prompt is one.
     """
 
     found: frozenset[int] = frozenset()
@@ -36,6 +36,7 @@ class Marks(NamedTuple):
     decisions: frozenset[int] = frozenset()
     conflicts: frozenset[int] = frozenset()
     plain: frozenset[int] = frozenset()
+    templates: frozenset[int] = frozenset()
 
 
 @dataclass(slots=True, eq=False)

@@ -441,12 +441,21 @@ class TypedGraph:
         """New objects for the ``again`` edges into a node. Callers ask the node instead, which keeps them."""
         core = self.core
         rows = core.chart.incoming.get(node.id, ()) if core.words else ()
-        made = [TypedEdge(self, edge, self.again_placement(edge).edges[0]) for edge in rows if core.runs_again(edge)]
+        made = [TypedEdge(self, edge, self.again_placements[edge].edges[0]) for edge in rows if core.runs_again(edge)]
         self._edges_made.update((edge.record, edge) for edge in made)
         return made
 
-    def again_placement(self, edge: EdgeRecord) -> Placement:
-        """Where an ``again`` edge goes: placed as if it led to its target alone, for the flat picture does without it."""
+    @cached_property
+    def again_records(self) -> list[EdgeRecord]:
+        """What is written of the ``again`` edges, in the order of the text."""
+        return self._with_word(AGAIN)
+
+    @cached_property
+    def again_placements(self) -> dict[EdgeRecord, Placement]:
+        """Where the ``again`` edges go: each placed as if it led to its target alone, for the flat picture does without it."""
+        return {edge: self._again_placement(edge) for edge in self.again_records}
+
+    def _again_placement(self, edge: EdgeRecord) -> Placement:
         core = self.core
         facts, level = core.facts[core.handles[edge.target]], levels(core, edge)
         text, source = core.text_of(edge), core.placements[core.handles[edge.source]]
@@ -484,7 +493,7 @@ class TypedGraph:
     def lists(self) -> dict[str, list[TypedEdge]]:
         """By Map the ``each`` edges into it."""
         found: dict[str, list[TypedEdge]] = {}
-        for edge in self._with_word(EACH):
+        for edge in map(self.edge, self._with_word(EACH)):
             if edge.lowered is not None:
                 found.setdefault(edge.lowered, []).append(edge)
         return found
@@ -492,16 +501,16 @@ class TypedGraph:
     @cached_property
     def again(self) -> list[TypedEdge]:
         """The ``again`` edges, in the order of the text."""
-        return self._with_word(AGAIN)
+        return [self.edge(record) for record in self.again_records]
 
     @cached_property
     def over(self) -> list[TypedEdge]:
         """The ``over`` edges, in the order of the text."""
-        return self._with_word(OVER)
+        return [self.edge(record) for record in self._with_word(OVER)]
 
-    def _with_word(self, word: Word) -> list[TypedEdge]:
+    def _with_word(self, word: Word) -> list[EdgeRecord]:
         found = [record for record, said in self.core.words.items() if said.word == word]
-        return [self.edge(record) for record in sorted(found, key=self.core.chart.numbers.__getitem__)]
+        return sorted(found, key=self.core.chart.numbers.__getitem__)
 
     @cached_property
     def by_id(self) -> Mapping[str, TypedNode]:

@@ -65,8 +65,10 @@ def takes_again(facts: Facts, placement: Placement, feed: PortFeed, types: TypeT
     port = None if spec is None else spec.ports.get(feed.port)
     if port is None or feed.type is None:
         return None
-    bound = variables(spec.ports if spec is not None else {}, [edge.feeds for edge in placement.edges], types)
     wanted, given = port.item if port.many else port.type, feed.type
+    if _substitute(wanted, {}) == wanted:
+        return None  # there is no variable in it
+    bound = variables(spec.ports if spec is not None else {}, [edge.feeds for edge in placement.edges], types)
     if port.many and item_of(given) is not None and item_of(wanted) is None:
         given = item_of(given) or given
     meant = _substitute(wanted, bound)

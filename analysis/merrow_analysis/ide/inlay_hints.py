@@ -128,10 +128,10 @@ def _label_edit(edges: list[TypedEdge]) -> tuple[TextEdit, ...]:
     ports = {feed.port for edge in edges for feed in edge.feeds}
     unlabelled = all(edge.flow.arrow.label is None and len(edge.feeds) == 1 for edge in edges)
     decides = any(edge.source.kind == "decision" for edge in edges)
-    readable = not decides and takes_label(edges[0])
-    if len(ports) != 1 or not unlabelled or not readable or edges[0].target.kind == "output":
+    if len(ports) != 1 or not unlabelled or decides or edges[0].target.kind == "output":
         return ()
-    return (write_label(edges[0], ports.pop()),)
+    port = ports.pop()
+    return (write_label(edges[0], port),) if takes_label(edges[0], port) else ()
 
 
 def _operators(targets: _Targets, typed: TypedGraph, place: Range) -> Iterator[Hint]:

@@ -44,18 +44,18 @@ class TemplateText:
         return [one._replace(span=(start + one.span[0], start + one.span[1])) for one in found]
 
 
-def may_have_templates(graph: TypedGraph, book: PromptBook) -> bool:
+def _may_have_templates(graph: TypedGraph, book: PromptBook) -> bool:
     """Whether any prompt may be a template: a quick look, for files that have none."""
     return (
-        any(isinstance(prompt.text, Template) for prompt in book.prompts.values())
+        bool(graph.marks.templates)
+        or any(isinstance(prompt.text, Template) for prompt in book.prompts.values())
         or any(isinstance(spec.prompt, Template) for spec in graph.operators.specs.values())
-        or any("template" in graph.resolutions[index].parameters for index in graph.ranked)
     )
 
 
 def template_texts(graph: TypedGraph, book: PromptBook, front: Front, own: WorkflowSettings) -> list[TemplateText]:
     """Every template that a node uses. ``own`` are the settings that the front matter itself says."""
-    if not may_have_templates(graph, book):
+    if not _may_have_templates(graph, book):
         return []
     found: dict[object, TemplateText] = {}
     for index in graph.ranked:

@@ -8,9 +8,10 @@ from itertools import combinations as pairs
 from merrow_analysis.definitions.types import Type, item_of, list_of
 from merrow_analysis.diagnostics import Diagnostic, Related, Severity
 from merrow_analysis.graph.liveness.conditions import NEVER, TooManyCombinationsError
-from merrow_analysis.graph.liveness.plan import Combinations
-from merrow_analysis.graph.nodes import TypedEdge, TypedNode
+from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
+from merrow_analysis.graph.placement import Placement
 from merrow_analysis.graph.ports import takes_again
+from merrow_analysis.graph.records import EdgeRecord
 from merrow_analysis.graph.words import AGAIN, EACH, FIRST
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.fixes.box_fixes import give_list, one_list
@@ -41,11 +42,13 @@ def check_turns(context: GraphContext) -> Iterator[Diagnostic]:
         return
     for name, edges in graph.lists.items():
         yield from _two_lists(context, name, edges)
-    targets = {edge.target.id: edge.target for edge in graph.again}
-    for node in targets.values():
-        yield from _first_turn(context, node)
-    for edge in graph.again:
-        yield from _again(context, edge)
+    # A workflow may have hundreds of Loops, and this is looked at with each key: objects are made for what is wrong alone.
+    targets = dict.fromkeys(record.target for record in graph.again_records)
+    for name in targets:
+        if not graph.core.into(name) or graph.by_id[name].kind == "decision":
+            yield from _first_turn(context, graph.by_id[name])
+    for record, placement in graph.again_placements.items():
+        yield from _again(context, record, placement)
     for record, said in graph.core.words.items():
         if said.word not in (EACH, FIRST):
             continue
@@ -58,9 +61,9 @@ def check_turns(context: GraphContext) -> Iterator[Diagnostic]:
                 "its sources; remove `first`."
             )
             yield report(ENSEMBLE_NEEDS_TWO_SOURCES, label_range(edge), message, fixes=without_word(graph, edge))
-    for node in targets.values():
+    for name in targets:
         try:
-            yield from _fed_twice(context, node)
+            yield from _fed_twice(context, graph.by_id[name])
         except TooManyCombinationsError:
             return
 
@@ -127,26 +130,26 @@ def _no_list(context: GraphContext, edge: TypedEdge) -> Iterator[Diagnostic]:
     yield report(TYPE_MISMATCH, label_range(edge), message, fixes=give_list(context, TYPE_MISMATCH, edge, given))
 
 
-def _again(context: GraphContext, edge: TypedEdge) -> Iterator[Diagnostic]:
+def _again(context: GraphContext, record: EdgeRecord, placement: Placement) -> Iterator[Diagnostic]:
     """What is wrong with where an `again` edge goes, and with the type of what it brings."""
     graph = context.graph
-    found = False
-    for finding in graph.again_placement(edge.record).findings:
+    node, found = graph.by_id[record.target], False
+    for finding in placement.findings:
         if finding.edge is not None:
-            one = tell_of_edge(context, edge.target, edge, finding)
+            one = tell_of_edge(context, node, graph.edge(record), finding)
             if one is not None:
                 found = True
                 yield one
-    if found or edge.target.kind not in ("operator", "decision"):
+    if found or node.kind not in ("operator", "decision"):
         return
-    node = edge.target
-    for feed in edge.feeds:
+    for feed in placement.edges[0].feeds:
         wanted = takes_again(graph.core.facts[node.index].facts, node.placement, feed, graph.types)
         if wanted is not None:
             message = (
                 f"`again` brings {feed.type} to port `{feed.port}` of {named(node)}, which is {wanted} in the first turn; "
                 f"connect a node that gives {wanted}."
             )
+            edge = graph.edge(record)
             fixes = remove_edge(context, TYPE_MISMATCH, edge.flow)
             yield report(TYPE_MISMATCH, label_range(edge), message, fixes=fixes)
             return
@@ -188,14 +191,16 @@ def _only_again(context: GraphContext, node: TypedNode, port: str, edge: TypedEd
 
 def _fed_twice(context: GraphContext, node: TypedNode) -> Iterator[Diagnostic]:
     """Ports for one value that two edges bring a newer value to."""
+    graph = context.graph
     many = {port.name: port.many for port in node.input_ports}
-    by_port: dict[str, list[TypedEdge]] = {}
-    for edge in node.again_in:
-        for feed in edge.feeds:
+    by_port: dict[str, list[EdgeRecord]] = {}
+    for record in graph.core.chart.incoming[node.id]:
+        placement = graph.again_placements.get(record)
+        for feed in placement.edges[0].feeds if placement is not None else ():
             if not many.get(feed.port, node.kind == "decision" and feed.port not in ("when", "value")):
-                by_port.setdefault(feed.port, []).append(edge)
+                by_port.setdefault(feed.port, []).append(record)
     for port, again in by_port.items():
-        pair = _rivals(node, port, again, context.graph.combinations)
+        pair = _rivals(graph, node, port, again)
         if pair is None:
             continue
         other, edge = pair
@@ -214,23 +219,22 @@ def _fed_twice(context: GraphContext, node: TypedNode) -> Iterator[Diagnostic]:
 
 
 def _rivals(
-    node: TypedNode, port: str, again: list[TypedEdge], combinations: Combinations
+    graph: TypedGraph, node: TypedNode, port: str, again: list[EdgeRecord]
 ) -> tuple[TypedEdge, TypedEdge] | None:
     """Two edges that bring a value to a port in the same turn."""
+    border, combinations = graph.composites.border, graph.combinations
+    flat = zip(graph.core.into(node.id), node.placement.edges, strict=True)
+    sources = [record for record, placed in flat if any(feed.port == port for feed in placed.feeds)]
     for edge in again:
-        scope = edge.border.scope
-        for other in node.sources(port):
-            if scope is not None and scope in _around(other):
-                return other, edge
+        scope = border(edge.source, edge.target).scope
+        for other in sources:
+            around = border(other.source, other.target).scope
+            if scope is not None and around is not None and scope in graph.composites.chain(around):
+                return graph.edge(other), graph.edge(edge)
     for other, edge in pairs(again, 2):
-        if other.border.scope != edge.border.scope:
+        if border(other.source, other.target).scope != border(edge.source, edge.target).scope:
             continue
-        if combinations.together(combinations.brings(other, port), combinations.brings(edge, port)):
-            return other, edge
+        one, two = graph.edge(other), graph.edge(edge)
+        if combinations.together(combinations.brings(one, port), combinations.brings(two, port)):
+            return one, two
     return None
-
-
-def _around(edge: TypedEdge) -> tuple[str, ...]:
-    """The composites that hold both ends of an edge."""
-    scope = edge.border.scope
-    return () if scope is None else edge.composites.chain(scope)

@@ -13,6 +13,7 @@ from merrow_analysis.graph.liveness.frames import Unit, unit_edges
 from merrow_analysis.graph.liveness.plan import order_of
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph
 from merrow_analysis.graph.reach import components, shortest_cycle
+from merrow_analysis.graph.records import EdgeRecord
 from merrow_analysis.graph.words import EACH
 from merrow_analysis.rules.box_kinds import box_kinds
 from merrow_analysis.rules.context import GraphContext
@@ -88,9 +89,9 @@ def check_boxes(context: GraphContext) -> Iterator[Diagnostic]:
     for box in boxes:
         yield from _broken(context, box, groups)
     yield from _coming_back(context, groups)
-    again: dict[str | None, list[TypedEdge]] = {}
-    for edge in graph.again:
-        again.setdefault(edge.border.scope, []).append(edge)
+    again: dict[str | None, list[EdgeRecord]] = {}
+    for record in graph.again_records:
+        again.setdefault(graph.composites.border(record.source, record.target).scope, []).append(record)
     for box in boxes:
         if box.nodes or graph.composites.members(box.id):
             if box.kind == "map":
@@ -262,16 +263,17 @@ def _without_each(context: GraphContext, box: Composite, groups: dict[str, Subgr
 
 
 def _idle(
-    context: GraphContext, box: Composite, own: list[TypedEdge], groups: dict[str, Subgraph]
+    context: GraphContext, box: Composite, own: list[EdgeRecord], groups: dict[str, Subgraph]
 ) -> Iterator[Diagnostic]:
-    if any(not edge.order_only for edge in own):
+    graph = context.graph
+    if any(graph.by_id[record.source].kind != "decision" or not graph.edge(record).order_only for record in own):
         return
     if own:
         message = (
             f"The `again` edges of {box.id} bring no value, so each turn is given what the first was, and repeats it at "
             "temperature 0; let one of them feed a port."
         )
-        related = [Related(edge.flow.range, "it brings no value") for edge in own[:5]]
+        related = [Related(graph.edge(record).flow.range, "it brings no value") for record in own[:5]]
         yield report(IDLE_LOOP, groups[box.id].range, message, related=related)
         return
     message = (

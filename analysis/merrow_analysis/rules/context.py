@@ -140,6 +140,11 @@ def check_text(context: TextContext, *, reading: bool) -> list[Diagnostic]:
     return [found for check in checks for found in check(context)]
 
 
-def check_graph(context: GraphContext, scope: Scope, *, without: Flags = Flags.NONE) -> list[Diagnostic]:
-    """What the rules of a scope find in a workflow, but for rules with one of the flags ``without``."""
-    return [found for check in checks_of(scope, Flags.NONE, without) for found in check(context)]
+def check_graph(
+    context: GraphContext, scope: Scope, *, without: Flags = Flags.NONE, hints: bool = True
+) -> list[Diagnostic]:
+    """What the rules of a scope find in a workflow, but for rules with one of the flags ``without``.
+
+    Checks that give nothing but hints are only asked with ``hints``.
+    """
+    return [found for check in checks_of(scope, Flags.NONE, without, hints=hints) for found in check(context)]

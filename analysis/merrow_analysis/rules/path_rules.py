@@ -142,7 +142,7 @@ def _without_loop(context: GraphContext, edge: FlowEdge) -> Iterator[Fix]:
     """Make a Loop of a node that leads to itself, or take the edge away. A Decision alone has nothing new to decide on."""
     node = context.graph.by_id[edge.record.source]
     if node.kind != "decision":
-        made = loop_around(context.graph, [node.index])
+        made = loop_around(context, [node.index])
         yield from asked(context).sound(SELF_LOOP, made, what_edges_bring)
     yield from remove_edge(context, SELF_LOOP, edge, reveals=_off_the_path)
 
@@ -255,7 +255,7 @@ _MOST_CUT = 4
 
 def _untied(context: GraphContext, component: Sequence[int], edges: Sequence[FlowEdge]) -> Iterator[Fix]:
     """Draw a Loop around a cycle, or take one of its edges away: first the one that comes last in the text."""
-    made = loop_around(context.graph, component, last=edges[0].record)
+    made = loop_around(context, component, last=edges[0].record)
     yield from asked(context).sound(CYCLE, made, what_edges_bring)
     yield from unroll_once(context, CYCLE, {context.graph.node(index).id for index in component}, edges[0])
     for edge in edges[:_MOST_CUT]:
@@ -278,7 +278,7 @@ def _off_path(context: GraphContext) -> Iterator[Diagnostic]:
     unreached = (
         [index for index in shape.by_rank(shape.roots) if index not in starts and index not in ends] if starts else []
     )
-    if unreached and graph.again:
+    if unreached and graph.again_records:
         # What comes again comes from an input as well.
         following = _with_again(graph, graph.shape.following, back=False)
         seen = reach(following, starts)
@@ -296,8 +296,9 @@ def _off_path(context: GraphContext) -> Iterator[Diagnostic]:
 def _with_again(graph: TypedGraph, rows: Sequence[list[int]], *, back: bool) -> list[list[int]]:
     """Neighbours of nodes, those over ``again`` edges too; with ``back`` those before them."""
     found = list(rows)
-    for edge in graph.again:
-        one, other = edge.source.index, edge.target.index
+    handles = graph.core.handles
+    for edge in graph.again_records:
+        one, other = handles[edge.source], handles[edge.target]
         if back:
             one, other = other, one
         found[one] = [*found[one], other]

@@ -203,7 +203,7 @@ def _label_fix(graph: TypedGraph, edge: TypedEdge, port: str, *, safe: bool, out
     """
     text = labelled(edge, port, output)
     sharing = edges_of_arrow(edge, graph) if not edge.implied else []
-    if not sharing or len(sharing) > MOST_SHARING or not takes_label(edge):
+    if not sharing or len(sharing) > MOST_SHARING or not takes_label(edge, text):
         return []
     for other in sharing:
         if other is not edge and (other.port != port or not other.inferred or labelled(other, port, output) != text):
@@ -242,7 +242,7 @@ def _unknown_port(context: GraphContext, node: TypedNode, edge: TypedEdge, findi
 
 def _rewritten(graph: TypedGraph, edge: TypedEdge, text: str, *, safe: bool) -> list[Fix]:
     """A fix that replaces an edge's label, where no other edge shares it."""
-    if edge.implied or len(edges_of_arrow(edge, graph)) > 1 or not takes_label(edge):
+    if edge.implied or len(edges_of_arrow(edge, graph)) > 1 or not takes_label(edge, text):
         return []
     return [fix(f"Write |{text}|", [write_label(edge, text)], safe=safe)]
 

@@ -177,17 +177,19 @@ def all_rules() -> list[Rule]:
 
 @cache
 def checks_of(
-    scope: Scope, with_flags: Flags = Flags.NONE, without: Flags = Flags.NONE
+    scope: Scope, with_flags: Flags = Flags.NONE, without: Flags = Flags.NONE, *, hints: bool = True
 ) -> tuple[Callable[[Any], Iterable[Diagnostic]], ...]:
     """The checks of a scope, each once, in the order in which their rules were registered.
 
-    Only of rules that have all the flags ``with_flags`` and none of ``without``.
+    Only of rules that have all the flags ``with_flags`` and none of ``without``; those that find nothing but hints only with
+    ``hints``.
     """
     _discover()
     checks = (
         rule.check
         for rule in _RULES.values()
         if rule.scope is scope and with_flags in rule.flags and not rule.flags & without
+        if hints or rule.severity is not Severity.HINT
     )
     return tuple(dict.fromkeys(check for check in checks if check is not None))
 

@@ -140,7 +140,7 @@ def _repairs(context: GraphContext, one: Misplaced, misplaced: list[Misplaced]) 
             component = list(handles)
         if component is not None:
             marked = {other.edge.record for other in misplaced if other.word == AGAIN}
-            made = loop_around(graph, component, marked)
+            made = loop_around(context, component, marked)
             yield from asked(context).sound(MISPLACED_WORD, made, what_edges_bring)
     if one.word == EACH:
         yield from draw_map(context, MISPLACED_WORD, one.edge)

@@ -87,9 +87,10 @@ def _loops(graph: TypedGraph) -> tuple[list[TextEdit], list[str]] | None:
         return [], []
     edits: dict[Range, TextEdit] = {}
     for edge in graph.again:
-        if len(edges_of_arrow(edge, graph)) > 1 or not takes_label(edge):
+        text = with_word(edge, AGAIN)
+        if len(edges_of_arrow(edge, graph)) > 1 or not takes_label(edge, text):
             return None
-        edit = write_label(edge, with_word(edge, AGAIN))
+        edit = write_label(edge, text)
         edits[edit.range] = edit
     lines = [line for box in boxes if box.parent is None for line in _box(box, boxes)]
     lines += [f"{edge.source.id} -->|{with_word(edge, OVER)}| {edge.target.id}" for edge in graph.over if edge.implied]

@@ -3,6 +3,7 @@
 --   :MerrowStop       stop the runs and evaluations of this file
 --   :MerrowEvaluate FILE [KEY=VALUE...]   evaluate the workflow on a data set, such as: own.jsonl gold=answer metric=numeric limit=10
 --   :MerrowEvaluations                    choose an evaluation of this file and show it
+--   :MerrowSaveAsCase [RUN]               make a case of a run, without RUN of the last one of this file, and open its cases file
 local LONGEST_WAIT = 24 * 60 * 60 * 1000 -- milliseconds that a prompt may stay open
 
 local function ask(_, input)
@@ -44,7 +45,7 @@ local function execute(command, argument, done, about)
   local buffer = about or vim.api.nvim_get_current_buf()
   local client = client_of(buffer)
   if client == nil then
-    vim.notify('Merrow does not look after this file. Open a *.mmd, *.mermaid or *.md file.', vim.log.levels.ERROR)
+    vim.notify('Merrow does not look after this file. Open a *.mmd, *.mermaid, *.md or *.cases.yaml file.', vim.log.levels.ERROR)
     return
   end
   argument.uri = vim.uri_from_bufnr(buffer)
@@ -65,7 +66,10 @@ local function open(lines, filetype)
   vim.bo.modifiable = false
 end
 
+local last_run -- the id of the run that was shown last
+
 local function show(result)
+  last_run = result.run
   local lines = { ('# Run %s %s'):format(result.run or '', result.status or ''), '' }
   local function add(text)
     vim.list_extend(lines, vim.split(text, '\n', { plain = true }))
@@ -122,8 +126,21 @@ local function evaluations()
   end)
 end
 
+local function save_as_case(command)
+  local run = command.args ~= '' and command.args or last_run
+  if run == nil then
+    vim.notify('Merrow: run the workflow first, or name a run.', vim.log.levels.ERROR)
+    return
+  end
+  execute('merrow.saveAsCase', { run = run }, function(saved)
+    vim.cmd('edit ' .. vim.fn.fnameescape(vim.uri_to_fname(saved.uri)))
+    vim.cmd('checktime')
+    vim.api.nvim_win_set_cursor(0, { saved.range.start.line + 1, 0 })
+  end)
+end
+
 vim.api.nvim_create_autocmd({ 'BufReadPost', 'BufNewFile' }, {
-  pattern = { '*.mmd', '*.mermaid', '*.md' },
+  pattern = { '*.mmd', '*.mermaid', '*.md', '*.cases.yaml' },
   callback = start,
 })
 vim.api.nvim_create_user_command('MerrowRun', function(command)
@@ -139,4 +156,5 @@ vim.api.nvim_create_user_command('MerrowEvaluate', evaluate, {
   complete = 'file',
   desc = 'Evaluate the workflow of this file on a data set',
 })
+vim.api.nvim_create_user_command('MerrowSaveAsCase', save_as_case, { nargs = '?', desc = 'Make a case of a run' })
 vim.api.nvim_create_user_command('MerrowEvaluations', evaluations, { desc = 'Show an evaluation of this file' })

@@ -77,7 +77,9 @@ class Evaluator:
         tasks, seconds = iter(self.left()), self.plan.limits.seconds
         loop = asyncio.get_running_loop()
         late = None if seconds is None else loop.call_later(seconds, self._time_is_over, seconds)
-        workers = [asyncio.ensure_future(self._work(tasks, told)) for _ in range(self.plan.concurrency)]
+        # A few more than calls may be made at the same time: while one is kept and scored, another can be asked.
+        count = self.plan.concurrency + self.plan.concurrency // 4
+        workers = [asyncio.ensure_future(self._work(tasks, told)) for _ in range(count)]
         stop = asyncio.ensure_future(self._stop.wait())
         pending: set[asyncio.Future[Any]] = {stop, *workers}
         try:
@@ -90,7 +92,7 @@ class Evaluator:
                 late.cancel()
             for one in pending:
                 one.cancel()
-            await asyncio.gather(*pending, return_exceptions=True)
+            await asyncio.gather(stop, *workers, return_exceptions=True)  # where one fails, others may have, too
 
     async def _work(self, tasks: Iterator[Task], told: OnScore) -> None:
         for task in tasks:

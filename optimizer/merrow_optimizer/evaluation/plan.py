@@ -106,7 +106,7 @@ class Plan:
 
     @property
     def concurrency(self) -> int:
-        """How many items are worked on at the same time."""
+        """How many calls may be made at the same time."""
         return self.chosen.concurrency
 
     def _steps_of(self, workflow: Workflow) -> Steps:

@@ -16,7 +16,6 @@ from merrow_analysis.graph.nodes import TypedEdge
 from merrow_analysis.graph.placement import PortFeed
 from merrow_analysis.graph.ports import is_odd_result
 from merrow_analysis.graph.words import AGAIN
-from merrow_analysis.places.template_places import may_have_templates
 from merrow_analysis.rules.prompt_rules import template_problems
 from merrow_analysis.rules.registry import Flags, find_rule, flags_of
 from merrow_analysis.rules.syntax_rules import MOST_EDGES
@@ -107,12 +106,9 @@ def _ports(change: Mutation) -> str | None:
 def _broken_template(change: Mutation) -> str | None:
     """A template that names a port which its node has no more, or that leaves out one that is newly fed."""
     book = change.subject.analysis.prompts
-    if not may_have_templates(change.after, book):
-        return None
-    before = change.subject.remembered(_template_problems)
     for node in change.differing:
         for problem in template_problems(node, book):
-            if (node.id, problem) not in before:
+            if (node.id, problem) not in change.subject.remembered(_template_problems):
                 code, port = problem
                 return f"At {node.id} this would be wrong ({code}): its template and its port `{port}` don't fit."
     return None

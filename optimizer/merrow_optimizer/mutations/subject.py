@@ -165,7 +165,7 @@ def troubles(graph: TypedGraph, *, skipped: Flags = Flags.NONE) -> Counter[tuple
     Rules with one of the flags ``skipped`` are not asked.
     """
     context = GraphContext(graph)
-    told = unexplained([one for scope in _MEANING for one in check_graph(context, scope, without=skipped)])
+    told = unexplained([one for scope in _MEANING for one in check_graph(context, scope, without=skipped, hints=False)])
     found = [finding for finding in told if finding.severity is not Severity.HINT]
     if not found:
         return Counter()

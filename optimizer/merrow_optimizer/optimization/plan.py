@@ -63,7 +63,8 @@ class Split:
 @dataclass(frozen=True, eq=False)
 class SearchPlan:
     """A search made ready. ``base`` is an evaluation of the workflow that it begins with, on all of its items, whose ``limits``
-    hold for the whole search. ``given`` are texts of workflows to begin with beside it, each with what it is called.
+    hold for the whole search. ``given`` are texts of workflows to begin with beside it, each with what it is called;
+    ``seen`` is how many searches chose these by items that are held out here.
     """
 
     base: Plan
@@ -74,6 +75,7 @@ class SearchPlan:
     jobs: int
     bounds: Bounded
     given: Sequence[tuple[str, str]] = field(default=(), repr=False)
+    seen: int = 0
 
     @property
     def start(self) -> Workflow:

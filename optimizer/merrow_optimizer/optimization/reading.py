@@ -25,7 +25,7 @@ async def read(
     """
     assert plan.split.part is not None  # noqa: S101 (whoever asks has looked)
     items = plan.split.held_out
-    before = read_before(user, search.dataset, search.part, plan.split.part, start.key, search.id)
+    before = plan.seen + read_before(user, search.dataset, search.part, plan.split.part, start.key, search.id)
     user.optimizations.read_held_out(search, plan.split.part, crown.key)
     answers.begin_again()
     wanted = [Wanted(number, HELD_OUT, item, 0) for item in items for number in (START, crown.number)]

@@ -158,7 +158,8 @@ class Searcher:
                 "note", text=f"The start has all of its {len(scores)} answers right: there is little to learn from."
             )
         elif scores and not any(scores):
-            example = f"merrow show {self.id}/{run_part(START)}/{self.plan.split.searched[0].id}"
+            item = self.plan.split.searched[self._search.history.draws[0].places[0].item]
+            example = f"merrow show {self.id}/{run_part(START)}/{item.id}"
             self._tell(
                 "note",
                 text=f"The start has all of its {len(scores)} answers wrong: there is little to learn from. Look at one of them,"

@@ -48,6 +48,7 @@ def begin(
             "items": [item.id for item in split.searched],
             "held_out": {"part": split.part, "items": [item.id for item in split.held_out]},
             "given": [list(one) for one in plan.given],
+            "seen": plan.seen,
         },
     )
     rounds = rounds_of(record, plan)

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import errno
+import json
 import re
 import ssl
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from merrow_runtime.errors import EndpointFailure, Remedy
 from merrow_runtime.models.redaction import quoted
 from merrow_runtime.usage import Usage
+
+if TYPE_CHECKING:
+    import httpx2
 
 _LONGEST_MESSAGE = 100_000
 _BAD_KEY = re.compile(r"(?i)\bkey\b.{0,20}\b(not valid|invalid|incorrect)|\b(invalid|incorrect) (api[ _-]?)?key\b")
@@ -49,6 +53,15 @@ class ServerError:
             str(error.get("code") or ""),
             str(error.get("type") or ""),
         )
+
+
+async def told_by(response: httpx2.Response) -> ServerError:
+    """The error in an answer that has an error's status, whose body is read."""
+    text = (await response.aread()).decode("utf-8", "replace").strip()
+    try:
+        return ServerError.read(json.loads(text))
+    except ValueError:
+        return ServerError.read(text)
 
 
 class Failures:

@@ -23,8 +23,7 @@ class TooLargeError(Exception):
 def response_bound() -> Callable[[Any], Awaitable[None]]:
     """A response hook for an ``httpx2`` client: reading a response's body raises `TooLargeError` beyond its limit.
 
-    Bytes are counted as they arrive and again after decompression. A hook is the one place that also sees the bodies of
-    errors, which the ``openai`` package reads by itself.
+    Bytes are counted as they arrive and again after decompression.
     """
     httpx: Any = importlib.import_module("httpx2")
 

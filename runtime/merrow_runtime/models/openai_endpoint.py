@@ -1,4 +1,4 @@
-"""Any server that speaks the OpenAI protocol, through the ``openai`` package's async client on aiohttp."""
+"""Any server that speaks the OpenAI protocol, through the transport of the ``openai`` package on aiohttp."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import json
 import time
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.models.answers import Answer
-from merrow_runtime.models.connections import Connection, acquire, release, request_options
+from merrow_runtime.models.connections import Client, Connection, acquire, release
 from merrow_runtime.models.dialects import Dialect, Dialects, DialectStore, after_ignored_schema, after_refusal
 from merrow_runtime.models.endpoint import OnText
-from merrow_runtime.models.failures import Failures, ServerError
+from merrow_runtime.models.failures import Failures, ServerError, told_by
 from merrow_runtime.models.limits import TooLargeError
 from merrow_runtime.models.origins import origin_of
 from merrow_runtime.models.prices import Price, PriceTable, packaged_prices
@@ -22,9 +22,6 @@ from merrow_runtime.models.thinking import ThinkingFilter, split_thinking
 from merrow_runtime.models.tokens import estimate_tokens, prompt_tokens
 from merrow_runtime.requests import ModelReply, ModelRequest
 from merrow_runtime.usage import Usage
-
-if TYPE_CHECKING:
-    from openai import AsyncOpenAI
 
 DEFAULT_TIMEOUT = 600.0
 """Seconds for one try where the request says nothing."""
@@ -61,7 +58,7 @@ class OpenAIEndpoint:
         self._dialects = Dialects(self._origin, dialects)
         self._prices = packaged_prices() if prices is None else prices.over(packaged_prices())
         self._failures = Failures(self._origin, (key,) if key else ())
-        self._client: AsyncOpenAI | None = None
+        self._client: Client | None = None
         self._opening = asyncio.Lock()
 
     @property
@@ -120,14 +117,14 @@ class OpenAIEndpoint:
         """Make ready for calls, which the first one would do else: a process needs most of a second for it."""
         await self._open()
 
-    async def _open(self) -> AsyncOpenAI:
+    async def _open(self) -> Client:
         async with self._opening:
             if self._client is None:
                 self._client = await acquire(self._connection)
             return self._client
 
     async def _ask(
-        self, client: AsyncOpenAI, body: dict[str, Any], seconds: float, shown: ThinkingFilter, on_text: OnText | None
+        self, client: Client, body: dict[str, Any], seconds: float, shown: ThinkingFilter, on_text: OnText | None
     ) -> Answer:
         """Send one request and read its answer. Raises `_RefusedError` for an error that the server told, otherwise
         `EndpointFailure`.
@@ -136,25 +133,22 @@ class OpenAIEndpoint:
         import httpx2
         import openai
 
-        options: Any = request_options(self._connection, seconds)
         try:
-            if "stream" not in body:
-                # Half of the package's time for a call goes into walking typed parameters and results: plain data passes.
-                whole = await client.post(_PATH, body=body, cast_to=object, options=options)
+            response = await client.send(_PATH, seconds, body)
+            try:
+                if not response.is_success:
+                    raise _RefusedError(response.status_code, await told_by(response), response.headers)
+                kind = response.headers.get("content-type", "")
+                if "stream" in body and "event-stream" in kind:
+                    return await self._streamed(client.events(response), shown, on_text)
+                content = await response.aread()
+                is_json = "stream" not in body and kind.partition(";")[0].endswith("json")
+                whole = json.loads(content) if is_json else content.decode("utf-8", "replace")
                 return self._shown(self._whole(whole), on_text)
-            stream = await client.post(
-                _PATH, body=body, cast_to=object, options=options, stream=True, stream_cls=openai.AsyncStream[object]
-            )
-            async with stream:
-                if "event-stream" not in stream.response.headers.get("content-type", ""):
-                    text = (await stream.response.aread()).decode("utf-8", "replace")
-                    return self._shown(self._whole(text), on_text)
-                return await self._streamed(stream, shown, on_text)
+            finally:
+                await response.aclose()
         except TooLargeError as problem:
             raise self._failures.too_large(problem.limit) from None
-        except openai.APIStatusError as problem:
-            error = ServerError.read(problem.body)
-            raise _RefusedError(problem.status_code, error, problem.response.headers) from None
         except (openai.APIConnectionError, httpx2.HTTPError, aiohttp.ClientError, OSError) as problem:
             if isinstance(problem, TimeoutError):
                 raise self._failures.too_slow(seconds) from None
@@ -265,7 +259,7 @@ class OpenAIEndpoint:
 def _is_json(text: str) -> bool:
     try:
         json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return True
 

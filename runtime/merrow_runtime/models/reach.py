@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from merrow_runtime.errors import EndpointFailure
-from merrow_runtime.models.connections import Connection, acquire, release, request_options
-from merrow_runtime.models.failures import Failures, ServerError
+from merrow_runtime.models.connections import Client, Connection, acquire, release
+from merrow_runtime.models.failures import Failures, told_by
 from merrow_runtime.models.limits import TooLargeError
 from merrow_runtime.models.origins import origin_of
 
@@ -35,7 +35,7 @@ async def reach(connection: Connection, seconds: float = 10.0) -> Reached:
         return Reached(False, str(failure))
     try:
         async with asyncio.timeout(seconds):
-            return await _ask(client, connection, seconds, origin, failures)
+            return await _ask(client, seconds, origin, failures)
     except TimeoutError:
         return Reached(False, str(failures.too_slow(seconds)))
     except EndpointFailure as failure:
@@ -44,21 +44,23 @@ async def reach(connection: Connection, seconds: float = 10.0) -> Reached:
         await release(connection)
 
 
-async def _ask(client: Any, connection: Connection, seconds: float, origin: str, failures: Failures) -> Reached:
+async def _ask(client: Client, seconds: float, origin: str, failures: Failures) -> Reached:
     import aiohttp
     import httpx2
-    import openai
 
     try:
-        told = await client.get("/models", cast_to=object, options=request_options(connection, seconds))
+        response = await client.send("/models", seconds)
+        try:
+            if response.status_code in (404, 405, 501):
+                return Reached(None, f"The endpoint {origin} answers, but doesn't list its models.")
+            if not response.is_success:
+                raise failures.of_status(response.status_code, await told_by(response), response.headers, "")
+            told = json.loads(await response.aread())
+        finally:
+            await response.aclose()
     except TooLargeError as problem:
         raise failures.too_large(problem.limit) from None
-    except openai.APIStatusError as problem:
-        if problem.status_code in (404, 405, 501):
-            return Reached(None, f"The endpoint {origin} answers, but doesn't list its models.")
-        error = ServerError.read(problem.body)
-        raise failures.of_status(problem.status_code, error, problem.response.headers, "") from None
-    except (openai.APIConnectionError, httpx2.HTTPError, aiohttp.ClientError, OSError) as problem:
+    except (httpx2.HTTPError, aiohttp.ClientError, OSError) as problem:
         raise failures.of_connection(problem, seconds) from None
     except ValueError:
         told = None

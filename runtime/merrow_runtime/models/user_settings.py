@@ -18,6 +18,7 @@ from merrow_runtime.models.spending_limits import SpendingLimits, read_limits
 
 FILE_NAME = "config.toml"
 FOLDER_VARIABLE = "MERROW_CONFIG_DIR"
+ASK_ABOVE_USD = 0.05
 _KEY_NAMES = frozenset({"api_key", "key", "openai_api_key", "token"})
 
 
@@ -32,13 +33,24 @@ class JournalLimits:
 
 
 @dataclass(frozen=True, slots=True)
+class ModelNames:
+    """The models that improve workflows and judge, by name; None where the user says none."""
+
+    optimizer: str | None = None
+    judge: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class UserSettings:
     """What the user's file says. ``api_key_env`` has by origin the name of the environment variable that holds the key for
-    it; ``proxy`` is an address, False for none, None for what the environment says.
+    it; ``proxy`` is an address, False for none, None for what the environment says. ``suggest_ask_above_usd`` is what suggestions
+    may cost, in US dollars, before the user is asked.
     """
 
     base_url: str | None = None
     model: str | None = None
+    models: ModelNames = field(default_factory=ModelNames)
+    suggest_ask_above_usd: float = ASK_ABOVE_USD
     concurrency: int | None = None
     proxy: str | bool | None = None
     api_key_env: Mapping[str, str] = field(default_factory=dict)
@@ -103,6 +115,18 @@ def _text(value: object, name: str) -> str:
     if not isinstance(value, str) or not value.strip():
         raise ValueError(f"`{name}` is not a text")
     return value.strip()
+
+
+def _models(value: object, name: str) -> ModelNames:
+    if not isinstance(value, dict) or value.keys() - {"optimizer", "judge"}:
+        raise ValueError(f"`[{name}]` is a table with `optimizer` and `judge`")
+    return ModelNames(**{key: _text(model, f"{name}.{key}") for key, model in value.items()})
+
+
+def _dollars(value: object, name: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < float("inf"):
+        raise ValueError(f"`{name}` is not a number of US dollars, 0 or more")
+    return float(value)
 
 
 def _concurrency(value: object, name: str) -> int:
@@ -175,6 +199,8 @@ def _price(figures: object, model: str) -> Any:
 _READERS: Mapping[str, Callable[[object, str], Any]] = {
     "base_url": _url,
     "model": _text,
+    "models": _models,
+    "suggest_ask_above_usd": _dollars,
     "concurrency": _concurrency,
     "proxy": _proxy,
     "api_key_env": _key_variables,

@@ -142,6 +142,7 @@ class Execution:
     resources: Resources
     seconds: float | None
     _ended_by: list[RunFailure | None] = field(default_factory=list)
+    _looking: asyncio.TimerHandle | None = None
 
     async def work(self, definitions: str, begun: Mapping[str, Any]) -> RunResult:
         """Report with ``begun`` that the run begins, run to the end, whatever it is, journal it, and report how it ended."""
@@ -172,9 +173,9 @@ class Execution:
         loop = asyncio.get_running_loop()
         main = asyncio.current_task()
         assert main is not None  # noqa: S101 (this is a coroutine of a task)
-        looking = loop.create_task(self._look(main))
         late = None if self.seconds is None else loop.call_later(self.seconds, self._end, main, _time_is_over())
         try:
+            self._look(main)
             await self.scheduler.run()
             failure = self.scheduler.failure
         except asyncio.CancelledError:
@@ -185,15 +186,17 @@ class Execution:
             if failure is None:
                 return "cancelled", None
         finally:
-            looking.cancel()
+            if self._looking is not None:
+                self._looking.cancel()
             if late is not None:
                 late.cancel()
         return "finished" if failure is None else "failed", failure
 
-    async def _look(self, main: asyncio.Task[Any]) -> None:
-        while not self.effects.journal.cancel_requested():
-            await asyncio.sleep(_CANCEL_LOOK)
-        self._end(main, None)
+    def _look(self, main: asyncio.Task[Any]) -> None:
+        if self.effects.journal.cancel_requested():
+            self._end(main, None)
+        else:
+            self._looking = main.get_loop().call_later(_CANCEL_LOOK, self._look, main)
 
     def _end(self, main: asyncio.Task[Any], why: RunFailure | None) -> None:
         if not self._ended_by and not main.cancelling():  # else something else ended it before
@@ -207,7 +210,7 @@ class Execution:
         failure = None if failure is None else self.watch.located(failure)
         error = None if failure is None else failure.sentence
         try:
-            await self.watch.settle()
+            self.watch.write()  # in the commit of the end
             await effects.journal.finish(
                 status,
                 outputs,
@@ -217,6 +220,7 @@ class Execution:
                 sources,
                 None if failure is None else failed_as(failure),
             )
+            await self.watch.settle()
         except StoreFailure as problem:
             status, failure, error = "failed", failure or problem, error or str(problem)
         finally:

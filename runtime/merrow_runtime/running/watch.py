@@ -43,7 +43,7 @@ class NodeRecords:
 
     async def settle(self) -> None:
         """Wait until all is in the journal. What it refused waits there for the next commit, which fails for the same reason."""
-        self._write()
+        self.write()
         if self._writing:
             await asyncio.gather(*self._writing, return_exceptions=True)
 
@@ -54,11 +54,12 @@ class NodeRecords:
         self._waiting.append(record)
         self._telling.kept(record)
         if len(self._waiting) >= BATCH:
-            self._write()
+            self.write()
         elif self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(_BATCH_DELAY, self._write)
+            self._timer = asyncio.get_running_loop().call_later(_BATCH_DELAY, self.write)
 
-    def _write(self) -> None:
+    def write(self) -> None:
+        """Have what waits written, with the next commit."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -214,6 +215,10 @@ class Watch:
 
     def _definition(self, node: TypedNode) -> Mapping[str, Any] | None:
         return self._steps[node.index].shown if node.kind == "operator" or node.asks else None
+
+    def write(self) -> None:
+        """See `NodeRecords.write`."""
+        self._records.write()
 
     async def settle(self) -> None:
         """See `NodeRecords.settle`."""

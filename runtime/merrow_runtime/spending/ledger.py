@@ -79,6 +79,7 @@ class Ledger:
         self._pending: dict[tuple[str | None, ...], list[float]] = {}
         self._flushed = time.monotonic()
         self._month: tuple[str, float] = ("", 0.0)
+        self._users = 0
         private_file(path)
         try:
             self._database = sqlite3.connect(path, timeout=10, isolation_level=None, check_same_thread=False)
@@ -111,6 +112,19 @@ class Ledger:
                 database.executemany(_ADD, [(*key, *sums) for key, sums in self._pending.items()])
             self._pending.clear()
             self._month = ("", 0.0)
+
+    def enter(self) -> None:
+        """A run begins to count."""
+        with self._lock:
+            self._users += 1
+
+    def leave(self) -> None:
+        """A run that counted has ended: what was counted is written by the last of those at the same time, else as in `count`."""
+        with self._lock:
+            self._users -= 1
+            is_last = self._users == 0
+        if is_last or time.monotonic() - self._flushed >= _FLUSH_EVERY:
+            self.flush()
 
     def spent(self, since: str = "", until: str = "9999-12-31") -> list[Spent]:
         """What was spent from one day to another, both included, in order."""

@@ -27,6 +27,7 @@ class Meter:
         self._origin = origin
         self._month_usd = limits.month_usd
         self.minute = limits.endpoints.get(origin)
+        self._is_open = False
 
     def check(self) -> None:
         """Raise `BudgetFailure` where this month's calls have cost all that they may."""
@@ -46,6 +47,9 @@ class Meter:
         Raises `BudgetFailure`, `StoreFailure`.
         """
         self.check()
+        if not self._is_open:
+            self._is_open = True
+            self._ledger.enter()
         if self.minute is None:
             return 0
         # Those of one process wait in line, so that large calls are not passed by for ever.
@@ -70,6 +74,8 @@ class Meter:
                 self._ledger.settle(number, usage.tokens)
 
     def close(self) -> None:
-        """Write what was counted."""
-        with contextlib.suppress(StoreFailure):
-            self._ledger.flush()
+        """Count no more, once the run is over."""
+        if self._is_open:
+            self._is_open = False
+            with contextlib.suppress(StoreFailure):
+                self._ledger.leave()

@@ -141,7 +141,8 @@ class Store:
             lease.take(database, run.id, holder)
             return number
 
-        return self._journal(run.id, self._writer.now(work), holder)
+        number: int = self._writer.now(work)
+        return SqliteJournal(self._writer, run.id, number, holder, self.cache.writer, is_new=True)
 
     def take(self, run: str) -> tuple[RunRecord, SqliteJournal]:
         """Take a run that began earlier, to continue it. Raises `StoreFailure` where a living process has it,
@@ -159,7 +160,8 @@ class Store:
             number: int = database.execute("SELECT number FROM runs WHERE id = ?", (record.id,)).fetchone()[0]
             return number
 
-        return record, self._journal(record.id, self._writer.now(work), holder)
+        number: int = self._writer.now(work)
+        return record, SqliteJournal(self._writer, record.id, number, holder, self.cache.writer)
 
     def has_run_like(self, run: str) -> bool:
         """Whether there is a run whose id is this or begins with it. Raises `StoreFailure`."""
@@ -384,9 +386,6 @@ class Store:
                     lambda database: database.execute("DELETE FROM openings WHERE token = ?", (token,)),
                 )
         self._database.close()
-
-    def _journal(self, run: str, number: int, holder: lease.Holder) -> SqliteJournal:
-        return SqliteJournal(self._writer, run, number, holder, self.cache.writer)
 
     def _shown(self, run: RunRecord, row: Sequence[Any]) -> RunRecord:
         """The run as it is now. What a run without an end has used is counted from its calls. A run that no living process

@@ -42,8 +42,12 @@ _LOST = (
 class SqliteJournal:
     """`merrow_runtime.store.contract.RunJournal` in SQLite. It holds the run's lease until it is closed."""
 
-    def __init__(self, writer: Writer, run: str, number: int, holder: Holder, answers: Writer) -> None:
-        """``number`` is the run's in the table of runs; ``answers`` writes to where the cache is, ``writer`` or another."""
+    def __init__(
+        self, writer: Writer, run: str, number: int, holder: Holder, answers: Writer, *, is_new: bool = False
+    ) -> None:
+        """``number`` is the run's in the table of runs; ``answers`` writes to where the cache is, ``writer`` or another. Of a
+        run that ``is_new`` there is nothing to be read.
+        """
         self.run = run
         self._number = number
         self._writer = writer
@@ -51,10 +55,15 @@ class SqliteJournal:
         self._holder = holder
         self._cancel = False
         self._lost_lease = False
-        self._beating: asyncio.Task[None] | None = None
+        self._beating: asyncio.TimerHandle | None = None
         self._yielded = time.monotonic()
-        self._known, self._spent = _known(writer.database, number)
-        self._before = _last_nodes(writer.database, number)
+        self._release: Statement = (
+            "UPDATE holders SET holder = NULL WHERE run = ? AND holder = ?",
+            (run, holder.token),
+        )
+        self._released = False
+        self._known, self._spent = ({}, NOTHING) if is_new else _known(writer.database, number)
+        self._before = 0 if is_new else _last_nodes(writer.database, number)
         self.resumed = bool(self._known)
 
     async def recall(self, key: CallKey, request_hash: str, endpoint: str | None = None) -> CallRecord | None:
@@ -119,14 +128,12 @@ class SqliteJournal:
         await self._writer.write((_LOST, (*values, time.time(), key.path, key.redo)))
 
     def record_told(self, several: Sequence[Told]) -> asyncio.Future[None]:
-        """Keep what was told, at once where no other program is in the way; the future is done once it is committed, or
-        fails with `StoreFailure`.
-        """
+        """Keep what was told; the future is done once it is committed, or fails with `StoreFailure`."""
         if self._lost_lease:
             refused: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             refused.set_exception(self._taken_over())
             return refused
-        return self._writer.write((_NODES, (self._number, rows.told_text(several))), at_once=True)
+        return self._writer.write((_NODES, (self._number, rows.told_text(several))))
 
     def pages(self) -> Pages:
         """What was told since this journal was opened, starting with the first."""
@@ -142,8 +149,12 @@ class SqliteJournal:
         sources: Sequence[Source] = (),
         failure: RunFailed | None = None,
     ) -> None:
-        """Keep how the run ended, after ``seconds`` of work by this process, and why it failed. Raises `StoreFailure`."""
+        """Keep how the run ended, after ``seconds`` of work by this process, and why it failed; with that it is released.
+
+        Raises `StoreFailure`.
+        """
         self._check()
+        self._writer.write_later(self._release)
         await self._writer.write(
             (
                 "UPDATE runs SET status = ?, ended = ?, outputs = ?, usage = ?, error = ?, seconds = coalesce(seconds, 0) + ?,"
@@ -161,6 +172,7 @@ class SqliteJournal:
                 ),
             )
         )
+        self._released = True
         if self._answers is not self._writer and status == "finished":
             self._pack()
 
@@ -185,12 +197,10 @@ class SqliteJournal:
         """Write what waits and release the run."""
         if self._beating is not None:
             self._beating.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._beating
+        if self._released:
+            return
         with contextlib.suppress(StoreFailure):
-            await self._writer.write(
-                ("UPDATE holders SET holder = NULL WHERE run = ? AND holder = ?", (self.run, self._holder.token))
-            )
+            await self._writer.write(self._release)
 
     def _check(self) -> None:
         if self._lost_lease:
@@ -200,15 +210,13 @@ class SqliteJournal:
         return StoreFailure(f"Run {self.run} was taken over by another process, since this one gave no sign of life.")
 
     def _keep_beating(self) -> None:
-        self._beating = asyncio.get_running_loop().create_task(self._beat())
+        # A timer, not a task: an evaluation has thousands of runs that end before the first beat.
+        self._beating = asyncio.get_running_loop().call_later(BEAT / 4, self._beat)
 
-    async def _beat(self) -> None:
-        while True:
-            await asyncio.sleep(BEAT / 4)
-            try:
-                self._writer.attempt(self._sign)
-            except StoreFailure:
-                continue  # The next write reports it, to a caller that can act on it.
+    def _beat(self) -> None:
+        with contextlib.suppress(StoreFailure):  # The next write reports it, to a caller that can act on it.
+            self._writer.attempt(self._sign)
+        self._keep_beating()
 
     def _sign(self, database: sqlite3.Connection) -> None:
         row = database.execute("SELECT holder, cancel, beat FROM holders WHERE run = ?", (self.run,)).fetchone()

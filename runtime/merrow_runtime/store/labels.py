@@ -30,6 +30,12 @@ class Labels:
         sql = "INSERT OR REPLACE INTO labels (item, output, other, verdict, at) VALUES (?, ?, ?, ?, ?)"
         self._writer.now(lambda database: database.execute(sql, values))
 
+    def drop(self, item: str, output: str) -> None:
+        """Take back what was said of an answer. Raises `StoreFailure`."""
+        values = (_hash(item), _hash(output), b"")
+        sql = "DELETE FROM labels WHERE item = ? AND output = ? AND other = ?"
+        self._writer.now(lambda database: database.execute(sql, values))
+
     def get(self, item: str, output: str, other: str | None = None) -> Verdict | None:
         """What was said of it; None where nothing was. Raises `StoreFailure`."""
         values = (_hash(item), _hash(output), b"" if other is None else _hash(other))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import platform
 import sqlite3
@@ -36,7 +37,7 @@ class Holder:
     @classmethod
     def here(cls) -> Holder:
         """This process, with a token of its own for each lease."""
-        return cls(platform.node(), os.getpid(), _born(os.getpid()))
+        return cls(*_process(os.getpid()))
 
 
 def take(database: sqlite3.Connection, run: str, holder: Holder) -> None:
@@ -113,6 +114,12 @@ def _runs(pid: int, born: str) -> bool:
     except PermissionError:
         return True
     return not born or _born(pid) == born
+
+
+@functools.cache
+def _process(pid: int) -> tuple[str, int, str]:
+    """This process, as `Holder` has it: an evaluation takes thousands of leases, and a fork has another number."""
+    return platform.node(), pid, _born(pid)
 
 
 def _born(pid: int) -> str:

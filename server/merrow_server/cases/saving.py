@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NamedTuple
 
 from merrow_analysis.cases.writing import UnwritableCaseError, new_id, with_case
 from merrow_runtime.errors import InputError
@@ -11,11 +12,24 @@ from merrow_server.cases.files import cases_path, is_cases
 from merrow_server.files import Source, create, read_path, write
 
 
-def save_run(record: RunRecord, path: Path | None) -> str:
-    """Add a case made of a run to the cases file at ``path`` (or of the workflow there), else to that beside its workflow;
-    a sentence that says where it is. Raises `RunFailure`.
-    """
-    file = _file(record, path)
+class Saved(NamedTuple):
+    """A case that was added to ``file``; ``line`` has its id, from 1."""
+
+    file: Path
+    id: str
+    line: int
+
+    @property
+    def sentence(self) -> str:
+        """Where it is, and what to do with it."""
+        return (
+            f"{self.file}:{self.line} has the new case {self.id}, which expects exactly what the run gave; edit what must not"
+            " be so strict."
+        )
+
+
+def save_run(record: RunRecord, file: Path) -> Saved:
+    """Add a case made of a run to a cases file, which is made where it isn't there. Raises `RunFailure`."""
     outputs = record.outputs
     if record.status != "finished" or not outputs:
         raise InputError(f"Run {record.id} did not finish, so there is no output to expect; save one that did.")
@@ -31,10 +45,11 @@ def save_run(record: RunRecord, path: Path | None) -> str:
     else:
         create(file, text)
     line = next((number for number, one in enumerate(text.splitlines(), 1) if f"id: {case_id}" in one), 1)
-    return f"{file}:{line} has the new case {case_id}, which expects exactly what the run gave; edit what must not be so strict."
+    return Saved(file, case_id, line)
 
 
-def _file(record: RunRecord, path: Path | None) -> Path:
+def file_for(record: RunRecord, path: Path | None) -> Path:
+    """The cases file at ``path`` (or of the workflow there), else that beside the run's workflow. Raises `RunFailure`."""
     if path is not None:
         return path if is_cases(path.name) else cases_path(path)
     workflow, mark, number = record.workflow.rpartition("#")

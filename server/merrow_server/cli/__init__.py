@@ -42,6 +42,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "optimizations": "List the searches in the journal.",
         "mutate": "Change a workflow so that it stays valid: safe mutations, listed, applied or random.",
         "crossover": "Make safe children of two workflows.",
+        "suggest": "Have a model suggest improvements, checked and judged.",
         "repair": "Find the smallest edits that make a workflow valid, and show or apply them.",
     },
     "Evaluate": {

@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 DATA_OPTIONS = (
     click.option(
-        "--dataset", metavar="F", shell_complete=words.files, help="The data: JSON Lines, a JSON array or CSV."
+        "--dataset",
+        metavar="F",
+        shell_complete=words.files,
+        help="The data: JSON Lines, a JSON array or CSV; or `arithmetic`, which comes with Merrow.",
     ),
     click.option("--reader", metavar="NAME", help="The form of the data; without it, as its name says."),
     click.option(

@@ -11,8 +11,8 @@ import click
 
 from merrow_server.cli import Command
 from merrow_server.cli.given import words
-from merrow_server.cli.runs import COLOURS
 from merrow_server.rendering.snippet import cells, visible
+from merrow_server.rendering.status_colours import COLOURS
 from merrow_server.rendering.terminal import echo, emit, style
 from merrow_server.run_report import cost_text, workflow_text
 from merrow_server.times import ago

@@ -14,14 +14,13 @@ from merrow_server.cli.given import words
 from merrow_server.cli.output import complain
 from merrow_server.errors import InputError
 from merrow_server.rendering.snippet import cells, visible
+from merrow_server.rendering.status_colours import COLOURS
 from merrow_server.rendering.terminal import echo, emit, style
 from merrow_server.run_report import cost_text, run_object, workflow_text
 from merrow_server.times import ago, duration
 
 if TYPE_CHECKING:
     from merrow_runtime.store.database import Store
-
-COLOURS = {"finished": "green", "failed": "red", "cancelled": "yellow", "running": "cyan"}
 
 
 @click.command(

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from merrow_optimizer.optimization.plan import SearchPlan
 from merrow_optimizer.optimization.record import load
 from merrow_optimizer.optimization.sessions import begin, work
 from merrow_runtime.store.database import Store
@@ -59,7 +60,7 @@ async def watch(user: Store, record: OptimizationRecord, prepared: PreparedSearc
         echo(f"Search {record.id}; its candidates are files in {folder}", err=True)
     code = OK
     try:
-        with _shown(as_json=as_json) as told:
+        with _shown(prepared.plan, as_json=as_json) as told:
             searcher = await work(user, record, prepared.plan, told)
         if searcher.stopped_by is not None:
             complain(searcher.stopped_by)
@@ -111,7 +112,7 @@ _SHOWN = ("candidate", "draw", "crown", "note", "over", "crown_file", "held_out_
 
 
 @contextmanager
-def _shown(*, as_json: bool) -> Iterator[Callable[[Event], None]]:
+def _shown(plan: SearchPlan, *, as_json: bool) -> Iterator[Callable[[Event], None]]:
     """What tells of a search while it goes on: events as JSON, a line that moves on a terminal, else only notes."""
     if as_json:
 
@@ -142,10 +143,19 @@ def _shown(*, as_json: bool) -> Iterator[Callable[[Event], None]]:
             elif kind == "held_out_started":
                 best = f"reading {event['items']:,} held-out items"
             _note(event)
-            many = "1 answer" if answers == 1 else f"{answers:,} answers"
-            progress.update(task, told=f"{many}, {best}, {cost_text(event['spent'])}")
+            progress.update(task, told=_progress_text(plan, answers, best, event["spent"]))
 
         yield shown
+
+
+def _progress_text(plan: SearchPlan, answers: int, best: str, spent: Mapping[str, Any]) -> str:
+    """Answers, the best so far and what is spent, each of how much where that is bounded."""
+    limits, bound = plan.base.limits, plan.bounds.evaluations
+    many = f"{answers:,} of {bound:,} answers" if bound is not None else f"{answers:,} answers"
+    parts = [many, best, cost_text(spent) + ("" if limits.usd is None else f" of ${limits.usd:g}")]
+    if limits.tokens is not None:
+        parts.append(f"{spent['prompt_tokens'] + spent['completion_tokens']:,} of {limits.tokens:,} tokens")
+    return ", ".join(parts)
 
 
 def _note(event: Event) -> None:

@@ -16,9 +16,9 @@ from merrow_server.cli import Command
 from merrow_server.cli.given import words
 from merrow_server.cli.given.run_names import run_meant
 from merrow_server.cli.output import complain
-from merrow_server.cli.runs import COLOURS
 from merrow_server.errors import InputError
 from merrow_server.rendering.snippet import plain, visible
+from merrow_server.rendering.status_colours import COLOURS
 from merrow_server.rendering.terminal import echo, emit, style
 from merrow_server.run_report import cost_text, run_report, workflow_text
 from merrow_server.times import ago, duration

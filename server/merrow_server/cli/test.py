@@ -100,14 +100,14 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], save: str | None, **g
 
 def _saved(run: str, paths: tuple[str, ...]) -> str:
     from merrow_runtime.store.database import Store
-    from merrow_server.cases.saving import save_run
+    from merrow_server.cases.saving import file_for, save_run
     from merrow_server.cli.given.run_names import run_meant
 
     if len(paths) > 1:
         raise InputError("--save writes one cases file; name one PATH, or none.")
     with closing(Store.open()) as store:
         record = store.run(run_meant(store, run))
-    return save_run(record, Path(paths[0].partition("::")[0]) if paths else None)
+    return save_run(record, file_for(record, Path(paths[0].partition("::")[0]) if paths else None)).sentence
 
 
 @dataclass

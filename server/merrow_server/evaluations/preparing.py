@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 from merrow_optimizer.evaluation.asking import Asking
 from merrow_optimizer.evaluation.data import DataError, DataSet, read_items
+from merrow_optimizer.evaluation.data.names import data_file, is_shipped
 from merrow_optimizer.evaluation.items import hash_of
 from merrow_optimizer.evaluation.metrics import check_scoring, metric
 from merrow_optimizer.evaluation.metrics.base import BaseMetric
@@ -44,7 +44,7 @@ Choosing = Callable[[RunOptions, str | None, Sequence[WorkspaceValue], DialectSt
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a person says about an evaluation, beside its workflow. ``dataset`` is a path; None: as `read_items` has it."""
+    """What a person says about an evaluation, beside its workflow. ``dataset`` is a path, or the name of a shipped set; None: as `read_items` has it."""
 
     dataset: str
     reader: str | None = None
@@ -94,7 +94,7 @@ async def prepare(workflow: Workflow, asked: Asked, user: Store, choosing: Choos
 
 async def _prepared(workflow: Workflow, asked: Asked, user: Store, choosing: Choosing) -> Prepared:
     data = read_items(
-        Path(asked.dataset),
+        data_file(asked.dataset),
         reader=asked.reader,
         mapping=asked.mapping,
         gold=asked.gold,
@@ -132,7 +132,8 @@ async def _prepared(workflow: Workflow, asked: Asked, user: Store, choosing: Cho
 def _again(workflow: Workflow, asked: Asked, data: DataSet) -> dict[str, Any]:
     """What a resume needs, as plain data."""
     said = asdict(asked)
-    said["dataset"] = os.path.abspath(asked.dataset)  # noqa: PTH100 (as text)
+    if not is_shipped(asked.dataset):
+        said["dataset"] = os.path.abspath(asked.dataset)  # noqa: PTH100 (as text)
     said["base_url"] = None if asked.base_url is None else without_user(asked.base_url)
     return {
         "snapshot": workflow.snapshot(),

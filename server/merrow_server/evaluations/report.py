@@ -85,6 +85,22 @@ def _agreement(user: Store, record: EvaluationRecord, scores: Sequence[ScoreReco
     return {} if found is None else {"people": asdict(found)}
 
 
+def with_verdicts(user: Store, record: EvaluationRecord, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Rows of a report with what people said of each answer as ``verdict``: ``good``, ``bad``, None where nobody said anything,
+    and without it where there is no answer to rate.
+    """
+    hashes = record.plan.get("hashes", {})
+    scores = user.evaluations.scores(record.id, outputs=True)
+    outputs = {(one.item, one.repeat): one.output for one in scores if one.output is not None and one.item in hashes}
+    rated = bool(user.labels.edition)
+    shown: list[dict[str, Any]] = []
+    for row in rows:
+        output = outputs.get((row["item"], row["repeat"]))
+        said = user.labels.get(hashes[row["item"]], output) if rated and output is not None else None
+        shown.append(dict(row) if output is None else {**row, "verdict": said})
+    return shown
+
+
 def _inputs(user: Store, runs: Set[str]) -> dict[str, Any]:
     """What was given to runs of evaluations, by their ids, as far as the journals are there."""
     given: dict[str, Any] = {}

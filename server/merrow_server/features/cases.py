@@ -1,15 +1,17 @@
-"""Commands for cases of workflows: to list them, and to carry them out. docs/editors.md has their shapes."""
+"""Commands for cases of workflows: to list them, carry them out, and make one of a run. docs/editors.md has their shapes."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 
 from merrow_server.features.code_action import as_mapping
 from merrow_server.features.run_commands import UNTRUSTED, check_runnable, tell
+from merrow_server.features.run_journal import text_in
 from merrow_server.lsp.cases import Located, located
 from merrow_server.lsp.documents import path_of
 from merrow_server.lsp.protocol import InvalidParameters
@@ -17,7 +19,12 @@ from merrow_server.lsp.runs import refused
 from merrow_server.lsp.server import MerrowServer
 from merrow_server.lsp.workflow_texts import text_of
 
-CASES, TEST = "merrow.cases", "merrow.test"
+if TYPE_CHECKING:
+    from merrow_runtime.store.contract import RunRecord
+    from merrow_server.cases.saving import Saved
+    from merrow_server.runs.session import Session
+
+CASES, TEST, SAVE = "merrow.cases", "merrow.test", "merrow.saveAsCase"
 TEST_EVENT = "merrow/testEvent"
 _BAD = frozenset({"failed", "stale", "error"})
 _MOST_ERRORS = 3
@@ -26,6 +33,7 @@ _MOST_ERRORS = 3
 def register(server: MerrowServer) -> None:
     server.command(CASES)(list_cases)
     server.command(TEST)(test)
+    server.command(SAVE)(save)
 
 
 def list_cases(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
@@ -106,6 +114,45 @@ async def test(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
         good = types.MessageType.Info if answer["ok"] else types.MessageType.Warning
         tell(server, _summary(found, answer), good)
     return answer
+
+
+async def save(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
+    """Make a case of a run of the journal: in the cases file that is named, else beside the run's workflow."""
+    asked = as_mapping(arguments[0] if arguments else None) or {}
+    run, uri = text_in(asked, "run", SAVE), asked.get("uri")
+    path = path_of(uri) if isinstance(uri, str) else None
+    if uri is not None and path is None:
+        raise InvalidParameters("`uri` must be the URI of a cases file or a workflow.")
+
+    def found(session: Session) -> tuple[RunRecord, Path]:
+        from merrow_server.cases.saving import file_for
+        from merrow_server.evaluations.journals import journal_with
+
+        with journal_with(session.store, run) as store:
+            record = store.run(run)
+        return record, file_for(record, path)
+
+    record, file = await server.runs.ask(found)
+    document = server.document(file.as_uri())
+    on_disk = server.reports.read(file) if document is not None else None
+    if document is not None and (on_disk is None or on_disk.text != document.text):
+        raise refused(f"{file.name} has changes that are not saved; save it first, then the run.", "usage")
+
+    def saved(_: Session) -> Saved:
+        from merrow_server.cases.saving import save_run
+
+        return save_run(record, file)
+
+    case = await server.runs.ask(saved)
+    if not server.supports.shows_runs:
+        tell(server, case.sentence, types.MessageType.Info)
+    start = {"line": case.line - 1, "character": 0}
+    return {
+        "uri": _uri(server, file.as_uri()),
+        "id": case.id,
+        "range": {"start": start, "end": start},
+        "text": case.sentence,
+    }
 
 
 def _answer(found: Located, workflow: str, results: list[dict[str, Any]], *, cancelled: bool) -> dict[str, Any]:

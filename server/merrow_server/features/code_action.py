@@ -30,6 +30,7 @@ from merrow_server.lsp.protocol import FeatureError
 from merrow_server.lsp.server import MerrowServer
 
 if TYPE_CHECKING:
+    from merrow_analysis.graph.nodes import TypedNode
     from merrow_analysis.ide.actions.actions import Action
     from merrow_optimizer.mutations.base import Move
 
@@ -45,6 +46,10 @@ QUICK_FIX = types.CodeActionKind.QuickFix.value
 REPAIR = f"{QUICK_FIX}.merrow.repair"
 REPAIR_COMMAND = "merrow.repair"
 REPAIR_TITLE = "Repair this workflow"
+SUGGEST = f"{MUTATION}.suggestion"
+SUGGEST_COMMAND = "merrow.suggest"
+_SUGGEST_TITLE = "Suggest improvements with the model"
+_SUGGEST_PROMPT_TITLE = "Improve this prompt with the model"
 _MORE_TITLE = "More safe mutations…"
 COMMAND = "merrow.applyAction"
 _KINDS = [QUICK_FIX, "refactor.extract", "refactor.inline", "refactor.move", "refactor.rewrite", FIX_ALL]
@@ -97,6 +102,7 @@ def code_action(server: MerrowServer, params: types.CodeActionParams) -> list[ty
         titles = {offer.title for offer in offers}
         offers += [offer for offer in _mutations(document, params.range, wanted) if offer.title not in titles]
         offers += _more(server, document, params.range, wanted)
+        offers += _suggestions(server, document, params.range, wanted)
     if not server.supports.code_action_literals:
         offers = [offer for offer in offers if offer.change is None]
         if not server.supports.apply_edit:
@@ -277,6 +283,36 @@ def _more(
             command = types.Command(_MORE_TITLE, MORE_COMMAND, arguments=[asked])
             yield _Offer(_MORE_TITLE, MORE, lambda: None, command=command)
             return
+
+
+def _suggestions(
+    server: MerrowServer, document: OpenDocument, place: types.Range, wanted: Callable[[str], bool]
+) -> Iterator[_Offer]:
+    """The way to suggestions of a model: for the prompt of one selected node, and for the workflow."""
+    if not wanted(SUGGEST) or not server.supports.apply_edit:
+        return
+    from merrow_analysis.ide.cursor.selection import selection
+    from merrow_optimizer.mutations.subject import why_unchangeable
+
+    for number, diagram in enumerate(document.diagrams, 1):
+        within = diagram.range_from_lsp(place)
+        if within is None or diagram.analysis.errors or why_unchangeable(diagram.analysis) is not None:
+            continue
+        asked = {"uri": document.uri, "diagram": number, "version": document.version}
+        nodes = selection(diagram.analysis, within).nodes
+        if len(nodes) == 1 and _asks_model(nodes[0]):
+            command = types.Command(_SUGGEST_PROMPT_TITLE, SUGGEST_COMMAND, arguments=[{**asked, "node": nodes[0].id}])
+            yield _Offer(_SUGGEST_PROMPT_TITLE, SUGGEST, lambda: None, command=command)
+        command = types.Command(_SUGGEST_TITLE, SUGGEST_COMMAND, arguments=[{**asked, "range": server.plain(place)}])
+        yield _Offer(_SUGGEST_TITLE, SUGGEST, lambda: None, command=command)
+        return
+
+
+def _asks_model(node: TypedNode) -> bool:
+    """Whether a node has a prompt."""
+    from merrow_optimizer.suggestions.writing import takes_prompt
+
+    return takes_prompt(node)
 
 
 def _offer_of(diagram: OpenDiagram, move: Move) -> _Offer:

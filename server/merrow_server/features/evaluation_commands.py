@@ -1,9 +1,9 @@
 """Commands about evaluations: ``merrow.evaluate``, ``merrow.evaluations``, ``merrow.showEvaluation``,
-``merrow.compareEvaluations``, ``merrow.deleteEvaluation``; and the request ``merrow/evaluation``.
+``merrow.compareEvaluations``, ``merrow.deleteEvaluation``, ``merrow.rateAnswer``; and the request ``merrow/evaluation``.
 
 ``merrow.evaluate`` takes one object, of which all but ``uri`` and ``dataset`` may be left out:
 
-- ``dataset``, a file: a URI, or a path from the workflow's folder; ``diagram``, the number of the diagram in a Markdown file;
+- ``dataset``, a file: a URI, or a path from the workflow's folder; or the name of a set that comes with Merrow; ``diagram``, the number of the diagram in a Markdown file;
 - ``reader``, ``mapping`` (a field by input), ``gold``, ``part``, ``limit``, ``items`` (ids), ``metric``, ``metricOptions``,
   ``repeat``, ``seed``, ``model``, ``judgeModel``, ``baseUrl``, ``concurrency``, ``fresh``: as the options of ``merrow evaluate``;
 - ``budget``, ``{usd, tokens, seconds}``;
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 EVALUATE, EVALUATIONS, SHOW = "merrow.evaluate", "merrow.evaluations", "merrow.showEvaluation"
 COMPARE, DELETE, REPORT = "merrow.compareEvaluations", "merrow.deleteEvaluation", "merrow/evaluation"
+RATE = "merrow.rateAnswer"
+_VERDICTS = ("good", "bad", None)
 _AGREE = "Evaluate"
 _LISTED = 50
 _MOST = 1_000
@@ -68,6 +70,7 @@ def register(server: MerrowServer) -> None:
     server.command(SHOW)(show)
     server.command(COMPARE)(compare)
     server.command(DELETE)(delete)
+    server.command(RATE)(rate)
     server.feature(REPORT)(report)
 
 
@@ -146,6 +149,18 @@ async def delete(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
     return {"evaluation": deleted}
 
 
+async def rate(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
+    """Keep what a person says of an answer of an evaluation: ``good``, ``bad``, or null to take it back."""
+    asked = asked_of(arguments)
+    evaluation, item = text_in(asked, "evaluation", RATE), text_in(asked, "item", RATE)
+    repeat, verdict = asked.get("repeat", 0), asked.get("verdict")
+    if type(repeat) is not int or repeat < 0:
+        raise InvalidParameters("`repeat` must be a whole number from 0.")
+    if verdict not in _VERDICTS:
+        raise InvalidParameters("`verdict` must be good, bad or null.")
+    return await server.runs.ask(lambda session: session.evaluations.rate(evaluation, item, repeat, verdict))
+
+
 def _new(server: MerrowServer, asked: dict[str, Any], said: dict[str, Any]) -> tuple[EvaluationOrder, Place, str]:
     from merrow_server.runs.orders import EvaluationOrder
 
@@ -165,7 +180,10 @@ def with_data(server: MerrowServer, asked: dict[str, Any], said: dict[str, Any])
     if text.file is None:
         raise refused("Save the workflow first: its evaluations are kept by its file.", "workflow")
     file = path_of(dataset) if dataset.startswith("file:") else text.file.parent / dataset
-    said["dataset"] = str(Path(dataset) if file is None else file)
+    from merrow_optimizer.evaluation.data.names import is_shipped
+
+    is_name = is_shipped(dataset) and file is not None and not file.exists()
+    said["dataset"] = dataset if is_name else str(Path(dataset) if file is None else file)
     return text, Place(diagram.document.uri, number, ref(diagram)), name_of(diagram)
 
 

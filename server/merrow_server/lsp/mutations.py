@@ -120,7 +120,7 @@ def random_move(diagram: OpenDiagram, seed: int, operator: str | None = None) ->
     The same text, seed and operator give the same move. Of a large workflow only some proposals are looked at.
     """
     random = Random(seed)  # noqa: S311 - a choice that can be repeated, no secret
-    operators = _operators(diagram)
+    operators = operators_for(diagram)
     if operator is not None:
         operators = {operator: operators[operator]}
     subject = Subject(diagram.analysis)
@@ -150,7 +150,7 @@ def find_step_by_step(diagram: OpenDiagram, identifier: str) -> Iterator[Move | 
             yield rewriting.make(subject, choice.files)
             return
         yield None
-    for proposals in _operators(diagram).values():
+    for proposals in operators_for(diagram).values():
         for proposal in proposals(subject):
             change = proposal()
             if identity(change) == identifier:
@@ -184,7 +184,8 @@ def _files(diagram: OpenDiagram) -> Files:
     return Files(context.path, context.provider, context.config or Config(), diagram.analyser)
 
 
-def _operators(diagram: OpenDiagram) -> dict[str, Proposals]:
+def operators_for(diagram: OpenDiagram) -> dict[str, Proposals]:
+    """The mutations of the diagram's workspace by name."""
     return {**OPERATORS, SUBGRAPH: subgraph.with_patterns(patterns_for(diagram.document))}
 
 

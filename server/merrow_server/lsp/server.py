@@ -24,6 +24,7 @@ from merrow_server.lsp.protocol import FeatureError, MerrowProtocol
 from merrow_server.lsp.reports import Reports
 from merrow_server.lsp.runs import Runs
 from merrow_server.lsp.scheduling import Scheduler
+from merrow_server.lsp.suggestions import Suggestions
 from merrow_server.lsp.supports import Supports, read_supports
 from merrow_server.lsp.told import with_items
 
@@ -52,6 +53,7 @@ class MerrowServer(Host):
         self.log = ClientLog(self)
         self.reports: Reports = Reports(self)
         self.runs = Runs(self)
+        self.suggestions = Suggestions(self, self.runs)
         self.evaluations: Ordered[EvaluationOrder] = Ordered(
             self, self.runs, "evaluation", lambda session: session.evaluations
         )

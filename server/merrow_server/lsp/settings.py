@@ -56,6 +56,14 @@ SERVER_SETTINGS: tuple[Setting, ...] = (
         "Whether nodes show the start of what the last run gave them, with its tokens, cost and time.",
     ),
     Setting(
+        "suggest-ask-above-usd",
+        {"type": "number", "minimum": 0},
+        0.05,
+        "What suggestions of a model may cost, in US dollars, before you are asked. You are always asked where a price"
+        " is not known.",
+        personal=True,
+    ),
+    Setting(
         "log-level",
         {"enum": ["error", "warning", "info", "debug"]},
         "info",

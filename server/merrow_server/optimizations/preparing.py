@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from merrow_optimizer.evaluation.data import DataError, DataSet, read_items
+from merrow_optimizer.evaluation.data.names import data_file
 from merrow_optimizer.evaluation.data.parts import part_in_name
 from merrow_optimizer.evaluation.items import Item
 from merrow_optimizer.evaluation.plan import Limits
@@ -86,14 +87,23 @@ async def prepare_search(
             wanted.bounds,
         )
         notes = list(_notes(plan, user, data))
+        begin_with = None
         if wanted.begin_with is not None:
-            given, more = _elites(load(user, wanted.begin_with), plan.moves)
-            plan, notes = replace(plan, given=given), [*notes, *more]
+            before = load(user, wanted.begin_with)
+            begin_with = before.id
+            given, more = _elites(before, plan.moves)
+            seen = _seen(user, before.search, split)
+            plan, notes = replace(plan, given=given, seen=seen), [*notes, *more]
+            if seen:
+                notes.append(
+                    f"Search {before.id} chose by items that are held out here, so that there will be no p; begin it with the"
+                    " same --part to have one."
+                )
         check(plan)
     except BaseException:
         await base.close()
         raise
-    again = {**base.again, "settings": asdict(wanted.bounds), "begin_with": wanted.begin_with, "reader": data.reader}
+    again = {**base.again, "settings": asdict(wanted.bounds), "begin_with": begin_with, "reader": data.reader}
     return PreparedSearch(plan, data, base, again, notes)
 
 
@@ -135,6 +145,7 @@ async def prepare_search_again(
         record.jobs,
         Bounded(**record.plan["settings"]),
         [(text, title) for text, title in record.plan["given"]],
+        record.plan["seen"],
     )
     try:
         plan.make_strategy(plan.moves)
@@ -146,7 +157,7 @@ async def prepare_search_again(
 
 def _parts(asked: Asked) -> tuple[DataSet, Sequence[Item]]:
     """The items to search with, and those of the part ``test`` where the file has it apart."""
-    file = Path(asked.dataset)
+    file = data_file(asked.dataset)
 
     def read(part: str | None, limit: int | None, items: tuple[str, ...]) -> DataSet:
         return read_items(
@@ -207,6 +218,19 @@ def _elites(before: SearchRecord, moves: Moves) -> tuple[list[tuple[str, str]], 
         elif one.number != START or one.key != moves.start().key:
             given.append((one.text, title))
     return given, notes
+
+
+def _seen(user: Store, search: OptimizationRecord, split: Split) -> int:
+    """How many searches, of this one and those that it began with, chose by items that are held out now."""
+    held_out = {item.id for item in split.held_out}
+    count = 0
+    known: OptimizationRecord | None = search
+    while known is not None:
+        count += not held_out.isdisjoint(known.plan["items"])
+        earlier = known.plan["begin_with"]
+        identity = None if earlier is None else user.optimizations.identity(earlier)
+        known = None if identity is None else user.optimizations.get(identity)
+    return count
 
 
 def _file_text(before: SearchRecord, one: RecordedCandidate) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 from merrow_optimizer.evaluation.keys import semantic_hash
 from merrow_optimizer.evaluation.plan import Limits
@@ -25,7 +25,13 @@ from merrow_server.evaluations.preparing import (
     prepare_again,
     remarks,
 )
-from merrow_server.evaluations.report import comparison, evaluation_object, evaluation_report, item_object
+from merrow_server.evaluations.report import (
+    comparison,
+    evaluation_object,
+    evaluation_report,
+    item_object,
+    with_verdicts,
+)
 from merrow_server.evaluations.so_far import SoFar
 from merrow_server.evaluations.tables import comparison_lines
 from merrow_server.runs.journal import place_of
@@ -159,7 +165,8 @@ class Evaluations:
         """An evaluation with all of its items, failures first; with ``item`` that one alone, with its answers."""
         record = self._store.evaluations.get(evaluation)
         if item is None:
-            return {**evaluation_report(self._store, record), **self._place(record)}
+            found = evaluation_report(self._store, record)
+            return {**found, **self._place(record), "rows": with_verdicts(self._store, record, found["rows"])}
         golds = record.plan["golds"]
         if item not in golds:
             raise UsageFailure(f"Evaluation {record.id} has no item {item}.")
@@ -168,6 +175,19 @@ class Evaluations:
             **self._object(record),
             "rows": [item_object(one, golds[item]) for one in scores if one is not None],
         }
+
+    def rate(self, evaluation: str, item: str, repeat: int, verdict: Literal["good", "bad"] | None) -> Json:
+        """Keep what a person says of an answer, None to take it back. Raises `UsageFailure` where there is no such answer."""
+        record = self._store.evaluations.get(evaluation)
+        kept = self._store.evaluations.score(record.id, item, repeat)
+        key = record.plan.get("hashes", {}).get(item)
+        if kept is None or kept.output is None or key is None:
+            raise UsageFailure(f"Evaluation {record.id} has no answer to {item} that could be rated.")
+        if verdict is None:
+            self._store.labels.drop(key, kept.output)
+        else:
+            self._store.labels.put(key, kept.output, verdict)
+        return {"evaluation": record.id, "item": item, "repeat": repeat, "verdict": verdict}
 
     def compare(self, first: str, second: str) -> Json:
         """Two evaluations on the items that both scored, and in words as ``text``.

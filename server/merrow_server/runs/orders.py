@@ -95,6 +95,19 @@ class EvaluationOrder:
 
 
 @dataclass(frozen=True, slots=True)
+class SuggestionOrder:
+    """Suggestions to ask for; ``asked`` are fields of `merrow_server.suggestions.preparing.Asked` by name, ``operators`` the
+    mutations of the workspace.
+    """
+
+    ticket: int
+    workflow: WorkflowText
+    asked: Mapping[str, Any] = field(default_factory=dict)
+    budget: Mapping[str, Any] = field(default_factory=dict)
+    operators: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class SearchOrder:
     """A search to make ready, or with ``resume`` one to go on with. ``asked`` are fields of `Asked`, ``search`` those of
     `SearchAsked` by name (``bounds`` those of `Bounded`); ``out`` is the folder for its candidates.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,6 +30,7 @@ from merrow_server.runs.orders import CasesOrder, Order, WorkflowText
 if TYPE_CHECKING:
     from merrow_server.runs.evaluating import Evaluations
     from merrow_server.runs.searching import Searches
+    from merrow_server.runs.suggesting import Suggestions
 
 
 class Session:
@@ -43,6 +44,7 @@ class Session:
         self._cancelled: set[int] = set()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._evaluations: Evaluations | None = None
+        self._suggestions: Suggestions | None = None
         self._searches: Searches | None = None
 
     @property
@@ -55,6 +57,17 @@ class Session:
         return self._evaluations
 
     @property
+    def suggestions(self) -> Suggestions:
+        """The suggestions of a model, which bring the optimizer with them: made when they are first asked for. Raises
+        `StoreFailure`.
+        """
+        if self._suggestions is None:
+            from merrow_server.runs.suggesting import Suggestions
+
+            self._suggestions = Suggestions(self.store, self._endpoints.own, check)
+        return self._suggestions
+
+    @property
     def searches(self) -> Searches:
         """The searches, made when they are first asked for. Raises `StoreFailure`."""
         if self._searches is None:
@@ -62,6 +75,12 @@ class Session:
 
             self._searches = Searches(self.store, self._endpoints.own, check)
         return self._searches
+
+    def _rooms(self) -> Iterator[Evaluations | Searches | Suggestions]:
+        """What goes on by tickets beside runs and tests, of what has been asked for."""
+        for room in (self._evaluations, self._searches, self._suggestions):
+            if room is not None:
+                yield room
 
     @property
     def store(self) -> Store:
@@ -106,7 +125,7 @@ class Session:
             self._runs[ticket].cancel()
         elif ticket in self._tests:
             self._tests[ticket].cancel()
-        elif not any(room is not None and room.cancel(ticket) for room in (self._evaluations, self._searches)):
+        elif not any(room.cancel(ticket) for room in self._rooms()):
             self._cancelled.add(ticket)
 
     async def test(self, order: CasesOrder, told: Callable[[Json], None]) -> Json:
@@ -172,9 +191,8 @@ class Session:
         """Cancel what goes on, wait until the journal says so, and close it."""
         for run in self._runs.values():
             run.cancel()
-        for room in (self._evaluations, self._searches):
-            if room is not None:
-                await room.close()
+        for room in self._rooms():
+            await room.close()
         for test in self._tests.values():
             test.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from merrow_optimizer.evaluation.statistics.distributions import incomplete_beta, t_cdf, t_quantile
-from merrow_optimizer.evaluation.statistics.intervals import interval_of, student, wilson
+from merrow_optimizer.evaluation.statistics.intervals import interval_of, share_interval, student, wilson
 from merrow_optimizer.evaluation.statistics.paired import FLIPS, compare, holm, mcnemar, sign_flip
 from merrow_optimizer.evaluation.statistics.power import POWER, smallest_difference, smallest_drop
 from merrow_optimizer.evaluation.statistics.repeats import is_flaky, pass_hat
@@ -58,8 +58,8 @@ def test_students_interval_is_scipys_with_an_item_more_at_each_end(values: list[
     assert (less, more) == pytest.approx((2 * lower - 1, 2 * upper - 1), abs=1e-9)
 
 
-def test_one_answer_each_has_wilsons_interval_and_all_else_students() -> None:
-    assert interval_of([1, 0, 1.0]) == wilson(2, 3)
+def test_one_answer_each_has_the_interval_of_a_share_and_all_else_students() -> None:
+    assert interval_of([1, 0, 1.0]) == share_interval(2, 3)
     assert interval_of([1, 0, 1], repeats=2) == student([1, 0, 1])
     assert interval_of([1, 0.5, 1]) == student([1, 0.5, 1])
 
@@ -191,11 +191,29 @@ def test_students_interval_covers_the_truth_as_often_as_it_says(kind: str, n: in
     assert found <= 0.99 or n < 100
 
 
-@pytest.mark.parametrize("n", SIZES)
-@pytest.mark.parametrize("p", TRUTHS)
-def test_wilsons_interval_covers_the_truth_as_often_as_it_says(n: int, p: float) -> None:
-    """Computed, not simulated. With 20 items and a truth of .05 or .95 it is 92.5 %, which no other number of rounds changes."""
-    inside = [k for k in range(n + 1) if wilson(k, n).lower <= p <= wilson(k, n).upper]
-    found = float(scipy.stats.binom.pmf(inside, n, p).sum())
-    assert found >= (0.93 if n >= 100 or 0.05 < p < 0.95 else 0.92)
-    assert found <= 0.99 or n < 100
+def covered(n: int, p: float) -> float:
+    """How often the interval of a share covers the truth: computed, not simulated."""
+    ends = [share_interval(k, n) for k in range(n + 1)]
+    inside = [k for k, (lower, upper) in enumerate(ends) if lower <= p <= upper]
+    return float(scipy.stats.binom.pmf(inside, n, p).sum())
+
+
+@pytest.mark.parametrize("n", [20, 22, 30, 50, 75, *SIZES[1:]])
+def test_the_interval_of_a_share_covers_the_truth_as_often_as_it_says(n: int) -> None:
+    found = [covered(n, p / 100) for p in range(2, 99)]
+    assert min(found) >= 0.93
+    assert max(found) <= 0.99 or n < 100
+
+
+@given(st.integers(1, 60), st.data())
+def test_the_interval_of_a_share_is_wilsons_or_the_exact_one_with_mid_p(n: int, data: st.DataObject) -> None:
+    right = data.draw(st.integers(0, n))
+    lower, upper = share_interval(right, n)
+    near = wilson(right, n)
+    assert (lower, upper) == pytest.approx(
+        (1 - share_interval(n - right, n).upper, 1 - share_interval(n - right, n).lower)
+    )
+    if lower < near.lower:
+        law = scipy.stats.binom(n, lower)
+        assert law.sf(right) + law.pmf(right) / 2 == pytest.approx(0.025)
+    assert lower <= near.lower <= near.upper <= upper

@@ -70,7 +70,12 @@ def plan_for(endpoint: FakeEndpoint, count: int = 30, limits: Limits | None = No
 
 
 def begin(user: Store, plan: SearchPlan, folder: Path) -> OptimizationRecord:
-    again = {"settings": {"objective": plan.bounds.objective}, "asked": {"dataset": "d"}, "reader": "own"}
+    again = {
+        "begin_with": None,
+        "settings": {"objective": plan.bounds.objective},
+        "asked": {"dataset": "d"},
+        "reader": "own",
+    }
     return sessions.begin(user, plan, "hash", "all", again, str(folder))
 
 

@@ -148,6 +148,30 @@ def test_nothing_of_the_machine_is_read(tmp_path: Path, monkeypatch: pytest.Monk
     assert "of the machine" not in "".join(endpoint.prompts)
 
 
+TONE = ["TONE([Tone]):::Interface", "TONE@{type: Text, default: 'warmly'}"]
+
+
+def test_an_input_with_a_default_need_not_be_given_the_problem() -> None:
+    plan = flow(*TONE, STEP, "PROBLEM --> A", "TONE --> A --> RETURN")
+    result, endpoint = run(ONCE, planning([plan]))
+    assert result.status == "finished", result.error
+    assert "the task" in endpoint.seen[-1].messages[-1].content
+    assert "warmly" in endpoint.seen[-1].messages[-1].content
+
+
+def test_a_plan_whose_only_input_has_a_default_is_given_the_problem() -> None:
+    plan = flow(STEP, LINE, "PROBLEM@{type: Text, default: 'nothing'}")
+    assert problem_of(plan) is None
+    result, endpoint = run(ONCE, planning([plan]))
+    assert result.status == "finished", result.error
+    assert "the task" in endpoint.seen[-1].messages[-1].content
+
+
+def test_of_two_inputs_with_defaults_none_is_the_one_for_the_problem() -> None:
+    plan = flow(*TONE, STEP, "PROBLEM --> A", "TONE --> A --> RETURN", "PROBLEM@{type: Text, default: 'nothing'}")
+    assert problem_of(plan) == "It must have one input, which is given the problem; it has 2."
+
+
 def test_a_workflow_may_be_given_as_an_input() -> None:
     text = flowchart(
         "HOW([How]):::Interface", "HOW@{type: Workflow, default: 'flowchart TD; A[do it]'}", "WORK@{op: Call}",

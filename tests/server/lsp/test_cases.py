@@ -204,3 +204,25 @@ async def test_a_test_is_cancelled_by_its_progress(tmp_path: Path) -> None:
         editor.client.window_work_done_progress_cancel(types.WorkDoneProgressCancelParams(token))
         result = await asyncio.wait_for(task, 30)
         assert (result["cancelled"], result["ok"], result["results"]) == (True, False, [])
+
+
+async def test_a_run_is_saved_as_a_case(tmp_path: Path) -> None:
+    uri = files(tmp_path)
+    async with OpenAIServer() as server, editor_on(tmp_path, server) as editor:
+        server.script(*[Reply("Eight.")] * 2)
+        flow = (tmp_path / "flow.mmd").as_uri()
+        editor.open(CHAIN, "flow.mmd")
+        ran = await editor.execute("merrow.run", uri=flow, inputs={"PROBLEM": "Legs of a tick?"}, agreed=True)
+        cases = editor.open(CASES + "# not saved\n", "flow.cases.yaml")
+        with pytest.raises(JsonRpcException, match=r"flow\.cases\.yaml has changes that are not saved"):
+            await editor.execute("merrow.saveAsCase", run=ran["run"])
+        (tmp_path / "flow.cases.yaml").write_text(CASES + "# not saved\n")
+        saved = await editor.execute("merrow.saveAsCase", run=ran["run"])
+        assert (saved["uri"], saved["id"]) == (cases, "legs-of-a-tick")
+        lines = (tmp_path / "flow.cases.yaml").read_text().splitlines()
+        assert lines[saved["range"]["start"]["line"]] == "  - id: legs-of-a-tick"
+        assert "Eight." in "\n".join(lines)
+        elsewhere = await editor.execute("merrow.saveAsCase", run=ran["run"], uri=uri.replace("flow.", "other."))
+        assert (tmp_path / "other.cases.yaml").as_uri() == elsewhere["uri"]
+        with pytest.raises(JsonRpcException, match="There is no run"):
+            await editor.execute("merrow.saveAsCase", run="zzz")

@@ -80,7 +80,7 @@ def _fence(before: str, text: str) -> str:
     return f"{head}\n{mark}```mermaid\n{lines}{inner}```\n\n"
 
 
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(_BEFORE), st.sampled_from(_TEXTS)), min_size=2, max_size=6))
 def test_tokens_remembered_from_before_an_edit_are_those_of_the_text(parts: list[tuple[str, str]]) -> None:
     """Fences that move, change, come and go."""

@@ -118,6 +118,17 @@ async def test_an_evaluation_is_watched_listed_shown_compared_and_deleted(tmp_pa
         assert "\x1b" not in page["text"]
         assert "q3    wrong" in page["text"]
 
+        answers = {"evaluation": ended["evaluation"], "item": "q3"}
+        for verdict in ("good", "bad", None):
+            await editor.execute("merrow.rateAnswer", **answers, verdict=verdict)
+            rated = await editor.ask("merrow/evaluation", id=ended["evaluation"])
+            assert [row["verdict"] for row in rated["rows"]] == [verdict, *[None] * 5]
+            assert rated.get("people", {}).get("items") == (None if verdict is None else 1)
+        with pytest.raises(JsonRpcException, match="has no answer to q9"):
+            await editor.execute("merrow.rateAnswer", **answers | {"item": "q9"}, verdict="good")
+        with pytest.raises(JsonRpcException, match="must be good, bad or null"):
+            await editor.execute("merrow.rateAnswer", **answers, verdict="fine")
+
         compared = await editor.execute("merrow.compareEvaluations", a=ended["evaluation"], b=again["evaluation"])
         assert (compared["difference"], compared["better"], compared["worse"]) == (0.0, [], [])
         assert "Difference +0.000" in compared["text"]

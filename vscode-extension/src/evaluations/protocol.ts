@@ -45,6 +45,9 @@ export interface Evaluation {
   readonly asked: Question;
 }
 
+/** What a person says of an answer. */
+export type Verdict = 'good' | 'bad';
+
 /** What one answer to an item came to. */
 export interface Row {
   readonly item: string;
@@ -57,6 +60,8 @@ export interface Row {
   readonly usage: Usage;
   readonly seconds: number;
   readonly run: string;
+  /** In a report, of an answer that can be rated. */
+  readonly verdict?: Verdict | null;
 }
 
 /** The answer to `merrow/evaluation`: failures first. */

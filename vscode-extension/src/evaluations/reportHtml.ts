@@ -1,9 +1,11 @@
 /** The report of an evaluation as HTML. Pure; every text is escaped. */
 import { costText, endpointName, secondsText } from '../run/figures';
 import { escape } from '../run/markdownHtml';
-import type { Outcome, Report, Row } from './protocol';
+import type { Outcome, Report, Row, Verdict } from './protocol';
 import { fileName, scoreText, statusText } from './words';
 
+const COLUMNS = ['Item', 'Status', 'Read', 'Gold', 'Reason', 'People', 'Cost', 'Time'];
+const VERDICTS: readonly (readonly [Verdict, string])[] = [['good', '✓'], ['bad', '✗']];
 const OUTCOMES: readonly Outcome[] = ['failed', 'wrong', 'invalid', 'unanswered', 'right'];
 
 export function reportHtml(report: Report): string {
@@ -33,7 +35,7 @@ export function reportHtml(report: Report): string {
 }
 
 function table({ rows, repeats }: Report): string {
-  const head = ['Item', 'Status', 'Read', 'Gold', 'Reason', 'Cost', 'Time'].map((name) => `<th scope="col">${name}</th>`).join('');
+  const head = COLUMNS.map((name) => `<th scope="col">${name}</th>`).join('');
   return `<table><thead><tr>${head}</tr></thead><tbody>${rows.map((row) => line(row, repeats)).join('\n')}</tbody></table>`;
 }
 
@@ -42,6 +44,17 @@ function line(row: Row, repeats: number): string {
   // Only what ran can be opened.
   const item = row.run === '' ? name : `<button class="link" data-act="run" data-run="${escape(row.run)}" title="Show its run">${name}</button>`;
   const value = row.value !== null && row.value > 0 && row.value < 1 ? ` ${row.value.toFixed(2)}` : '';
-  const texts = [row.read, row.gold, row.reason].map((text) => `<td><div class="text">${escape(text)}</div></td>`).join('');
-  return `<tr data-status="${row.status}"><th scope="row">${item}</th><td class="${row.status}">${row.status}${value}</td>${texts}<td class="number">${escape(costText(row.usage))}</td><td class="number">${secondsText(row.seconds)}</td></tr>`;
+  const texts = [row.read, row.gold, row.reason].map((text) => `<div class="text">${escape(text)}</div>`);
+  const cells = [`${row.status}${value}`, ...texts, verdicts(row), escape(costText(row.usage)), secondsText(row.seconds)];
+  const classes = [row.status, '', '', '', 'people', 'number', 'number'];
+  // In a narrow panel the columns are below each other, each with its name.
+  const columns = cells.map((cell, place) => `<td class="${classes[place] ?? ''}" data-column="${COLUMNS[place + 1] ?? ''}">${cell}</td>`).join('');
+  return `<tr data-status="${row.status}"><th scope="row">${item}</th>${columns}</tr>`;
+}
+
+/** Buttons for what a person says of an answer; none where there is no answer. */
+function verdicts({ item, repeat, verdict }: Row): string {
+  if (verdict === undefined) return '';
+  const about = `data-act="rate" data-item="${escape(item)}" data-repeat="${repeat}"`;
+  return VERDICTS.map(([name, sign]) => `<button class="verdict" ${about} data-verdict="${name}" aria-pressed="${verdict === name}" aria-label="${name}" title="Call the answer ${name}">${sign}</button>`).join('');
 }

@@ -4,7 +4,7 @@ import type { MerrowContext } from '../context';
 import { page, webviewRoot } from '../preview/page';
 import { sentence } from '../run/rejection';
 import { say } from '../say';
-import type { Report } from './protocol';
+import type { Report, Verdict } from './protocol';
 import { reportHtml } from './reportHtml';
 import type { EvaluationServer } from './server';
 import { fileName } from './words';
@@ -13,7 +13,7 @@ const VIEW_TYPE = 'merrow.evaluation';
 /** Milliseconds in which news of an evaluation that goes on are put together. */
 const PAUSE = 500;
 
-type Said = 'ready' | 'resume' | { readonly run: string };
+type Said = 'ready' | 'resume' | { readonly run: string } | { readonly rate: { readonly item: string; readonly repeat: number; readonly verdict: Verdict | null } };
 
 /** The pages of evaluations, one for each. */
 export class ReportPanels implements vscode.Disposable {
@@ -61,7 +61,10 @@ export class ReportPanels implements vscode.Disposable {
   private async said(id: string, panel: vscode.WebviewPanel, message: Said): Promise<void> {
     if (message === 'resume') await vscode.commands.executeCommand(Command.resumeEvaluation, { id });
     else if (message === 'ready') await this.load(id, panel);
-    else await vscode.commands.executeCommand(Command.openRun, { kind: 'run', summary: { run: message.run, uri: null } });
+    else if ('rate' in message) {
+      await told(() => this.server.rate(id, message.rate.item, message.rate.repeat, message.rate.verdict));
+      await this.load(id, panel);
+    } else await vscode.commands.executeCommand(Command.openRun, { kind: 'run', summary: { run: message.run, uri: null } });
   }
 
   private soon(id: string): void {

@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import type { MerrowContext } from '../context';
 import { chosenModel } from '../run/server';
 import type { Target } from '../run/protocol';
-import type { Evaluation, EvaluationNews, Forecast, Question, Report } from './protocol';
+import type { Evaluation, EvaluationNews, Forecast, Question, Report, Verdict } from './protocol';
 
 let tokens = 0;
 
@@ -55,6 +55,11 @@ export class EvaluationServer implements vscode.Disposable {
   /** Two evaluations side by side, in words. */
   compare(a: string, b: string): Promise<{ readonly before: Evaluation; readonly after: Evaluation; readonly text: string }> {
     return this.execute('merrow.compareEvaluations', { a, b });
+  }
+
+  /** Keep what a person says of an answer; null takes it back. */
+  async rate(evaluation: string, item: string, repeat: number, verdict: Verdict | null): Promise<void> {
+    await this.execute('merrow.rateAnswer', { evaluation, item, repeat, verdict });
   }
 
   async delete(id: string): Promise<void> {

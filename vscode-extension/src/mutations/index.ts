@@ -10,6 +10,7 @@ import { repairWorkflow } from './repair';
 import { byKind, type Proposal } from './proposal';
 import { ProposalSession, ProposalTexts } from './session';
 import { say } from '../say';
+import { suggestImprovements } from './suggest';
 
 const doors = new WeakMap<MerrowContext, Door>();
 
@@ -35,6 +36,8 @@ export function register(context: MerrowContext): vscode.Disposable {
     command(Command.cancelProposals, () => door.session?.end(false)),
     command(Command.repairWorkflow, (given) => repairWorkflow(context, given, showProposals)),
     intercept('merrow.repair', (given) => repairWorkflow(context, given, showProposals)),
+    command(Command.suggestImprovements, (given) => suggestImprovements(context, given, showProposals)),
+    intercept('merrow.suggest', (given) => suggestImprovements(context, given, showProposals)),
     // "More safe mutations…" among the code actions.
     intercept('merrow.moreMutations', (given) => safeMutations(context, door, given)),
   );

@@ -36,6 +36,7 @@ const KINDS: Readonly<Record<string, string>> = {
   rewiring: 'Lead an edge elsewhere',
   deletion: 'Remove a node',
   subgraph: 'Patterns',
+  suggestion: 'Best first, as the model judges',
 };
 
 /** What moves of an operator are listed under. */

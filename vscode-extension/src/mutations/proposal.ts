@@ -19,6 +19,8 @@ export interface Proposal extends Touched {
   readonly kind: string;
   /** How the workflow changes, in a sentence. */
   readonly effect: string;
+  /** What else there is to say of it, line by line; plain text. */
+  readonly details?: readonly string[];
   /** The document, and the version of it that the edits are for. */
   readonly uri: string;
   readonly version: number;
@@ -62,6 +64,7 @@ export function byKind<One extends { readonly kind: string }>(proposals: readonl
 export interface ShowPictures extends Touched {
   readonly title: string;
   readonly effect: string;
+  readonly details: readonly string[];
   /** Which of how many, from 1. */
   readonly number: number;
   readonly count: number;

@@ -116,7 +116,7 @@ export class ProposalSession implements vscode.Disposable {
 
   private async draw(proposal: Proposal): Promise<void> {
     const { title, effect, added, removed, changed } = proposal;
-    const about = { title, effect, added, removed, changed, number: this.index + 1, count: this.proposals.length, canRun: proposal.runBoth !== undefined };
+    const about = { title, effect, details: proposal.details ?? [], added, removed, changed, number: this.index + 1, count: this.proposals.length, canRun: proposal.runBoth !== undefined };
     const pictures = await proposal.pictures().catch((problem: unknown) => ({
       before: '',
       after: '',

@@ -69,6 +69,7 @@ export function registerRunCommands(parts: Parts): vscode.Disposable {
     command(Command.openRun, (given) => openRun(parts, given)),
     command(Command.compareRuns, (given, all) => compareRuns(parts, given, all)),
     command(Command.deleteRun, (given, all) => deleteRuns(parts, given, all)),
+    command(Command.saveRunAsCase, (given) => saveAsCase(parts, given)),
   );
 }
 
@@ -205,6 +206,21 @@ async function compareRuns({ documents, tree }: Parts, given: unknown, all: unkn
     others.sort((one, other) => Number(other.workflow === workflow) - Number(one.workflow === workflow));
     const second = chosen[1] ?? (await pick(others, 'Compare with which run?'));
     if (second !== undefined) await documents.showComparison(first, second);
+  } catch (problem) {
+    void say.error(sentence(problem));
+  }
+}
+
+/** Make a case of a run, and show it to be edited: of the run that is given, else of one that is chosen. */
+async function saveAsCase({ server, tree }: Parts, given: unknown): Promise<void> {
+  try {
+    const finished = async () => (await tree.list()).filter(({ status }) => status === 'finished');
+    const named = given as { readonly run?: unknown } | undefined;
+    const run = runOf(given)?.run ?? (typeof named?.run === 'string' ? named.run : await pick(await finished(), 'Save which run as a case?'));
+    if (run === undefined) return;
+    const { uri, range: { start } } = await server.saveAsCase(run);
+    const place = new vscode.Position(start.line, start.character);
+    await vscode.window.showTextDocument(vscode.Uri.parse(uri), { selection: new vscode.Range(place, place) });
   } catch (problem) {
     void say.error(sentence(problem));
   }

@@ -46,7 +46,8 @@ function byName(words: string): string {
 export function runHtml(file: string, whole: WholeRun, report: RunReport | undefined, texts: Texts = new Map()): string {
   const { run, status, done, total, usage, seconds, error, outputs, by } = whole;
   const about = [STATUS[status], `${done} of ${total} nodes`, seconds === undefined ? '' : secondsText(seconds), usage.calls > 0 ? costText(usage) : '', `run ${run}`];
-  const parts = [`<header><h1>${escape(file)}</h1><p class="about">${about.filter((part) => part !== '').map(escape).join(' · ')}</p>${badgeHtml(by)}</header>`];
+  const canBeCase = status === 'finished' && Object.keys(outputs).length > 0;
+  const parts = [`<header><h1>${escape(file)}</h1><p class="about">${about.filter((part) => part !== '').map(escape).join(' · ')}</p>${badgeHtml(by)}${canBeCase ? '<span class="acts"><button class="quiet" data-act="case">Save as Case</button></span>' : ''}</header>`];
   if (error !== undefined) parts.push(`<p class="failure">${escape(error)}</p>`);
   for (const [name, value] of Object.entries(outputs)) parts.push(valueSection(`output ${name}`, `Result ${code(name)}`, name, value, true, texts));
   if (status === 'finished' && Object.keys(outputs).length === 0) parts.push('<p class="about">No output was reached.</p>');

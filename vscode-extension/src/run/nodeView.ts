@@ -28,7 +28,7 @@ const COPIED = 2000;
  * What the page says: it is there, or somebody wants to see the newest run or all of this one, to set an output of the node, to choose who
  * answers, to see another node (or this one in another turn or item), to copy a text of the page, or to open it as a document.
  */
-type Said = 'ready' | 'newest' | 'whole' | 'set' | 'model' | { readonly visit: string } | { readonly copy: string } | { readonly open: string };
+type Said = 'ready' | 'newest' | 'whole' | 'set' | 'model' | 'case' | { readonly visit: string } | { readonly copy: string } | { readonly open: string };
 
 /** Something to read that is no run: a dry run. */
 interface Page {
@@ -147,6 +147,9 @@ export class NodeView implements vscode.WebviewViewProvider, vscode.Disposable {
     switch (message) {
       case 'set':
         if (shown?.node !== undefined) await vscode.commands.executeCommand(Command.setNodeOutput, { run: shown.run, node: shown.node });
+        break;
+      case 'case':
+        if (shown !== undefined) await vscode.commands.executeCommand(Command.saveRunAsCase, { run: shown.run });
         break;
       case 'model':
         await vscode.commands.executeCommand(Command.chooseModel);

@@ -61,6 +61,11 @@ export class RunServer {
     await this.ask('merrow/deleteRun', { run });
   }
 
+  /** Make a case of a run; where it is. */
+  saveAsCase(run: string): Promise<SavedCase> {
+    return this.execute('merrow.saveAsCase', { run });
+  }
+
   /** The typed graph of a workflow. */
   async graph(target: Target): Promise<TypedGraph> {
     const client = await this.context.readyClient();
@@ -78,6 +83,13 @@ export class RunServer {
     const client = await this.context.readyClient();
     return client.sendRequest(method, params);
   }
+}
+
+export interface SavedCase {
+  readonly uri: string;
+  readonly id: string;
+  readonly range: { readonly start: { readonly line: number; readonly character: number } };
+  readonly text: string;
 }
 
 export interface GraphNode {

@@ -18,8 +18,8 @@ export interface DrawRequest {
   readonly theme: Theme;
   /** More words for the labels of edges, by Mermaid's id of the edge, in HTML. */
   readonly edgeWords: Readonly<Record<string, string>>;
-  /** What stands small below the labels of nodes, by id, in HTML. */
-  readonly captions: Readonly<Record<string, string>>;
+  /** What stands small below the labels of nodes, by id, in HTML; `ids` for the ids of all whose label says something else. */
+  readonly captions: Readonly<Record<string, string>> | 'ids';
   /** The styles of nodes that have none from the diagram, by id. */
   readonly styles: Readonly<Record<string, readonly string[]>>;
   /** Labels as SVG text, which every program shows, in the place of HTML. */

@@ -4,6 +4,7 @@
  */
 import mermaid from 'mermaid';
 import * as dagre from 'merrow:dagre';
+import { idCaption } from '../drawing/captions';
 import type { Answer, Change, DrawRequest, Drawing, Question } from '../drawing/protocol';
 import { LIGHT } from '../drawing/theme';
 import { configuration } from './configuration';
@@ -24,6 +25,12 @@ function own<Value>(record: Readonly<Record<string, Value>> | undefined, id: str
   return record !== undefined && Object.hasOwn(record, id) ? record[id] : undefined;
 }
 
+/** What stands small below a node's label. */
+function caption({ id, label, isGroup }: LaidOut['nodes'][number]): string | undefined {
+  const asked = request?.captions;
+  return asked === 'ids' ? (isGroup ? undefined : idCaption(id, label ?? null)) : own(asked, id);
+}
+
 /** Mermaid's own layout, after edges and nodes were given what else they shall say. */
 const layout = {
   render(data: LaidOut, ...rest: unknown[]): Promise<void> {
@@ -32,7 +39,7 @@ const layout = {
       if (more !== undefined) edge.label = edge.label ? `${edge.label}<br/>${more}` : more;
     }
     for (const node of data.nodes) {
-      const more = own(request?.captions, node.id);
+      const more = caption(node);
       const style = own(request?.styles, node.id);
       if (style !== undefined && !node.isGroup && !node.cssStyles?.length && !node.cssCompiledStyles?.length) node.cssStyles = [...style];
       if (more !== undefined) node.label = `${(node.label ?? '').replace(/(?:<br\s*\/?>\s*)+$/i, '')}<br/>${more}`;

@@ -1,6 +1,6 @@
 /** Which nodes a search finds. Pure. */
 import type { GraphNode } from '../../src/preview/protocol';
-import { plain } from './words';
+import { plain } from '../drawing/captions';
 
 /** The ids of the nodes whose id, label or operator has all the words, in the order of the text; none without words. */
 export function found(nodes: readonly Pick<GraphNode, 'id' | 'label' | 'operator'>[], words: string): string[] {

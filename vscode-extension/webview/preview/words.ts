@@ -1,4 +1,5 @@
 /** Sentences about parts of the picture, for tooltips and for those who listen. */
+import { escaped, idCaption, plain } from '../drawing/captions';
 import type { BoxRun, Finding, Graph, GraphEdge, GraphNode, GraphSubgraph, NodeRun, Part } from '../../src/preview/protocol';
 
 export const STATES: Readonly<Record<NodeRun['state'], string>> = {
@@ -17,11 +18,6 @@ export interface About {
   readonly lines: readonly string[];
   readonly findings: readonly Finding[];
   readonly run: NodeRun | undefined;
-}
-
-/** What a label says, without its markup. */
-export function plain(label: string): string {
-  return label.replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ').trim();
 }
 
 export function about(part: Part, graph: Graph, run: ReadonlyMap<string, NodeRun>, boxes: ReadonlyMap<string, BoxRun>): About | undefined {
@@ -97,11 +93,13 @@ export function notWorkflow(graph: Pick<Graph, 'kind' | 'nodes' | 'workflow' | '
   return `Not a workflow: ${graph.why}.`;
 }
 
-/** The ids that messages and runs call the nodes of a workflow by, small, in HTML, for the nodes whose label says something else. */
+/** The ids that messages and runs call the nodes of a workflow by, for the nodes whose label says something else. */
 export function captions({ workflow, nodes }: Pick<Graph, 'workflow' | 'nodes'>): Record<string, string> {
   if (!workflow) return {};
-  const named = nodes.filter(({ id, label }) => label !== null && plain(label).toLowerCase() !== id.toLowerCase());
-  return Object.fromEntries(named.map(({ id }) => [id, `<span class="node-id" style="font: 12px monospace; color: inherit">${escaped(id)}</span>`]));
+  return Object.fromEntries(nodes.flatMap(({ id, label }) => {
+    const caption = idCaption(id, label);
+    return caption === undefined ? [] : [[id, caption]];
+  }));
 }
 
 /** The styles of a workflow's nodes where the diagram gives none; none in high contrast, where the theme's own colours say enough. */
@@ -115,8 +113,4 @@ export function typeWords(edge: GraphEdge, html: boolean): string | undefined {
   if (!edge.drawn || edge.type === null) return undefined;
   const words = escaped(edge.type);
   return html ? `<i>${words}</i>` : words;
-}
-
-function escaped(words: string): string {
-  return words.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }

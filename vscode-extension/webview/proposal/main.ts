@@ -14,6 +14,7 @@ const engine = new Engine(fetch(source).then((answer) => answer.text()), nonce);
 const [before, after] = [new Pane('Before'), new Pane('After')];
 const title = element('h1');
 const effect = element('p', { class: 'effect' });
+const details = element('div', { class: 'details' });
 const which = element('span', { class: 'which', role: 'status' });
 
 function button(label: string, message: FromPictures, kind = ''): HTMLButtonElement {
@@ -29,7 +30,7 @@ const both = button('Run Both and Compare', 'runBoth');
 const actions = element('div', { class: 'actions' }, which, previous, next, both, button('Cancel', 'cancel'), button('Apply', 'apply', 'primary'));
 const panes = element('div', { class: 'panes' }, before.element, after.element);
 document.body.append(
-  element('header', {}, element('div', { class: 'words' }, title, effect), actions),
+  element('header', {}, element('div', { class: 'words' }, title, effect, details), actions),
   panes,
 );
 
@@ -45,7 +46,7 @@ async function draw(): Promise<void> {
     [before, shown.before, { removed, changed, added: [] }],
     [after, shown.after, { removed: [], changed, added }],
   ] as const) {
-    if (problem === undefined) await pane.draw(engine, { text, theme, edgeWords: {}, captions: {}, styles: {}, portable: false }, marks, () => now === turn);
+    if (problem === undefined) await pane.draw(engine, { text, theme, edgeWords: {}, captions: 'ids', styles: {}, portable: false }, marks, () => now === turn);
     else pane.say(problem);
   }
   arrange();
@@ -71,6 +72,7 @@ addEventListener('message', ({ data, origin }: MessageEvent<ShowPictures>) => {
   shown = data;
   title.textContent = data.title;
   effect.textContent = data.effect;
+  details.replaceChildren(...data.details.map((line) => element('p', {}, line)));
   which.textContent = data.count > 1 ? `${data.number} of ${data.count}` : '';
   both.hidden = !data.canRun;
   previous.hidden = next.hidden = data.count < 2;

@@ -36,10 +36,10 @@ export class Pane {
       picture.show(this.picture);
       this.picture = picture;
       this.stage.resize(picture.width, picture.height);
-      this.stage.fit();
-      for (const kind of ['added', 'removed', 'changed'] as const) {
-        for (const id of marks[kind]) mark(picture.node(id), kind);
-      }
+      const touched = (['added', 'removed', 'changed'] as const).flatMap((kind) => marks[kind].map((id) => ({ kind, node: picture.node(id) })));
+      for (const { kind, node } of touched) mark(node, kind);
+      const first = touched.find(({ node }) => node !== undefined)?.node;
+      if (first !== undefined) this.stage.reveal(first);
       this.note.hidden = true;
     } catch (problem) {
       if (!(problem instanceof Superseded)) this.say(`The diagram can't be drawn: ${problem instanceof Error ? problem.message : String(problem)}`);
@@ -51,7 +51,10 @@ export class Pane {
     return this.picture;
   }
 
+  /** Say why there is no picture. */
   say(text: string): void {
+    this.picture?.root.remove();
+    this.picture = undefined;
     this.note.textContent = text;
     this.note.hidden = false;
   }

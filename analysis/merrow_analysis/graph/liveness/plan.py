@@ -71,7 +71,7 @@ class PlanGraph(Protocol):
     @property
     def core(self) -> Graph: ...
     @property
-    def again(self) -> Sequence[PlanEdge]: ...
+    def again_records(self) -> Sequence[EdgeRecord]: ...
     @property
     def over(self) -> Sequence[PlanEdge]: ...
     @property
@@ -249,10 +249,10 @@ def live_loops(graph: PlanGraph) -> dict[str, LiveLoop]:
     boxes = graph.core.composites
     again: dict[str, list[Feed]] = {box.id: [] for box in boxes if box.kind == "loop"}
     leads_out: dict[str, list[Feed]] = {name: [] for name in again}
-    for edge in graph.again:
-        scope = edge.border.scope
-        if scope in again:
-            again[scope].append(order_of(edge))
+    for record in graph.again_records:
+        border = boxes.border(record.source, record.target)
+        if border.scope in again:
+            again[border.scope].append(_order_of_again(graph, record, border))
     for edge in _ways_out(graph) if again else ():
         own = _over(edge)
         for box in edge.border.left:
@@ -264,6 +264,15 @@ def live_loops(graph: PlanGraph) -> dict[str, LiveLoop]:
         name: LiveLoop(name, tuple(feeds), tuple(leads_out[name]), "until" in boxes.boxes[name].parameters)
         for name, feeds in again.items()
     }
+
+
+def _order_of_again(graph: PlanGraph, record: EdgeRecord, border: Border) -> Feed:
+    """`order_of` an ``again`` edge, of which there may be hundreds; without an object for each."""
+    source = graph.core.handles[record.source]
+    if graph.core.resolutions[source].kind == "decision":
+        return order_of(graph.edge(record))
+    maps = graph.core.composites.maps(border.left) if border.left else ()
+    return Feed(source, None, out_of=maps[-1] if maps else None)
 
 
 def _ways_out(graph: PlanGraph) -> list[PlanEdge]:

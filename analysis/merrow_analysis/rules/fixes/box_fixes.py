@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import count
 
 from merrow_analysis.definitions.types import list_of
 from merrow_analysis.diagnostics import Applicability, Fix
@@ -55,7 +56,7 @@ def draw_map(context: GraphContext, rule: Rule, edge: TypedEdge) -> Iterator[Fix
     if any(target.id in group.nodes for group in flow.subgraphs.values()):
         return
     taken = {*flow.chart.nodes, *flow.groups, *flow.scenery.edge_ids}
-    name = next(name for number in range(1, 1000) if (name := f"MAP{number if number > 1 else ''}") not in taken)
+    name = next(name for number in count(1) if (name := f"MAP{number if number > 1 else ''}") not in taken)
     change = GraphChange(wrapped={name: Wrapping("Map (max: 100)", target.id)})
     yield from asked(context).changed(rule, f"Draw a Map around {target.id}", change)
 

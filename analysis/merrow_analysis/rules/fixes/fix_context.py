@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import count
 
 from merrow_analysis.consequences import unexplained
 from merrow_analysis.diagnostics import Applicability, Fix, Severity
@@ -65,6 +66,25 @@ class FixContext:
         if self.context.diagram is None:
             raise ValueError("fixes are for the graph of a text")
         return Manuscript(self.context.diagram, self.graph)
+
+    @cached_property
+    def in_subgraphs(self) -> frozenset[str]:
+        """The ids of what lies in a subgraph."""
+        return frozenset(name for group in self.graph.flow.subgraphs.values() for name in group.nodes)
+
+    @cached_property
+    def loop_ids(self) -> dict[str, str]:
+        """By the first node of each cycle, and by each node that leads to itself, the id of a Loop around it.
+
+        Each has another one, so that the Loops of several cycles may be drawn at once.
+        """
+        flow, shape = self.graph.flow, self.graph.shape
+        taken = {*flow.chart.nodes, *flow.groups, *flow.scenery.edge_ids}
+        free = (name for number in count(1) if (name := f"LOOP{number if number > 1 else ''}") not in taken)
+        ids = [self.graph.node(cycle[0]).id for cycle in self.graph.cycles]
+        wrong = [self.graph.node(handle).id for handle in shape.by_rank(shape.wrong)]
+        ids += [name for name in wrong if any(edge.source == name for edge in self.graph.core.into(name))]
+        return dict(zip(dict.fromkeys(ids), free, strict=False))
 
     # Fixes
 

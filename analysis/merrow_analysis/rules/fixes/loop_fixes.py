@@ -11,6 +11,8 @@ from merrow_analysis.graph.knots import Knot, read_knot
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph
 from merrow_analysis.graph.records import EdgeRecord
 from merrow_analysis.graph.words import AGAIN
+from merrow_analysis.rules.context import GraphContext
+from merrow_analysis.rules.fixes.fix_context import asked
 from merrow_analysis.rules.reporting import edges_of_arrow, fix, listed, spelled
 from merrow_analysis.text import TextEdit
 
@@ -34,7 +36,7 @@ def with_word(edge: TypedEdge, word: str) -> str:
 
 
 def loop_around(
-    graph: TypedGraph,
+    context: GraphContext,
     component: Sequence[int],
     marked: Collection[EdgeRecord] = (),
     last: EdgeRecord | None = None,
@@ -46,6 +48,7 @@ def loop_around(
     """
     if len(component) > _MOST_BOXED:
         return []
+    graph = context.graph
     knot = read_knot(graph.core, component, marked)
     if knot is None and last is not None and not marked:
         knot = read_knot(graph.core, component, (last,))
@@ -57,7 +60,7 @@ def loop_around(
     inside = {graph.composites.inside.get(name) for name in knot.nodes}
     if None not in inside and len(inside) == 1:
         return [fix("Mark the edge back with again", edits, safe=False)] if edits else []
-    box = _box(graph, knot)
+    box = _box(context, knot)
     return [] if box is None else [fix(f"Draw a Loop around {listed(knot.nodes)}", [*edits, box], safe=False)]
 
 
@@ -67,27 +70,22 @@ def _words(graph: TypedGraph, knot: Knot, marked: Collection[EdgeRecord]) -> lis
         if record in marked:
             continue
         edge = graph.edge(record)
-        if len(edges_of_arrow(edge, graph)) > 1 or edge.implied or not takes_label(edge):
+        if len(edges_of_arrow(edge, graph)) > 1 or edge.implied:
             return None
-        edits.append(write_label(edge, with_word(edge, AGAIN)))
+        text = with_word(edge, AGAIN)
+        if not takes_label(edge, text):
+            return None
+        edits.append(write_label(edge, text))
     return edits
 
 
-def _box(graph: TypedGraph, knot: Knot) -> TextEdit | None:
+def _box(context: GraphContext, knot: Knot) -> TextEdit | None:
     """Lines at the end of the file that put the nodes into a Loop; None where a subgraph has one of them already."""
-    flow = graph.flow
-    claimed = {node for group in flow.subgraphs.values() for node in group.nodes}
-    if not claimed.isdisjoint(knot.nodes):
+    flow, fixing = context.graph.flow, asked(context)
+    if not fixing.in_subgraphs.isdisjoint(knot.nodes):
         return None
-    name = next(
-        name for number in range(1, 1000) if not _is_taken(name := f"LOOP{number if number > 1 else ''}", graph)
-    )
     first = flow.nodes[knot.nodes[0]].mentions[0].block
     indent = indentation(first)
+    name = next(fixing.loop_ids[node] for node in knot.nodes if node in fixing.loop_ids)
     lines = [f'subgraph {name}["Loop (max: 3)"]', *(f"    {node}" for node in knot.nodes), "end"]
     return insert_lines_after(flow.last_block, [indent + line for line in lines])
-
-
-def _is_taken(name: str, graph: TypedGraph) -> bool:
-    flow = graph.flow
-    return any(name in names for names in (flow.chart.nodes, flow.groups, flow.scenery.edge_ids))

@@ -1,7 +1,10 @@
-"""The calls of a judge in a case: from the recording where it has them, else of the endpoint, and recorded like any call."""
+"""The calls of a judge in a case: from the recording where it has them, else as they were answered before, else of the endpoint,
+and recorded like any call.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import time
 
 from merrow_optimizer.evaluation.metrics.judge import Ask
@@ -13,20 +16,30 @@ from merrow_runtime.requests import AnswerSchema, CallKey, Message, ModelReply, 
 from merrow_runtime.running.resources import Chosen
 from merrow_runtime.spending.ledger import ledger
 from merrow_runtime.spending.meter import Meter
+from merrow_runtime.store.cache import Cache, kept
 from merrow_runtime.store.case_recording import CallList
 from merrow_runtime.store.contract import CallRecord
 from merrow_runtime.store.recording import Replay
 from merrow_runtime.usage import NOTHING, Usage
+from merrow_runtime.values import canonical
+
+_KEY_BYTES = 16
 
 NODE = "expect"
 """The node in the keys of calls that a judge makes."""
 
 
 class JudgeCalls:
-    """The calls of the judges of one answer. ``usage`` is what they used."""
+    """The calls of the judges of one answer. ``usage`` is what they used; ``answers`` has what was answered before."""
 
     def __init__(
-        self, model: str, workflow: str, chosen: Chosen | None, replay: Replay | None, kept: CallList | None
+        self,
+        model: str,
+        workflow: str,
+        chosen: Chosen | None,
+        replay: Replay | None,
+        kept: CallList | None,
+        answers: Cache,
     ) -> None:
         self.usage: Usage = NOTHING
         self._model = model
@@ -34,6 +47,7 @@ class JudgeCalls:
         self._chosen = chosen
         self._replay = replay
         self._kept = kept
+        self._answers = answers
 
     def asks(self, number: int) -> Ask:
         """How the judge of the expectation with this number asks."""
@@ -57,26 +71,41 @@ class JudgeCalls:
                 return ModelReply.from_json(known.result).text
         if self._chosen is None:
             raise ReplayMiss("There is no endpoint to ask.")
+        origin = self._chosen.endpoint.origin
+        said = canonical([NODE, key.attempt, origin, request.to_json()])
+        place = hashlib.sha256(said.encode("utf-8", "surrogatepass")).digest()[:_KEY_BYTES]
+        before = await self._answers.get(place)
+        if before is not None:
+            reply = ModelReply.from_json(before)
+            await self._keep(self._call(key, request, reply, "cache", time.time()))
+            return reply.text
         started = time.time()
-        reply = await self._calling(self._chosen).call(request, None, self)
+        calling = self._calling(self._chosen)
+        try:
+            reply = await calling.call(request, None, self)
+        finally:
+            calling.close()
         self.usage += reply.usage
-        await self._keep(
-            CallRecord(
-                key,
-                "model",
-                request.hash,
-                request.canonical_text(),
-                reply.json_text(),
-                reply.usage,
-                True,
-                "endpoint",
-                started,
-                reply.seconds,
-                self._chosen.endpoint.origin,
-                reply.model or request.model,
-            )
-        )
+        await self._answers.writer.write(kept(place, reply.json_text(), time.time()))
+        await self._keep(self._call(key, request, reply, "endpoint", started))
         return reply.text
+
+    def _call(self, key: CallKey, request: ModelRequest, reply: ModelReply, origin: str, started: float) -> CallRecord:
+        assert self._chosen is not None  # noqa: S101 (see `_answer`)
+        return CallRecord(
+            key,
+            "model",
+            request.hash,
+            request.canonical_text(),
+            reply.json_text(),
+            reply.usage,
+            True,
+            origin,
+            started,
+            reply.seconds,
+            self._chosen.endpoint.origin,
+            reply.model or request.model,
+        )
 
     def _calling(self, chosen: Chosen) -> Calling:
         meter = None

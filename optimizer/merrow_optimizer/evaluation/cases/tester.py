@@ -171,7 +171,7 @@ class Tester:
             )
         except (UsageFailure, BudgetFailure) as failure:
             return _Take(CaseStatus.ERROR, str(failure))
-        judge = JudgeCalls(self._judge_model(), self._workflow.name, answers.chosen, replay, kept)
+        judge = JudgeCalls(self._judge_model(), self._workflow.name, answers.chosen, replay, kept, answers.store.cache)
         take = await self._judge(case, result, inputs, replay, judge)
         run = result.run if answers.source == "endpoint" else None
         take = replace(take, run=run, usage=result.usage + judge.usage, seconds=result.seconds)
@@ -213,6 +213,10 @@ class Tester:
             return _Take(CaseStatus.ERROR, ending.reason, node=node)
         for number, one in enumerate(case.expect):
             take = await self._one(case, one, number, result, ending.output, inputs, replay, judge)
+            cost = (result.usage + judge.usage).cost_usd
+            if take is None and case.max_cost is not None and cost is not None and cost > case.max_cost:
+                message = f"With its judge it costs {cost:.4f} US dollars, more than `max_cost: {case.max_cost:g}`."
+                take = _Take(CaseStatus.FAILED, message, place=case.limit_spans["max_cost"])
             if take is not None:
                 return take
         return _Take(CaseStatus.PASSED)

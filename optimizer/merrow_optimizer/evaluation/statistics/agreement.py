@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
-from merrow_optimizer.evaluation.statistics.intervals import CONFIDENCE, Interval, wilson
+from merrow_optimizer.evaluation.statistics.intervals import CONFIDENCE, Interval, share_interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,9 @@ def agreement(pairs: Sequence[tuple[bool, bool]]) -> Agreement | None:
     first, second = (sum(pair[place] for pair in pairs) / n for place in (0, 1))
     chance = first * second + (1 - first) * (1 - second)
     if chance >= 1:
-        return Agreement(n, share, wilson(equal, n), None, None)
+        return Agreement(n, share, share_interval(equal, n), None, None)
     kappa = (share - chance) / (1 - chance)
     half = NormalDist().inv_cdf((1 + CONFIDENCE) / 2) * math.sqrt(share * (1 - share) / n) / (1 - chance)
-    return Agreement(n, share, wilson(equal, n), kappa, Interval(max(-1.0, kappa - half), min(1.0, kappa + half)))
+    return Agreement(
+        n, share, share_interval(equal, n), kappa, Interval(max(-1.0, kappa - half), min(1.0, kappa + half))
+    )

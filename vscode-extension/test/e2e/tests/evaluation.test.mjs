@@ -80,6 +80,13 @@ describe(
       assert.notEqual(await rows.first().getAttribute('data-status'), 'right');
       assert.equal(await report.locator('main img').count(), 0);
       assert.ok((await report.locator('main').innerText()).includes(HOSTILE));
+      assert.ok(await report.locator('main').evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'the report is cut off');
+      // What a person says of an answer; said again, it is taken back.
+      const bad = report.locator('tr', { hasText: 'q3' }).getByRole('button', { name: 'bad' });
+      for (const pressed of ['true', 'false', 'true']) {
+        await bad.click();
+        await bad.and(report.locator(`[aria-pressed="${pressed}"]`)).waitFor();
+      }
       await w.shot('evaluation-report');
       await report.locator('button[data-filter="right"]').click();
       await w.until(async () => (await report.locator('tbody tr:visible').count()) < 5, 'the rows are not filtered');
@@ -88,6 +95,10 @@ describe(
       const panel = await w.frame('body[data-engine] header h1');
       await panel.locator('main', { hasText: '7' }).waitFor();
       await w.shot('evaluation-run');
+      await panel.getByRole('button', { name: 'Save as Case' }).click();
+      await page.locator('.tab.active[aria-label*="sums.cases.yaml"]').waitFor();
+      await w.until(async () => (await w.text()).includes('id: what-is-3-plus-3'), 'the case is not in its file');
+      await w.shot('evaluation-case');
     });
 
     it('are in the tree and above the workflow, and two are compared', async () => {
@@ -100,22 +111,11 @@ describe(
       // All answers are known by now: nothing is paid, so nobody is asked.
       await step(w, 'The data:', 'As Last Time');
       await w.frame('.filters');
-      const group = (await w.runs()).filter({ hasText: 'Evaluations' }).first();
-      const shown = page.locator('.monaco-list-row', { hasText: /sums\.mmd: 0\./ });
-      await w.until(async () => {
-        if ((await shown.count()) >= 2) return true;
-        if ((await group.getAttribute('aria-expanded')) === 'false') await group.click();
-        return false;
-      }, 'the tree does not have both evaluations');
+      const shown = (await w.runsOf('Evaluations')).filter({ hasText: /sums\.mmd: 0\./ });
+      await w.until(async () => (await shown.count()) >= 2, 'the tree does not have both evaluations');
       await w.shot('evaluation-tree');
-      // A click on a tree that is drawn again at that moment is lost.
-      await w.again(async () => {
-        await shown.nth(0).click({ timeout: 10_000 });
-        await shown.nth(1).click({ modifiers: ['ControlOrMeta'], timeout: 10_000 });
-        await shown.nth(1).click({ button: 'right', timeout: 10_000 });
-        await page.locator('.context-view .action-label', { hasText: 'Compare Evaluations...' }).click({ timeout: 10_000 });
-        await page.locator('.view-lines', { hasText: 'Difference' }).waitFor({ timeout: 10_000 });
-      }, 'the two are not compared');
+      const difference = page.locator('.view-lines', { hasText: 'Difference' });
+      await w.chooseForBoth(shown.nth(0), shown.nth(1), 'Compare Evaluations...', difference);
       await w.shot('evaluation-compared');
     });
 
@@ -145,6 +145,31 @@ describe(
       await tests.filter({ hasText: 'two' }).locator('.codicon-testing-passed-icon').waitFor();
       await w.shot('evaluation-tests-ended');
     });
+
+    it('of data are in the Test Explorer, item by item', async () => {
+      const w = workbench();
+      const { page } = w;
+      const model = await endpoint();
+      model.answerWith(sums);
+      await w.open('sums.mmd', HEAD + FLOW);
+      await page.locator('.activitybar a.action-label[aria-label^="Testing"]').click();
+      const tests = page.locator('.test-explorer .monaco-list-row');
+      const data = tests.filter({ hasText: 'sums.mmd on own.jsonl' });
+      await data.waitFor();
+      await w.until(async () => {
+        if ((await tests.filter({ hasText: 'q3' }).count()) > 0) return true;
+        await data.click({ timeout: 2000 }).catch(() => undefined);
+        await page.keyboard.press('ArrowRight');
+        return false;
+      }, 'the items are not listed');
+      await w.until(async () => {
+        await data.hover();
+        await data.locator('.codicon-testing-run-icon').first().click({ timeout: 2000 }).catch(() => undefined);
+        return (await tests.filter({ hasText: 'q3' }).locator('.codicon-testing-failed-icon').count()) > 0;
+      }, 'the wrong item does not fail');
+      await tests.filter({ hasText: 'q1' }).locator('.codicon-testing-passed-icon').waitFor();
+      await w.shot('evaluation-data-ended');
+    });
   },
   { profile: 'endpoint' },
 );
@@ -157,7 +182,7 @@ async function step(w, asked, choice) {
   await input.waitFor();
   await w.until(async () => {
     if (!(await input.isVisible())) return true;
-    await input.fill(choice).catch(() => undefined);
+    await input.fill(choice, { timeout: 2000 }).catch(() => undefined);
     const row = box.locator('.monaco-list-row', { hasText: choice }).first();
     await row.click({ timeout: 2000 }).catch(() => undefined);
     return !(await input.isVisible());

@@ -67,17 +67,11 @@ describe(
       const before = await w.shownRun();
       await w.commandAnswered('Merrow: Run Workflow with Other Inputs', 'Run chain.mmd', 'How many windows are in the wall?');
       await w.runEnded('chain.mmd', before);
-      const rows = await w.runs();
-      await rows.filter({ hasText: 'chain.mmd' }).waitFor();
       // Another file of this window may have left a stopped run.
-      const runs = rows.filter({ hasText: 'cost unknown', hasNotText: 'stopped' });
+      const runs = (await w.runsOf('chain.mmd')).filter({ hasText: 'cost unknown', hasNotText: 'stopped' });
       await w.until(async () => (await runs.count()) === 2, 'the tree does not have two runs');
       await w.shot('runs-tree');
-      await runs.nth(0).click();
-      await runs.nth(1).click({ modifiers: ['Control'] });
-      await runs.nth(1).click({ button: 'right' });
-      await w.choose('Compare Runs');
-      await page.locator('.tab.active', { hasText: '↔' }).waitFor();
+      await w.chooseForBoth(runs.nth(0), runs.nth(1), 'Compare Runs', page.locator('.tab.active', { hasText: '↔' }));
       await page.locator('.multiDiffEntry').first().waitFor();
       await page.locator('.multiDiffEntry .view-line', { hasText: 'windows' }).first().waitFor();
       await w.shot('runs-compared');

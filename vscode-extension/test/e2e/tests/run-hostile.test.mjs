@@ -118,18 +118,13 @@ describe(
       model.refuse(undefined);
 
       // The tree of runs, its tooltip, and the comparison of two.
-      const rows = await w.runs();
-      const runs = rows.filter({ hasText: /now|ago/ });
+      const runs = await w.runsOf('pwned=1');
       await w.until(async () => (await runs.count()) >= 2, 'the tree does not have the runs');
       await runs.nth(0).hover();
       await page.locator('.monaco-hover:visible').first().waitFor();
       await w.shot('hostile-run-tree');
       await harmless('the tree');
-      await runs.nth(0).click();
-      await runs.nth(1).click({ modifiers: ['Control'] });
-      await runs.nth(1).click({ button: 'right' });
-      await w.choose('Compare Runs');
-      await page.locator('.tab.active', { hasText: '↔' }).waitFor();
+      await w.chooseForBoth(runs.nth(0), runs.nth(1), 'Compare Runs', page.locator('.tab.active', { hasText: '↔' }));
       await page.locator('.multiDiffEntry').first().waitFor();
       await w.shot('hostile-run-comparison');
       await harmless('the comparison');

@@ -1,0 +1,22 @@
+"""Data sets that come with Merrow, by their names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+_FOLDER = Path(__file__).with_name("shipped")
+
+
+def shipped_names() -> list[str]:
+    """The names of the sets that come with Merrow."""
+    return sorted(file.stem for file in _FOLDER.glob("*.jsonl"))
+
+
+def is_shipped(named: str) -> bool:
+    """Whether a set that comes with Merrow is meant: by its name, where there is no file of that name."""
+    return named in shipped_names() and not Path(named).exists()
+
+
+def data_file(named: str) -> Path:
+    """The file of data that are named by its path, or by the name of a set that comes with Merrow."""
+    return _FOLDER / f"{named}.jsonl" if is_shipped(named) else Path(named)

@@ -1,0 +1,111 @@
+"""Questions to the models that suggest and judge: within a budget, counted, and none of them asked twice."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from typing import Protocol
+
+from merrow_runtime.calls.calling import Calling
+from merrow_runtime.calls.gate import gate_of
+from merrow_runtime.errors import EndpointFailure
+from merrow_runtime.models.budget import Budget
+from merrow_runtime.requests import ModelReply, ModelRequest
+from merrow_runtime.running.resources import Chosen
+from merrow_runtime.spending.meter import Meter
+from merrow_runtime.store.cache import Cache, kept
+from merrow_runtime.usage import NOTHING, Usage
+from merrow_runtime.values import canonical
+
+_KEY_BYTES = 16
+
+
+class UnknownAnswerError(Exception):
+    """An answer is not known, and none may be asked for."""
+
+
+class Known:
+    """Asks nobody: gives the answers of ``chosen``'s endpoint that are kept in ``known``, and raises `UnknownAnswerError`
+    elsewhere.
+    """
+
+    def __init__(self, origin: str, known: Cache) -> None:
+        self._origin, self._known = origin, known
+        self.used: Usage = NOTHING
+
+    async def ask(self, request: ModelRequest) -> ModelReply:
+        """The answer that is kept."""
+        found = await self._known.get(_key(self._origin, request))
+        if found is None:
+            raise UnknownAnswerError
+        return ModelReply.from_json(found)
+
+    def missed(self, model: str, text: str) -> None:
+        """Nothing is learned of an endpoint that is not asked."""
+
+
+class Asks(Protocol):
+    """What answers questions: an `Asker`, or what is known."""
+
+    used: Usage
+
+    async def ask(self, request: ModelRequest) -> ModelReply: ...
+
+    def missed(self, model: str, text: str) -> None: ...
+
+
+def _key(origin: str, request: ModelRequest) -> bytes:
+    said = ["suggestions", origin, request.to_json(), request.max_tokens]
+    return hashlib.sha256(canonical(said).encode("utf-8", "surrogatepass")).digest()[:_KEY_BYTES]
+
+
+class Asker:
+    """Asks ``chosen``'s endpoint. Answers are kept in ``known``, so that the same question is not paid again; with ``fresh`` all
+    are asked for again. ``meter`` counts for the user over all commands. Make it where an event loop runs.
+    """
+
+    def __init__(
+        self,
+        chosen: Chosen,
+        known: Cache,
+        budget: Budget | None = None,
+        meter: Meter | None = None,
+        *,
+        fresh: bool = False,
+    ) -> None:
+        semaphore = gate_of(chosen.endpoint).semaphore(chosen.concurrency)
+        self._calling = Calling(chosen.endpoint, semaphore, budget, meter=meter)
+        self._known, self._fresh = known, fresh
+        self.used: Usage = NOTHING
+        """What the calls have used; answers that were known used nothing."""
+
+    async def ask(self, request: ModelRequest) -> ModelReply:
+        """The answer. Raises `EndpointFailure`, `BudgetFailure`, `StoreFailure`."""
+        key = _key(self._calling.origin, request)
+        found = None if self._fresh else await self._known.get(key)
+        if found is not None:
+            return ModelReply.from_json(found)
+        reply = await self._calling.call(request, None, self)
+        self.used += reply.usage
+        await self._known.writer.write(kept(key, json.dumps(reply.to_json()), time.time()))
+        return reply
+
+    def missed(self, model: str, text: str) -> None:
+        """An answer is not what its schema says: the endpoint may not know schemas."""
+        self._calling.schema_missed(model, text)
+
+    def close(self) -> None:
+        """No more is asked."""
+        self._calling.close()
+
+    def retrying(self, failure: EndpointFailure, wait: float) -> None:
+        """See `merrow_runtime.calls.calling.Listener`."""
+
+    def streamed(self, text: str) -> None:
+        """See `merrow_runtime.calls.calling.Listener`."""
+
+    async def lost(self, usage: Usage, why: str) -> None:
+        """See `merrow_runtime.calls.calling.Listener`."""
+        del why
+        self.used += usage

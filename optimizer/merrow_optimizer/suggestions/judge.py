@@ -1,0 +1,189 @@
+"""The judge: a model that scores all candidates in two calls, in one order and in the reversed one. Its scores are advice."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from merrow_optimizer.suggestions.answers import plain
+from merrow_optimizer.suggestions.asking import Asks
+from merrow_optimizer.suggestions.quoting import RULE, quoted
+from merrow_runtime.errors import AnswerFailure
+from merrow_runtime.operators.shapes import object_schema
+from merrow_runtime.operators.structured import read_json
+from merrow_runtime.requests import AnswerSchema, Message, ModelRequest
+
+CRITERIA: Mapping[str, str] = {
+    "coherence": "each node gets what it needs, and what it gives is used",
+    "fit": "the change addresses what goes wrong, or the goal",
+    "economy": "what it adds is worth its calls",
+    "prompts": "prompts are clear, general and complete",
+    "soundness": "the reason given for the change holds",
+}
+"""What is scored, from 1 to 10 each."""
+_LEAST, _MOST = 1, 10
+TRIES = 2
+"""How often one call is made until its answer can be read."""
+_REASON = 300
+_TASK = (
+    "You are a strict and fair judge of changes to a workflow of language models. You score each candidate by five criteria,"
+    " from 1 (poor) to 10 (excellent), independently of the order in which they are listed. First the reason, then the numbers."
+)
+_VERDICT = object_schema(
+    {
+        "candidate": {"type": "integer", "description": "The number of the candidate in the list."},
+        "reason": {"type": "string", "description": "What speaks for and against it, in a sentence or two."},
+        **{name: {"type": "integer", "description": said} for name, said in CRITERIA.items()},
+    }
+)
+SCHEMA = AnswerSchema("verdicts", object_schema({"verdicts": {"type": "array", "items": _VERDICT}}))
+FORM = """\
+Answer with one JSON object and nothing else, with a verdict for each candidate:
+{"verdicts": [{"candidate": 1, "reason": "...", "coherence": 1, "fit": 1, "economy": 1, "prompts": 1, "soundness": 1}]}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the judge said of a candidate: the mean over both orders of each criterion, and of their sum as ``total`` (5 to 50).
+
+    ``unsure`` says that another candidate was better in one order and worse in the other.
+    """
+
+    scores: Mapping[str, float]
+    total: float
+    unsure: bool
+    reason: str
+
+    def to_json(self) -> dict[str, Any]:
+        """As results list it."""
+        return {"total": self.total, "criteria": dict(self.scores), "unsure": self.unsure, "reason": self.reason}
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """What one call said of one candidate."""
+
+    numbers: Mapping[str, float]
+    reason: str
+
+    @property
+    def total(self) -> float:
+        return sum(self.numbers.values())
+
+
+def order_of(count: int, seed: int) -> list[int]:
+    """The order of the first call; the second one's is the reversed one."""
+    order = list(range(count))
+    Random(f"{seed} judge").shuffle(order)  # noqa: S311 (no secret)
+    return order
+
+
+async def judged(
+    asker: Asks, model: str, shown: Mapping[str, Any], candidates: Sequence[Mapping[str, Any]], seed: int
+) -> list[Verdict]:
+    """A verdict for each candidate, in their order. ``shown`` is the workflow and what is wanted, by names.
+
+    Raises `AnswerFailure` where the model gives no scores, and what asking raises.
+    """
+    order = order_of(len(candidates), seed)
+    orders = (order, order[::-1])
+    calls = [asyncio.ensure_future(_call(asker, model, shown, candidates, one)) for one in orders]
+    try:
+        first, second = await asyncio.gather(*calls)
+    finally:
+        for call in calls:
+            call.cancel()
+        await asyncio.gather(*calls, return_exceptions=True)
+    return verdicts(first, second)
+
+
+def verdicts(first: Sequence[_Row], second: Sequence[_Row]) -> list[Verdict]:
+    """The verdicts of two calls, each with a row for each candidate. Which call was first makes no difference."""
+    found = []
+    for number, (one, other) in enumerate(zip(first, second, strict=True)):
+        scores = {name: (one.numbers[name] + other.numbers[name]) / 2 for name in CRITERIA}
+        turns = any(
+            (one.total - first[rival].total) * (other.total - second[rival].total) < 0
+            for rival in range(len(first))
+            if rival != number
+        )
+        reason = max(one.reason, other.reason, key=lambda text: (len(text), text))
+        found.append(Verdict(scores, sum(scores.values()), turns, reason))
+    return found
+
+
+def ranking(verdicts: Sequence[Verdict]) -> list[int]:
+    """The numbers of the candidates, the best first; of equal ones the earlier."""
+    return sorted(range(len(verdicts)), key=lambda number: (-verdicts[number].total, number))
+
+
+def messages(
+    shown: Mapping[str, Any], candidates: Sequence[Mapping[str, Any]], order: Sequence[int]
+) -> tuple[Message, ...]:
+    """The question of one call."""
+    listed = [{"candidate": place, **candidates[number]} for place, number in enumerate(order, 1)]
+    criteria = "\n".join(f"- {name}: {said}" for name, said in CRITERIA.items())
+    text = f"{quoted({**shown, 'The candidates, as differences': listed})}\n\n{RULE}\n\nThe criteria:\n{criteria}\n\n{FORM}"
+    return Message("system", _TASK), Message("user", text)
+
+
+def limit_of(count: int) -> int:
+    """Tokens that an answer about so many candidates may have."""
+    return 300 * count + 300
+
+
+async def _call(
+    asker: Asks, model: str, shown: Mapping[str, Any], candidates: Sequence[Mapping[str, Any]], order: Sequence[int]
+) -> list[_Row]:
+    asked = messages(shown, candidates, order)
+    for attempt in range(TRIES):
+        reply = await asker.ask(ModelRequest(model, asked, max_tokens=limit_of(len(order)), schema=SCHEMA))
+        try:
+            rows = _read(reply.text, len(order))
+        except AnswerFailure as failure:
+            asker.missed(model, reply.text)
+            if attempt == TRIES - 1:
+                raise
+            said = reply.text[:_REASON] or "(nothing)"
+            asked = (*asked[:2], Message("assistant", said), Message("user", f"{failure}\n\n{FORM}"))
+            continue
+        found: list[_Row | None] = [None] * len(order)
+        for place, number in enumerate(order):
+            found[number] = rows[place]
+        return [row for row in found if row is not None]
+    raise AssertionError  # the last try returns or raises
+
+
+def _read(text: str, count: int) -> list[_Row]:
+    """The rows of an answer, by the places of the candidates in it. Raises `AnswerFailure`."""
+    found = read_json(text)
+    listed = found.get("verdicts") if isinstance(found, dict) else found
+    rows: dict[int, _Row] = {}
+    for one in listed if isinstance(listed, list) else ():
+        if not isinstance(one, dict):
+            continue
+        place = one.get("candidate")
+        numbers = {name: _number(one.get(name)) for name in CRITERIA}
+        if (
+            isinstance(place, int)
+            and not isinstance(place, bool)
+            and 1 <= place <= count
+            and None not in numbers.values()
+        ):
+            known = {name: number for name, number in numbers.items() if number is not None}
+            rows.setdefault(place, _Row(known, plain(one.get("reason"), _REASON)))
+    missing = [place for place in range(1, count + 1) if place not in rows]
+    if missing:
+        raise AnswerFailure(f"The answer has no whole verdict for candidate {json.dumps(missing)[1:-1]}.", advice=FORM)
+    return [rows[place] for place in range(1, count + 1)]
+
+
+def _number(said: object) -> float | None:
+    if isinstance(said, bool) or not isinstance(said, (int, float)) or not _LEAST <= said <= _MOST:
+        return None
+    return float(said)

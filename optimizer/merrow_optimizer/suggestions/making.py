@@ -1,0 +1,30 @@
+"""The text that a candidate stands for: moves made one after another, or a whole workflow as a minimal difference."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from merrow_optimizer.suggestions.answers import Answer, Apply, NewPrompt
+from merrow_optimizer.suggestions.ground import Ground
+from merrow_optimizer.suggestions.menu import Entry, applied
+from merrow_optimizer.suggestions.refusals import Unusable
+from merrow_optimizer.suggestions.whole import rebuilt
+from merrow_optimizer.suggestions.writing import with_prompt, with_value
+
+
+def made(ground: Ground, answer: Answer, menu: Collection[Entry]) -> tuple[str, bool]:
+    """The text of a candidate, and whether what the model wrote had to be repaired for that. Raises `Unusable`."""
+    if answer.problem is not None:
+        raise Unusable("read", [answer.problem])
+    if answer.workflow is not None:
+        return rebuilt(ground, answer.workflow)
+    text = ground.text
+    for step in answer.moves:
+        analysis = ground.analysis if text == ground.text else ground.read(text)
+        if isinstance(step, Apply):
+            text = applied(ground, text, analysis, step.id, menu)
+        elif isinstance(step, NewPrompt):
+            text = with_prompt(text, analysis, step.node, step.text)
+        else:
+            text = with_value(text, analysis, step.node, step.key, step.value)
+    return text, False

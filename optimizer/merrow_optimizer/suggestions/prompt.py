@@ -1,0 +1,131 @@
+"""What a model is asked for candidates, and told about one that was refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from merrow_optimizer.suggestions.answers import FORM, Answer
+from merrow_optimizer.suggestions.describing import graph_data, operators_data
+from merrow_optimizer.suggestions.ground import Ground
+from merrow_optimizer.suggestions.guide import LANGUAGE, examples
+from merrow_optimizer.suggestions.menu import Entry
+from merrow_optimizer.suggestions.quoting import RULE, quoted
+from merrow_optimizer.suggestions.refusals import Unusable
+from merrow_runtime.requests import Message
+
+_TASK = (
+    "You improve workflows of language models: what they answer should be right more often, at a cost that is worth it."
+    " You may change nodes, edges, prompts, `samples` and `temperature`, and nothing else. Every candidate is checked before"
+    " anybody sees it."
+)
+_SHOWN, _LONGEST = 5, 1_500
+"""Failures that are shown, and the characters of each text in them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """An item that a workflow got wrong: what was given, what is right, what it answered and what was read from that."""
+
+    inputs: str
+    gold: str
+    output: str
+    read: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Try:
+    """What was tried before and what became of it: the change in words, and the score before and after it."""
+
+    title: str
+    before: float | None
+    after: float
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What is asked for: ``n`` candidates, for a ``goal`` in words. With ``node`` only its prompt may change; ``about`` are nodes
+    that are meant above all. ``others`` are further workflows to learn from, each with its score.
+    """
+
+    n: int = 4
+    goal: str = ""
+    node: str | None = None
+    about: tuple[str, ...] = ()
+    failures: tuple[Failure, ...] = ()
+    tries: tuple[Try, ...] = ()
+    others: tuple[tuple[str, float | None], ...] = field(default=())
+
+
+def first_messages(ground: Ground, wish: Wish, menu: Sequence[Entry]) -> tuple[Message, ...]:
+    """The question for candidates."""
+    parts: dict[str, Any] = {
+        "The workflow": ground.text,
+        "Its typed graph": graph_data(ground.analysis, ground.graph),
+    }
+    if wish.failures:
+        parts["Items that it got wrong"] = [
+            {
+                "given": one.inputs[:_LONGEST],
+                "right answer": one.gold[:_LONGEST],
+                "its answer": one.output[-_LONGEST:],
+                **({"read from that": one.read[:_LONGEST]} if one.read else {}),
+            }
+            for one in wish.failures[:_SHOWN]
+        ]
+    if wish.tries:
+        parts["Tried before, with what became of it"] = [
+            {"change": one.title[:200], "score before": one.before, "score after": one.after} for one in wish.tries
+        ]
+    if wish.others:
+        parts["Other workflows for the same task"] = [{"workflow": text, "score": score} for text, score in wish.others]
+    about = f" They should be about {', '.join(wish.about)}." if wish.about else ""
+    if wish.node is not None:
+        asked = (
+            f"Suggest {wish.n} different new prompts of the node {json.dumps(wish.node)}: each candidate has one move,"
+            ' {"prompt": {"node", "text"}}, and nothing else may change.'
+        )
+        choices = ""
+    else:
+        asked = (
+            f"Suggest {wish.n} different candidates, each with one clear idea.{about} Prefer mutations of the menu and new"
+            " prompts; write a whole workflow only where they can't say what you mean."
+        )
+        lines = [f"- {one.id}: {one.title}" + (f" ({one.effect})" if one.effect else "") for one in menu]
+        parts["The menu of mutations"] = lines
+        operators = "\n".join(json.dumps(one, ensure_ascii=False) for one in operators_data(ground.graph))
+        choices = f"{LANGUAGE}\nThe operators:\n{operators}\n\n"
+    learned = "\n".join(json.dumps(one, ensure_ascii=False) for one in examples(ground.graph))
+    rule = (
+        "Never repeat data in a prompt: no right answers, no sentences of items. If something was tried and scored better, it"
+        " may be built upon; what scored worse should not be tried again."
+    )
+    if wish.goal:
+        asked += f" The user's goal: {json.dumps(wish.goal[:_LONGEST], ensure_ascii=False)}."
+    text = f"{choices}Prompts that work in such workflows:\n{learned}\n\n{quoted(parts)}\n\n{RULE}\n\n{asked} {rule}\n\n{FORM}"
+    return Message("system", _TASK), Message("user", text)
+
+
+def repair_messages(first: tuple[Message, ...], answer: Answer, why: Unusable, attempt: int) -> tuple[Message, ...]:
+    """The question for one candidate again, for the ``attempt``-th time, with what is wrong with it."""
+    said = (
+        "This candidate can't be offered:\n"
+        + quoted({"Why": list(why.sentences)})
+        + f"\n\nThis is attempt {attempt} to correct it. Answer with this one candidate, corrected, in the same form.\n\n{FORM}"
+    )
+    return (
+        *first,
+        Message("assistant", json.dumps({"candidates": [answer.to_json()]}, ensure_ascii=False)),
+        Message("user", said),
+    )
+
+
+def again_messages(first: tuple[Message, ...], text: str, why: str, attempt: int) -> tuple[Message, ...]:
+    """The question again, for the ``attempt``-th time, since an answer could not be read."""
+    return (
+        *first,
+        Message("assistant", text[:_LONGEST] or "(nothing)"),
+        Message("user", f"{why} This is attempt {attempt}.\n\n{FORM}"),
+    )

@@ -1,0 +1,157 @@
+"""A model that proposes candidates of given parents, for a search: what it proposes is plain data that a journal can keep."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from merrow_optimizer.suggestions.answers import Form
+from merrow_optimizer.suggestions.asking import Asks
+from merrow_optimizer.suggestions.ground import Ground
+from merrow_optimizer.suggestions.leaks import Leaks
+from merrow_optimizer.suggestions.prompt import Failure, Try, Wish
+from merrow_optimizer.suggestions.session import Models, Session, Tally
+from merrow_runtime.models.endpoint import Endpoint
+from merrow_runtime.options import RunOptions
+from merrow_runtime.usage import Usage
+from merrow_runtime.workflow import Workflow
+
+
+@dataclass(frozen=True, slots=True)
+class Parent:
+    """A workflow that candidates are made of: its number in the search, its text, and its score so far."""
+
+    number: int
+    text: str
+    score: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A candidate that passed the gate: its diagram's text, the numbers of its ``parents``, how the model said it, and what the
+    judge gave it by criterion (None where it was not judged).
+    """
+
+    text: str
+    parents: tuple[int, ...]
+    title: str
+    reason: str
+    form: Form
+    scores: Mapping[str, float] | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """As a journal keeps it."""
+        return {
+            "text": self.text,
+            "parents": list(self.parents),
+            "title": self.title,
+            "reason": self.reason,
+            "form": self.form,
+            "scores": None if self.scores is None else dict(self.scores),
+        }
+
+    @classmethod
+    def from_json(cls, said: Mapping[str, Any]) -> Proposal:
+        """The inverse of `to_json`."""
+        return cls(said["text"], tuple(said["parents"]), said["title"], said["reason"], said["form"], said["scores"])
+
+
+@dataclass(frozen=True, slots=True)
+class Proposals:
+    """What one call of `ModelProposer.propose` gave, what it used, and how many candidates of each form were valid when."""
+
+    proposals: tuple[Proposal, ...]
+    usage: Usage
+    tallies: Mapping[Form, Tally]
+    notices: tuple[str, ...] = ()
+
+
+class ModelProposer:
+    """Proposes candidates by a model. Every candidate is checked; nothing is scored here.
+
+    ``start`` is the workflow that the search begins with: what may not differ from it differs in no candidate. ``leaks`` has the
+    items that score candidates. ``asker`` keeps the budget; ``endpoint`` is the one that it asks.
+    """
+
+    def __init__(
+        self,
+        start: Workflow,
+        options: RunOptions,
+        models: Models,
+        asker: Asks,
+        *,
+        endpoint: Endpoint,
+        leaks: Leaks | None = None,
+        max_nodes: int | None = None,
+        goal: str = "",
+        seed: int = 0,
+    ) -> None:
+        ground = Ground(start, options, max_nodes=max_nodes)
+        self._start, self._options, self._max_nodes = start, options, ground.max_nodes
+        self._models, self._asker, self._endpoint = models, asker, endpoint
+        self._leaks, self._goal, self._seed = leaks or Leaks(), goal, seed
+
+    async def propose(
+        self,
+        parents: Sequence[Parent],
+        failures: Sequence[Failure] = (),
+        tries: Sequence[Try] = (),
+        n: int = 4,
+        taken: Sequence[str] = (),
+    ) -> Proposals:
+        """Up to ``n`` candidates that change the first parent and may learn from the others.
+
+        ``failures`` are items that the first parent got wrong, of those that score nobody; ``tries`` what was tried from it;
+        ``taken`` the keys (`semantic_hash`) of candidates that there are. The same arguments ask the same question, which is
+        answered from what is known. Raises `EndpointFailure`, `BudgetFailure`, `StoreFailure`, `AnswerFailure`.
+        """
+        if not parents:
+            raise ValueError("candidates need a parent")
+        first, *others = parents
+        analysis = Ground(self._start, self._options, max_nodes=self._max_nodes).read(first.text)
+        graph = analysis.typed
+        if graph is None:
+            raise ValueError("a parent is not a workflow")
+        own = replace(self._start, text=first.text, analysis=analysis, graph=graph, steps={})
+        before = self._asker.used
+        session = Session(
+            Ground(own, self._options, max_nodes=self._max_nodes),
+            Wish(
+                n,
+                self._goal,
+                failures=tuple(failures),
+                tries=tuple(tries),
+                others=tuple((one.text, one.score) for one in others),
+            ),
+            self._models,
+            self._leaks,
+            endpoint=self._endpoint,
+            seed=self._seed,
+        )
+        outcome = await session.run(self._asker, taken)
+        numbers = tuple(one.number for one in parents)
+        found = tuple(
+            Proposal(
+                one.text,
+                numbers if one.form == "graph" else numbers[:1],
+                one.title,
+                one.reason,
+                one.form,
+                None if one.verdict is None else one.verdict.scores,
+            )
+            for one in outcome.suggestions
+        )
+        return Proposals(found, _less(self._asker.used, before), outcome.tallies, tuple(outcome.notices))
+
+
+def _less(after: Usage, before: Usage) -> Usage:
+    """What was used between two moments."""
+    known = after.cost_usd is not None and before.cost_usd is not None
+    return Usage(
+        after.prompt_tokens - before.prompt_tokens,
+        after.completion_tokens - before.completion_tokens,
+        after.calls - before.calls,
+        (after.cost_usd or 0.0) - (before.cost_usd or 0.0) if known else None,
+        after.estimated,
+    )

@@ -1,0 +1,359 @@
+"""One session: a model is asked for candidates, each goes through the gate, and what passed is judged and listed."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from merrow_analysis.edits.difference import line_edits
+from merrow_analysis.text import TextEdit
+from merrow_optimizer.mutations.base import Difference, workflow_difference
+from merrow_optimizer.suggestions.answers import SCHEMA, Answer, Form, read_answers
+from merrow_optimizer.suggestions.asking import Asks
+from merrow_optimizer.suggestions.describing import change_data, effect_text, graph_data
+from merrow_optimizer.suggestions.gate import Gate, Passed
+from merrow_optimizer.suggestions.ground import Ground
+from merrow_optimizer.suggestions.judge import Verdict, judged, ranking
+from merrow_optimizer.suggestions.leaks import Leaks
+from merrow_optimizer.suggestions.menu import Entry, menu_of
+from merrow_optimizer.suggestions.prompt import Wish, again_messages, first_messages, repair_messages
+from merrow_optimizer.suggestions.refusals import Stage, Unusable
+from merrow_runtime.errors import AnswerFailure, BudgetFailure, EndpointFailure, RunFailure
+from merrow_runtime.models.endpoint import Endpoint
+from merrow_runtime.requests import Message, ModelRequest
+from merrow_runtime.running.forecast import Bounds, dry_run
+
+REPAIRS = 3
+"""How often a candidate that is refused goes back to the model."""
+READINGS = 3
+"""How often the first question is asked until an answer can be read."""
+Told = Callable[[str, int, int], None]
+"""Is told what goes on, how many steps are done, and of how many at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """Who suggests and who judges, by the names of models; without a judge nothing is judged."""
+
+    optimizer: str
+    judge: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What a run of a workflow may use: calls and US dollars, as a dry run says."""
+
+    calls: Bounds
+    cost_usd: Bounds
+
+    def to_json(self) -> dict[str, Any]:
+        """As results list it."""
+        return {"calls": self.calls.to_json(), "cost_usd": self.cost_usd.to_json()}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Suggestion:
+    """A candidate that passed the gate. ``text`` is that of the whole diagram after it, and ``edits`` lead there.
+
+    ``attempts`` is how often it went back to the model, ``verdict`` what the judge said; ``key`` says what the workflow does.
+    """
+
+    id: str
+    title: str
+    reason: str
+    form: Form
+    text: str
+    edits: tuple[TextEdit, ...]
+    difference: Difference
+    effect: str
+    key: str
+    attempts: int
+    repaired: bool
+    price: Price | None = None
+    verdict: Verdict | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """All but texts and edits, which callers add in their own places."""
+        return {
+            "id": self.id,
+            "title": self.title,
+            "reason": self.reason,
+            "form": self.form,
+            "effect": self.effect,
+            "attempts": self.attempts,
+            "repaired": self.repaired,
+            "scores": None if self.verdict is None else self.verdict.to_json(),
+            "run": None if self.price is None else self.price.to_json(),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """A candidate that never passed: its title, and why it was refused last."""
+
+    title: str
+    form: Form
+    stage: Stage
+    why: str
+
+
+@dataclass(slots=True)
+class Tally:
+    """How many candidates of one form there were: in all, valid at the first try, valid after a free repair, and valid after
+    1, 2 and 3 times back at the model.
+    """
+
+    proposed: int = 0
+    first: int = 0
+    free: int = 0
+    again: list[int] = field(default_factory=lambda: [0] * REPAIRS)
+
+    @property
+    def valid(self) -> int:
+        """How many passed in the end."""
+        return self.first + self.free + sum(self.again)
+
+    def to_json(self) -> dict[str, Any]:
+        """Counts, and the shares of all that were proposed (null where none was)."""
+        share = None if not self.proposed else self.first / self.proposed
+        after = None if not self.proposed else self.valid / self.proposed
+        return {
+            "proposed": self.proposed,
+            "valid_first": self.first,
+            "valid_after_free_repair": self.free,
+            "valid_after_repair": list(self.again),
+            "never": self.proposed - self.valid,
+            "share_first": share,
+            "share_after_repair": after,
+        }
+
+
+@dataclass(slots=True)
+class Outcome:
+    """How a session ended. ``suggestions`` are in the judge's order, else as they were proposed; ``notices`` are sentences."""
+
+    suggestions: list[Suggestion] = field(default_factory=list)
+    lost: list[Lost] = field(default_factory=list)
+    tallies: dict[Form, Tally] = field(default_factory=lambda: {"moves": Tally(), "graph": Tally()})
+    notices: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Candidate:
+    """A candidate on its way through the gate."""
+
+    number: int
+    answer: Answer
+    form: Form
+    attempts: int = 0
+    why: Unusable | None = None
+    passed: Passed | None = None
+
+
+class Session:
+    """Asks for suggestions.
+
+    ``leaks`` has the data that no prompt may repeat; ``seed`` decides the menu and the judge's order. ``endpoint`` is the one
+    whose prices say what a run of a suggestion costs.
+    """
+
+    def __init__(
+        self,
+        ground: Ground,
+        wish: Wish,
+        models: Models,
+        leaks: Leaks | None = None,
+        *,
+        endpoint: Endpoint,
+        seed: int = 0,
+        told: Told = lambda _, __, ___: None,
+    ) -> None:
+        self.ground, self.wish, self.models, self.seed = ground, wish, models, seed
+        self._endpoint, self._told = endpoint, told
+        self.menu: tuple[Entry, ...] = () if wish.node is not None else menu_of(ground, wish.about, seed)
+        self._gate = Gate(ground, self.menu, leaks or Leaks(), wish.node)
+        self.first: tuple[Message, ...] = first_messages(ground, wish, self.menu)
+        self._outcome = Outcome()
+        self._steps = 0
+
+    @property
+    def first_limit(self) -> int:
+        """Tokens that the first answer may have."""
+        return 1_000 * self.wish.n + 1_000
+
+    repair_limit = 1_500
+    """Tokens that the answer with one corrected candidate may have."""
+
+    @property
+    def most_steps(self) -> int:
+        """How many steps there are at most: the question, times back, and the judge."""
+        return 1 + REPAIRS + (self.models.judge is not None)
+
+    async def run(self, asker: Asks, taken: Sequence[str] = ()) -> Outcome:
+        """Ask, check, repair, judge. ``taken`` are the keys of workflows that need not be suggested.
+
+        Raises `EndpointFailure`, `BudgetFailure`, `StoreFailure` where there is nothing to offer by then, and `AnswerFailure`
+        where no answer could be read.
+        """
+        self._outcome, self._steps = Outcome(), 0
+        self._tell("asking for candidates")
+        answers = await self._answers(asker)
+        candidates = [_Candidate(number, answer, answer.form) for number, answer in enumerate(answers)]
+        keys = list(taken)
+        for one in candidates:
+            self._outcome.tallies[one.form].proposed += 1
+        # It computes for a second, perhaps, and others use the event loop.
+        await asyncio.to_thread(self._check, candidates, keys)
+        await self._repair(asker, candidates, keys)
+        passed = [one for one in candidates if one.passed is not None]
+        for one in candidates:
+            if one.why is not None:
+                lost = Lost(one.answer.title, one.form, one.why.stage, " ".join(one.why.sentences))
+                self._outcome.lost.append(lost)
+        suggestions = [self._suggestion(one, one.passed) for one in passed if one.passed is not None]
+        self._outcome.suggestions = await self._judged(asker, suggestions, passed)
+        self._tell("done")
+        return self._outcome
+
+    def _tell(self, what: str) -> None:
+        self._told(what, self._steps, self.most_steps)
+        self._steps = min(self._steps + 1, self.most_steps)
+
+    async def _answers(self, asker: Asks) -> list[Answer]:
+        asked, limit = self.first, self.first_limit
+        for reading in range(READINGS):
+            reply = await asker.ask(ModelRequest(self.models.optimizer, asked, max_tokens=limit, schema=SCHEMA))
+            try:
+                if reply.finish == "refusal":
+                    raise AnswerFailure("The model refuses to answer.")
+                return read_answers(reply.text, self.wish.n)
+            except AnswerFailure as failure:
+                if reading == READINGS - 1:
+                    raise AnswerFailure(f"The model suggested nothing that can be read: {failure}") from None
+                why = str(failure)
+                if reply.finish == "length":
+                    limit, why = 2 * self.first_limit, f"{why} It was cut off; answer more briefly."
+                asker.missed(self.models.optimizer, reply.text)
+                asked = again_messages(self.first, reply.text, why, reading + 2)
+        raise AssertionError  # the last reading returns or raises
+
+    def _check(self, candidates: Sequence[_Candidate], keys: list[str]) -> None:
+        """Let candidates through the gate, in their order."""
+        for one in candidates:
+            try:
+                one.passed = self._gate.check(one.answer, keys)
+            except Unusable as why:
+                one.why = why
+                continue
+            one.why = None
+            keys.append(one.passed.key)
+            tally = self._outcome.tallies[one.form]
+            if one.attempts:
+                tally.again[one.attempts - 1] += 1
+            elif one.passed.repaired:
+                tally.free += 1
+            else:
+                tally.first += 1
+
+    async def _repair(self, asker: Asks, candidates: Sequence[_Candidate], keys: list[str]) -> None:
+        """Send what was refused back, each candidate alone, up to `REPAIRS` times."""
+        for round_ in range(1, REPAIRS + 1):
+            waiting = [one for one in candidates if one.why is not None]
+            if not waiting:
+                return
+            self._tell(f"repairing {len(waiting)} of {len(candidates)} candidates")
+            try:
+                answers = await _all([self._again(asker, one) for one in waiting])
+            except (EndpointFailure, BudgetFailure) as failure:
+                if not any(one.passed is not None for one in candidates):
+                    raise
+                self._outcome.notices.append(f"Refused candidates were not repaired: {failure}")
+                return
+            for one, answer in zip(waiting, answers, strict=True):
+                one.attempts = round_
+                if isinstance(answer, Answer):
+                    one.answer = answer
+                else:
+                    one.why = answer
+            read = [one for one, answer in zip(waiting, answers, strict=True) if isinstance(answer, Answer)]
+            await asyncio.to_thread(self._check, read, keys)
+
+    async def _again(self, asker: Asks, one: _Candidate) -> Answer | Unusable:
+        assert one.why is not None  # noqa: S101 (only what was refused goes back)
+        asked = repair_messages(self.first, one.answer, one.why, one.attempts + 1)
+        request = ModelRequest(self.models.optimizer, asked, max_tokens=self.repair_limit, schema=SCHEMA)
+        reply = await asker.ask(request)
+        try:
+            return read_answers(reply.text, 1)[0]
+        except AnswerFailure as failure:
+            asker.missed(self.models.optimizer, reply.text)
+            return Unusable("read", [str(failure)])
+
+    def _suggestion(self, one: _Candidate, passed: Passed) -> Suggestion:
+        ground = self.ground
+        difference = workflow_difference(ground.analysis, passed.analysis)
+        return Suggestion(
+            hashlib.sha256(f"{ground.text}\0{passed.text}".encode("utf-8", "surrogatepass")).hexdigest()[:12],
+            one.answer.title,
+            one.answer.reason,
+            one.form,
+            passed.text,
+            tuple(line_edits(ground.text, passed.text)),
+            difference,
+            effect_text(ground.analysis, passed.analysis, difference),
+            passed.key,
+            one.attempts,
+            passed.repaired,
+            price_of(ground, passed.text, self._endpoint),
+        )
+
+    async def _judged(
+        self, asker: Asks, suggestions: list[Suggestion], passed: Sequence[_Candidate]
+    ) -> list[Suggestion]:
+        """The suggestions with what the judge says, the best first; as they are where there is nothing to compare."""
+        if self.models.judge is None or not suggestions:
+            return suggestions
+        self._tell("judging the candidates")
+        ground = self.ground
+        shown: dict[str, Any] = {"The workflow": graph_data(ground.analysis, ground.graph)}
+        if self.wish.goal:
+            shown["What the user wants"] = self.wish.goal
+        listed = [
+            {
+                "title": one.title,
+                "reason": one.reason,
+                "change": change_data(ground.analysis, candidate.passed.analysis),
+            }
+            for one, candidate in zip(suggestions, passed, strict=True)
+            if candidate.passed is not None
+        ]
+        try:
+            verdicts = await judged(asker, self.models.judge, shown, listed, self.seed)
+        except (EndpointFailure, BudgetFailure, AnswerFailure) as failure:
+            self._outcome.notices.append(f"The suggestions are not judged: {failure}")
+            return suggestions
+        return [replace(suggestions[number], verdict=verdicts[number]) for number in ranking(verdicts)]
+
+
+def price_of(ground: Ground, text: str, endpoint: Endpoint) -> Price | None:
+    """What a run of a valid text may use; None where that can't be said."""
+    with suppress(RunFailure):
+        analysis = ground.analysis if text == ground.text else ground.read(text)
+        found = dry_run(ground.as_workflow(text, analysis), options=ground.options, endpoint=endpoint)
+        return Price(found.calls, found.cost_usd)
+    return None
+
+
+async def _all(works: Sequence[Any]) -> list[Any]:
+    """What all of them give; the first failure ends the others."""
+    tasks = [asyncio.ensure_future(work) for work in works]
+    try:
+        return list(await asyncio.gather(*tasks))
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

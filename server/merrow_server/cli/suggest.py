@@ -1,0 +1,257 @@
+"""``merrow suggest``: checked and judged improvements of a workflow by a model."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import sys
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from merrow_server.cli import INTERRUPTED, NOT_WELL, OK, Command
+from merrow_server.cli.given import words
+from merrow_server.cli.output import complain, print_diff
+from merrow_server.errors import InputError
+from merrow_server.rendering.snippet import visible
+from merrow_server.rendering.terminal import echo, emit, style
+
+if TYPE_CHECKING:
+    from merrow_optimizer.suggestions.session import Outcome
+    from merrow_runtime.store.database import Store
+    from merrow_runtime.usage import Usage
+    from merrow_server.opening import Opened
+    from merrow_server.suggestions.preparing import Prepared
+
+
+@click.command(
+    "suggest",
+    cls=Command,
+    epilog="""
+    merrow suggest flow.mmd                             four improvements, checked, judged, as differences
+    merrow suggest flow.mmd --apply 2                   write the second one; what is known is not paid again
+    merrow suggest flow.mmd --node SOLVE                only new prompts of one node
+    merrow suggest flow.mmd --goal "shorter answers"
+    merrow suggest flow.mmd --dataset own.jsonl         the model sees what the last evaluation got wrong
+    merrow suggest flow.mmd --dry-run                   what it would cost
+    """,
+)
+@click.argument("file", metavar="FILE", shell_complete=words.files)
+@click.option("--n", "count", type=click.IntRange(1, 16), default=4, show_default=True, help="How many candidates.")
+@click.option("--node", metavar="NODE", help="Improve only the prompt of this node.")
+@click.option("--goal", default="", metavar="TEXT", help="What should get better.")
+@click.option("--apply", "chosen", type=click.IntRange(min=1), metavar="K", help="Write the K-th suggestion into FILE.")
+@click.option("--optimizer-model", metavar="MODEL", help="The model that suggests; without it, as your settings say.")
+@click.option("--judge-model", metavar="MODEL", help="The model that judges; without it, the one that suggests.")
+@click.option("--model", metavar="MODEL", help="The model that the workflow asks, for what a run of it costs.")
+@click.option("--base-url", metavar="URL", help="The endpoint.")
+@click.option(
+    "--dataset",
+    "datasets",
+    multiple=True,
+    metavar="F",
+    shell_complete=words.files,
+    help="Show the model what the last evaluation on this data got wrong (part validate only).",
+)
+@click.option("--seed", type=int, default=42, show_default=True, help="Decides the menu of mutations, and orders.")
+@click.option("--fresh", is_flag=True, help="Ask again what is known already.")
+@click.option("--budget-usd", type=click.FloatRange(min=0), metavar="USD", help="Stop at this much money.")
+@click.option("--budget-tokens", type=click.IntRange(min=0), metavar="N", help="Stop at this many tokens.")
+@click.option("--budget-seconds", type=click.FloatRange(min=0), metavar="S", help="Stop after this many seconds.")
+@click.option("--yes", is_flag=True, help="Agree to the cost, whatever your settings allow unasked.")
+@click.option("--dry-run", is_flag=True, help="Say how many calls it would make and what they may cost; call nothing.")
+@click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", help="How to print.")
+@click.pass_context
+def command(ctx: click.Context, /, file: str, **given: Any) -> None:
+    """Have a model suggest improvements of the workflow in FILE.
+
+    Only what passes every check is shown: it is valid, and nothing differs but nodes, edges, prompts, `samples` and
+    `temperature`. A model scores the suggestions in two orders; its scores are advice. Nothing is written without --apply.
+
+    The exit code is 1 where no suggestion passed.
+    """
+    from merrow_runtime.store.database import Store
+
+    with closing(Store.open()) as user:
+        try:
+            ctx.exit(asyncio.run(_suggest(user, file, given)))
+        except asyncio.CancelledError:
+            echo(f"{style('Stopped', fg='yellow')}: answers that came are kept and not paid again.", err=True)
+            ctx.exit(INTERRUPTED)
+
+
+async def _suggest(user: Store, file: str, given: dict[str, Any]) -> int:
+    from merrow_runtime.program.loading import load
+    from merrow_server.opening import open_diagram
+    from merrow_server.patterns import operators_of
+    from merrow_server.settings import Settings
+    from merrow_server.suggestions.preparing import prepare
+
+    workflow = load(file)
+    opened = open_diagram(file, None, use_files=True, as_workflow=True)
+    settings = Settings(None)
+    operators, problems = operators_of(
+        opened.target.base, settings.surroundings, settings.config(opened.target).patterns
+    )
+    for problem in problems:
+        complain(f"{problem.message} ({problem.path})")
+    with _status() as told:
+        prepared = await prepare(workflow, _asked(given), user, operators=operators, told=told)
+        try:
+            if given["dry_run"]:
+                _print_forecast(prepared, given["output"])
+                return OK
+            outcome, usage = await _outcome(prepared, given)
+        finally:
+            await prepared.close()
+    return _finish(opened, prepared, outcome, usage, given)
+
+
+def _asked(given: dict[str, Any]) -> Any:
+    from merrow_optimizer.evaluation.plan import Limits
+    from merrow_server.suggestions.preparing import Asked
+
+    same = ("node", "goal", "optimizer_model", "judge_model", "model", "base_url", "datasets", "seed", "fresh")
+    return Asked(
+        given["count"],
+        **{name: given[name] for name in same},
+        limits=Limits(given["budget_usd"], given["budget_tokens"], given["budget_seconds"]),
+    )
+
+
+def _sentence(prepared: Prepared) -> str:
+    from merrow_server.suggestions.words import cost_sentence
+
+    models = prepared.session.models
+    return cost_sentence(prepared.forecast.to_json(), models.optimizer, models.judge, prepared.chosen.endpoint.origin)
+
+
+def _print_forecast(prepared: Prepared, output: str) -> None:
+    if output == "json":
+        emit(json.dumps(prepared.forecast.to_json(), indent=2))
+        return
+    echo(_sentence(prepared))
+    echo("No call was made.")
+
+
+async def _outcome(prepared: Prepared, given: dict[str, Any]) -> tuple[Outcome, Usage]:
+    """What came of the session: from what is known, or asked for, after the user agreed where that is needed."""
+    from merrow_runtime.usage import NOTHING
+
+    known = await prepared.known()
+    if known is not None:
+        echo("All answers are known already; no call was made.", err=True)
+        return known, NOTHING
+    echo(_sentence(prepared), err=True)
+    for notice in prepared.notices:
+        echo(f"{style('Note:', fg='yellow')} {visible(notice)}", err=True)
+    if prepared.may_cost and not given["yes"]:
+        _agree(prepared)
+    return await prepared.run()
+
+
+def _agree(prepared: Prepared) -> None:
+    """Ask a person to agree to the cost. Raises `InputError` where nobody can be asked, or doesn't agree."""
+    limit = f"${prepared.ask_above_usd:g}"
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise InputError(
+            f"This may cost more than {limit}, which your settings allow unasked (`suggest_ask_above_usd`): agree with --yes,"
+            " or bound it with --budget-usd."
+        )
+    if not click.confirm(f"This may cost more than {limit}. Go on?", err=True):
+        raise InputError("Nothing was asked.")
+
+
+def _finish(opened: Opened, prepared: Prepared, outcome: Outcome, usage: Usage, given: dict[str, Any]) -> int:
+    from merrow_analysis.text import apply_edits
+    from merrow_optimizer.suggestions.session import price_of
+    from merrow_server.suggestions.report import report
+
+    ground = prepared.session.ground
+    texts = [
+        apply_edits(opened.text, list(one.edits) if opened.fence is None else opened.fence.edits_to_host(one.edits))
+        for one in outcome.suggestions
+    ]
+    shown = [{**one.to_json(), "text": text} for one, text in zip(outcome.suggestions, texts, strict=True)]
+    now = price_of(ground, ground.text, prepared.chosen.endpoint)
+    told = report(prepared, outcome, usage, now, shown)
+    chosen = given["chosen"]
+    if chosen is not None and chosen > len(texts):
+        there = "no suggestion" if not texts else f"only {len(texts)}"
+        complain(f"There is {there}, so number {chosen} can't be applied.")
+    elif chosen is not None:
+        _write(opened, texts[chosen - 1])
+    if given["output"] == "json":
+        emit(json.dumps(told, indent=2))
+    elif chosen is None:
+        _print(opened, told)
+    return OK if texts and (chosen is None or chosen <= len(texts)) else NOT_WELL
+
+
+def _write(opened: Opened, text: str) -> None:
+    from dataclasses import replace
+
+    from merrow_server.files import read, write
+
+    if opened.target.path is None:
+        raise InputError("Standard input can't be written; name a file.")
+    source = read(opened.target)
+    if source.text != opened.text:
+        raise InputError(f"{opened.target.name} changed meanwhile, so nothing was written; ask again.")
+    write(opened.target.path, replace(source, text=text))
+    echo(f"{opened.target.name} is written.", err=True)
+
+
+def _print(opened: Opened, told: dict[str, Any]) -> None:
+    from merrow_server.run_report import cost_text
+    from merrow_server.suggestions.words import run_text, score_text, valid_lines
+
+    for number, one in enumerate(told["suggestions"], 1):
+        echo(style(f"{number}  {visible(one['title'])}  ({score_text(one['scores'])})", bold=True))
+        echo(f"   {visible(one['reason'])}")
+        echo(f"   {visible(one['effect'])}. A run: {run_text(one['run'])}; now {run_text(told['run'])}.")
+        if one["scores"] is not None:
+            echo(f"   The judge: {visible(one['scores']['reason'])}")
+        print_diff(opened.target.name, opened.text, one["text"])
+        echo("")
+    for one in told["refused"]:
+        echo(f"{style('Refused:', fg='yellow')} {visible(one['title'])}: {visible(one['why'])}", err=True)
+    for line in valid_lines(told["valid"]):
+        echo(line, err=True)
+    for notice in told["notices"]:
+        echo(f"{style('Note:', fg='yellow')} {visible(notice)}", err=True)
+    calls = told["usage"]["calls"]
+    if calls:
+        echo(f"{calls} {'call' if calls == 1 else 'calls'}, {cost_text(told['usage'])}.", err=True)
+    if told["suggestions"]:
+        echo(
+            f"Write one with: merrow suggest {visible(opened.target.name)} --apply K (and the same options).", err=True
+        )
+
+
+@contextlib.contextmanager
+def _status() -> Any:
+    """What goes on, in one line on a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda _, __, ___: None
+        return
+    from merrow_server.rendering.terminal import console
+
+    with contextlib.ExitStack() as stack:
+        shown = console(err=True).status("")
+        started = False
+
+        def told(what: str, done: int, most: int) -> None:
+            nonlocal started
+            if what == "done":
+                shown.stop()
+                return
+            shown.update(f"{what} ({done + 1} of at most {most} steps)")
+            if not started:
+                started = True
+                stack.callback(shown.stop)
+                shown.start()
+
+        yield told

@@ -1,0 +1,278 @@
+"""From what a person says to a session that can begin: the workflow, the models, the items that it got wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+
+from merrow_optimizer.evaluation.data import DataError, read_items
+from merrow_optimizer.evaluation.items import Item
+from merrow_optimizer.evaluation.plan import Limits
+from merrow_optimizer.evaluation.scores import Status
+from merrow_optimizer.mutations.base import workflow_difference
+from merrow_optimizer.mutations.moves import OPERATORS, Proposals
+from merrow_optimizer.suggestions.asking import Asker, Known, UnknownAnswerError
+from merrow_optimizer.suggestions.describing import effect_text
+from merrow_optimizer.suggestions.forecasts import Forecast, forecast
+from merrow_optimizer.suggestions.ground import Ground
+from merrow_optimizer.suggestions.leaks import Leaks
+from merrow_optimizer.suggestions.prompt import Failure, Try, Wish
+from merrow_optimizer.suggestions.session import Models, Outcome, Session, Told
+from merrow_optimizer.suggestions.writing import takes_prompt
+from merrow_runtime.errors import RunFailure, StoreFailure, UsageFailure
+from merrow_runtime.models.budget import Budget, unpriced_failure
+from merrow_runtime.models.dialects import DialectStore
+from merrow_runtime.models.prices import price_at
+from merrow_runtime.models.trust import WorkspaceValue
+from merrow_runtime.models.user_settings import read_user_settings
+from merrow_runtime.options import DEFAULT_MODEL, RunOptions
+from merrow_runtime.provenance import OFFLINE_ORIGIN
+from merrow_runtime.running.resources import Chosen, choose
+from merrow_runtime.spending.ledger import ledger
+from merrow_runtime.spending.meter import Meter
+from merrow_runtime.store.database import Store
+from merrow_runtime.store.evaluations import EvaluationRecord, output_of
+from merrow_runtime.usage import Usage
+from merrow_runtime.values import as_text
+from merrow_runtime.workflow import Workflow, restore
+from merrow_server.errors import InputError
+
+VALIDATE = "validate"
+"""The part of data that a model may be shown."""
+_LOOKED_AT = 50
+_MOST_TRIES = 5
+Choosing = Callable[[RunOptions, str | None, Sequence[WorkspaceValue], DialectStore | None], Chosen]
+"""Chooses the endpoint, as `choose` does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a person says about suggestions, beside the workflow. ``datasets`` are paths: items of them that the last evaluation
+    got wrong are shown to the model. ``about`` are nodes that are meant, ``node`` the only one whose prompt may change.
+    """
+
+    n: int = 4
+    node: str | None = None
+    about: tuple[str, ...] = ()
+    goal: str = ""
+    optimizer_model: str | None = None
+    judge_model: str | None = None
+    model: str | None = None
+    base_url: str | None = None
+    datasets: tuple[str, ...] = ()
+    seed: int = 42
+    fresh: bool = False
+    ask_above_usd: float | None = None
+    """What may be spent unasked; None: as the user's settings say."""
+    limits: Limits = field(default_factory=Limits)
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A session that can begin, with what it may cost. Close it in the end."""
+
+    session: Session
+    chosen: Chosen
+    forecast: Forecast
+    ask_above_usd: float
+    notices: tuple[str, ...]
+    _user: Store
+    _asked: Asked
+
+    async def known(self) -> Outcome | None:
+        """The outcome, where every answer is known already; None where a model has to be asked."""
+        if self._asked.fresh:
+            return None
+        try:
+            return await self.session.run(Known(self.chosen.endpoint.origin, self._user.cache))
+        except (UnknownAnswerError, RunFailure):
+            return None
+
+    async def run(self) -> tuple[Outcome, Usage]:
+        """Ask the models; what came of it, and what it used. Raises `RunFailure`."""
+        limits, chosen = self._asked.limits, self.chosen
+        bounds = (limits.usd, limits.tokens, limits.seconds)
+        budget = None if bounds == (None, None, None) else Budget(*bounds)
+        asker = Asker(chosen, self._user.cache, budget, self._meter(), fresh=self._asked.fresh)
+        try:
+            return await self.session.run(asker), asker.used
+        finally:
+            asker.close()
+
+    def _meter(self) -> Meter | None:
+        name = os.path.abspath(self.session.ground.workflow.name)  # noqa: PTH100 (#2 may follow)
+        try:
+            meter = Meter(ledger(), self.chosen.limits, name, self.chosen.endpoint.origin)
+        except StoreFailure:
+            if self.chosen.limits.month_usd is not None or self.chosen.limits.endpoints:
+                raise
+            return None
+        meter.check()
+        return meter
+
+    @property
+    def may_cost(self) -> bool:
+        """Whether the session may cost more than the user wants to spend unasked."""
+        most = self.forecast.cost_usd.most
+        limit = self._asked.limits.usd
+        bounded = most if limit is None or most is None else min(most, limit)
+        return bounded is None or bounded > self.ask_above_usd
+
+    async def close(self) -> None:
+        """Let the endpoint go."""
+        await self.chosen.endpoint.close()
+
+
+async def prepare(
+    workflow: Workflow,
+    asked: Asked,
+    user: Store,
+    *,
+    choosing: Choosing = choose,
+    operators: Mapping[str, Proposals] = OPERATORS,
+    told: Told = lambda _, __, ___: None,
+) -> Prepared:
+    """Check everything that can be wrong, and make a session ready. ``user`` is the user's store.
+
+    Raises `RunFailure`, `InputError`.
+    """
+    settings = read_user_settings()
+    options = RunOptions(model=asked.model, default_model=settings.model, base_url=asked.base_url)
+    ground = Ground(workflow, options, operators)
+    for name in (*asked.about, *((asked.node,) if asked.node is not None else ())):
+        if name not in ground.graph.by_id:
+            raise InputError(f"{workflow.name} has no node {name}.")
+    if asked.node is not None and not takes_prompt(ground.graph.by_id[asked.node]):
+        raise InputError(f"Node {asked.node} asks no model, so it has no prompt to improve.")
+    items, failures, tries, notices = _evaluated(ground, asked, user)
+    chosen = choosing(options, asked.base_url, workflow.machine, user.dialects)
+    try:
+        optimizer = asked.optimizer_model or settings.models.optimizer or _executor(workflow, asked, chosen)
+        models = Models(optimizer, asked.judge_model or settings.models.judge or optimizer)
+        _check(chosen, models, asked.limits)
+        wish = Wish(asked.n, asked.goal, asked.node, asked.about, failures, tries)
+        session = await asyncio.to_thread(  # its menu takes half a second, and others use the event loop
+            Session, ground, wish, models, Leaks(items), endpoint=chosen.endpoint, seed=asked.seed, told=told
+        )
+        found = forecast(session, chosen.endpoint)
+    except BaseException:
+        await chosen.endpoint.close()
+        raise
+    said = (*notices, *chosen.notices)
+    ask_above = settings.suggest_ask_above_usd if asked.ask_above_usd is None else asked.ask_above_usd
+    return Prepared(session, chosen, found, ask_above, said, user, asked)
+
+
+def _executor(workflow: Workflow, asked: Asked, chosen: Chosen) -> str:
+    """The model that the workflow itself asks."""
+    return asked.model or workflow.analysis.settings.model or chosen.model or DEFAULT_MODEL
+
+
+def _check(chosen: Chosen, models: Models, limits: Limits) -> None:
+    if chosen.endpoint.origin == OFFLINE_ORIGIN:
+        raise UsageFailure(
+            "Suggestions need a model, and the embedded one can't make any: set OPENAI_API_KEY or OPENAI_BASE_URL, or name an"
+            " endpoint with --base-url."
+        )
+    if limits.usd is not None:
+        for model in (models.optimizer, models.judge):
+            if model is not None and price_at(chosen.endpoint, model) is None:
+                raise UsageFailure(str(unpriced_failure(model, chosen.endpoint.origin)))
+
+
+def _evaluated(
+    ground: Ground, asked: Asked, user: Store
+) -> tuple[list[Item], tuple[Failure, ...], tuple[Try, ...], list[str]]:
+    """The items of the data, those that the last evaluation got wrong, what earlier versions of the workflow scored, and what is
+    to be said of that.
+    """
+    items: list[Item] = []
+    failures: list[Failure] = []
+    tries: list[Try] = []
+    notices: list[str] = []
+    name = os.path.abspath(ground.workflow.name)  # noqa: PTH100 (#2 may follow)
+    for dataset in asked.datasets:
+        place = os.path.abspath(dataset)  # noqa: PTH100 (as the journal has it)
+        known = [
+            one
+            for one in user.evaluations.newest(_LOOKED_AT, name)
+            if one.plan["asked"]["dataset"] == place and not one.plan["held_out"]
+        ]
+        if not known:
+            raise InputError(
+                f"{ground.workflow.name} was not evaluated on {dataset} yet: merrow evaluate {ground.workflow.name}"
+                f" --dataset {dataset} finds out what it gets wrong."
+            )
+        whole, shown = _read(known[0], dataset, None), _read(known[0], dataset, VALIDATE)
+        items += whole
+        failures += _failures(user, known[0], shown, asked.seed)
+        tries += _tries(ground, user, known)
+        if known[0].plan["semantic"] != ground.own_key and not failures:
+            notices.append(f"The last evaluation on {dataset} was before this change of the workflow.")
+    return items, tuple(failures), tuple(tries[:_MOST_TRIES]), notices
+
+
+def _read(record: EvaluationRecord, dataset: str, part: str | None) -> list[Item]:
+    """The items of the data as an evaluation read them; of one part of it where that is given."""
+    said = record.plan["asked"]
+    try:
+        return list(
+            read_items(
+                Path(dataset),
+                reader=said["reader"],
+                mapping=said["mapping"],
+                gold=said["gold"],
+                part=part or record.part,
+                seed=said["seed"],
+            ).items
+        )
+    except DataError as problem:
+        raise InputError(str(problem)) from None
+
+
+def _failures(user: Store, record: EvaluationRecord, shown: Sequence[Item], seed: int) -> list[Failure]:
+    """Items of those that may be shown that an evaluation got wrong, in the seed's order."""
+    by_id = {item.id: item for item in shown}
+    found: dict[str, Failure] = {}
+    for score in user.evaluations.scores(record.id, outputs=True):
+        item = by_id.get(score.item)
+        if item is None or score.status not in (Status.WRONG, Status.FAILED):
+            continue
+        output = "" if score.output is None else as_text(output_of(score.output))
+        given = as_text(dict(item.inputs))
+        gold = "" if item.gold is None else as_text(item.gold)
+        found.setdefault(item.id, Failure(given, gold, output, score.read or score.reason or ""))
+    order = sorted(found)
+    Random(f"{seed} shown").shuffle(order)  # noqa: S311 (no secret)
+    return [found[name] for name in order]
+
+
+def _tries(ground: Ground, user: Store, known: Sequence[EvaluationRecord]) -> list[Try]:
+    """What became of changes that were made before: earlier versions of the workflow, with the scores of both."""
+    now = next((one for one in known if one.plan["semantic"] == ground.own_key), None)
+    after = None if now is None else _score(user, now)
+    found: list[Try] = []
+    seen = {ground.own_key}
+    for one in known:
+        before = _score(user, one)
+        if after is None or before is None or one.plan["semantic"] in seen:
+            continue
+        seen.add(one.plan["semantic"])
+        try:
+            old = restore(one.plan["snapshot"]).analysis
+        except RunFailure:
+            continue
+        title = effect_text(old, ground.analysis, workflow_difference(old, ground.analysis))
+        found.append(Try(title, before, after))
+    return found
+
+
+def _score(user: Store, record: EvaluationRecord) -> float | None:
+    from merrow_server.evaluations.report import summary
+
+    score: float | None = summary(record, user.evaluations.scores(record.id)).to_json()["score"]
+    return score

@@ -1,0 +1,45 @@
+"""What came of suggestions, as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from merrow_optimizer.suggestions.session import Outcome, Price, Tally
+from merrow_runtime.usage import Usage
+from merrow_server.suggestions.preparing import Prepared
+
+
+def tally_of(outcome: Outcome) -> Tally:
+    """The counts of both forms together."""
+    found = Tally()
+    for tally in outcome.tallies.values():
+        found.proposed += tally.proposed
+        found.first += tally.first
+        found.free += tally.free
+        found.again = [one + other for one, other in zip(found.again, tally.again, strict=True)]
+    return found
+
+
+def report(
+    prepared: Prepared, outcome: Outcome, usage: Usage, now: Price | None, suggestions: Sequence[dict[str, Any]]
+) -> dict[str, Any]:
+    """A session as it ended. ``suggestions`` are those of the outcome with texts and places as the caller has them; ``now`` is
+    what a run of the workflow uses as it is.
+    """
+    models = prepared.session.models
+    return {
+        "workflow": prepared.session.ground.workflow.name,
+        "optimizer_model": models.optimizer,
+        "judge_model": models.judge,
+        "endpoint": prepared.chosen.endpoint.origin,
+        "run": None if now is None else now.to_json(),
+        "suggestions": list(suggestions),
+        "refused": [{"title": one.title, "form": one.form, "stage": one.stage, "why": one.why} for one in outcome.lost],
+        "valid": {
+            **tally_of(outcome).to_json(),
+            "forms": {form: tally.to_json() for form, tally in outcome.tallies.items()},
+        },
+        "usage": usage.to_json(),
+        "notices": [*prepared.notices, *outcome.notices],
+    }

@@ -1,0 +1,49 @@
+"""`merrow check --fix --unsafe-fixes` on many cycles: twice the text takes about twice the steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.growth.steps import forget, steps
+
+from merrow_server.cli import main
+
+SIZES = (100, 200, 400)
+"""Beyond the sizes up to which each fix is tried on the whole text before it is offered."""
+
+
+def _self_loops(number: int) -> list[str]:
+    return [f"N{i} --> N{i}" for i in range(number)]
+
+
+def _words_out_of_place(number: int) -> list[str]:
+    return [f"N{i} -->|again| N{i}" for i in range(number)]
+
+
+def _pairs(number: int) -> list[str]:
+    return [f"N{i} --> M{i}[Custom] --> N{i}" for i in range(number)]
+
+
+@pytest.mark.parametrize("written", [_self_loops, _words_out_of_place, _pairs])
+def test_cycles_are_repaired_together(
+    written: Callable[[int], list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    counted: list[int] = []
+    for size in SIZES:
+        path = tmp_path / "flow.mmd"
+        chain = [f"N{i}[Custom] --> N{i + 1}[Custom]" for i in range(size)]
+        path.write_text(
+            "\n".join(["flowchart TD", "PROBLEM --> N0", *chain, f"N{size} --> RETURN", *written(size), ""])
+        )
+        forget()
+        counted.append(
+            steps(lambda: main(["check", "--fix", "--unsafe-fixes", "--select", "MW110,MW111,MW118", "flow.mmd"]))
+        )
+        text = path.read_text()
+        assert text.count("Loop (max: 3)") == size
+        assert main(["check", "--select", "MW110,MW111,MW118", "flow.mmd"]) == 0
+    small, middle, large = counted
+    assert large - middle <= 2.3 * (middle - small), counted

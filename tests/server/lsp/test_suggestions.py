@@ -1,0 +1,263 @@
+"""Suggestions of a model in an editor: offered, agreed to, shown, applied as one step, cancelled."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException
+from tests.optimizer.suggestions.scripted import FLOW, Model, candidate, prompt, said, setting
+from tests.runtime.openai_server import OpenAIServer, Received, Reply, Step
+from tests.server.lsp.editor import MODERN
+from tests.server.lsp.running import WAIT, RunningEditor, editor_on
+
+SUGGEST, APPLY = "merrow.suggest", "merrow.applySuggestion"
+KIND = "refactor.rewrite.merrow.suggestion"
+FIRST = said(
+    candidate(prompt("Check each step."), title="Check the steps"),
+    candidate(setting("samples", 3), title="Ask thrice"),
+)
+NEW = "Check each step."
+
+
+def model() -> Model:
+    return Model(FIRST, score=lambda one: 9 if one["title"] == "Ask thrice" else 4)
+
+
+def applied(editor: RunningEditor, accepts: bool = True) -> list[types.ApplyWorkspaceEditParams]:
+    """What the server has the client apply from now on."""
+    found: list[types.ApplyWorkspaceEditParams] = []
+
+    def apply(params: types.ApplyWorkspaceEditParams) -> types.ApplyWorkspaceEditResult:
+        found.append(params)
+        return types.ApplyWorkspaceEditResult(applied=accepts)
+
+    editor.client.protocol.fm.add_builtin_feature(types.WORKSPACE_APPLY_EDIT, apply)
+    return found
+
+
+def asked(editor: RunningEditor, answer: str | None) -> list[types.ShowMessageRequestParams]:
+    """What the user is asked from now on; the button that begins with ``answer`` is pressed."""
+    found: list[types.ShowMessageRequestParams] = []
+
+    def show(params: types.ShowMessageRequestParams) -> types.MessageActionItem | None:
+        found.append(params)
+        pressed = [one for one in params.actions or () if answer is not None and one.title.startswith(answer)]
+        return pressed[0] if pressed else None
+
+    editor.client.protocol.fm.add_builtin_feature(types.WINDOW_SHOW_MESSAGE_REQUEST, show)
+    return found
+
+
+def after(text: str, edits: list[Any]) -> str:
+    """A text (ASCII) after edits of it."""
+    lines = text.split("\n")
+    for edit in sorted(edits, key=lambda one: one["range"]["start"]["line"], reverse=True):
+        start, end = edit["range"]["start"], edit["range"]["end"]
+        head, tail = lines[start["line"]][: start["character"]], lines[end["line"]][end["character"] :]
+        lines[start["line"] : end["line"] + 1] = (head + edit["newText"] + tail).split("\n")
+    return "\n".join(lines)
+
+
+async def actions(editor: RunningEditor, uri: str, line: int, kind: str | None = None) -> list[types.CodeAction]:
+    place = types.Range(types.Position(line, 5), types.Position(line, 5))
+    only: list[Any] | None = None if kind is None else [kind]
+    context = types.CodeActionContext([], only=only, trigger_kind=types.CodeActionTriggerKind.Invoked)
+    params = types.CodeActionParams(types.TextDocumentIdentifier(uri), place, context)
+    found = await editor.client.text_document_code_action_async(params) or []
+    return [one for one in found if isinstance(one, types.CodeAction) and one.kind == KIND]
+
+
+def line_of(text: str, part: str) -> int:
+    return next(number for number, line in enumerate(text.split("\n")) if part in line)
+
+
+async def test_suggestions_are_answered_and_one_is_applied_as_one_step(tmp_path: Path) -> None:
+    answers = model()
+    async with OpenAIServer(answers) as server, editor_on(tmp_path, server) as editor:
+        edits = applied(editor)
+        uri = editor.open(FLOW)
+        answer = await editor.execute(SUGGEST, uri=uri, preview=True, agreed=True)
+        assert [one["title"] for one in answer["suggestions"]] == ["Ask thrice", "Check the steps"]
+        assert [one["scores"]["total"] for one in answer["suggestions"]] == [45.0, 20.0]
+        assert (answer["uri"], answer["version"], answer["applied"]) == (uri, 1, None)
+        assert answer["valid"]["share_first"] == 1.0
+        second = answer["suggestions"][1]
+        assert second["diagramText"] == after(FLOW, second["edits"])
+        assert (NEW in second["diagramText"], second["effect"]) == (True, "New prompt of A")
+        assert second["run"]["calls"]["most"] == answer["run"]["calls"]["most"]
+        assert edits == []
+
+        done = await editor.execute(APPLY, id=second["id"])
+        assert done == {"id": second["id"], "title": "Check the steps", "uri": uri}
+        (params,) = edits
+        assert params.label == "Check the steps"
+        assert NEW in str(params.edit)
+        assert [report.kind for report in editor.progress][-1] == "end"
+
+
+async def test_a_suggestion_for_another_version_is_refused(tmp_path: Path) -> None:
+    async with OpenAIServer(model()) as server, editor_on(tmp_path, server) as editor:
+        edits = applied(editor)
+        uri = editor.open(FLOW)
+        with pytest.raises(JsonRpcException, match="The text changed meanwhile") as caught:
+            await editor.execute(SUGGEST, uri=uri, preview=True, agreed=True, version=7)
+        assert caught.value.code == types.LSPErrorCodes.ContentModified
+        answer = await editor.execute(SUGGEST, uri=uri, preview=True, agreed=True)
+        editor.change(uri, FLOW.replace("one sentence", "two sentences"))
+        with pytest.raises(JsonRpcException, match="The text changed meanwhile"):
+            await editor.execute(APPLY, id=answer["suggestions"][0]["id"])
+        with pytest.raises(JsonRpcException, match="There is no suggestion nonsense"):
+            await editor.execute(APPLY, id="nonsense")
+        assert edits == []
+
+
+async def test_the_text_may_not_change_while_models_are_asked(tmp_path: Path) -> None:
+    slow = Reply(FIRST, delay=1.5)
+    answers = model()
+
+    def answer(request: Received) -> Step:
+        return slow if len(request.body["messages"]) == 2 and not answers.requests else answers(request)
+
+    async with OpenAIServer(answer) as server, editor_on(tmp_path, server) as editor:
+        uri = editor.open(FLOW)
+        running = editor.begin(SUGGEST, uri=uri, preview=True, agreed=True)
+        await server.arrived(1)
+        editor.change(uri, FLOW.replace("one sentence", "two sentences"))
+        with pytest.raises(JsonRpcException, match="The text changed meanwhile"):
+            await asyncio.wait_for(running, WAIT)
+
+
+async def test_the_user_agrees_to_the_cost_where_it_may_be_more_than_allowed(tmp_path: Path) -> None:
+    prices = '[prices."{}"."*"]\ninput = {}\noutput = {}\n'
+    async with OpenAIServer(model()) as server:
+        (tmp_path / ".config").mkdir()
+        config = tmp_path / ".config" / "config.toml"
+        config.write_text(prices.format(server.origin, 100, 100))
+        async with editor_on(tmp_path, server) as editor:
+            uri = editor.open(FLOW)
+            questions = asked(editor, None)
+            with pytest.raises(JsonRpcException, match="No model was asked"):
+                await editor.execute(SUGGEST, uri=uri, preview=True)
+            assert (len(questions), server.requests) == (1, [])
+            assert "at most about $" in questions[0].message
+            dry = await editor.execute(SUGGEST, uri=uri, dryRun=True)
+            assert (dry["mayCost"], dry["calls"]["least"], server.requests) == (True, 3, [])
+            asked(editor, "Ask the Model")
+            assert len((await editor.execute(SUGGEST, uri=uri, preview=True))["suggestions"]) == 2
+            # What is known is not asked for again, so nobody has to agree.
+            count = len(server.requests)
+            questions = asked(editor, None)
+            assert len((await editor.execute(SUGGEST, uri=uri, preview=True))["suggestions"]) == 2
+            assert (questions, len(server.requests)) == ([], count)
+        config.write_text(prices.format(server.origin, 0.000001, 0.000001))
+        async with editor_on(tmp_path, server) as editor:
+            questions = asked(editor, None)
+            uri = editor.open(FLOW)
+            assert not (await editor.execute(SUGGEST, uri=uri, dryRun=True))["mayCost"]
+            await editor.execute(SUGGEST, uri=uri, preview=True, seed=1)
+            assert questions == []
+        pushed: Any = MODERN | {"workspace": {"applyEdit": True}}
+        async with editor_on(tmp_path, server, capabilities=pushed, options={"suggestAskAboveUsd": 0}) as editor:
+            assert (await editor.execute(SUGGEST, uri=editor.open(FLOW), dryRun=True, seed=2))["mayCost"]
+
+
+async def test_a_client_without_a_view_chooses_from_a_message(tmp_path: Path) -> None:
+    async with OpenAIServer(model()) as server, editor_on(tmp_path, server, capabilities=MODERN) as editor:
+        edits, questions = applied(editor), asked(editor, "2. ")
+        uri = editor.open(FLOW)
+        answer = await editor.execute(SUGGEST, uri=uri, agreed=True)
+        assert answer["applied"] == answer["suggestions"][1]["id"]
+        assert [one.title for one in questions[0].actions or ()] == [
+            "1. Ask thrice (45.0 of 50)",
+            "2. Check the steps (20.0 of 50)",
+        ]
+        assert len(edits) == 1
+        asked(editor, None)
+        assert (await editor.execute(SUGGEST, uri=uri, agreed=True))["applied"] is None
+        assert len(edits) == 1
+
+
+@pytest.mark.parametrize("by", ["button", "request", "command"])
+async def test_suggestions_can_be_cancelled(tmp_path: Path, by: str) -> None:
+    async with OpenAIServer(lambda _: Reply("", delay=300.0)) as server, editor_on(tmp_path, server) as editor:
+        uri = editor.open(FLOW)
+        params = types.ExecuteCommandParams(SUGGEST, [{"uri": uri, "agreed": True, "preview": True}])
+        method = types.WORKSPACE_EXECUTE_COMMAND
+        running = asyncio.ensure_future(editor.client.protocol.send_request_async(method, params, msg_id="it"))
+        await server.arrived(1)
+        assert "Custom" in await editor.hover(uri, line_of(FLOW, "A["), 4)
+        if by == "command":
+            await editor.execute("merrow.cancel", uri=uri)
+        elif by == "button":
+            (token,) = editor.client.progress_reports
+            editor.client.window_work_done_progress_cancel(types.WorkDoneProgressCancelParams(token))
+        else:
+            editor.client.cancel_request(types.CancelParams("it"))
+        with pytest.raises(JsonRpcException, match="cancell?ed"):
+            await asyncio.wait_for(running, WAIT)
+        await asyncio.wait_for(_gone(server), WAIT)
+
+
+async def _gone(server: OpenAIServer) -> None:
+    while server._at_once:
+        await asyncio.sleep(0.05)
+
+
+async def test_what_cannot_be_suggested_for_says_why(tmp_path: Path) -> None:
+    async with OpenAIServer(model()) as server, editor_on(tmp_path, server) as editor:
+        uri = editor.open(FLOW)
+        for arguments, why in (
+            ({"n": 17}, "`n` must be a whole number from 1 to 16"),
+            ({"goal": 3}, "`goal` must be a text"),
+            ({"range": "x"}, "`range` must be a range"),
+            ({"node": "NOBODY"}, "has no node NOBODY"),
+            ({"node": "PROBLEM"}, "Node PROBLEM asks no model"),
+        ):
+            with pytest.raises(JsonRpcException, match=why):
+                await editor.execute(SUGGEST, uri=uri, agreed=True, **arguments)
+        broken = editor.open(FLOW.replace("ScEnsemble<br", "ScEnsembel<br"), "broken.mmd")
+        with pytest.raises(JsonRpcException, match=r"broken.mmd has \w+ errors? and is not run"):
+            await editor.execute(SUGGEST, uri=broken, agreed=True)
+        editor.client.protocol.notify("merrow/trust", {"trusted": False})
+        with pytest.raises(JsonRpcException, match="not trusted"):
+            await editor.execute(SUGGEST, uri=uri, agreed=True)
+        assert server.requests == []
+    async with editor_on(tmp_path) as editor:
+        with pytest.raises(JsonRpcException, match="the embedded one can't make any"):
+            await editor.execute(SUGGEST, uri=editor.open(FLOW), agreed=True)
+
+
+async def test_the_menu_offers_both_forms_where_they_make_sense(tmp_path: Path) -> None:
+    answers = Model(said(candidate(prompt(NEW), title="Check")))
+    async with OpenAIServer(answers) as server, editor_on(tmp_path, server) as editor:
+        uri = editor.open(FLOW)
+        on_node = await actions(editor, uri, line_of(FLOW, "A["))
+        assert [one.title for one in on_node] == [
+            "Improve this prompt with the model",
+            "Suggest improvements with the model",
+        ]
+        assert [one.title for one in await actions(editor, uri, line_of(FLOW, "RETURN(["), KIND)] == [
+            "Suggest improvements with the model"
+        ]
+        assert on_node[0].command is not None
+        (argument,) = on_node[0].command.arguments or ()
+        assert (argument["node"], argument["version"]) == ("A", 1)
+        answer = await editor.execute(SUGGEST, **argument, agreed=True, preview=True)
+        assert [one["title"] for one in answer["suggestions"]] == ["Check"]
+        assert '"A"' in answers.asked[0].prompt.rpartition("new prompts of the node")[2]
+        broken = editor.open(FLOW.replace("ScEnsemble<br", "ScEnsembel<br"), "broken.mmd")
+        assert await actions(editor, broken, line_of(FLOW, "A[")) == []
+
+
+async def test_a_markdown_file_is_changed_in_its_block(tmp_path: Path) -> None:
+    text = f"# Two\n\n```mermaid\nflowchart TD\n    X --> Y\n```\n\n```mermaid\n{FLOW}```\n"
+    async with OpenAIServer(model()) as server, editor_on(tmp_path, server) as editor:
+        uri = editor.open(text, "flow.md", "markdown")
+        answer = await editor.execute(SUGGEST, uri=uri, diagram=2, preview=True, agreed=True)
+        one = answer["suggestions"][1]
+        assert after(text, one["edits"]) == text.replace("Solve the problem step by step.", NEW)
+        assert one["diagramText"] == FLOW.replace("Solve the problem step by step.", NEW)

@@ -1,0 +1,239 @@
+"""``merrow suggest`` in processes of its own, against a scripted model on loopback."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.optimizer.suggestions.scripted import FLOW, Model, candidate, is_judging, prompt, said, setting
+from tests.runtime.openai_server import OpenAIServer, Received, Reply, Step, serving
+from tests.server.program import GOOD, ONE_VOICE, merrow, write
+
+IMPOSSIBLE = candidate({"apply": "nonsense"}, title="Impossible")
+FIRST = said(
+    candidate(prompt("Check each step."), title="Check the steps", reason="Slips are found."),
+    candidate(setting("samples", 3), title="Ask thrice"),
+    IMPOSSIBLE,
+)
+DATA = [{"id": f"q{n}", "problem": f"What is {n} plus {n}?", "answer": f"{2 * n} apples"} for n in range(1, 41)]
+
+
+@pytest.fixture
+def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Model]:
+    """A model for suggestions; a workflow that is run gets ``wrong`` from it."""
+    answers = Model(FIRST, [said(IMPOSSIBLE)], score=lambda one: 9 if one["title"] == "Ask thrice" else 4)
+
+    def answer(request: Received) -> Step:
+        known = is_judging(request) or '"candidates"' in request.body["messages"][-1]["content"]
+        return answers(request) if known else Reply("wrong")
+
+    monkeypatch.setenv("MERROW_STATE_DIR", str(tmp_path / "state"))
+    monkeypatch.setenv("MERROW_CONFIG_DIR", str(tmp_path / "config"))
+    for name in ("OPENAI_API_KEY", "MERROW_MODEL"):
+        monkeypatch.delenv(name, raising=False)
+    with serving(answer) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        answers.server = server  # type: ignore[attr-defined]
+        write("flow.mmd", FLOW)
+        yield answers
+
+
+def config(text: str) -> None:
+    Path("config").mkdir(exist_ok=True)
+    Path("config/config.toml").write_text(text, "utf-8")
+
+
+def prices(model: Model, dollars: float) -> str:
+    server: OpenAIServer = model.server  # type: ignore[attr-defined]
+    return f'[prices."{server.origin}"."*"]\ninput = {dollars:f}\noutput = {dollars:f}\n'
+
+
+def test_suggestions_are_shown_as_differences_and_one_is_written(model: Model) -> None:
+    done = merrow("suggest", "flow.mmd", "--yes")
+    assert done.code == 0, done.err
+    assert "3 to 19 calls to test-model at http://127.0.0.1" in done.err.splitlines()[0]
+    assert done.out.index("1  Ask thrice  (45.0 of 50)") < done.out.index("2  Check the steps  (20.0 of 50)")
+    assert "+      Check each step.\n" in done.out
+    assert "   Slips are found.\n" in done.out
+    assert "Refused: Impossible: The menu has no mutation nonsense" in done.err
+    assert "Valid at the first try: 2 of 3; after repair: 2 of 3 (moves 2 and 2 of 3)." in done.err
+    assert Path("flow.mmd").read_text() == FLOW
+
+    count = len(model.requests)
+    done = merrow("suggest", "flow.mmd", "--apply", "2")
+    assert (done.code, done.out) == (0, "")
+    assert "All answers are known already; no call was made." in done.err
+    assert len(model.requests) == count
+    assert Path("flow.mmd").read_text() == FLOW.replace("Solve the problem step by step.", "Check each step.")
+
+
+def test_json_has_all_of_it(model: Model) -> None:
+    done = merrow(
+        "suggest", "flow.mmd", "--yes", "--format", "json", "--optimizer-model", "big", "--judge-model", "fair"
+    )
+    told = done.json
+    assert (told["optimizer_model"], told["judge_model"]) == ("big", "fair")
+    assert {one.body["model"] for one in model.asked} == {"big"}
+    assert {one.body["model"] for one in model.judged} == {"fair"}
+    first = told["suggestions"][0]
+    assert (first["title"], first["form"], first["scores"]["total"], first["scores"]["unsure"]) == (
+        "Ask thrice",
+        "moves",
+        45.0,
+        False,
+    )
+    assert first["text"] == FLOW.replace('(role: careful)"]:::CustomOp', '(role: careful)"]:::CustomOp@{ samples: 3 }')
+    assert first["run"]["calls"]["most"] == told["run"]["calls"]["most"] + 2
+    assert told["refused"][0]["stage"] == "read"
+    assert (told["valid"]["share_first"], told["valid"]["forms"]["moves"]["never"]) == (pytest.approx(2 / 3), 1)
+    assert told["valid"]["forms"]["graph"]["share_first"] is None
+    assert told["usage"]["calls"] == 1 + 3 + 2
+
+
+def test_the_models_are_those_of_the_users_settings(model: Model) -> None:
+    config('[models]\noptimizer = "big"\njudge = "fair"\n')
+    told = merrow("suggest", "flow.mmd", "--yes", "--format", "json").json
+    assert (told["optimizer_model"], told["judge_model"]) == ("big", "fair")
+    config('[models]\nrunner = "big"\n')
+    done = merrow("suggest", "flow.mmd")
+    assert done.code == 2
+    assert "`[models]` is a table with `optimizer` and `judge`" in done.err
+    assert model.requests
+
+
+def test_what_may_cost_much_is_asked_for_first(model: Model) -> None:
+    done = merrow("suggest", "flow.mmd")
+    assert (done.code, model.requests) == (2, [])
+    assert "the price is not known" in done.err
+    assert "agree with --yes, or bound it with --budget-usd" in done.err
+    config(prices(model, 0.01))
+    dry = merrow("suggest", "flow.mmd", "--dry-run", "--format", "json").json
+    assert (dry["calls"]["least"], dry["calls"]["most"], model.requests) == (3, 19, [])
+    assert 0 < dry["cost_usd"]["least"] < dry["cost_usd"]["most"] < 0.05
+    assert merrow("suggest", "flow.mmd").code == 0
+    config(f"suggest_ask_above_usd = 0\n{prices(model, 0.01)}")
+    assert merrow("suggest", "flow.mmd", "--fresh").code == 2
+    config(prices(model, 1_000_000))
+    done = merrow("suggest", "flow.mmd", "--fresh", "--budget-usd", "0.04")
+    assert done.code == 0
+    assert "not judged" in done.err
+
+
+def test_what_cannot_be_suggested_for_says_why(model: Model) -> None:
+    write("voice.mmd", ONE_VOICE)
+    for arguments, says in (
+        (["none.mmd"], "none.mmd"),
+        (["voice.mmd"], "has an error"),
+        (["flow.mmd", "--node", "NOBODY"], "flow.mmd has no node NOBODY."),
+        (["flow.mmd", "--node", "PROBLEM"], "Node PROBLEM asks no model"),
+        (["flow.mmd", "--base-url", "offline"], "Suggestions need a model"),
+        (
+            ["flow.mmd", "--dataset", "own.jsonl"],
+            "was not evaluated on own.jsonl yet: merrow evaluate flow.mmd --dataset own.jsonl",
+        ),
+        (["flow.mmd", "--budget-usd", "1"], "The price of `test-model`"),
+        (["flow.mmd", "--n", "0"], "0 is not in the range"),
+    ):
+        done = merrow("suggest", *arguments)
+        assert done.code == 2, arguments
+        assert says in done.err
+        assert "Traceback" not in done.err
+    assert model.requests == []
+
+
+def test_without_a_suggestion_it_exits_with_1(model: Model) -> None:
+    model.first = said(candidate({"apply": "nonsense"}))
+    done = merrow("suggest", "flow.mmd", "--yes")
+    assert done.code == 1
+    assert "Valid at the first try: 0 of 1; after repair: 0 of 1" in done.err
+    model.first = FIRST
+    done = merrow("suggest", "flow.mmd", "--yes", "--fresh", "--apply", "7")
+    assert done.code == 1
+    assert "There is only 2, so number 7 can't be applied." in done.err
+    assert Path("flow.mmd").read_text() == FLOW
+
+
+def test_the_model_sees_failures_of_the_part_that_may_be_shown(model: Model) -> None:
+    Path("own.jsonl").write_text("".join(json.dumps(row) + "\n" for row in DATA), "utf-8")
+    evaluated = merrow("evaluate", "flow.mmd", "--dataset", "own.jsonl", "--gold", "answer", "--metric", "exact")
+    assert evaluated.code == 0, evaluated.err
+    model.first = said(
+        candidate(prompt("Check each step."), title="Fine"),
+        candidate(prompt("Say 22 apples, 24 apples or 26 apples."), title="Leak"),
+    )
+    model.repairs = [said(candidate(prompt("Say 22 apples, 24 apples or 26 apples."), title="Leak"))]
+    done = merrow("suggest", "flow.mmd", "--yes", "--dataset", "own.jsonl", "--format", "json")
+    assert done.code == 0, done.err
+    (text,) = (one.body["messages"][1]["content"] for one in model.asked if len(one.body["messages"]) == 2)
+    shown = [row for row in DATA if json.dumps(row["answer"]) in text]
+    validate = {one["item"] for one in _part("validate")}
+    assert 0 < len(shown) <= 5
+    assert {row["id"] for row in shown} <= validate
+    assert '"its answer": "wrong"' in text
+    assert [one["title"] for one in done.json["suggestions"]] == ["Fine"]
+    assert [one["stage"] for one in done.json["refused"]] == ["data"]
+
+    # A version of the workflow that was scored before is told with what became of the change.
+    write("flow.mmd", FLOW.replace("one sentence", "one word"))
+    merrow("evaluate", "flow.mmd", "--dataset", "own.jsonl", "--gold", "answer", "--metric", "exact")
+    merrow("suggest", "flow.mmd", "--yes", "--dataset", "own.jsonl")
+    assert (
+        '{"change": "New prompt of B", "score before": 0.0, "score after": 0.0}'
+        in model.asked[-1].body["messages"][1]["content"]
+    )
+
+
+def _part(part: str) -> list[dict[str, str]]:
+    done = merrow(
+        "evaluate",
+        "flow.mmd",
+        "--dataset",
+        "own.jsonl",
+        "--gold",
+        "answer",
+        "--metric",
+        "exact",
+        "--part",
+        part,
+        "--format",
+        "json",
+    )
+    rows: list[dict[str, str]] = done.json["rows"]
+    return rows
+
+
+def test_a_block_of_markdown_is_changed_in_its_place(model: Model) -> None:
+    text = f"# Two\n\n```mermaid\n{GOOD}```\n\n```mermaid\n{FLOW}```\n"
+    write("flow.md", text)
+    done = merrow("suggest", "flow.md#2", "--yes", "--apply", "2")
+    assert done.code == 0, done.err
+    assert Path("flow.md").read_text() == text.replace("Solve the problem step by step.", "Check each step.")
+    assert model.requests
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_ctrl_c_ends_it_and_keeps_what_came(model: Model) -> None:
+    server: OpenAIServer = model.server  # type: ignore[attr-defined]
+    before = server.answer
+    server.answer = lambda request: Reply("", delay=60.0) if is_judging(request) else before(request)
+    command = [sys.executable, "-m", "merrow_server", "suggest", "flow.mmd", "--yes"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, env=os.environ.copy()) as running:
+        deadline = time.monotonic() + 60
+        while not any(map(is_judging, server.requests)) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        running.send_signal(signal.SIGINT)
+        _, errors = running.communicate(timeout=60)
+    assert running.returncode == 130, errors.decode()
+    assert b"Traceback" not in errors
+    server.answer = before
+    count = len(server.requests)
+    assert merrow("suggest", "flow.mmd", "--yes").code == 0
+    assert len(server.requests) == count + 2, "only the judge is asked again"
+    assert merrow("costs", "--by", "model").out.count("test-model") == 1

@@ -1,0 +1,92 @@
+import * as vscode from 'vscode';
+import type { MerrowContext } from '../context';
+import type { Graph } from '../preview/protocol';
+import { canReachModels } from '../run/access';
+import { sentence, wasLeft } from '../run/rejection';
+import { chosenModel } from '../run/server';
+import { NO_WORKFLOW, targetOf } from '../run/targets';
+import type { Proposal } from './proposal';
+import { suggested, validText, type Suggestions } from './suggestion';
+import { say } from '../say';
+
+/** What suggestions may cost, before any model is asked. */
+interface Forecast {
+  readonly mayCost: boolean;
+  readonly text: string;
+  readonly notices: readonly string[];
+}
+
+type Show = (context: MerrowContext, title: string, proposals: readonly Proposal[]) => Promise<boolean>;
+
+const TITLE = 'Suggestions of the model';
+const ASK = 'Ask the Model';
+
+/** Have a model suggest improvements of the workflow that `given` names, else of the one that is looked at: shown, one to be applied. */
+export async function suggestImprovements(context: MerrowContext, given: unknown, show: Show): Promise<void> {
+  try {
+    const target = await targetOf(context, given);
+    if (target === undefined) {
+      void say.info(NO_WORKFLOW);
+      return;
+    }
+    const document = await vscode.workspace.openTextDocument(vscode.Uri.parse(target.uri));
+    const { version } = document;
+    const asked = { ...chosenModel(), ...target, ...partOf(given), version };
+    const forecast = await execute<Forecast>(context, { ...asked, dryRun: true });
+    if (!(await canReachModels(context))) return;
+    if (forecast.mayCost && !(await agreed(forecast))) return;
+    const answer = await withProgress(context, { ...asked, preview: true, agreed: true });
+    if (answer === undefined) return;
+    for (const notice of answer.notices) void say.warning(notice);
+    if (answer.suggestions.length === 0) {
+      void say.info(`No suggestion passed the checks. ${validText(answer.valid)}`);
+      return;
+    }
+    if (document.version !== version) throw new Error('The text changed meanwhile; ask again.');
+    vscode.window.setStatusBarMessage(`$(sparkle) ${validText(answer.valid)}`, 8000);
+    const client = await context.readyClient();
+    const graph = await client.sendRequest<Graph | null>('merrow/graph', { textDocument: { uri: target.uri }, diagram: target.diagram });
+    const proposals = answer.suggestions.map((one) =>
+      suggested(one, answer.run, target.uri, version, () =>
+        graph === null ? Promise.reject(new Error('The diagram is not there any more.')) : Promise.resolve({ before: graph.text, after: one.diagramText }),
+      ),
+    );
+    await show(context, TITLE, proposals);
+  } catch (problem) {
+    if (!wasLeft(problem)) void say.error(sentence(problem));
+  }
+}
+
+async function agreed({ text, notices }: Forecast): Promise<boolean> {
+  const detail = [text, ...notices].join('\n\n');
+  return (await say.info('Ask the model for suggestions?', { modal: true, detail }, ASK)) === ASK;
+}
+
+/** The answer, undefined where the user cancels. */
+async function withProgress(context: MerrowContext, asked: object): Promise<Suggestions | undefined> {
+  const options = { location: vscode.ProgressLocation.Notification, title: 'Asking the model for suggestions', cancellable: true };
+  return vscode.window.withProgress(options, async (_, token) => {
+    try {
+      return await execute<Suggestions>(context, asked, token);
+    } catch (problem) {
+      if (token.isCancellationRequested) return undefined;
+      throw problem;
+    }
+  });
+}
+
+let tokens = 0;
+
+async function execute<Answer>(context: MerrowContext, asked: object, token?: vscode.CancellationToken): Promise<Answer> {
+  const client = await context.readyClient();
+  // With a token of ours the server has no progress of its own shown beside that of the extension.
+  const workDoneToken = `merrow-suggestions-${(tokens += 1)}`;
+  return client.sendRequest<Answer>('workspace/executeCommand', { command: 'merrow.suggest', arguments: [asked], workDoneToken }, token);
+}
+
+/** What of the workflow is asked about: a place of the text, or the prompt of one node. */
+function partOf(given: unknown): object {
+  if (typeof given !== 'object' || given === null || given instanceof vscode.Uri) return {};
+  const { range, node } = given as { range?: unknown; node?: unknown };
+  return { ...(range === undefined ? {} : { range }), ...(node === undefined ? {} : { node }) };
+}
