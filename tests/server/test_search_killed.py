@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import subprocess
 import sys
 import time
@@ -20,6 +21,13 @@ KILLS = min(30, int(os.environ.get("MERROW_KILLS", "4")))
 posix = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 
 
+def drawn(search: str) -> str:
+    """A search without what it used in all: of an answer that was in the cache, but not in the journal, when its process was
+    killed, the usage is not known any more.
+    """
+    return re.sub(r'"usage": {[^}]*}', "", record(search))
+
+
 @posix
 @pytest.mark.parametrize("jobs", [1, 3])
 def test_killed_anywhere_it_comes_to_the_same(
@@ -30,7 +38,7 @@ def test_killed_anywhere_it_comes_to_the_same(
     with serving(answer) as other, place(monkeypatch, tmp_path / "whole", other):
         done = optimize(*limited)
         assert done.code == 0, done.err
-        wanted, calls = record(newest()["search"]), Counter(request.prompt for request in other.requests)
+        wanted, calls = drawn(newest()["search"]), Counter(request.prompt for request in other.requests)
     chance = random.Random()
     kills, identity = 0, None
     while kills < KILLS:
@@ -52,7 +60,7 @@ def test_killed_anywhere_it_comes_to_the_same(
     assert identity is not None
     last = merrow("resume", identity)
     assert last.code == 0, last.err
-    assert record(identity) == wanted
+    assert drawn(identity) == wanted
     asked = Counter(request.prompt for request in server.requests)
     assert asked.keys() == calls.keys()
     # Only what was in flight when it was killed is asked for again.
